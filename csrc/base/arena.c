@@ -1,0 +1,55 @@
+#include "arena.h"
+
+#include "heap.h"
+
+#include <stdint.h>
+
+enum { ALIGNMENT = 16, CHUNK_BYTES = 1 << 16 };
+
+typedef struct smk_arena_chunk {
+    struct smk_arena_chunk *next;
+    size_t used;
+    size_t capacity;
+    _Alignas(ALIGNMENT) unsigned char bytes[];
+} smk_arena_chunk;
+
+static smk_arena_chunk *add_chunk(smk_arena *arena, size_t bytes)
+{
+    size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    smk_arena_chunk *chunk = smk_heap_allocate(1, sizeof *chunk + capacity);
+    if (chunk != NULL) {
+        chunk->capacity = capacity;
+        chunk->next = arena->chunk;
+        arena->chunk = chunk;
+    }
+    return chunk;
+}
+
+void *smk_arena_allocate(smk_arena *arena, size_t count, size_t size)
+{
+    if (size != 0 && count > (SIZE_MAX / 2) / size) {
+        return NULL;
+    }
+    size_t bytes = (count * size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    smk_arena_chunk *chunk = arena->chunk;
+    if (chunk == NULL || chunk->capacity - chunk->used < bytes) {
+        chunk = add_chunk(arena, bytes);
+        if (chunk == NULL) {
+            return NULL;
+        }
+    }
+    void *block = chunk->bytes + chunk->used;
+    chunk->used += bytes;
+    return block;
+}
+
+void smk_arena_free(smk_arena *arena)
+{
+    smk_arena_chunk *chunk = arena->chunk;
+    while (chunk != NULL) {
+        smk_arena_chunk *next = chunk->next;
+        smk_heap_free(chunk);
+        chunk = next;
+    }
+    arena->chunk = NULL;
+}

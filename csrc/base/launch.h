@@ -1,0 +1,20 @@
+/* The common currency of the two machines: what to run a kernel with. */
+#ifndef SMK_BASE_LAUNCH_H
+#define SMK_BASE_LAUNCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct smk_dim3 {
+    uint32_t x, y, z;
+} smk_dim3;
+
+typedef struct smk_launch {
+    smk_dim3 grid;          /* blocks */
+    smk_dim3 block;         /* threads */
+    size_t shared_bytes;    /* dynamic shared memory a block */
+    void **parameters;      /* one pointer to each parameter's value, in order */
+    size_t parameter_count;
+} smk_launch;
+
+#endif

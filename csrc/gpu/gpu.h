@@ -1,0 +1,94 @@
+/* The GPU's whole interface towards csrc/py: cudart's library API behind status codes.
+ *
+ * Every error carries CUDA's name for it, its sentence, and what was being done. No call is made before
+ * the first of these functions is called. Addresses are device pointers as integers. All of it works
+ * in a build without CUDA (no nvcc at build time, SMK_WITHOUT_CUDA): then every call is a BACKEND error that says so.
+ */
+#ifndef SMK_GPU_GPU_H
+#define SMK_GPU_GPU_H
+
+#include "../base/launch.h"
+#include "../base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* context.c ------------------------------------------------------------------------------------ */
+
+/* Number of devices; BACKEND, with the reason (no driver, driver too old, no device, built without CUDA). */
+smk_status smk_context_count(int *count, smk_error *error);
+
+/* The device that the calling thread uses from now on. Errors: ARGUMENT, BACKEND. */
+smk_status smk_context_use(int device, smk_error *error);
+smk_status smk_context_current(int *device, smk_error *error);
+
+/* Driver and runtime versions as CUDA numbers them (13000); 0 where there is none. */
+void smk_context_versions(int *driver, int *runtime);
+
+/* One fact of a device. Exactly one of the three values is meaningful. */
+typedef enum smk_fact_kind { SMK_FACT_INTEGER, SMK_FACT_REAL, SMK_FACT_TEXT } smk_fact_kind;
+
+typedef struct smk_fact {
+    const char *name; /* "shared_bytes_per_block_optin": lower case, unit in the name */
+    smk_fact_kind kind;
+    int64_t integer;
+    double real;
+    char text[256];
+} smk_fact;
+
+enum { SMK_FACTS_MAX = 96 };
+
+/* Every fact that cudaDeviceProp users print, in a fixed order (facts.def). */
+smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *count, smk_error *error);
+
+/* buffer.c ------------------------------------------------------------------------------------- */
+
+/* MEMORY where the device has none left (says how much was asked for and how much is free). `bytes` 0 gives address 0. */
+smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
+smk_status smk_buffer_free(uint64_t address, smk_error *error);
+smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error);   /* synchronous */
+smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error); /* synchronous */
+
+/* library.c ------------------------------------------------------------------------------------ */
+
+typedef struct smk_library smk_library;
+
+/* A fatbin, cubin or PTX text (NUL-terminated) that must stay alive as long as the library. Errors: CUDA, with the
+ * log of the driver's compiler where it has one. */
+smk_status smk_library_load(const void *image, smk_library **library, smk_error *error);
+void smk_library_free(smk_library *library); /* accepts NULL */
+
+typedef struct smk_kernel_attributes {
+    int registers;
+    int max_threads;
+    size_t shared_bytes;
+    size_t local_bytes;
+    size_t const_bytes;
+    int max_dynamic_shared_bytes;
+    int ptx_version;
+    int binary_version;
+} smk_kernel_attributes;
+
+/* A kernel handle lives as long as its library. ARGUMENT where the library has no kernel of that name. */
+smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error);
+smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error);
+
+/* launch.c ------------------------------------------------------------------------------------- */
+
+/* Asynchronous, on the default stream of the present device. Opts in to more than 48 KB of dynamic shared memory
+ * where the launch needs it. `name` is for messages. Errors: LAUNCH, SHARED_MEMORY, CUDA. */
+smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
+
+/* Waits for all work of the present device; reports what a kernel did wrong. */
+smk_status smk_launch_synchronize(const char *name, smk_error *error);
+
+/* timer.c -------------------------------------------------------------------------------------- */
+
+typedef struct smk_timer smk_timer; /* two CUDA events */
+
+smk_status smk_timer_create(smk_timer **timer, smk_error *error);
+void smk_timer_free(smk_timer *timer); /* accepts NULL */
+smk_status smk_timer_start(smk_timer *timer, smk_error *error);
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error); /* waits */
+
+#endif

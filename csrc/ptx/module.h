@@ -1,0 +1,243 @@
+/* A PTX module as data: what a program says, resolved and checked, with nothing about how to run it.
+ *
+ * Everything lives in the module's arena. Slices (smk_text) point into the module's own copy of the
+ * text. Registers, labels, variables and functions are dense numbers; names stay for messages only.
+ */
+#ifndef SMK_PTX_MODULE_H
+#define SMK_PTX_MODULE_H
+
+#include "../base/arena.h"
+#include "../base/launch.h"
+#include "../base/status.h"
+#include "../base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum smk_type {
+    SMK_TYPE_NONE = 0,
+#define SMK_PTX_TYPE(id, spelling, bits, kind) SMK_TYPE_##id,
+#include "type.def"
+#undef SMK_PTX_TYPE
+    SMK_TYPE_COUNT
+} smk_type;
+
+typedef enum smk_type_kind {
+    SMK_KIND_NONE = 0,
+    SMK_KIND_BITS,
+    SMK_KIND_UNSIGNED,
+    SMK_KIND_SIGNED,
+    SMK_KIND_FLOAT,
+    SMK_KIND_PREDICATE
+} smk_type_kind;
+
+typedef enum smk_modifier {
+#define SMK_PTX_MODIFIER(id, spelling) SMK_MODIFIER_##id,
+#include "modifier.def"
+#undef SMK_PTX_MODIFIER
+    SMK_MODIFIER_COUNT
+} smk_modifier;
+
+typedef enum smk_special {
+#define SMK_PTX_SPECIAL(id, spelling, bits) SMK_SPECIAL_##id,
+#include "special.def"
+#undef SMK_PTX_SPECIAL
+    SMK_SPECIAL_COUNT
+} smk_special;
+
+/* The word before the first dot: SMK_OPCODE_ADD, SMK_OPCODE_CP, SMK_OPCODE_BARRIER, ... Several rows
+ * of opcode.def may share one word; `opcode` in an instruction is the word. */
+typedef enum smk_opcode {
+    SMK_OPCODE_NONE = 0,
+#define SMK_PTX_OPCODE(id, spelling) SMK_OPCODE_##id,
+#include "opcode.def"
+    SMK_OPCODE_COUNT
+} smk_opcode;
+
+typedef enum smk_space {
+    SMK_SPACE_GENERIC = 0, /* no space was named */
+    SMK_SPACE_GLOBAL,
+    SMK_SPACE_SHARED,
+    SMK_SPACE_LOCAL,
+    SMK_SPACE_CONST,
+    SMK_SPACE_PARAM
+} smk_space;
+
+#define SMK_NO_INDEX UINT32_MAX
+
+typedef enum smk_operand_kind {
+    SMK_OPERAND_NONE = 0,
+    SMK_OPERAND_REGISTER,  /* index: register of the function; negate: !p */
+    SMK_OPERAND_IMMEDIATE, /* bits: the value's bit pattern, already in the width and format that the
+                              instruction's operand has (a float literal in an f32 operand is 32 bits) */
+    SMK_OPERAND_SPECIAL,   /* index: smk_special */
+    SMK_OPERAND_VARIABLE,  /* index: variable (smk_variable_ref); offset: bytes. The address of it. */
+    SMK_OPERAND_FUNCTION,  /* index: function of the module. Its address, or the callee. */
+    SMK_OPERAND_LABEL,     /* index: label of the function (branch target, branch or call table) */
+    SMK_OPERAND_ADDRESS,   /* [base + offset]: base_kind REGISTER, VARIABLE or IMMEDIATE (then bits) */
+    SMK_OPERAND_LIST,      /* {a, b}, p|q, or call arguments: `count` operands from element */
+    SMK_OPERAND_SINK       /* _ : a result nobody wants */
+} smk_operand_kind;
+
+typedef struct smk_operand {
+    uint8_t kind;      /* smk_operand_kind */
+    uint8_t base_kind; /* of an ADDRESS */
+    bool negate;       /* !p */
+    bool pair;         /* a LIST written p|q */
+    uint8_t type;      /* smk_type that the instruction has at this place: the width of an immediate, and what a
+                          register is read as; SMK_TYPE_NONE for labels, functions, addresses, lists, sinks */
+    uint32_t index;
+    uint32_t count;
+    int64_t offset;
+    uint64_t bits;
+    struct smk_operand *element;
+} smk_operand;
+
+enum { SMK_OPERANDS_MAX = 8, SMK_WORDS_MAX = 12 };
+
+/* One word behind the opcode, in the order written: a type or a modifier. */
+typedef struct smk_word {
+    bool is_type;
+    uint8_t value; /* smk_type or smk_modifier */
+} smk_word;
+
+typedef struct smk_instruction {
+    uint16_t opcode; /* smk_opcode */
+    uint16_t row;    /* which row of opcode.def it was checked against */
+    uint8_t word_count;
+    uint8_t operand_count;
+    uint8_t type;        /* smk_type: of the result (first type word); SMK_TYPE_NONE where there is none */
+    uint8_t source_type; /* second type word (cvt, set, slct, ...); else equal to type */
+    uint8_t space;       /* smk_space of ld st atom red cvta cp prefetch isspacep */
+    uint8_t vector;      /* 1, 2, 4 or 8 */
+    bool guarded;        /* @p or @!p */
+    bool guard_negate;
+    uint32_t guard;      /* register */
+    uint32_t line;       /* of the PTX text */
+    uint32_t column;
+    uint32_t source_file; /* index into smk_module.files, or SMK_NO_INDEX */
+    uint32_t source_line; /* 0: not known */
+    uint64_t has[3];      /* bit set of smk_modifier */
+    smk_word words[SMK_WORDS_MAX];
+    smk_operand operands[SMK_OPERANDS_MAX]; /* destination first, as written. A call has three:
+                                               LIST of results, callee (FUNCTION or REGISTER), LIST of arguments,
+                                               and a fourth LABEL (table or prototype) where written. */
+} smk_instruction;
+
+typedef struct smk_register {
+    smk_text name;
+    uint8_t type; /* smk_type as declared */
+} smk_register;
+
+/* Variables of every space: module-scope globals and constants, shared and local arrays, parameters of
+ * entries and functions, and the .param variables of a call sequence. */
+typedef struct smk_variable {
+    smk_text name;
+    uint8_t space;      /* SMK_SPACE_GLOBAL SHARED LOCAL CONST PARAM */
+    uint8_t type;       /* element type */
+    bool is_extern;     /* declared, not defined: dynamic shared memory where the space is shared */
+    bool unsized;       /* name[] : no size given */
+    bool by_pointer;    /* a parameter with .ptr */
+    uint32_t alignment; /* bytes, at least the element's size */
+    uint32_t line;
+    uint64_t bytes;     /* of the whole variable; 0 where unsized */
+    uint8_t *initial;   /* `bytes` bytes, or NULL: zero */
+    struct smk_relocation *relocations; /* addresses inside `initial` */
+    uint32_t relocation_count;
+} smk_variable;
+
+/* initial[offset .. offset + bytes) holds the address of a variable or function, plus addend. */
+typedef struct smk_relocation {
+    uint64_t offset;
+    uint32_t bytes;
+    bool is_function;
+    bool is_generic;    /* generic(name) */
+    uint32_t index;     /* smk_variable_ref, or function */
+    int64_t addend;
+} smk_relocation;
+
+/* A variable number below `module.variable_count` names a module-scope variable; from there on it is
+ * the function's own: function.variables[number - module.variable_count]. */
+typedef uint32_t smk_variable_ref;
+
+typedef struct smk_label {
+    smk_text name;
+    uint32_t target;       /* instruction it stands before; == instruction_count: the end */
+    uint32_t *table;       /* .branchtargets: labels; .calltargets: functions */
+    uint32_t table_count;
+    uint32_t prototype;    /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
+} smk_label;
+
+typedef struct smk_function {
+    smk_text name;
+    bool is_entry;
+    bool is_defined;       /* has a body */
+    bool is_prototype;     /* a .callprototype */
+    bool is_noreturn;
+    uint32_t line;
+    smk_dim3 maxntid;      /* {0,0,0}: not given */
+    smk_dim3 reqntid;
+    uint32_t minnctapersm; /* 0: not given */
+    smk_register *registers;
+    uint32_t register_count;
+    smk_variable *variables;  /* parameters first: results, then inputs */
+    uint32_t variable_count;
+    uint32_t result_count;    /* variables[0 .. result_count): a .func's results */
+    uint32_t parameter_count; /* variables[result_count .. +parameter_count) */
+    /* A result or parameter of a .func may be a register (.reg); then its variable has space GENERIC
+     * and the number of the register stands here, in the same order; else SMK_NO_INDEX. */
+    uint32_t *parameter_registers;
+    smk_label *labels;
+    uint32_t label_count;
+    smk_instruction *instructions;
+    uint32_t instruction_count;
+} smk_function;
+
+typedef struct smk_module {
+    smk_arena arena;
+    smk_text text;            /* own copy, terminated by a NUL behind its length */
+    uint32_t version_major, version_minor; /* .version */
+    uint32_t target;          /* sm_90 -> 90 */
+    smk_text target_text;     /* "sm_90a, debug" as written */
+    smk_text *files;          /* .file names in order of appearance */
+    uint32_t file_count;
+    smk_variable *variables;
+    uint32_t variable_count;
+    smk_function *functions;
+    uint32_t function_count;
+} smk_module;
+
+/* Facts about types, modifiers and opcodes (module.c). */
+unsigned smk_module_type_bits(smk_type type);
+smk_type_kind smk_module_type_kind(smk_type type);
+const char *smk_module_type_name(smk_type type);
+const char *smk_module_modifier_name(smk_modifier modifier);
+const char *smk_module_opcode_name(smk_opcode opcode);
+const char *smk_module_special_name(smk_special special);
+unsigned smk_module_special_bits(smk_special special);
+
+bool smk_module_has(const smk_instruction *instruction, smk_modifier modifier);
+
+/* Entry by name; SMK_NO_INDEX where there is none. */
+uint32_t smk_module_find_entry(const smk_module *module, const char *name);
+
+/* The variable behind a number, of `function` or of the module. */
+const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index);
+
+/* Parses and checks PTX text (parse.c, check.c). On success *module is new and the caller frees it.
+ * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. Never reads past `length`;
+ * nesting and counts are bounded. */
+smk_status smk_module_parse(const char *text, size_t length, smk_module **module, smk_error *error);
+
+/* Accepts NULL. */
+void smk_module_free(smk_module *module);
+
+/* The module as PTX text that parses to an equal module (print.c). *text is NUL-terminated and freed
+ * with smk_heap_free. */
+smk_status smk_module_print(const smk_module *module, char **text, size_t *length, smk_error *error);
+
+/* Equal in everything but text positions and names of temporaries: what print must preserve. */
+bool smk_module_equal(const smk_module *a, const smk_module *b);
+
+#endif

@@ -1,0 +1,76 @@
+/* The simulator's whole interface towards csrc/py: programs and launches. (Memory: memory.h.) */
+#ifndef SMK_SIM_SIM_H
+#define SMK_SIM_SIM_H
+
+#include "../base/launch.h"
+#include "../base/status.h"
+#include "../ptx/module.h"
+#include "memory.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The limits of the machine that is simulated: those of compute capability 9.0. */
+enum {
+    SMK_SIM_WARP_LANES = 32,
+    SMK_SIM_BLOCK_THREADS_MAX = 1024,
+    SMK_SIM_SHARED_STATIC_MAX = 48 * 1024, /* what a kernel may declare without opting in */
+    SMK_SIM_SHARED_BYTES_MAX = 227 * 1024  /* static and dynamic together */
+};
+
+/* A module made ready to run: lowered code, and its module-scope variables allocated in `memory`.
+ * Immutable but for those variables; any number of threads may run it. Keeps a pointer to the module and to
+ * the memory, which must outlive it. */
+typedef struct smk_program smk_program;
+
+/* Errors: PTX, UNSUPPORTED (with the line), MEMORY. */
+smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error);
+void smk_program_free(smk_program *program); /* accepts NULL */
+
+/* What a launcher must know of an entry. */
+typedef struct smk_program_attributes {
+    size_t shared_bytes; /* static shared memory a block */
+    size_t local_bytes;  /* local memory a thread */
+    size_t const_bytes;  /* constant memory of the module */
+    uint32_t max_threads; /* a block: of the machine, cut by .maxntid and .reqntid */
+} smk_program_attributes;
+
+void smk_program_query(const smk_program *program, uint32_t entry, smk_program_attributes *attributes);
+
+/* Address and size of a module-scope variable by name; ARGUMENT where there is none. */
+smk_status smk_program_global(const smk_program *program, const char *name, uint64_t *address, uint64_t *bytes,
+                              smk_error *error);
+
+typedef struct smk_run_options {
+    uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
+    unsigned threads;   /* of the host; 0: one a core. Results do not depend on it. */
+    /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with
+     * INTERRUPTED. May be NULL. */
+    bool (*poll)(void *context);
+    void *poll_context;
+    /* What the kernel prints (vprintf), whole formatted pieces, one call at a time; NULL discards. */
+    void (*print)(void *context, const char *text, size_t length);
+    void *print_context;
+} smk_run_options;
+
+#define SMK_RUN_STEPS_DEFAULT UINT64_C(20000000000)
+
+typedef struct smk_run_result {
+    uint64_t steps;   /* warp instructions executed */
+    uint64_t blocks;
+    unsigned threads; /* host threads that worked */
+} smk_run_result;
+
+/* Runs an entry (its index in module->functions) to its end. `launch->parameters[i]` points to as many bytes
+ * as the entry's i-th parameter has. A grid with a zero axis is a LAUNCH error.
+ * Errors: LAUNCH, SHARED_MEMORY, MEMORY, INTERRUPTED and every execution error, with kernel, PTX line,
+ * source line where known, block and thread. After an error memory holds what was written until then. */
+smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                        smk_run_result *result, smk_error *error);
+
+/* The instruction set the handlers were chosen for: "avx512", "avx2" or "baseline". SMEMKIT_ISA in the
+ * environment can lower it (for tests). */
+const char *smk_sim_isa(void);
+
+#endif
