@@ -18,7 +18,7 @@
 /* Number of devices; BACKEND, with the reason (no driver, driver too old, no device, built without CUDA). */
 smk_status smk_context_count(int *count, smk_error *error);
 
-/* The device that the calling thread uses from now on. Errors: ARGUMENT, BACKEND. */
+/* The device that the calling thread uses from now on. Errors: ARGUMENT, BACKEND, MEMORY, CUDA. */
 smk_status smk_context_use(int device, smk_error *error);
 smk_status smk_context_current(int *device, smk_error *error);
 
@@ -36,18 +36,20 @@ typedef struct smk_fact {
     char text[256];
 } smk_fact;
 
-enum { SMK_FACTS_MAX = 96 };
+enum { SMK_FACTS_MAX = 160 };
 
-/* Every fact that cudaDeviceProp users print, in a fixed order (facts.def). */
+/* Every fact that cudaDeviceProp users print, in a fixed order (facts.def); one that the driver does not know is left
+ * out. Errors: ARGUMENT, BACKEND, CUDA. */
 smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *count, smk_error *error);
 
 /* buffer.c ------------------------------------------------------------------------------------- */
 
-/* MEMORY where the device has none left (says how much was asked for and how much is free). `bytes` 0 gives address 0. */
+/* On the present device. MEMORY where it has none left (says how much was asked for and how much is free). `bytes` 0
+ * gives address 0; freeing 0, and copying 0 bytes, do nothing. */
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
-smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error);   /* synchronous */
-smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error); /* synchronous */
+smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error); /* synchronous */
+smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error);     /* synchronous */
 
 /* library.c ------------------------------------------------------------------------------------ */
 

@@ -1,0 +1,134 @@
+/* The GPU's interface in a build without CUDA: takes the place of all other files here. */
+#include "gpu.h"
+
+static smk_status fail_absent(smk_error *error)
+{
+    return smk_status_fail(error, SMK_BACKEND,
+                           "this build of smemkit has no GPU support: there was no nvcc when it was built");
+}
+
+smk_status smk_context_count(int *count, smk_error *error)
+{
+    (void)count;
+    return fail_absent(error);
+}
+
+smk_status smk_context_use(int device, smk_error *error)
+{
+    (void)device;
+    return fail_absent(error);
+}
+
+smk_status smk_context_current(int *device, smk_error *error)
+{
+    (void)device;
+    return fail_absent(error);
+}
+
+void smk_context_versions(int *driver, int *runtime)
+{
+    *driver = 0;
+    *runtime = 0;
+}
+
+smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *count, smk_error *error)
+{
+    (void)device;
+    (void)facts;
+    (void)count;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    (void)bytes;
+    (void)address;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_free(uint64_t address, smk_error *error)
+{
+    (void)address;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
+{
+    (void)address;
+    (void)host;
+    (void)bytes;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    (void)address;
+    (void)host;
+    (void)bytes;
+    return fail_absent(error);
+}
+
+smk_status smk_library_load(const void *image, smk_library **library, smk_error *error)
+{
+    (void)image;
+    (void)library;
+    return fail_absent(error);
+}
+
+void smk_library_free(smk_library *library)
+{
+    (void)library;
+}
+
+smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error)
+{
+    (void)library;
+    (void)name;
+    (void)kernel;
+    return fail_absent(error);
+}
+
+smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error)
+{
+    (void)kernel;
+    (void)attributes;
+    return fail_absent(error);
+}
+
+smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
+{
+    (void)kernel;
+    (void)name;
+    (void)launch;
+    return fail_absent(error);
+}
+
+smk_status smk_launch_synchronize(const char *name, smk_error *error)
+{
+    (void)name;
+    return fail_absent(error);
+}
+
+smk_status smk_timer_create(smk_timer **timer, smk_error *error)
+{
+    (void)timer;
+    return fail_absent(error);
+}
+
+void smk_timer_free(smk_timer *timer)
+{
+    (void)timer;
+}
+
+smk_status smk_timer_start(smk_timer *timer, smk_error *error)
+{
+    (void)timer;
+    return fail_absent(error);
+}
+
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
+{
+    (void)timer;
+    (void)time_ms;
+    return fail_absent(error);
+}

@@ -1,0 +1,196 @@
+#include "gpu.h"
+
+#include "error.h"
+
+#include <cuda_runtime_api.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ACTION_BYTES = 256 };
+
+/* What the kernel and the present device allow. */
+typedef struct launch_limits {
+    int device;
+    int block[3];
+    int grid[3];
+    int block_threads;    /* of the device */
+    int kernel_threads;   /* of the kernel: registers and __launch_bounds__ can make it fewer */
+    size_t static_shared; /* bytes a block */
+    int dynamic_shared;   /* bytes a block that the kernel may have at present */
+    int optin_shared;     /* bytes a block, static and dynamic together */
+} launch_limits;
+
+static const char *name_or_default(const char *name)
+{
+    return name != NULL && name[0] != '\0' ? name : "kernel";
+}
+
+static void describe_launch(const char *name, const smk_launch *launch, char action[ACTION_BYTES])
+{
+    (void)snprintf(action, ACTION_BYTES,
+                   "launching %.100s with grid (%u, %u, %u), block (%u, %u, %u), %zu bytes of dynamic shared memory",
+                   name_or_default(name), launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x,
+                   launch->block.y, launch->block.z, launch->shared_bytes);
+}
+
+static smk_status report_cuda(cudaError_t code, const char *name, const smk_launch *launch, smk_error *error)
+{
+    char action[ACTION_BYTES];
+    describe_launch(name, launch, action);
+    smk_status status = smk_error_from_cuda(code, error, "%s", action);
+    if (status != SMK_OK) {
+        smk_error_extend(error, name, NULL);
+    }
+    return status;
+}
+
+static smk_status report_limit(smk_status status, const char *name, const smk_launch *launch, smk_error *error,
+                               const char *reason)
+{
+    char action[ACTION_BYTES];
+    describe_launch(name, launch, action);
+    smk_status_fail(error, status, "%s: %s", action, reason);
+    smk_error_extend(error, name, NULL);
+    return status;
+}
+
+static cudaError_t read_limits(void *kernel, launch_limits *limits)
+{
+    struct cudaFuncAttributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    memset(limits, 0, sizeof *limits);
+    cudaError_t code = cudaFuncGetAttributes(&attributes, kernel);
+    limits->kernel_threads = attributes.maxThreadsPerBlock;
+    limits->static_shared = attributes.sharedSizeBytes;
+    limits->dynamic_shared = attributes.maxDynamicSharedSizeBytes;
+    if (code == cudaSuccess) {
+        code = cudaGetDevice(&limits->device);
+    }
+    const struct {
+        enum cudaDeviceAttr attribute;
+        int *value;
+    } wanted[] = {
+        {cudaDevAttrMaxThreadsPerBlock, &limits->block_threads},
+        {cudaDevAttrMaxBlockDimX, &limits->block[0]},
+        {cudaDevAttrMaxBlockDimY, &limits->block[1]},
+        {cudaDevAttrMaxBlockDimZ, &limits->block[2]},
+        {cudaDevAttrMaxGridDimX, &limits->grid[0]},
+        {cudaDevAttrMaxGridDimY, &limits->grid[1]},
+        {cudaDevAttrMaxGridDimZ, &limits->grid[2]},
+        {cudaDevAttrMaxSharedMemoryPerBlockOptin, &limits->optin_shared},
+    };
+    for (size_t i = 0; code == cudaSuccess && i < sizeof wanted / sizeof wanted[0]; i++) {
+        code = cudaDeviceGetAttribute(wanted[i].value, wanted[i].attribute, limits->device);
+    }
+    return code;
+}
+
+/* Says which of three axes is zero or beyond its limit; false where none is. */
+static bool find_bad_axis(const char *what, smk_dim3 size, const int limit[3], char *reason, size_t reason_bytes)
+{
+    const uint32_t sizes[3] = {size.x, size.y, size.z};
+    for (int i = 0; i < 3; i++) {
+        if (sizes[i] == 0) {
+            (void)snprintf(reason, reason_bytes, "%s.%c is 0", what, "xyz"[i]);
+            return true;
+        }
+        if ((int64_t)sizes[i] > limit[i]) {
+            (void)snprintf(reason, reason_bytes, "%s.%c is %u, this GPU takes %d at most", what, "xyz"[i], sizes[i],
+                           limit[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+static smk_status check_limits(const char *name, const smk_launch *launch, const launch_limits *limits,
+                               smk_error *error)
+{
+    char reason[256];
+    if (find_bad_axis("grid", launch->grid, limits->grid, reason, sizeof reason) ||
+        find_bad_axis("block", launch->block, limits->block, reason, sizeof reason)) {
+        return report_limit(SMK_LAUNCH, name, launch, error, reason);
+    }
+    /* each axis is within its limit now, so the product fits 64 bits */
+    uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
+    if (threads > (uint64_t)limits->block_threads) {
+        (void)snprintf(reason, sizeof reason, "a block of %llu threads, this GPU takes %d at most",
+                       (unsigned long long)threads, limits->block_threads);
+        return report_limit(SMK_LAUNCH, name, launch, error, reason);
+    }
+    if (threads > (uint64_t)limits->kernel_threads) {
+        (void)snprintf(reason, sizeof reason,
+                       "a block of %llu threads, this kernel takes %d at most (its registers or launch bounds)",
+                       (unsigned long long)threads, limits->kernel_threads);
+        return report_limit(SMK_LAUNCH, name, launch, error, reason);
+    }
+    size_t optin = (size_t)limits->optin_shared;
+    if (limits->static_shared > optin || launch->shared_bytes > optin - limits->static_shared) {
+        (void)snprintf(reason, sizeof reason,
+                       "a block asks for %zu bytes of static and %zu bytes of dynamic shared memory, this GPU has %zu",
+                       limits->static_shared, launch->shared_bytes, optin);
+        return report_limit(SMK_SHARED_MEMORY, name, launch, error, reason);
+    }
+    return SMK_OK;
+}
+
+static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
+{
+    const dim3 grid = {launch->grid.x, launch->grid.y, launch->grid.z};
+    const dim3 block = {launch->block.x, launch->block.y, launch->block.z};
+    return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, 0);
+}
+
+/* After a refusal: the reason in words, or the permission that was missing and a second try. */
+static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *name, const smk_launch *launch,
+                                smk_error *error)
+{
+    (void)cudaGetLastError();
+    launch_limits limits;
+    if (read_limits(kernel, &limits) != cudaSuccess) {
+        return report_cuda(refusal, name, launch, error);
+    }
+    smk_status status = check_limits(name, launch, &limits, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (launch->shared_bytes <= (size_t)limits.dynamic_shared) {
+        return report_cuda(refusal, name, launch, error);
+    }
+    /* All there is, not what this launch needs: then two threads that launch one kernel cannot lower it for
+     * each other. It is a permission only; what a block gets is what the launch asks for. */
+    int permitted = (int)((size_t)limits.optin_shared - limits.static_shared);
+    cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, permitted);
+    if (code == cudaSuccess) {
+        code = launch_kernel(kernel, launch);
+    }
+    return report_cuda(code, name, launch, error);
+}
+
+smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
+{
+    /* Limits are looked at only where CUDA refuses: reading them first would cost a launch half its time
+     * again, which shows in the timing of short kernels. The driver counts shared memory in 32 bits, so what
+     * exceeds them must not reach it. */
+    cudaError_t code = cudaErrorInvalidValue;
+    if (launch->shared_bytes <= INT32_MAX) {
+        code = launch_kernel(kernel, launch);
+    }
+    if (code == cudaSuccess) {
+        return SMK_OK;
+    }
+    if (smk_error_loses_context(code)) {
+        return report_cuda(code, name, launch, error);
+    }
+    return retry_refused(code, kernel, name, launch, error);
+}
+
+smk_status smk_launch_synchronize(const char *name, smk_error *error)
+{
+    smk_status status =
+        smk_error_from_cuda(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU", name_or_default(name));
+    if (status != SMK_OK) {
+        smk_error_extend(error, name, NULL);
+    }
+    return status;
+}

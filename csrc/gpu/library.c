@@ -1,0 +1,112 @@
+#include "gpu.h"
+
+#include "../base/heap.h"
+#include "error.h"
+
+#include <cuda_runtime_api.h>
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LOG_BYTES = 8192, OPTION_COUNT = 2 };
+
+/* The driver may put off compiling PTX until a kernel is asked for, and writes the log and the option values
+ * in place then: all of them live as long as the library. */
+struct smk_library {
+    cudaLibrary_t handle;
+    enum cudaJitOption options[OPTION_COUNT];
+    void *values[OPTION_COUNT];
+    char log[LOG_BYTES];
+    atomic_bool compiled; /* some kernel of it was loaded onto a device */
+};
+
+/* Appends what the driver's compiler said to the message. */
+static void append_log(const smk_library *library, const char *kernel, smk_error *error)
+{
+    smk_error_extend(error, kernel, NULL);
+    if (library->log[0] != '\0') {
+        smk_error_extend(error, NULL, "; the driver's compiler says: ");
+        smk_error_extend(error, NULL, library->log);
+    }
+}
+
+smk_status smk_library_load(const void *image, smk_library **library, smk_error *error)
+{
+    if (image == NULL) {
+        return smk_status_fail(error, SMK_ARGUMENT, "loading kernels: there is no image");
+    }
+    smk_library *loaded = smk_heap_allocate(1, sizeof *loaded);
+    if (loaded == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no host memory to load kernels");
+    }
+    loaded->options[0] = cudaJitErrorLogBuffer;
+    loaded->values[0] = loaded->log;
+    /* an integer passed as a pointer, as the API wants it; one byte less, so that the log ends with a zero */
+    loaded->options[1] = cudaJitErrorLogBufferSizeBytes;
+    loaded->values[1] = (void *)(uintptr_t)(LOG_BYTES - 1);
+    cudaError_t code =
+        cudaLibraryLoadData(&loaded->handle, image, loaded->options, loaded->values, OPTION_COUNT, NULL, NULL, 0);
+    if (code != cudaSuccess) {
+        smk_status status = smk_error_from_cuda(code, error, "loading kernels onto the GPU");
+        append_log(loaded, NULL, error);
+        smk_heap_free(loaded);
+        return status;
+    }
+    *library = loaded;
+    return SMK_OK;
+}
+
+void smk_library_free(smk_library *library)
+{
+    if (library == NULL) {
+        return;
+    }
+    /* fails where the process ends or the context is lost: nothing is left to unload then */
+    if (cudaLibraryUnload(library->handle) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    smk_heap_free(library);
+}
+
+smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error)
+{
+    cudaKernel_t found = NULL;
+    cudaError_t code = cudaLibraryGetKernel(&found, library->handle, name);
+    if (code == cudaErrorSymbolNotFound) {
+        (void)cudaGetLastError();
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel '%.200s'", name);
+    }
+    struct cudaFuncAttributes ignored;
+    if (code == cudaSuccess && !atomic_load(&library->compiled)) {
+        /* makes a driver that loads lazily load now, so that its complaint comes here, with the log */
+        code = cudaFuncGetAttributes(&ignored, (const void *)found);
+        atomic_store(&library->compiled, code == cudaSuccess);
+    }
+    if (code != cudaSuccess) {
+        smk_status status = smk_error_from_cuda(code, error, "loading the kernel '%.100s' onto the GPU", name);
+        append_log(library, name, error);
+        return status;
+    }
+    *kernel = (void *)found;
+    return SMK_OK;
+}
+
+smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error)
+{
+    struct cudaFuncAttributes read;
+    memset(&read, 0, sizeof read);
+    smk_status status =
+        smk_error_from_cuda(cudaFuncGetAttributes(&read, kernel), error, "reading the attributes of a kernel");
+    if (status == SMK_OK) {
+        *attributes = (smk_kernel_attributes){
+            .registers = read.numRegs,
+            .max_threads = read.maxThreadsPerBlock,
+            .shared_bytes = read.sharedSizeBytes,
+            .local_bytes = read.localSizeBytes,
+            .const_bytes = read.constSizeBytes,
+            .max_dynamic_shared_bytes = read.maxDynamicSharedSizeBytes,
+            .ptx_version = read.ptxVersion,
+            .binary_version = read.binaryVersion,
+        };
+    }
+    return status;
+}

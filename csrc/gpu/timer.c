@@ -1,0 +1,73 @@
+#include "gpu.h"
+
+#include "../base/heap.h"
+#include "error.h"
+
+#include <cuda_runtime_api.h>
+
+struct smk_timer {
+    cudaEvent_t start, stop;
+    bool running;
+};
+
+smk_status smk_timer_create(smk_timer **timer, smk_error *error)
+{
+    smk_timer *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no host memory for a timer");
+    }
+    cudaError_t code = cudaEventCreate(&made->start);
+    if (code == cudaSuccess) {
+        code = cudaEventCreate(&made->stop);
+    }
+    if (code != cudaSuccess) {
+        smk_status status = smk_error_from_cuda(code, error, "creating a CUDA event");
+        smk_timer_free(made);
+        return status;
+    }
+    *timer = made;
+    return SMK_OK;
+}
+
+void smk_timer_free(smk_timer *timer)
+{
+    if (timer == NULL) {
+        return;
+    }
+    if (timer->start != NULL && cudaEventDestroy(timer->start) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    if (timer->stop != NULL && cudaEventDestroy(timer->stop) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    smk_heap_free(timer);
+}
+
+smk_status smk_timer_start(smk_timer *timer, smk_error *error)
+{
+    smk_status status = smk_error_from_cuda(cudaEventRecord(timer->start, 0), error, "starting a timer");
+    if (status == SMK_OK) {
+        timer->running = true;
+    }
+    return status;
+}
+
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
+{
+    if (!timer->running) {
+        return smk_status_fail(error, SMK_ARGUMENT, "stopping a timer that was not started");
+    }
+    cudaError_t code = cudaEventRecord(timer->stop, 0);
+    if (code == cudaSuccess) {
+        code = cudaEventSynchronize(timer->stop);
+    }
+    float elapsed_ms = 0.0F;
+    if (code == cudaSuccess) {
+        code = cudaEventElapsedTime(&elapsed_ms, timer->start, timer->stop);
+    }
+    timer->running = false;
+    if (code == cudaSuccess) {
+        *time_ms = (double)elapsed_ms;
+    }
+    return smk_error_from_cuda(code, error, "stopping a timer");
+}

@@ -1,0 +1,109 @@
+#include "registry.h"
+
+#include <string.h>
+
+/* What every GPU since compute capability 3.0 takes, and so does the simulator. */
+#define GRID_X_MAX INT64_C(2147483647)
+#define GRID_Y_MAX INT64_C(65535)
+#define GRID_YZ_MAX (GRID_Y_MAX * INT64_C(65535))
+
+static bool has_empty_output(const smk_signature *signature, const int64_t *dimensions)
+{
+    /* one output that has elements is reason enough to launch */
+    for (size_t i = 0; i < signature->output_count; i++) {
+        size_t operand = signature->input_count + i;
+        bool empty = false;
+        for (size_t j = 0; j < signature->rank[operand]; j++) {
+            empty = empty || dimensions[signature->axis[operand][j]] == 0;
+        }
+        if (!empty) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Blocks along an axis; "" stands for an axis that the family does not use. At least one, for an output that has
+ * elements must be written even where the axis walked is empty (the sum of nothing). */
+static smk_status count_blocks(const smk_family *family, const smk_signature *signature, const char *axis,
+                               uint32_t tile, const int64_t *dimensions, int64_t *blocks, smk_error *error)
+{
+    if (axis[0] == '\0') {
+        *blocks = 1;
+        return SMK_OK;
+    }
+    for (size_t d = 0; d < signature->dimension_count; d++) {
+        if (strcmp(signature->dimension[d], axis) == 0) {
+            int64_t size = dimensions[d];
+            int64_t needed = size / (int64_t)tile + (size % (int64_t)tile != 0);
+            *blocks = needed > 0 ? needed : 1;
+            return SMK_OK;
+        }
+    }
+    return smk_status_fail(error, SMK_INTERNAL, "%s: its grid walks %s, which is no dimension of %s", family->name,
+                           axis, family->signature);
+}
+
+static smk_status check_input(const smk_family *family, const smk_variant *variant, const smk_signature *signature,
+                              const int64_t *dimensions, smk_error *error)
+{
+    if (variant->tile_x == 0 || variant->tile_y == 0 || strcmp(variant->family, family->name) != 0) {
+        return smk_status_fail(error, SMK_INTERNAL, "%s has no usable row for %s", family->name, variant->name);
+    }
+    for (size_t d = 0; d < signature->dimension_count; d++) {
+        if (dimensions[d] < 0) {
+            return smk_status_fail(error, SMK_ARGUMENT, "%s: %s is %lld, a size cannot be negative", family->name,
+                                   signature->dimension[d], (long long)dimensions[d]);
+        }
+    }
+    return SMK_OK;
+}
+
+static smk_status fail_size(const smk_family *family, const smk_variant *variant, const char *axis, int64_t blocks,
+                            uint32_t tile, int64_t limit, smk_error *error)
+{
+    return smk_status_fail(error, SMK_LAUNCH, "%s variant '%s': %s needs %lld blocks of %u, a grid has %lld at most",
+                           family->name, variant->name, axis, (long long)blocks, tile, (long long)limit);
+}
+
+smk_status smk_registry_plan(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
+                             smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error)
+{
+    smk_signature signature;
+    smk_status status = smk_signature_parse(family->signature, &signature, error);
+    if (status == SMK_OK) {
+        status = check_input(family, variant, &signature, dimensions, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    const smk_dim3 threads = {variant->block_x, variant->block_y, 1};
+    if (has_empty_output(&signature, dimensions)) {
+        *grid = (smk_dim3){0, 0, 0};
+        *block = threads;
+        *empty = true;
+        return SMK_OK;
+    }
+    int64_t x = 0;
+    int64_t y = 0;
+    status = count_blocks(family, &signature, family->grid_x, variant->tile_x, dimensions, &x, error);
+    if (status == SMK_OK) {
+        status = count_blocks(family, &signature, family->grid_y, variant->tile_y, dimensions, &y, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (x > GRID_X_MAX) {
+        return fail_size(family, variant, family->grid_x, x, variant->tile_x, GRID_X_MAX, error);
+    }
+    if (y > GRID_YZ_MAX) {
+        return fail_size(family, variant, family->grid_y, y, variant->tile_y, GRID_YZ_MAX, error);
+    }
+    /* spread evenly over as few layers as hold it, so that fewer blocks than layers find nothing to do */
+    int64_t z = (y + GRID_Y_MAX - 1) / GRID_Y_MAX;
+    y = (y + z - 1) / z;
+    *grid = (smk_dim3){(uint32_t)x, (uint32_t)y, (uint32_t)z};
+    *block = threads;
+    *empty = false;
+    return SMK_OK;
+}
