@@ -1,0 +1,477 @@
+"""Builds smemkit: the C extension, and the kernels as machine code and PTX.
+
+What pyproject.toml cannot say is here: sources are globbed, kernels go through nvcc, both on all
+cores and only where something changed. Environment variables:
+
+  SMEMKIT_NVCC      the nvcc to use; "none" leaves the GPU part out on purpose
+  SMEMKIT_ARCHES    GPU architectures to compile for: "90", or "75 80 90 100 120" (the default)
+  SMEMKIT_WERROR    1 makes warnings of the C compiler errors (so does CI)
+  SMEMKIT_SANITIZE  sanitizers for the extension: "address,undefined"
+"""
+
+import concurrent.futures
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import numpy
+import setuptools
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
+ROOT = Path(__file__).resolve().parent
+KERNELS = Path("csrc/kernels")
+LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes longest
+ARCHES = ("75", "80", "90", "100", "120")
+LOWEST_ARCH = "75"
+NVCC_OLDEST = (12, 8)  # the first that knows sm_100 and sm_120, and whose cudart loads libraries
+C_TYPES = {"float32": "float", "float64": "double"}
+
+WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
+C_FLAGS = (
+    "-std=gnu11 -O2 -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off "
+    "-fno-math-errno -fno-trapping-math"
+).split()
+
+
+class BuildError(Exception):
+    """Something that the person who builds has to put right; shown without a traceback."""
+
+
+def fail(message):
+    raise SystemExit(f"\nsmemkit: error: {message}\n")
+
+
+def say(message):
+    print(f"smemkit: {message}", file=sys.stderr, flush=True)
+
+
+def hash_text(*parts):
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode()
+        digest.update(str(len(data)).encode() + b":" + data)
+    return digest.hexdigest()
+
+
+def run_tool(command, **options):
+    done = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **options
+    )
+    if done.returncode != 0:
+        raise BuildError(f"{shlex.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+# The CUDA toolkit --------------------------------------------------------------------------------
+
+
+class Toolkit:
+    """An nvcc with the parts that belong to it. Raises BuildError where one is missing."""
+
+    def __init__(self, nvcc):
+        self.nvcc = Path(nvcc)
+        if not os.access(self.nvcc, os.X_OK) or not self.nvcc.is_file():
+            raise BuildError(f"{nvcc} is not a program")
+        text = run_tool([self.nvcc, "--version"])
+        match = re.search(r"release (\d+)\.(\d+), V([\d.]+)", text)
+        if not match:
+            raise BuildError(f"{nvcc} --version says nothing that looks like a version")
+        self.version = match[3]
+        if (int(match[1]), int(match[2])) < NVCC_OLDEST:
+            raise BuildError(f"{nvcc} is {match[3]}, older than {'.'.join(map(str, NVCC_OLDEST))}")
+        root = self.nvcc.resolve().parent.parent
+        machine = os.uname().machine
+        targets = [root / "targets" / f"{name}-linux" for name in (machine, "sbsa")]
+        roots = [root, *targets, root.parent / "usr"]
+        self.include = self.find(roots, ["include"], "cuda_runtime_api.h")
+        libraries = ["lib64", "lib", f"lib/{machine}-linux-gnu"]
+        self.cudart = self.find(roots, libraries, "libcudart_static.a") / "libcudart_static.a"
+
+    def find(self, roots, folders, name):
+        for root in roots:
+            for folder in folders:
+                if (root / folder / name).is_file():
+                    return root / folder
+        raise BuildError(f"{self.nvcc} has no {name} beside it (looked under {roots[0]})")
+
+    def cut_arches(self, arches):
+        known = set(re.findall(r"sm_(\d+)", run_tool([self.nvcc, "--list-gpu-code"])))
+        unknown = [arch for arch in arches if arch not in known]
+        if unknown:
+            raise BuildError(
+                f"{self.nvcc} ({self.version}) cannot compile for sm_{', sm_'.join(unknown)}"
+            )
+        return arches
+
+
+def list_nvcc_places():
+    """(where, path) of every nvcc, the best first."""
+    for folder in sys.path:
+        for path in sorted(Path(folder or ".").glob("nvidia/cu[0-9]*/bin/nvcc")):
+            yield "the build environment", path
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            yield name, Path(os.environ[name]) / "bin" / "nvcc"
+    found = shutil.which("nvcc")
+    if found:
+        yield "PATH", Path(found)
+
+
+def find_toolkit():
+    """(Toolkit or None, the reason in words). Asks once."""
+    if not hasattr(find_toolkit, "answer"):
+        find_toolkit.answer = look_for_toolkit()
+    return find_toolkit.answer
+
+
+def look_for_toolkit():
+    named = os.environ.get("SMEMKIT_NVCC")
+    if named == "none":
+        return None, "SMEMKIT_NVCC=none"
+    if named:
+        try:
+            return Toolkit(named), "SMEMKIT_NVCC"
+        except BuildError as error:
+            fail(f"SMEMKIT_NVCC: {error}")
+    reasons = []
+    for where, path in list_nvcc_places():
+        try:
+            return Toolkit(path), where
+        except BuildError as error:
+            reasons.append(f"{where}: {error}")
+    return None, "; ".join(reasons) or "no nvcc in the build environment, CUDA_HOME or PATH"
+
+
+# Kernels -----------------------------------------------------------------------------------------
+
+
+class Kernel:
+    """One exhibit: csrc/kernels/<family>/<variant>.cu and its row of variants.def."""
+
+    def __init__(self, path, types):
+        self.path = path
+        self.family, self.variant, self.types = path.parent.name, path.stem, types
+        self.name = f"{self.family}/{self.variant}"
+        self.text = path.read_text(encoding="utf-8")
+        need = re.search(r"^// Needs +compute_(\d+)", self.text, re.MULTILINE)
+        self.arch = need[1] if need else LOWEST_ARCH
+        self.wrapper = self.write_wrapper()
+        self.source_hash = hash_text(self.text, self.wrapper)
+
+    def write_wrapper(self):
+        """The translation unit that makes one entry of each element type."""
+        entry, lines = f"{self.family}_{self.variant}", []
+        for name in self.types:
+            if name not in C_TYPES:
+                fail(f"variants.def: {self.name}: no C type is known for {name}")
+            lines += [f"#define T {C_TYPES[name]}", f"#define {entry} {entry}_{name}"]
+            lines += [f'#include "{self.path.name}"', f"#undef {entry}", "#undef T"]
+        return "\n".join(lines) + "\n"
+
+    def files(self, folder, *suffixes):
+        return [Path(folder) / self.family / f"{self.variant}{suffix}" for suffix in suffixes]
+
+    def compile(self, toolkit, arches, folder):
+        """Leaves .ptx and .fatbin in folder, the machine code of that very PTX."""
+        chosen = [arch for arch in arches if int(arch) >= int(self.arch)]
+        codes = ",".join([f"sm_{arch}" for arch in chosen] + [f"compute_{self.arch}"])
+        ptx, fatbin, stamp, unit = self.files(folder, ".ptx", ".fatbin", ".stamp", ".types.cu")
+        to_ptx = [
+            "-ptx",
+            "-lineinfo",
+            "-fmad=true",
+            f"-arch=compute_{self.arch}",
+            "-Werror",
+            "all-warnings",
+        ]
+        to_fatbin = ["-fatbin", "-lineinfo", f"-gencode=arch=compute_{self.arch},code=[{codes}]"]
+        wanted = hash_text(self.source_hash, toolkit.version, *to_ptx, *to_fatbin)
+        if ptx.exists() and fatbin.exists() and stamp.exists() and stamp.read_text() == wanted:
+            return
+        stamp.unlink(missing_ok=True)
+        unit.parent.mkdir(parents=True, exist_ok=True)
+        unit.write_text(self.wrapper, encoding="utf-8")
+        say(f"nvcc {self.path} for {', '.join(self.types)}")
+        run_tool([toolkit.nvcc, *to_ptx, f"-I{self.path.parent}", "-o", ptx, unit])
+        ptx.write_text(cut_file_paths(ptx.read_text(encoding="utf-8")), encoding="utf-8")
+        run_tool([toolkit.nvcc, *to_fatbin, "-o", fatbin, ptx])
+        stamp.write_text(wanted)
+
+
+def cut_file_paths(ptx):
+    """.file lines name the file only, so that what is built does not depend on where."""
+    return re.sub(r'^(\s*\.file\s+\d+\s+")[^"\n]*/', r"\1", ptx, flags=re.MULTILINE)
+
+
+def list_kernels():
+    """Every .cu with its row; a missing half stops the build, by name."""
+    table = Path("csrc/registry/variants.def").read_text(encoding="utf-8")
+    row = re.compile(
+        r'^SMK_VARIANT\(\s*(\w+)\s*,\s*(\w+)\s*,(?:[^"\n,]*,){4}\s*"([^"\n]*)"', re.MULTILINE
+    )
+    rows = {f"{match[1]}/{match[2]}": match[3].split() for match in row.finditer(table)}
+    if len(rows) != len(re.findall(r"^SMK_VARIANT\(", table, re.MULTILINE)):
+        fail("csrc/registry/variants.def: a row is malformed or stands twice")
+    sources = {f"{path.parent.name}/{path.stem}": path for path in sorted(KERNELS.glob("*/*.cu"))}
+    for name in sorted(rows.keys() - sources.keys()):
+        fail(f"csrc/registry/variants.def has a row {name}, but there is no {KERNELS}/{name}.cu")
+    for name in sorted(sources.keys() - rows.keys()):
+        fail(f"{sources[name]} has no row in csrc/registry/variants.def")
+    return [Kernel(path, rows[name]) for name, path in sources.items()]
+
+
+def choose_arches(toolkit):
+    text = os.environ.get("SMEMKIT_ARCHES")
+    arches = re.split(r"[\s,;]+", text.strip()) if text and text.strip() else list(ARCHES)
+    if not all(arch.isdigit() for arch in arches):
+        fail(f'SMEMKIT_ARCHES is {text!r}: say "90" or "75 80 90"')
+    try:
+        return toolkit.cut_arches(arches)
+    except BuildError as error:
+        fail(error)
+
+
+PREBUILT = Path("smemkit/kernels")  # in an sdist: PTX that travels with it
+PREBUILT_LIST = PREBUILT / "prebuilt.json"
+
+
+def check_prebuilt(kernels, reason):
+    """Stops the build unless the PTX of every kernel, as it now is, lies at hand."""
+    known = json.loads(PREBUILT_LIST.read_text()) if PREBUILT_LIST.exists() else {}
+    for kernel in kernels:
+        if (
+            known.get(kernel.name) == kernel.source_hash
+            and kernel.files(PREBUILT, ".ptx")[0].exists()
+        ):
+            continue
+        why = "differs from the prebuilt PTX" if kernel.name in known else "has no prebuilt PTX"
+        fail(
+            f"{kernel.path} {why}, and there is no nvcc to compile it ({reason}).\n"
+            "An sdist carries PTX; a checkout needs nvcc. Let pip build in isolation, so that it\n"
+            "fetches nvcc, or put nvcc on PATH, or name it in CUDA_HOME or SMEMKIT_NVCC."
+        )
+
+
+def count_cores():
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+# Commands ----------------------------------------------------------------------------------------
+
+
+class BuildExtension(build_ext):
+    """Kernels and C files side by side on all cores."""
+
+    def run(self):
+        if getattr(self, "editable_mode", False):  # setuptools would have it in a folder of one use
+            build = self.get_finalized_command("build")
+            name = f"temp.{build.plat_name}-{sys.implementation.cache_tag}"
+            self.build_temp = os.path.join(build.build_base, name)
+        self.toolkit, self.reason = find_toolkit()
+        self.kernels = list_kernels()
+        self.kernel_outputs = []
+        with concurrent.futures.ThreadPoolExecutor(count_cores()) as self.pool:
+            jobs = self.start_kernels()
+            super().run()
+            self.finish_kernels(jobs)
+        if self.toolkit is None:
+            say("*" * 100)
+            say(f"BUILT WITHOUT THE GPU PART: {self.reason}.")
+            say("Kernels run on the simulator only. smemkit.show_config() says so too.")
+            say("*" * 100)
+
+    def kernel_cache(self):
+        return Path(self.build_temp) / "kernels"
+
+    def start_kernels(self):
+        if self.toolkit is None:
+            check_prebuilt(self.kernels, self.reason)
+            return []
+        arches = choose_arches(self.toolkit)
+        say(f"nvcc {self.toolkit.version} from {self.reason}: {self.toolkit.nvcc}")
+        folder = self.kernel_cache()
+        return [
+            self.pool.submit(kernel.compile, self.toolkit, arches, folder)
+            for kernel in self.kernels
+        ]
+
+    def finish_kernels(self, jobs):
+        try:
+            for job in jobs:
+                job.result()
+        except BuildError as error:
+            fail(error)
+        target = PREBUILT if self.inplace else Path(self.build_lib) / PREBUILT
+        origin, suffixes = (
+            (self.kernel_cache(), (".ptx", ".fatbin")) if self.toolkit else (PREBUILT, (".ptx",))
+        )
+        wanted = {}
+        for kernel in self.kernels:
+            for path in kernel.files("", *suffixes):
+                wanted[target / path] = origin / path
+            wanted[target / kernel.files("", ".cu")[0]] = kernel.path
+        for path in target.glob("*/*"):
+            if path.suffix in (".cu", ".ptx", ".fatbin") and path not in wanted:
+                path.unlink()  # of a kernel that is gone
+        for path, source in wanted.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if path != source:
+                shutil.copyfile(source, path)
+        self.kernel_outputs = [str(path) for path in wanted]
+
+    def get_outputs(self):
+        return super().get_outputs() + getattr(self, "kernel_outputs", [])
+
+    def build_extension(self, ext):
+        ext.sources = list_sources(self.toolkit)
+        flags, link_flags = choose_flags(self.toolkit)
+        folders, versions = list_headers(self.toolkit)
+        jobs = [
+            self.pool.submit(self.compile_object, path, flags, folders, versions)
+            for path in ext.sources
+        ]
+        try:
+            objects = [job.result() for job in jobs]
+        except BuildError as error:
+            fail(error)
+        path = Path(self.get_ext_fullpath(ext.name))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.compiler.link_shared_object(
+            objects + ext.extra_objects, str(path), extra_postargs=link_flags, target_lang="c"
+        )
+
+    def compile_object(self, source, flags, folders, versions):
+        """Compiles one C file unless its object is fresh. Returns the object's path."""
+        target = Path(self.build_temp) / Path(source).with_suffix(".o")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        command = [*self.compiler.compiler_so, *flags]
+        # pip builds with NumPy and CUDA in a new folder each time: their versions count, not the
+        # folders.
+        wanted = hash_text(*command, *versions)
+        stamp = target.with_suffix(".stamp")
+        if stamp.exists() and stamp.read_text() == wanted and is_fresh(target):
+            return str(target)
+        stamp.unlink(missing_ok=True)
+        # Other people's headers are not ours to warn about, nor to watch for changes: -isystem.
+        systems = [word for folder in folders for word in ("-isystem", folder)]
+        output = run_tool([*command, *systems, "-MMD", "-c", source, "-o", str(target)])
+        if output:
+            sys.stderr.write(output)
+        stamp.write_text(wanted)
+        return str(target)
+
+
+def is_fresh(target):
+    """True where the object is newer than every file that the compiler read for it."""
+    listing = target.with_suffix(".d")
+    if not target.exists() or not listing.exists():
+        return False
+    names = listing.read_text().replace("\\\n", " ").split(":", 1)[-1].split()
+    built = target.stat().st_mtime_ns
+    return all(os.path.exists(name) and os.stat(name).st_mtime_ns < built for name in names)
+
+
+def list_sources(toolkit):
+    paths = [path for layer in LAYERS for path in sorted(Path("csrc", layer).glob("*.c"))]
+    absent = Path("csrc/gpu/absent.c")  # stands in for the rest of gpu/ where there is no CUDA
+    if toolkit:
+        return [str(path) for path in paths if path != absent]
+    return [str(path) for path in paths if path.parent != absent.parent or path == absent]
+
+
+def list_headers(toolkit):
+    """(folders of other people's headers, what they are)."""
+    folders = [
+        sysconfig.get_path("include"),
+        sysconfig.get_path("platinclude"),
+        numpy.get_include(),
+    ]
+    versions = [sys.version, numpy.__version__]
+    if toolkit:
+        folders.append(str(toolkit.include))
+        versions.append(toolkit.version)
+    return list(dict.fromkeys(folders)), versions
+
+
+def choose_flags(toolkit):
+    """Flags of the C compiler and of the linker."""
+    flags = [*C_FLAGS, *WARNINGS]
+    link = ["-Wl,--gc-sections", "-lpthread", "-ldl", "-lrt", "-lm"]
+    if os.environ.get("SMEMKIT_WERROR", os.environ.get("CI", "")) not in ("", "0", "false"):
+        flags.append("-Werror")
+    if toolkit:
+        link = [str(toolkit.cudart), "-Wl,--exclude-libs,ALL", *link]
+    else:
+        flags.append("-DSMK_WITHOUT_CUDA=1")
+    sanitizers = os.environ.get("SMEMKIT_SANITIZE")
+    if sanitizers:
+        extra = [
+            f"-fsanitize={sanitizers}",
+            "-fno-sanitize-recover=all",
+            "-fno-omit-frame-pointer",
+            "-g",
+        ]
+        flags += [*extra, "-UNDEBUG"]
+        link += extra
+    return flags, link
+
+
+class SourceDistribution(sdist):
+    """Adds the PTX, so that a machine without nvcc can install from it."""
+
+    def make_release_tree(self, base_dir, files):
+        super().make_release_tree(base_dir, files)
+        toolkit, reason = find_toolkit()
+        kernels = list_kernels()
+        if toolkit:
+            folder = Path(self.get_finalized_command("build").build_temp) / "kernels"
+            arches = choose_arches(toolkit)
+            with concurrent.futures.ThreadPoolExecutor(count_cores()) as pool:
+                try:
+                    list(pool.map(lambda kernel: kernel.compile(toolkit, arches, folder), kernels))
+                except BuildError as error:
+                    fail(error)
+        else:
+            check_prebuilt(kernels, reason)
+            folder = PREBUILT
+        for kernel in kernels:
+            target = Path(base_dir) / kernel.files(PREBUILT, ".ptx")[0]
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(kernel.files(folder, ".ptx")[0], target)
+        table = {kernel.name: kernel.source_hash for kernel in kernels}
+        (Path(base_dir) / PREBUILT_LIST).write_text(json.dumps(table, indent=1) + "\n")
+
+
+class Wheel(bdist_wheel):
+    """A wheel without the GPU part says so in its name, which pip prints."""
+
+    def finalize_options(self):
+        toolkit, _ = find_toolkit()
+        if toolkit is None and not self.build_number:
+            self.build_number = "0_WITHOUT_GPU_no_nvcc"
+        super().finalize_options()
+
+
+# pyproject.toml could say this, but not so that setuptools on both sides of version 77 take it.
+licence = "license_expression" if int(setuptools.__version__.split(".")[0]) >= 77 else "license"
+
+os.chdir(ROOT)
+setup(
+    **{licence: "MIT"},
+    ext_modules=[Extension("smemkit._core", sources=[])],
+    cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution, "bdist_wheel": Wheel},
+)
