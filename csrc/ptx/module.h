@@ -166,6 +166,7 @@ typedef struct smk_label {
     uint32_t target;       /* instruction it stands before; == instruction_count: the end */
     uint32_t *table;       /* .branchtargets: labels; .calltargets: functions */
     uint32_t table_count;
+    bool of_functions;     /* the table is .calltargets */
     uint32_t prototype;    /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
 } smk_label;
 

@@ -28,7 +28,16 @@ struct smk_operation {
     uint32_t d2;             /* second destination (p of d|p) or fourth source */
     uint32_t guard;          /* predicate row; the constant row of all ones where there is no guard */
     uint32_t guard_flip;     /* 0, or UINT32_MAX for @!p */
-    uint32_t flip_a, flip_b, flip_c; /* UINT32_MAX where a predicate source is written !p, else 0 */
+    union {
+        struct {
+            uint32_t flip_a, flip_b, flip_c; /* UINT32_MAX where a predicate source is written !p, else 0 */
+        };
+        struct { /* operations that touch memory: see access.h */
+            uint32_t element; /* smk_element: what lies in memory and in the row */
+            uint32_t count;   /* elements of a vector access, or the operation of an atomic one */
+            uint32_t slot;    /* which entry of the worker's cache of allocations */
+        };
+    };
     uint32_t instruction;    /* index in the function, for messages and counters */
     uint32_t function;
     union {
@@ -58,6 +67,16 @@ static inline uint32_t smk_op_mask(const smk_warp *warp, const smk_operation *op
  * order), for the present instruction set; NULL where there is none. `storage_bits[i]` is the width of operand i's
  * row: 1 (predicate), 16, 32 or 64, which for cvt and mov may differ from its type. */
 smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
+
+/* What lowering must put into op->u.immediate beside the handler of smk_alu_find (rounding, comparison, look-up
+ * table: whatever the handlers of rare forms read once a warp). 0 for most.
+ *
+ * Rows of the forms with braces or a pair, flattened in the order written into d, a, b, c, d2:
+ *   mov.b64 d, {x, y}        d a b           mov.b64 {x, y}, s        d a b
+ *   mov.b64 d, {w, x, y, z}  d a b c d2      mov.b64 {w, x, y, z}, s  d a b c d2     (_ : a scratch row)
+ * but setp p|q keeps d = p, d2 = q, and a, b, c the sources. storage_bits[i] belongs to operands[i]; of a LIST it is not read.
+ * lop3's look-up table and the fourth source of anything else: d2 (the table is in the word too). */
+uint64_t smk_alu_word(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
 
 /* isa.c: which clone of the handlers this processor runs; SMEMKIT_ISA=baseline|avx2 lowers it. */
 typedef enum smk_isa { SMK_ISA_BASELINE, SMK_ISA_AVX2, SMK_ISA_AVX512, SMK_ISA_COUNT } smk_isa;

@@ -1,0 +1,151 @@
+/* What can only be settled when the whole text is read: numbers of variables, files, prototypes, aliases. */
+#include "parse.h"
+
+#include "../base/heap.h"
+
+#include <string.h>
+
+typedef struct fixer {
+    smk_parser *parser;
+    smk_symbol_table files; /* by the four bytes of the .file number */
+    uint32_t *same;         /* of each function: itself, or what its name is an alias of */
+} fixer;
+
+static void fix_operand(const fixer *fix, smk_operand *operand)
+{
+    bool variable = operand->kind == SMK_OPERAND_VARIABLE ||
+                    (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
+    if (variable && operand->index >= SMK_PARSE_LOCAL) {
+        operand->index = operand->index - SMK_PARSE_LOCAL + (uint32_t)fix->parser->variables.count;
+    } else if (operand->kind == SMK_OPERAND_FUNCTION) {
+        operand->index = fix->same[operand->index];
+    } else if (operand->kind == SMK_OPERAND_LIST) {
+        for (uint32_t i = 0; i < operand->count; i++) {
+            fix_operand(fix, &operand->element[i]);
+        }
+    }
+}
+
+static uint32_t file_index(const fixer *fix, const uint32_t *number)
+{
+    const smk_symbol *symbol = smk_symbol_find(&fix->files, (smk_text){(const char *)number, sizeof *number});
+    return symbol == NULL ? SMK_NO_INDEX : symbol->index;
+}
+
+/* Prototypes go behind the functions, in the order of the functions that have them. */
+static void fix_labels(const fixer *fix, smk_function *function, smk_function *functions, uint32_t *next)
+{
+    const smk_function *prototypes = fix->parser->prototypes.items;
+    for (uint32_t i = 0; i < function->label_count; i++) {
+        smk_label *label = &function->labels[i];
+        if (label->prototype != SMK_NO_INDEX) {
+            functions[*next] = prototypes[label->prototype];
+            label->prototype = (*next)++;
+        }
+        for (uint32_t k = 0; label->of_functions && k < label->table_count; k++) {
+            label->table[k] = fix->same[label->table[k]];
+        }
+    }
+}
+
+static void fix_function(const fixer *fix, smk_function *function)
+{
+    uint32_t last_number = 0;
+    uint32_t last_index = SMK_NO_INDEX;
+    bool has_last = false;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        smk_instruction *instruction = &function->instructions[i];
+        for (unsigned k = 0; k < instruction->operand_count; k++) {
+            fix_operand(fix, &instruction->operands[k]);
+        }
+        if (instruction->source_file == SMK_NO_INDEX) {
+            continue;
+        }
+        if (!has_last || instruction->source_file != last_number) {
+            last_number = instruction->source_file;
+            last_index = file_index(fix, &last_number);
+            has_last = true;
+        }
+        instruction->source_file = last_index;
+    }
+}
+
+static bool start(fixer *fix)
+{
+    smk_parser *parser = fix->parser;
+    const uint32_t *numbers = parser->file_numbers.items;
+    const smk_function *functions = parser->functions.items;
+    const uint32_t *aliases = parser->aliases.items;
+    fix->same = smk_heap_allocate(parser->functions.count, sizeof *fix->same);
+    if (fix->same == NULL || !smk_symbol_start(&fix->files, parser->files.count)) {
+        return false;
+    }
+    for (uint32_t i = 0; i < parser->functions.count; i++) {
+        fix->same[i] = i;
+    }
+    for (size_t i = 0; i + 1 < parser->aliases.count; i += 2) {
+        if (!functions[aliases[i]].is_defined) {
+            fix->same[aliases[i]] = aliases[i + 1];
+        }
+    }
+    for (size_t i = 0; i < parser->files.count; i++) {
+        smk_text key = {(const char *)&numbers[i], sizeof numbers[i]};
+        if (smk_symbol_find(&fix->files, key) == NULL) {
+            smk_symbol *symbol = smk_symbol_add(&fix->files, SMK_SYMBOL_VARIABLE, key, 0);
+            if (symbol == NULL) {
+                return false;
+            }
+            symbol->index = (uint32_t)i;
+        }
+    }
+    return true;
+}
+
+static void fix_relocations(const fixer *fix)
+{
+    for (uint32_t i = 0; i < fix->parser->module->variable_count; i++) {
+        smk_variable *variable = &fix->parser->module->variables[i];
+        for (uint32_t k = 0; k < variable->relocation_count; k++) {
+            smk_relocation *relocation = &variable->relocations[k];
+            relocation->index = relocation->is_function ? fix->same[relocation->index] : relocation->index;
+        }
+    }
+}
+
+static smk_status finish(fixer *fix)
+{
+    smk_parser *parser = fix->parser;
+    smk_module *module = parser->module;
+    uint32_t next = (uint32_t)parser->functions.count;
+    size_t total = parser->functions.count + parser->prototypes.count;
+    smk_function *functions = smk_arena_allocate(&module->arena, total, sizeof *functions);
+    smk_variable *variables = smk_vector_copy(&parser->variables, sizeof *variables, &module->arena);
+    smk_text *files = smk_vector_copy(&parser->files, sizeof *files, &module->arena);
+    if (functions == NULL || variables == NULL || files == NULL || !start(fix)) {
+        return smk_parse_memory(parser);
+    }
+    if (parser->functions.count != 0) {
+        memcpy(functions, parser->functions.items, parser->functions.count * sizeof *functions);
+    }
+    module->variables = variables;
+    module->variable_count = (uint32_t)parser->variables.count;
+    module->files = files;
+    module->file_count = (uint32_t)parser->files.count;
+    module->functions = functions;
+    fix_relocations(fix);
+    for (uint32_t i = 0; i < parser->functions.count; i++) {
+        fix_function(fix, &functions[i]);
+        fix_labels(fix, &functions[i], functions, &next);
+    }
+    module->function_count = next;
+    return SMK_OK;
+}
+
+smk_status smk_finish_module(smk_parser *parser)
+{
+    fixer fix = {.parser = parser};
+    smk_status status = finish(&fix);
+    smk_heap_free(fix.same);
+    smk_symbol_end(&fix.files);
+    return status;
+}

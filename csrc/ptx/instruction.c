@@ -1,0 +1,459 @@
+/* Instructions: guard, words, operands. What they mean is judged in check.c. */
+#include "instruction.h"
+
+#include "check.h"
+
+#include <string.h>
+
+smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
+                                       uint32_t place)
+{
+    smk_pending *pending = smk_vector_push(&parser->pending, sizeof *pending);
+    if (pending == NULL) {
+        return smk_parse_memory(parser);
+    }
+    *pending = (smk_pending){*name, in_table, index, place};
+    return SMK_OK;
+}
+
+/* The innermost range %r<n> that a name such as %r12 belongs to. */
+static smk_symbol *find_range(const smk_parser *parser, smk_text name)
+{
+    smk_symbol *best = NULL;
+    uint64_t number = 0;
+    uint64_t scale = 1;
+    for (size_t length = name.length; length > 1 && name.length - length < 10; length--) {
+        char digit = name.start[length - 1];
+        if (digit < '0' || digit > '9') {
+            break;
+        }
+        number += scale * (uint64_t)(digit - '0');
+        scale *= 10;
+        if (digit == '0' && length != name.length) {
+            continue; /* %r012 is not a register of %r */
+        }
+        smk_symbol *range = smk_symbol_find_range(&parser->symbols, (smk_text){name.start, length - 1});
+        if (range != NULL && number < range->count && (best == NULL || range->scope > best->scope)) {
+            best = range;
+        }
+    }
+    return best;
+}
+
+bool smk_instruction_is_in_range(const smk_parser *parser, smk_text name)
+{
+    const smk_symbol *range = find_range(parser, name);
+    return range != NULL && range->scope == parser->symbols.depth;
+}
+
+static unsigned deepest_range(const smk_parser *parser)
+{
+    unsigned depth = parser->symbols.depth;
+    while (depth > 0 && parser->symbols.scopes[depth].ranges == 0) {
+        depth--;
+    }
+    return depth;
+}
+
+/* What a name means here: registers of ranges come into being when they are first named. NULL with SMK_OK: nothing. */
+static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **found)
+{
+    smk_symbol *symbol = smk_symbol_find(&parser->symbols, name);
+    if (symbol == NULL || symbol->scope < deepest_range(parser)) {
+        smk_symbol *range = find_range(parser, name);
+        if (range != NULL && (symbol == NULL || range->scope > symbol->scope)) {
+            symbol = smk_symbol_add(&parser->symbols, SMK_SYMBOL_REGISTER, name, range->scope);
+            if (symbol == NULL) {
+                return smk_parse_memory(parser);
+            }
+            symbol->type = range->type;
+            symbol->line = range->line;
+        }
+    }
+    if (symbol != NULL && symbol->kind == SMK_SYMBOL_REGISTER && symbol->index == SMK_NO_INDEX) {
+        smk_register *slot = smk_vector_push(&parser->registers, sizeof *slot);
+        if (slot == NULL) {
+            return smk_parse_memory(parser);
+        }
+        if (parser->registers.count > SMK_REGISTERS_MAX) {
+            return smk_parse_fail(parser, &parser->token, SMK_PTX, "a function uses more than %d registers",
+                                  SMK_REGISTERS_MAX);
+        }
+        *slot = (smk_register){name, symbol->type};
+        symbol->index = (uint32_t)(parser->registers.count - 1);
+    }
+    *found = symbol;
+    return SMK_OK;
+}
+
+static bool is_adjacent(const smk_token *a, const smk_token *b)
+{
+    return a->text.start + a->text.length == b->text.start;
+}
+
+/* %tid.x, %laneid */
+static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_operand *operand, bool *found)
+{
+    smk_token whole = *name;
+    bool component = parser->token.kind == SMK_TOKEN_DOT_WORD && is_adjacent(name, &parser->token);
+    if (component) {
+        whole.text.length += parser->token.text.length;
+    }
+    uint32_t index = smk_symbol_word(&parser->words, SMK_WORD_SPECIAL, whole.text);
+    *found = index != SMK_NO_INDEX;
+    if (*found) {
+        operand->kind = SMK_OPERAND_SPECIAL;
+        operand->index = index;
+        return component ? smk_parse_next(parser) : SMK_OK;
+    }
+    bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name->text) != SMK_NO_INDEX ||
+                   (name->text.length > 7 && memcmp(name->text.start, "%envreg", 7) == 0);
+    if (refused) {
+        return smk_parse_fail(parser, name, SMK_UNSUPPORTED, "the special register '%.*s' is not supported",
+                              SMK_TEXT_PRINT(whole.text));
+    }
+    return SMK_OK;
+}
+
+static smk_status parse_offset(smk_parser *parser, int64_t *offset)
+{
+    smk_token at = parser->token;
+    smk_constant constant = {SMK_TYPE_S64, 0};
+    if (!smk_parse_at(parser, '+') && !smk_parse_at(parser, '-')) {
+        return SMK_OK;
+    }
+    SMK_TRY(smk_constant_parse(parser, &constant)); /* the sign is a part of it */
+    if (smk_module_type_kind(constant.type) == SMK_KIND_FLOAT) {
+        return smk_parse_fail(parser, &at, SMK_PTX, "an address cannot be moved by a float");
+    }
+    *offset = (int64_t)constant.bits;
+    return SMK_OK;
+}
+
+/* name[i]: the i-th element of a variable */
+static smk_status parse_subscript(smk_parser *parser, const smk_variable *variable, int64_t *offset)
+{
+    uint64_t index = 0;
+    uint64_t bytes = smk_module_type_bits((smk_type)variable->type) / 8;
+    SMK_TRY(smk_parse_next(parser));
+    SMK_TRY(smk_constant_parse_count(parser, "the index", UINT32_MAX, &index));
+    *offset = (int64_t)(index * bytes);
+    return smk_parse_expect(parser, ']');
+}
+
+static smk_status parse_named(smk_parser *parser, smk_operand *operand)
+{
+    smk_token name = parser->token;
+    smk_symbol *symbol = NULL;
+    SMK_TRY(smk_parse_next(parser));
+    if (parser->token.kind != SMK_TOKEN_DOT_WORD) {
+        SMK_TRY(find_name(parser, name.text, &symbol));
+    }
+    if (symbol == NULL) {
+        bool special = false;
+        SMK_TRY(parse_special(parser, &name, operand, &special));
+        return special ? SMK_OK
+                       : smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is not declared", SMK_TEXT_PRINT(name.text));
+    }
+    operand->index = symbol->index;
+    switch (symbol->kind) {
+    case SMK_SYMBOL_REGISTER:
+        operand->kind = SMK_OPERAND_REGISTER;
+        return SMK_OK;
+    case SMK_SYMBOL_FUNCTION:
+        operand->kind = SMK_OPERAND_FUNCTION;
+        return SMK_OK;
+    case SMK_SYMBOL_VARIABLE:
+        operand->kind = SMK_OPERAND_VARIABLE;
+        if (smk_parse_at(parser, '[')) {
+            operand->base_kind = SMK_OPERAND_VARIABLE; /* a mark for check.c: this may be an address */
+            return parse_subscript(parser, smk_parse_variable(parser, symbol->index), &operand->offset);
+        }
+        return parse_offset(parser, &operand->offset);
+    default:
+        return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is a label, not an operand", SMK_TEXT_PRINT(name.text));
+    }
+}
+
+static smk_status parse_constant(smk_parser *parser, smk_operand *operand)
+{
+    smk_constant constant = {SMK_TYPE_S64, 0};
+    SMK_TRY(smk_constant_parse(parser, &constant));
+    operand->kind = SMK_OPERAND_IMMEDIATE;
+    operand->type = (uint8_t)constant.type; /* what was written; check.c puts what is wanted */
+    operand->bits = constant.bits;
+    return SMK_OK;
+}
+
+/* [base + offset]; the '[' is the present token */
+static smk_status parse_address(smk_parser *parser, smk_operand *operand)
+{
+    SMK_TRY(smk_parse_next(parser));
+    smk_token at = parser->token;
+    smk_operand base = {0};
+    if (at.kind == SMK_TOKEN_WORD && !smk_text_is(at.text, "WARP_SZ")) {
+        SMK_TRY(parse_named(parser, &base));
+    } else {
+        SMK_TRY(parse_constant(parser, &base));
+    }
+    bool good = base.kind == SMK_OPERAND_REGISTER || base.kind == SMK_OPERAND_VARIABLE ||
+                (base.kind == SMK_OPERAND_IMMEDIATE && smk_module_type_kind((smk_type)base.type) != SMK_KIND_FLOAT);
+    if (!good) {
+        return smk_parse_fail(parser, &at, SMK_PTX, "'%.*s' cannot be an address", SMK_TEXT_PRINT(at.text));
+    }
+    if (base.kind == SMK_OPERAND_REGISTER) {
+        SMK_TRY(parse_offset(parser, &base.offset));
+    }
+    *operand = base;
+    operand->kind = SMK_OPERAND_ADDRESS;
+    operand->base_kind = base.kind;
+    operand->type = SMK_TYPE_NONE;
+    return smk_parse_expect(parser, ']');
+}
+
+static smk_status parse_scalar(smk_parser *parser, smk_operand *operand)
+{
+    memset(operand, 0, sizeof *operand);
+    if (smk_parse_at(parser, '!')) {
+        smk_token at = parser->token;
+        SMK_TRY(smk_parse_look_ahead(parser));
+        if (parser->ahead.kind == SMK_TOKEN_WORD) {
+            SMK_TRY(smk_parse_next(parser));
+            SMK_TRY(parse_named(parser, operand));
+            operand->negate = true;
+            return operand->kind == SMK_OPERAND_REGISTER
+                       ? SMK_OK
+                       : smk_parse_fail(parser, &at, SMK_PTX, "'!' applies to predicates only");
+        }
+    }
+    if (smk_parse_at(parser, '[')) {
+        return parse_address(parser, operand);
+    }
+    if (parser->token.kind != SMK_TOKEN_WORD || smk_text_is(parser->token.text, "WARP_SZ")) {
+        return parse_constant(parser, operand);
+    }
+    if (smk_text_is(parser->token.text, "_")) {
+        operand->kind = SMK_OPERAND_SINK;
+        return smk_parse_next(parser);
+    }
+    return parse_named(parser, operand);
+}
+
+static smk_status keep_list(smk_parser *parser, smk_operand *operand)
+{
+    memset(operand, 0, sizeof *operand);
+    operand->kind = SMK_OPERAND_LIST;
+    operand->count = (uint32_t)parser->elements.count;
+    operand->element = smk_vector_copy(&parser->elements, sizeof(smk_operand), &parser->module->arena);
+    return operand->element == NULL ? smk_parse_memory(parser) : SMK_OK;
+}
+
+/* Operands between `open` and `close`; the present token is `open`. */
+smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_operand *operand)
+{
+    bool done = false;
+    parser->elements.count = 0;
+    SMK_TRY(smk_parse_next(parser));
+    SMK_TRY(smk_parse_accept(parser, close, &done));
+    while (!done) {
+        smk_operand *element = smk_vector_push(&parser->elements, sizeof *element);
+        if (element == NULL) {
+            return smk_parse_memory(parser);
+        }
+        SMK_TRY(parse_scalar(parser, element));
+        bool more = false;
+        SMK_TRY(smk_parse_accept(parser, ',', &more));
+        if (!more) {
+            done = true;
+            SMK_TRY(smk_parse_expect(parser, close));
+        }
+    }
+    return keep_list(parser, operand);
+}
+
+smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operand)
+{
+    if (smk_parse_at(parser, '{')) {
+        return smk_instruction_parse_list(parser, '}', operand);
+    }
+    SMK_TRY(parse_scalar(parser, operand));
+    bool pair = false;
+    bool can = operand->kind == SMK_OPERAND_REGISTER || operand->kind == SMK_OPERAND_SINK;
+    if (can) {
+        SMK_TRY(smk_parse_accept(parser, '|', &pair));
+    }
+    if (pair) {
+        parser->elements.count = 0;
+        smk_operand *first = smk_vector_push(&parser->elements, sizeof *first);
+        if (first == NULL) {
+            return smk_parse_memory(parser);
+        }
+        *first = *operand;
+        smk_operand *second = smk_vector_push(&parser->elements, sizeof *second);
+        if (second == NULL) {
+            return smk_parse_memory(parser);
+        }
+        SMK_TRY(parse_scalar(parser, second));
+        SMK_TRY(keep_list(parser, operand));
+        operand->pair = true;
+    }
+    return SMK_OK;
+}
+
+smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand)
+{
+    smk_token name;
+    SMK_TRY(smk_parse_name(parser, &name));
+    const smk_symbol *symbol = smk_symbol_find(&parser->symbols, name.text);
+    if (symbol == NULL || symbol->kind != SMK_SYMBOL_LABEL) {
+        return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is not declared as a table or prototype before this line",
+                              SMK_TEXT_PRINT(name.text));
+    }
+    memset(operand, 0, sizeof *operand);
+    operand->kind = SMK_OPERAND_LABEL;
+    operand->index = symbol->index;
+    return SMK_OK;
+}
+
+/* The operands of bra and brx, which name labels. */
+static smk_status parse_target(smk_parser *parser, smk_statement *statement, unsigned place)
+{
+    smk_operand *operand = &statement->instruction.operands[place];
+    smk_token name;
+    if (statement->instruction.opcode == SMK_OPCODE_BRX) {
+        return place == 0 ? smk_instruction_parse_operand(parser, operand)
+                          : smk_instruction_parse_table(parser, operand);
+    }
+    SMK_TRY(smk_parse_name(parser, &name));
+    operand->kind = SMK_OPERAND_LABEL;
+    return smk_instruction_add_pending(parser, &name, false, (uint32_t)parser->instructions.count, place);
+}
+
+static smk_status parse_operands(smk_parser *parser, smk_statement *statement)
+{
+    smk_instruction *instruction = &statement->instruction;
+    bool more = !smk_parse_at(parser, ';');
+    while (more) {
+        unsigned place = instruction->operand_count;
+        if (place == SMK_OPERANDS_MAX) {
+            return smk_parse_fail(parser, &parser->token, SMK_PTX, "'%s' has more than %d operands",
+                                  smk_module_opcode_name((smk_opcode)instruction->opcode), SMK_OPERANDS_MAX);
+        }
+        smk_token *at = &statement->operand_at[place];
+        *at = parser->token;
+        if (instruction->opcode == SMK_OPCODE_BRA || instruction->opcode == SMK_OPCODE_BRX) {
+            SMK_TRY(parse_target(parser, statement, place));
+        } else {
+            SMK_TRY(smk_instruction_parse_operand(parser, &instruction->operands[place]));
+        }
+        at->text.length = (size_t)(parser->module->text.start + parser->last_end - at->text.start);
+        instruction->operand_count++;
+        SMK_TRY(smk_parse_accept(parser, ',', &more));
+    }
+    return SMK_OK;
+}
+
+static smk_status parse_words(smk_parser *parser, smk_statement *statement)
+{
+    smk_instruction *instruction = &statement->instruction;
+    for (; parser->token.kind == SMK_TOKEN_DOT_WORD; instruction->word_count++) {
+        const smk_token *token = &parser->token;
+        smk_text text = smk_parse_tail(token->text);
+        if (instruction->word_count == SMK_WORDS_MAX) {
+            return smk_parse_fail(parser, token, SMK_PTX, "more than %d words behind the opcode", SMK_WORDS_MAX);
+        }
+        smk_word *word = &instruction->words[instruction->word_count];
+        uint32_t index = smk_symbol_word(&parser->words, SMK_WORD_TYPE, text);
+        word->is_type = index != SMK_NO_INDEX;
+        if (!word->is_type) {
+            index = smk_symbol_word(&parser->words, SMK_WORD_MODIFIER, text);
+        }
+        if (index == SMK_NO_INDEX) {
+            bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, text) != SMK_NO_INDEX;
+            return smk_parse_fail(parser, token, refused ? SMK_UNSUPPORTED : SMK_PTX,
+                                  refused ? "'%.*s' of '%s' is not supported" : "unknown word '%.*s' behind '%s'",
+                                  SMK_TEXT_PRINT(token->text), smk_module_opcode_name((smk_opcode)instruction->opcode));
+        }
+        word->value = (uint8_t)index;
+        if (!word->is_type) {
+            instruction->has[index / 64] |= UINT64_C(1) << (index % 64);
+        }
+        statement->word_at[instruction->word_count] = *token;
+        SMK_TRY(smk_parse_next(parser));
+    }
+    return SMK_OK;
+}
+
+static smk_status parse_opcode(smk_parser *parser, smk_statement *statement)
+{
+    const smk_token *token = &parser->token;
+    if (token->kind != SMK_TOKEN_WORD) {
+        return smk_parse_unexpected(parser, "an instruction");
+    }
+    uint32_t opcode = smk_symbol_word(&parser->words, SMK_WORD_OPCODE, token->text);
+    if (opcode == SMK_NO_INDEX) {
+        bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_OPCODE, token->text) != SMK_NO_INDEX;
+        return smk_parse_fail(parser, token, refused ? SMK_UNSUPPORTED : SMK_PTX,
+                              refused ? "'%.*s' is not supported" : "unknown instruction '%.*s'",
+                              SMK_TEXT_PRINT(token->text));
+    }
+    statement->opcode_at = *token;
+    statement->instruction.opcode = (uint16_t)opcode;
+    statement->instruction.line = token->line;
+    statement->instruction.column = token->column;
+    return smk_parse_next(parser);
+}
+
+/* @p or @!p; the present token is '@' */
+static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
+{
+    smk_operand operand = {0};
+    SMK_TRY(smk_parse_next(parser));
+    smk_token at = parser->token;
+    SMK_TRY(smk_parse_accept(parser, '!', &instruction->guard_negate));
+    if (parser->token.kind != SMK_TOKEN_WORD) {
+        return smk_parse_unexpected(parser, "a predicate");
+    }
+    at = parser->token;
+    SMK_TRY(parse_named(parser, &operand));
+    const smk_register *registers = parser->registers.items;
+    if (operand.kind != SMK_OPERAND_REGISTER || registers[operand.index].type != SMK_TYPE_PRED) {
+        return smk_parse_fail(parser, &at, SMK_PTX_TYPE, "the guard '%.*s' is not a predicate",
+                              SMK_TEXT_PRINT(at.text));
+    }
+    instruction->guarded = true;
+    instruction->guard = operand.index;
+    return SMK_OK;
+}
+
+smk_status smk_instruction_parse(smk_parser *parser)
+{
+    smk_statement statement;
+    smk_instruction *instruction = &statement.instruction;
+    memset(instruction, 0, sizeof *instruction);
+    instruction->source_file = parser->has_loc ? parser->source_number : SMK_NO_INDEX;
+    instruction->source_line = parser->has_loc ? parser->source_line : 0;
+    if (smk_parse_at(parser, '@')) {
+        SMK_TRY(parse_guard(parser, instruction));
+    }
+    SMK_TRY(parse_opcode(parser, &statement));
+    SMK_TRY(parse_words(parser, &statement));
+    if (instruction->opcode == SMK_OPCODE_CALL) {
+        SMK_TRY(smk_call_parse(parser, &statement));
+    } else {
+        SMK_TRY(parse_operands(parser, &statement));
+    }
+    if (!smk_parse_at(parser, ';')) {
+        return smk_parse_unexpected(parser, "',' or ';'");
+    }
+    if (instruction->opcode != SMK_OPCODE_CALL) {
+        SMK_TRY(smk_check_instruction(parser, &statement));
+    }
+    SMK_TRY(smk_parse_next(parser));
+    smk_instruction *slot = smk_vector_push(&parser->instructions, sizeof *slot);
+    if (slot == NULL) {
+        return smk_parse_memory(parser);
+    }
+    *slot = *instruction;
+    return SMK_OK;
+}

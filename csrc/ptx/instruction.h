@@ -1,0 +1,22 @@
+/* Pieces of an instruction that call.c reads too; nobody outside csrc/ptx includes this. */
+#ifndef SMK_PTX_INSTRUCTION_H
+#define SMK_PTX_INSTRUCTION_H
+
+#include "parse.h"
+
+smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operand);
+
+/* Operands up to the mark `close`; the present token is the mark that opens the list. */
+smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_operand *operand);
+
+/* The name of a table or prototype that stands before this line. */
+smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand);
+
+/* Remembers a name that must turn out to be a label before its scope ends. */
+smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
+                                       uint32_t place);
+
+/* Does a range of the present scope cover this name? */
+bool smk_instruction_is_in_range(const smk_parser *parser, smk_text name);
+
+#endif

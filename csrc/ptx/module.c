@@ -1,0 +1,106 @@
+#include "module.h"
+
+#include "../base/heap.h"
+
+#include <string.h>
+
+_Static_assert(SMK_MODIFIER_COUNT <= 3 * 64, "smk_instruction.has is too small");
+_Static_assert(SMK_TYPE_COUNT <= 256 && SMK_MODIFIER_COUNT <= 256, "smk_word.value is too small");
+
+static const struct {
+    const char *name;
+    unsigned bits;
+    smk_type_kind kind;
+} types[SMK_TYPE_COUNT] = {
+    {"none", 0, SMK_KIND_NONE},
+#define SMK_PTX_TYPE(id, spelling, bits, kind) {spelling, bits, SMK_KIND_##kind},
+#include "type.def"
+#undef SMK_PTX_TYPE
+};
+
+static const char *const modifiers[] = {
+#define SMK_PTX_MODIFIER(id, spelling) spelling,
+#include "modifier.def"
+#undef SMK_PTX_MODIFIER
+};
+
+static const struct {
+    const char *name;
+    unsigned bits;
+} specials[] = {
+#define SMK_PTX_SPECIAL(id, spelling, bits) {spelling, bits},
+#include "special.def"
+#undef SMK_PTX_SPECIAL
+};
+
+static const char *const opcodes[] = {
+    "none",
+#define SMK_PTX_OPCODE(id, spelling) spelling,
+#include "opcode.def"
+};
+
+unsigned smk_module_type_bits(smk_type type)
+{
+    return types[type].bits;
+}
+
+smk_type_kind smk_module_type_kind(smk_type type)
+{
+    return types[type].kind;
+}
+
+const char *smk_module_type_name(smk_type type)
+{
+    return types[type].name;
+}
+
+const char *smk_module_modifier_name(smk_modifier modifier)
+{
+    return modifiers[modifier];
+}
+
+const char *smk_module_opcode_name(smk_opcode opcode)
+{
+    return opcodes[opcode];
+}
+
+const char *smk_module_special_name(smk_special special)
+{
+    return specials[special].name;
+}
+
+unsigned smk_module_special_bits(smk_special special)
+{
+    return specials[special].bits;
+}
+
+bool smk_module_has(const smk_instruction *instruction, smk_modifier modifier)
+{
+    return instruction->has[modifier / 64] >> (modifier % 64) & 1;
+}
+
+uint32_t smk_module_find_entry(const smk_module *module, const char *name)
+{
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        if (module->functions[i].is_entry && smk_text_is(module->functions[i].name, name)) {
+            return i;
+        }
+    }
+    return SMK_NO_INDEX;
+}
+
+const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index)
+{
+    if (index < module->variable_count) {
+        return &module->variables[index];
+    }
+    return &function->variables[index - module->variable_count];
+}
+
+void smk_module_free(smk_module *module)
+{
+    if (module != NULL) {
+        smk_arena_free(&module->arena);
+        smk_heap_free(module);
+    }
+}

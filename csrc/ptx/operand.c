@@ -1,0 +1,322 @@
+#include "check.h"
+
+#include <string.h>
+
+bool smk_operand_fits(smk_type have, smk_type want, bool relaxed)
+{
+    smk_type_kind kind = smk_module_type_kind(want);
+    smk_type_kind other = smk_module_type_kind(have);
+    unsigned bits = smk_module_type_bits(want);
+    unsigned width = smk_module_type_bits(have);
+    if (have == want) {
+        return true;
+    }
+    if (kind == SMK_KIND_PREDICATE || other == SMK_KIND_PREDICATE) {
+        return false;
+    }
+    if (relaxed ? width < bits : width != bits) {
+        return false;
+    }
+    if (kind == SMK_KIND_BITS || other == SMK_KIND_BITS) {
+        return true;
+    }
+    if (kind == SMK_KIND_FLOAT) {
+        /* Half precision came to PTX in integer registers, and old compilers still write it so. */
+        bool packed = want == SMK_TYPE_F16 || want == SMK_TYPE_F16X2 || want == SMK_TYPE_BF16 ||
+                      want == SMK_TYPE_BF16X2 || want == SMK_TYPE_TF32;
+        return packed && width == bits && other != SMK_KIND_FLOAT;
+    }
+    return other != SMK_KIND_FLOAT;
+}
+
+static uint64_t mask_of(unsigned bits)
+{
+    return bits >= 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+}
+
+bool smk_operand_convert(const smk_operand *operand, smk_type type, uint64_t *bits)
+{
+    smk_constant constant = {(smk_type)operand->type, operand->bits};
+    bool is_float = smk_module_type_kind(constant.type) == SMK_KIND_FLOAT;
+    unsigned width = smk_module_type_bits(type);
+    switch (smk_module_type_kind(type)) {
+    case SMK_KIND_PREDICATE:
+        *bits = constant.bits != 0;
+        return !is_float;
+    case SMK_KIND_FLOAT:
+        return is_float && smk_constant_float_bits(&constant, type, bits);
+    case SMK_KIND_BITS:
+        *bits = constant.bits & mask_of(width);
+        return !is_float || smk_module_type_bits(constant.type) == width;
+    default:
+        *bits = constant.bits & mask_of(width);
+        return !is_float && width <= 64;
+    }
+}
+
+static smk_status mismatch(smk_parser *parser, const smk_statement *statement, unsigned index, smk_type type)
+{
+    const smk_token *at = &statement->operand_at[index];
+    return smk_parse_fail(parser, at, SMK_PTX_TYPE, "'%s': operand %u, '%.*s', does not fit the type .%s",
+                          smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,
+                          SMK_TEXT_PRINT(at->text), smk_module_type_name(type));
+}
+
+static smk_status misplaced(smk_parser *parser, const smk_statement *statement, unsigned index, const char *wanted)
+{
+    const smk_token *at = &statement->operand_at[index];
+    return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u must be %s, found '%.*s'",
+                          smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1, wanted,
+                          SMK_TEXT_PRINT(at->text));
+}
+
+static smk_type register_type(const smk_parser *parser, const smk_operand *operand)
+{
+    return (smk_type)((const smk_register *)parser->registers.items)[operand->index].type;
+}
+
+static bool special_fits(const smk_operand *operand, smk_type type, bool relaxed)
+{
+    unsigned width = smk_module_type_bits(type);
+    unsigned bits = smk_module_special_bits((smk_special)operand->index);
+    smk_type_kind kind = smk_module_type_kind(type);
+    if (kind == SMK_KIND_FLOAT || kind == SMK_KIND_PREDICATE) {
+        return false;
+    }
+    /* 16-bit reads of %tid and the like, and 32-bit ones of %gridid, are from the days when they were that wide. */
+    bool old = (bits == 32 && width == 16) || (operand->index == SMK_SPECIAL_GRIDID && width == 32);
+    return width == bits || old || (relaxed && width < bits);
+}
+
+static smk_status check_immediate(smk_parser *parser, const smk_statement *statement, unsigned index,
+                                  const smk_place *place, smk_operand *operand, bool apply)
+{
+    uint64_t bits = 0;
+    if (!smk_operand_convert(operand, place->type, &bits)) {
+        return mismatch(parser, statement, index, place->type);
+    }
+    if (place->role == 'i' && bits != operand->bits) {
+        const smk_token *at = &statement->operand_at[index];
+        return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u, '%.*s', is out of range",
+                              smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,
+                              SMK_TEXT_PRINT(at->text));
+    }
+    if (apply) {
+        operand->bits = bits;
+        operand->type = (uint8_t)place->type;
+    }
+    return SMK_OK;
+}
+
+static smk_status check_register(smk_parser *parser, const smk_statement *statement, unsigned index,
+                                 const smk_place *place, smk_operand *operand, bool apply)
+{
+    if (place->role == 'i') {
+        return misplaced(parser, statement, index, "a constant");
+    }
+    bool negatable = place->type == SMK_TYPE_PRED && place->role == 's';
+    if (!smk_operand_fits(register_type(parser, operand), place->type, place->relaxed) ||
+        (operand->negate && !negatable)) {
+        return mismatch(parser, statement, index, place->type);
+    }
+    if (apply) {
+        operand->type = (uint8_t)place->type;
+    }
+    return SMK_OK;
+}
+
+static smk_status check_scalar(smk_parser *parser, const smk_statement *statement, unsigned index,
+                               const smk_place *place, smk_operand *operand, bool apply)
+{
+    bool destination = place->role == 'd';
+    switch (operand->kind) {
+    case SMK_OPERAND_REGISTER:
+        return check_register(parser, statement, index, place, operand, apply);
+    case SMK_OPERAND_SINK:
+        return destination && place->sink ? SMK_OK
+                                          : misplaced(parser, statement, index, destination ? "a register" : "a value");
+    case SMK_OPERAND_IMMEDIATE:
+        if (!destination) {
+            return check_immediate(parser, statement, index, place, operand, apply);
+        }
+        break;
+    case SMK_OPERAND_SPECIAL:
+        if (place->special && special_fits(operand, place->type, place->relaxed)) {
+            operand->type = apply ? (uint8_t)place->type : operand->type;
+            return SMK_OK;
+        }
+        if (place->special) {
+            return mismatch(parser, statement, index, place->type);
+        }
+        break;
+    case SMK_OPERAND_VARIABLE:
+        if (place->role == 'a') {
+            operand->type = apply ? (uint8_t)place->type : operand->type;
+            operand->base_kind = apply ? SMK_OPERAND_NONE : operand->base_kind;
+            return SMK_OK;
+        }
+        break;
+    default:
+        break;
+    }
+    return misplaced(parser, statement, index,
+                     place->role == 'i' ? "a constant"
+                     : destination      ? "a register"
+                                        : "a register or a constant");
+}
+
+static const char *space_name(smk_space space)
+{
+    static const char *const names[] = {"generic", "global", "shared", "local", "const", "param"};
+    return names[space];
+}
+
+static smk_status check_address(smk_parser *parser, const smk_statement *statement, unsigned index, smk_space space,
+                                smk_operand *operand, bool apply)
+{
+    const smk_token *at = &statement->operand_at[index];
+    bool subscript = operand->kind == SMK_OPERAND_VARIABLE && operand->base_kind == SMK_OPERAND_VARIABLE;
+    if (operand->kind != SMK_OPERAND_ADDRESS && !subscript) {
+        return misplaced(parser, statement, index, "an address in brackets");
+    }
+    if (operand->base_kind == SMK_OPERAND_REGISTER) {
+        smk_type type = register_type(parser, operand);
+        smk_type_kind kind = smk_module_type_kind(type);
+        bool narrow = space != SMK_SPACE_GENERIC && space != SMK_SPACE_GLOBAL;
+        unsigned bits = smk_module_type_bits(type);
+        if (kind == SMK_KIND_FLOAT || kind == SMK_KIND_PREDICATE || (bits != 64 && !(narrow && bits == 32))) {
+            return smk_parse_fail(parser, at, SMK_PTX_TYPE,
+                                  "'%.*s': an address in %s memory cannot be a register of type .%s",
+                                  SMK_TEXT_PRINT(at->text), space_name(space), smk_module_type_name(type));
+        }
+    } else if (operand->base_kind == SMK_OPERAND_VARIABLE) {
+        smk_space own = (smk_space)smk_parse_variable(parser, operand->index)->space;
+        if (space != SMK_SPACE_GENERIC && own != space) {
+            return smk_parse_fail(parser, at, SMK_PTX,
+                                  "'%.*s' lies in %s memory, and the instruction accesses %s memory",
+                                  SMK_TEXT_PRINT(at->text), space_name(own), space_name(space));
+        }
+    }
+    if (apply) {
+        operand->kind = SMK_OPERAND_ADDRESS;
+        operand->type = SMK_TYPE_NONE;
+    }
+    return SMK_OK;
+}
+
+static smk_status check_list(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
+                             smk_operand *operand, bool apply)
+{
+    for (uint32_t i = 0; i < operand->count; i++) {
+        SMK_TRY(check_scalar(parser, statement, index, place, &operand->element[i], apply));
+    }
+    return SMK_OK;
+}
+
+/* d|p */
+static smk_status check_pair(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
+                             smk_operand *operand, bool apply)
+{
+    smk_place first = *place;
+    smk_place second = *place;
+    first.sink = true;
+    second.sink = true;
+    second.type = SMK_TYPE_PRED;
+    SMK_TRY(check_scalar(parser, statement, index, &first, &operand->element[0], apply));
+    return check_scalar(parser, statement, index, &second, &operand->element[1], apply);
+}
+
+smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
+                             smk_operand *operand, bool apply)
+{
+    unsigned width = statement->instruction.vector;
+    if (place->role == 'm') {
+        return check_address(parser, statement, index, place->space, operand, apply);
+    }
+    if (place->role == 'l') {
+        return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
+    }
+    bool is_list = operand->kind == SMK_OPERAND_LIST;
+    if (place->vector && width > 1) {
+        smk_place element = *place;
+        element.sink = true;
+        if (!is_list || operand->pair || operand->count != width) {
+            const smk_token *at = &statement->operand_at[index];
+            return smk_parse_fail(parser, at, SMK_PTX, "operand %u must be a list of %u in braces, found '%.*s'",
+                                  index + 1, width, SMK_TEXT_PRINT(at->text));
+        }
+        return check_list(parser, statement, index, &element, operand, apply);
+    }
+    if (is_list && operand->pair && place->pair) {
+        return check_pair(parser, statement, index, place, operand, apply);
+    }
+    if (place->must_pair) {
+        return misplaced(parser, statement, index, "a pair, d|p");
+    }
+    return check_scalar(parser, statement, index, place, operand, apply);
+}
+
+static smk_type bits_type(unsigned bits)
+{
+    return bits == 8 ? SMK_TYPE_B8 : bits == 16 ? SMK_TYPE_B16 : bits == 32 ? SMK_TYPE_B32 : SMK_TYPE_B64;
+}
+
+/* mov.b64 {a, b}, c and mov.b64 c, {a, b} */
+static smk_status check_pack(smk_parser *parser, smk_statement *statement, unsigned list, bool apply)
+{
+    smk_instruction *instruction = &statement->instruction;
+    smk_type type = (smk_type)instruction->type;
+    smk_operand *operand = &instruction->operands[list];
+    unsigned bits = smk_module_type_bits(type);
+    bool good = smk_module_type_kind(type) == SMK_KIND_BITS && !operand->pair &&
+                (operand->count == 2 || operand->count == 4) && bits / operand->count >= 8 && bits <= 64;
+    if (!good) {
+        return mismatch(parser, statement, list, type);
+    }
+    smk_place part = {.role = list == 0 ? 'd' : 's', .sink = list == 0, .type = bits_type(bits / operand->count)};
+    smk_place whole = {.role = list == 0 ? 's' : 'd', .type = type};
+    SMK_TRY(check_list(parser, statement, list, &part, operand, apply));
+    return check_scalar(parser, statement, 1 - list, &whole, &instruction->operands[1 - list], apply);
+}
+
+/* mov d, address */
+static smk_status check_address_of(smk_parser *parser, smk_statement *statement, bool apply)
+{
+    smk_instruction *instruction = &statement->instruction;
+    smk_type type = (smk_type)instruction->type;
+    smk_operand *source = &instruction->operands[1];
+    smk_type_kind kind = smk_module_type_kind(type);
+    unsigned bits = smk_module_type_bits(type);
+    bool narrow = false;
+    if (source->kind == SMK_OPERAND_VARIABLE) {
+        smk_space space = (smk_space)smk_parse_variable(parser, source->index)->space;
+        narrow = space != SMK_SPACE_GLOBAL;
+    }
+    if (kind == SMK_KIND_FLOAT || kind == SMK_KIND_PREDICATE || (bits != 64 && !(narrow && bits == 32))) {
+        return mismatch(parser, statement, 1, type);
+    }
+    if (apply) {
+        source->type = source->kind == SMK_OPERAND_VARIABLE ? (uint8_t)type : SMK_TYPE_NONE;
+        source->base_kind = SMK_OPERAND_NONE;
+    }
+    return SMK_OK;
+}
+
+smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, bool apply)
+{
+    smk_instruction *instruction = &statement->instruction;
+    smk_operand *operands = instruction->operands;
+    const smk_place destination = {.role = 'd', .type = (smk_type)instruction->type};
+    const smk_place source = {.role = 's', .special = true, .type = (smk_type)instruction->type};
+    if (operands[0].kind == SMK_OPERAND_LIST) {
+        return check_pack(parser, statement, 0, apply);
+    }
+    if (operands[1].kind == SMK_OPERAND_LIST) {
+        return check_pack(parser, statement, 1, apply);
+    }
+    SMK_TRY(check_scalar(parser, statement, 0, &destination, &operands[0], apply));
+    if (operands[1].kind == SMK_OPERAND_VARIABLE || operands[1].kind == SMK_OPERAND_FUNCTION) {
+        return check_address_of(parser, statement, apply);
+    }
+    return check_scalar(parser, statement, 1, &source, &operands[1], apply);
+}

@@ -1,0 +1,137 @@
+/* What the files of the parser share; nobody outside csrc/ptx includes this. */
+#ifndef SMK_PTX_PARSE_H
+#define SMK_PTX_PARSE_H
+
+#include "lex.h"
+#include "module.h"
+#include "symbol.h"
+
+typedef enum smk_directive {
+#define SMK_PTX_DIRECTIVE(id, spelling) SMK_DIRECTIVE_##id,
+#include "directive.def"
+#undef SMK_PTX_DIRECTIVE
+    SMK_DIRECTIVE_COUNT
+} smk_directive;
+
+/* While a function is parsed its own variables are numbered from here; the module's count is not known yet. */
+#define SMK_PARSE_LOCAL UINT32_C(0x80000000)
+
+enum { SMK_DEPTH_MAX = 64, SMK_REGISTERS_MAX = 1 << 20, SMK_PARAMETERS_MAX = 4096 };
+
+/* A name that must turn out to be a label when its scope ends. */
+typedef struct smk_pending {
+    smk_token name;
+    bool in_table;
+    uint32_t index; /* of the instruction; of the label that has the table */
+    uint32_t place; /* operand; entry of the table */
+} smk_pending;
+
+typedef struct smk_parser {
+    smk_lex lex;
+    smk_token token; /* the next one, not yet taken */
+    smk_token ahead; /* the one after it, where has_ahead */
+    bool has_ahead;
+    uint64_t last_end; /* where the token before it ended, as an offset into the text */
+    smk_module *module;
+    smk_error *error;
+    smk_symbol_table words;
+    smk_symbol_table symbols;
+    smk_vector variables;    /* smk_variable, of the module */
+    smk_vector functions;    /* smk_function */
+    smk_vector prototypes;   /* smk_function */
+    smk_vector files;        /* smk_text */
+    smk_vector file_numbers; /* uint32_t, one a file */
+    smk_vector aliases;      /* uint32_t in pairs: the alias, and the function it stands for */
+    uint64_t initial_bytes;  /* of all initialised variables */
+    /* of the function that is being parsed */
+    bool in_body;
+    smk_vector registers;       /* smk_register */
+    smk_vector locals;          /* smk_variable */
+    smk_vector local_registers; /* uint32_t: register of each parameter, or SMK_NO_INDEX */
+    smk_vector labels;          /* smk_label */
+    smk_vector instructions;    /* smk_instruction */
+    smk_vector pending;         /* smk_pending */
+    size_t pending_start[SMK_SCOPES_MAX + 1];
+    smk_vector elements;    /* smk_operand: a list while it grows */
+    uint32_t source_number; /* .loc: file number and line */
+    uint32_t source_line;
+    bool has_loc;
+} smk_parser;
+
+/* An instruction with the places of its parts, for messages. */
+typedef struct smk_statement {
+    smk_instruction instruction;
+    smk_token opcode_at;
+    smk_token word_at[SMK_WORDS_MAX];
+    smk_token operand_at[SMK_OPERANDS_MAX];
+} smk_statement;
+
+#define SMK_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        smk_status try_status_ = (call);                                                                               \
+        if (try_status_ != SMK_OK) {                                                                                   \
+            return try_status_;                                                                                        \
+        }                                                                                                              \
+    } while (0)
+
+#define smk_parse_fail(parser, token, status, ...) smk_lex_fail((token), (status), (parser)->error, __VA_ARGS__)
+
+/* parse.c: tokens */
+const char *smk_parse_directive_name(smk_directive directive);
+smk_status smk_parse_next(smk_parser *parser);              /* takes the present token */
+smk_status smk_parse_look_ahead(smk_parser *parser);        /* fills parser->ahead */
+bool smk_parse_at(const smk_parser *parser, unsigned mark); /* is the present token this mark? */
+bool smk_parse_at_directive(const smk_parser *parser, smk_directive directive);
+smk_status smk_parse_expect(smk_parser *parser, unsigned mark); /* takes it, or fails */
+smk_status smk_parse_accept(smk_parser *parser, unsigned mark, bool *taken);
+smk_status smk_parse_accept_directive(smk_parser *parser, smk_directive directive, bool *taken);
+smk_status smk_parse_name(smk_parser *parser, smk_token *name); /* takes a WORD */
+smk_status smk_parse_unexpected(smk_parser *parser, const char *wanted);
+smk_status smk_parse_memory(smk_parser *parser);               /* the MEMORY error */
+smk_text smk_parse_tail(smk_text text);                        /* without its first character */
+bool smk_parse_type(const smk_parser *parser, smk_type *type); /* is the present token a type? */
+smk_status smk_parse_skip_section(smk_parser *parser);
+smk_status smk_parse_file(smk_parser *parser);
+smk_status smk_parse_pragma(smk_parser *parser);
+smk_status smk_parse_refuse_directive(smk_parser *parser); /* unknown or unsupported, as the case is */
+/* A new name of the present scope. Errors: PTX where it is taken there. */
+smk_status smk_parse_declare(smk_parser *parser, smk_symbol_kind kind, const smk_token *name, smk_symbol **symbol);
+
+/* constant.c: constant expressions. */
+typedef struct smk_constant {
+    smk_type type; /* S64 U64 F32 F64 */
+    uint64_t bits;
+} smk_constant;
+
+smk_status smk_constant_parse(smk_parser *parser, smk_constant *constant);
+/* A constant that must be an integer of 0 to `max`; `what` names it in messages. */
+smk_status smk_constant_parse_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count);
+/* The same between < and >. */
+smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count);
+double smk_constant_double(const smk_constant *constant);
+/* The float's bits in a type of 16, 32 or 64 bits; false where the type is no such float. */
+bool smk_constant_float_bits(const smk_constant *constant, smk_type type, uint64_t *bits);
+
+/* variable.c, initial.c: declarations. */
+typedef struct smk_linkage {
+    bool is_extern, is_visible, is_weak, is_common;
+} smk_linkage;
+
+smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage);
+smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_variable *variable, smk_token *name,
+                                        bool *is_register);
+smk_status smk_variable_parse_registers(smk_parser *parser);
+smk_status smk_initial_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
+
+/* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
+smk_status smk_function_parse(smk_parser *parser, bool is_extern);
+smk_status smk_function_parse_prototype(smk_parser *parser, uint32_t *index);
+smk_status smk_body_parse(smk_parser *parser, smk_function *function);
+smk_status smk_instruction_parse(smk_parser *parser);
+smk_status smk_call_parse(smk_parser *parser, smk_statement *statement);
+const smk_variable *smk_parse_variable(const smk_parser *parser, uint32_t index);
+
+/* Finishing touches when every function and file is known (finish.c). */
+smk_status smk_finish_module(smk_parser *parser);
+
+#endif

@@ -1,0 +1,351 @@
+/* Declarations of registers, variables and parameters. */
+#include "instruction.h"
+#include "parse.h"
+
+#include <string.h>
+
+#define BYTES_MAX (UINT64_C(1) << 40) /* of one variable: no machine has more */
+#define LOCAL_BYTES_MAX (UINT64_C(1) << 24)
+#define PARAMETER_BYTES_MAX UINT64_C(32764)
+enum { ALIGNMENT_MAX = 1 << 16, RANK_MAX = 16 };
+
+typedef struct extent {
+    uint64_t lengths[RANK_MAX + 1]; /* outermost first; the vector width last, where there is one */
+    unsigned rank;
+    bool unsized; /* lengths[0] is not written */
+} extent;
+
+static smk_status parse_alignment(smk_parser *parser, uint32_t *alignment)
+{
+    smk_token at = parser->token;
+    uint64_t value = 0;
+    SMK_TRY(smk_constant_parse_count(parser, "the alignment", ALIGNMENT_MAX, &value));
+    if (value == 0 || (value & (value - 1)) != 0) {
+        return smk_parse_fail(parser, &at, SMK_PTX, "the alignment must be a power of two, found '%.*s'",
+                              SMK_TEXT_PRINT(at.text));
+    }
+    *alignment = (uint32_t)value;
+    return SMK_OK;
+}
+
+static unsigned vector_width(const smk_parser *parser)
+{
+    static const struct {
+        smk_directive directive;
+        unsigned width;
+    } widths[] = {{SMK_DIRECTIVE_V2, 2}, {SMK_DIRECTIVE_V4, 4}, {SMK_DIRECTIVE_V8, 8}};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        if (smk_parse_at_directive(parser, widths[i].directive)) {
+            return widths[i].width;
+        }
+    }
+    return 0;
+}
+
+/* {.align n} {.v4} .type, in any order; alignment 0 where it is not written */
+static smk_status parse_qualifiers(smk_parser *parser, smk_type *type, unsigned *width, uint32_t *alignment)
+{
+    *type = SMK_TYPE_NONE;
+    *width = 1;
+    *alignment = 0;
+    while (parser->token.kind == SMK_TOKEN_DOT_WORD && *type == SMK_TYPE_NONE) {
+        unsigned vector = vector_width(parser);
+        bool align = false;
+        SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_ALIGN, &align));
+        if (align) {
+            SMK_TRY(parse_alignment(parser, alignment));
+        } else if (vector != 0) {
+            *width = vector;
+            SMK_TRY(smk_parse_next(parser));
+        } else if (smk_parse_type(parser, type)) {
+            SMK_TRY(smk_parse_next(parser));
+        } else {
+            return smk_parse_refuse_directive(parser);
+        }
+    }
+    return *type == SMK_TYPE_NONE ? smk_parse_unexpected(parser, "a type") : SMK_OK;
+}
+
+static smk_status parse_shape(smk_parser *parser, unsigned width, extent *shape)
+{
+    memset(shape, 0, sizeof *shape);
+    bool more = false;
+    SMK_TRY(smk_parse_accept(parser, '[', &more));
+    while (more) {
+        smk_token at = parser->token;
+        if (shape->rank == RANK_MAX) {
+            return smk_parse_fail(parser, &at, SMK_PTX, "an array has more than %d dimensions", RANK_MAX);
+        }
+        if (smk_parse_at(parser, ']')) {
+            if (shape->rank != 0) {
+                return smk_parse_fail(parser, &at, SMK_PTX, "only the first dimension may be left out");
+            }
+            shape->unsized = true;
+        } else {
+            SMK_TRY(
+                smk_constant_parse_count(parser, "the length of an array", BYTES_MAX, &shape->lengths[shape->rank]));
+        }
+        shape->rank++;
+        SMK_TRY(smk_parse_expect(parser, ']'));
+        SMK_TRY(smk_parse_accept(parser, '[', &more));
+    }
+    if (width != 1) {
+        shape->lengths[shape->rank++] = width;
+    }
+    return SMK_OK;
+}
+
+/* Type, alignment and bytes of a variable; `at` is where a message points. */
+static smk_status lay_out(smk_parser *parser, const smk_token *at, const extent *shape, unsigned width,
+                          uint32_t alignment, smk_variable *variable)
+{
+    unsigned bits = smk_module_type_bits((smk_type)variable->type);
+    if (bits < 8) {
+        return smk_parse_fail(parser, at, SMK_PTX_TYPE, "'%.*s': a predicate cannot lie in memory",
+                              SMK_TEXT_PRINT(at->text));
+    }
+    uint64_t bytes = bits / 8;
+    uint32_t natural = (uint32_t)bytes * width;
+    for (unsigned i = shape->unsized ? 1 : 0; i < shape->rank; i++) {
+        uint64_t length = shape->lengths[i];
+        if (length != 0 && bytes > BYTES_MAX / length) {
+            return smk_parse_fail(parser, at, SMK_PTX, "the variable '%.*s' is larger than %llu bytes",
+                                  SMK_TEXT_PRINT(at->text), (unsigned long long)BYTES_MAX);
+        }
+        bytes *= length;
+    }
+    if (variable->space == SMK_SPACE_LOCAL && bytes > LOCAL_BYTES_MAX) {
+        return smk_parse_fail(parser, at, SMK_PTX, "the local variable '%.*s' is larger than %llu bytes",
+                              SMK_TEXT_PRINT(at->text), (unsigned long long)LOCAL_BYTES_MAX);
+    }
+    if (variable->space == SMK_SPACE_PARAM && bytes > PARAMETER_BYTES_MAX) {
+        return smk_parse_fail(parser, at, SMK_PTX, "the parameter '%.*s' is larger than %llu bytes",
+                              SMK_TEXT_PRINT(at->text), (unsigned long long)PARAMETER_BYTES_MAX);
+    }
+    variable->unsized = shape->unsized;
+    variable->bytes = shape->unsized ? 0 : bytes;
+    variable->alignment = alignment > natural ? alignment : natural;
+    if (alignment != 0 && alignment < natural) {
+        /* An array of bytes aligned to less than its vector is still what was asked for. */
+        variable->alignment = alignment > bits / 8 ? alignment : bits / 8;
+    }
+    return SMK_OK;
+}
+
+static smk_status take_space(smk_parser *parser, smk_variable *variable)
+{
+    static const struct {
+        smk_directive directive;
+        smk_space space;
+    } spaces[] = {{SMK_DIRECTIVE_GLOBAL, SMK_SPACE_GLOBAL},
+                  {SMK_DIRECTIVE_CONST, SMK_SPACE_CONST},
+                  {SMK_DIRECTIVE_SHARED, SMK_SPACE_SHARED},
+                  {SMK_DIRECTIVE_LOCAL, SMK_SPACE_LOCAL},
+                  {SMK_DIRECTIVE_PARAM, SMK_SPACE_PARAM}};
+    for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
+        if (smk_parse_at_directive(parser, spaces[i].directive)) {
+            bool in_body_only = spaces[i].space == SMK_SPACE_LOCAL || spaces[i].space == SMK_SPACE_PARAM;
+            bool in_module_only = spaces[i].space == SMK_SPACE_GLOBAL || spaces[i].space == SMK_SPACE_CONST;
+            if (parser->in_body ? in_module_only : in_body_only) {
+                return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED,
+                                      "'%.*s' variables are not supported %s a function",
+                                      SMK_TEXT_PRINT(parser->token.text), parser->in_body ? "inside" : "outside");
+            }
+            variable->space = (uint8_t)spaces[i].space;
+            return smk_parse_next(parser);
+        }
+    }
+    return smk_parse_refuse_directive(parser);
+}
+
+/* An earlier declaration of the same module-scope variable, which this one may repeat or define. */
+static smk_status find_declared(smk_parser *parser, const smk_token *name, const smk_variable *variable,
+                                uint32_t *index)
+{
+    const smk_symbol *old = smk_symbol_find(&parser->symbols, name->text);
+    *index = SMK_NO_INDEX;
+    if (parser->in_body || old == NULL || old->kind != SMK_SYMBOL_VARIABLE) {
+        return SMK_OK;
+    }
+    const smk_variable *first = smk_parse_variable(parser, old->index);
+    if (!first->is_extern && !variable->is_extern) {
+        return SMK_OK; /* the declaration that follows will complain */
+    }
+    bool same_size = first->bytes == variable->bytes || first->unsized || variable->unsized;
+    if (first->space != variable->space || first->type != variable->type || !same_size) {
+        return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' is declared differently in line %u",
+                              SMK_TEXT_PRINT(name->text), (unsigned)old->line);
+    }
+    *index = old->index;
+    return SMK_OK;
+}
+
+static smk_status add_variable(smk_parser *parser, const smk_token *name, const smk_variable *variable)
+{
+    smk_vector *variables = parser->in_body ? &parser->locals : &parser->variables;
+    uint32_t index = SMK_NO_INDEX;
+    SMK_TRY(find_declared(parser, name, variable, &index));
+    if (index != SMK_NO_INDEX) {
+        smk_variable *first = (smk_variable *)parser->variables.items + index;
+        if (!variable->is_extern) {
+            *first = *variable;
+        }
+        return SMK_OK;
+    }
+    smk_symbol *symbol = NULL;
+    SMK_TRY(smk_parse_declare(parser, SMK_SYMBOL_VARIABLE, name, &symbol));
+    smk_variable *slot = smk_vector_push(variables, sizeof *slot);
+    uint32_t *no_register = parser->in_body ? smk_vector_push(&parser->local_registers, sizeof *no_register) : NULL;
+    if (slot == NULL || (parser->in_body && no_register == NULL)) {
+        return smk_parse_memory(parser);
+    }
+    *slot = *variable;
+    symbol->index = (uint32_t)(variables->count - 1) + (parser->in_body ? SMK_PARSE_LOCAL : 0);
+    if (no_register != NULL) {
+        *no_register = SMK_NO_INDEX;
+    }
+    return SMK_OK;
+}
+
+static smk_status parse_initial(smk_parser *parser, const smk_token *name, smk_variable *variable, extent *shape)
+{
+    bool written = false;
+    SMK_TRY(smk_parse_accept(parser, '=', &written));
+    if (written) {
+        bool can = variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST;
+        if (!can || variable->is_extern) {
+            return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' cannot have an initial value",
+                                  SMK_TEXT_PRINT(name->text));
+        }
+        return smk_initial_parse(parser, variable, shape->lengths, shape->rank);
+    }
+    if (variable->unsized && !variable->is_extern && variable->space != SMK_SPACE_PARAM) {
+        return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' has neither a size nor an initial value",
+                              SMK_TEXT_PRINT(name->text));
+    }
+    return SMK_OK;
+}
+
+smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
+{
+    smk_variable variable = {0};
+    smk_type type = SMK_TYPE_NONE;
+    unsigned width = 1;
+    uint32_t alignment = 0;
+    bool more = true;
+    SMK_TRY(take_space(parser, &variable));
+    SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
+    while (more) {
+        extent shape;
+        smk_token name;
+        SMK_TRY(smk_parse_name(parser, &name));
+        SMK_TRY(parse_shape(parser, width, &shape));
+        smk_variable one = variable;
+        one.type = (uint8_t)type;
+        one.name = name.text;
+        one.line = name.line;
+        one.is_extern = linkage.is_extern;
+        SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &one));
+        SMK_TRY(parse_initial(parser, &name, &one, &shape));
+        SMK_TRY(add_variable(parser, &name, &one));
+        SMK_TRY(smk_parse_accept(parser, ',', &more));
+    }
+    return smk_parse_expect(parser, ';');
+}
+
+/* .ptr {.space} {.align n}: what a pointer parameter points to, which changes nothing here */
+static smk_status parse_pointer(smk_parser *parser)
+{
+    uint32_t ignored = 0;
+    bool align = false;
+    SMK_TRY(smk_parse_next(parser));
+    if (smk_parse_at_directive(parser, SMK_DIRECTIVE_GLOBAL) || smk_parse_at_directive(parser, SMK_DIRECTIVE_CONST) ||
+        smk_parse_at_directive(parser, SMK_DIRECTIVE_SHARED) || smk_parse_at_directive(parser, SMK_DIRECTIVE_LOCAL)) {
+        SMK_TRY(smk_parse_next(parser));
+    }
+    SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_ALIGN, &align));
+    return align ? parse_alignment(parser, &ignored) : SMK_OK;
+}
+
+smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_variable *variable, smk_token *name,
+                                        bool *is_register)
+{
+    smk_type type = SMK_TYPE_NONE;
+    unsigned width = 1;
+    uint32_t alignment = 0;
+    extent shape;
+    memset(variable, 0, sizeof *variable);
+    SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_REG, is_register));
+    if (*is_register && is_entry) {
+        return smk_parse_fail(parser, &parser->token, SMK_PTX, "a parameter of an entry cannot be a register");
+    }
+    if (!*is_register) {
+        bool param = false;
+        SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_PARAM, &param));
+        if (!param) {
+            return smk_parse_unexpected(parser, is_entry ? "'.param'" : "'.param' or '.reg'");
+        }
+    }
+    variable->space = *is_register ? SMK_SPACE_GENERIC : SMK_SPACE_PARAM;
+    SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
+    variable->type = (uint8_t)type;
+    variable->by_pointer = smk_parse_at_directive(parser, SMK_DIRECTIVE_PTR);
+    if (variable->by_pointer) {
+        SMK_TRY(parse_pointer(parser));
+    }
+    SMK_TRY(smk_parse_name(parser, name));
+    variable->name = name->text;
+    variable->line = name->line;
+    if (*is_register) {
+        variable->bytes = (smk_module_type_bits(type) + 7) / 8;
+        variable->alignment = (uint32_t)variable->bytes;
+        return width == 1
+                   ? SMK_OK
+                   : smk_parse_fail(parser, name, SMK_UNSUPPORTED, "vector registers are not supported as parameters");
+    }
+    SMK_TRY(parse_shape(parser, width, &shape));
+    return lay_out(parser, name, &shape, width, alignment, variable);
+}
+
+/* name, or name<count> */
+static smk_status parse_register(smk_parser *parser, smk_type type, unsigned width)
+{
+    smk_token name;
+    smk_symbol *symbol = NULL;
+    bool range = false;
+    SMK_TRY(smk_parse_name(parser, &name));
+    SMK_TRY(smk_parse_accept(parser, '<', &range));
+    if (!range && smk_instruction_is_in_range(parser, name.text)) {
+        return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is declared twice; it belongs to a range of registers",
+                              SMK_TEXT_PRINT(name.text));
+    }
+    SMK_TRY(smk_parse_declare(parser, range ? SMK_SYMBOL_RANGE : SMK_SYMBOL_REGISTER, &name, &symbol));
+    symbol->type = (uint8_t)type;
+    symbol->width = (uint8_t)width;
+    if (range) {
+        uint64_t count = 0;
+        SMK_TRY(smk_constant_parse_angle_count(parser, "the number of registers", SMK_REGISTERS_MAX, &count));
+        symbol->count = (uint32_t)count;
+        return smk_parse_expect(parser, '>');
+    }
+    return SMK_OK;
+}
+
+smk_status smk_variable_parse_registers(smk_parser *parser)
+{
+    smk_type type = SMK_TYPE_NONE;
+    unsigned width = 1;
+    uint32_t alignment = 0;
+    bool more = true;
+    SMK_TRY(smk_parse_next(parser));
+    smk_token at = parser->token;
+    SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
+    if (width != 1) {
+        return smk_parse_fail(parser, &at, SMK_UNSUPPORTED, "vector registers are not supported");
+    }
+    while (more) {
+        SMK_TRY(parse_register(parser, type, width));
+        SMK_TRY(smk_parse_accept(parser, ',', &more));
+    }
+    return smk_parse_expect(parser, ';');
+}

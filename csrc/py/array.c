@@ -1,0 +1,260 @@
+#include "array.h"
+
+#include "error.h"
+#include "host.h"
+
+smk_array *smk_array_cast(const smk_state *state, PyObject *object)
+{
+    return object != NULL && Py_TYPE(object) == state->array_type ? (smk_array *)(void *)object : NULL;
+}
+
+/* Product of a shape and an item size; -1 where it does not fit. */
+static int64_t count_bytes(int rank, const npy_intp *shape, npy_intp item_bytes, npy_intp *size)
+{
+    int64_t elements = 1, bytes = 0;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] == 0) {
+            *size = 0;
+            return 0;
+        }
+    }
+    for (int i = 0; i < rank; i++) {
+        if (__builtin_mul_overflow(elements, (int64_t)shape[i], &elements)) {
+            return -1;
+        }
+    }
+    if (__builtin_mul_overflow(elements, (int64_t)item_bytes, &bytes) || elements > NPY_MAX_INTP) {
+        return -1;
+    }
+    *size = (npy_intp)elements;
+    return bytes;
+}
+
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend,
+                            PyArray_Descr *descr, int rank, const npy_intp *shape)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    npy_intp size = 0;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0) {
+            smk_error_fail(state, SMK_SHAPE, "%s: axis %d has the negative length %zd", what, i, (Py_ssize_t)shape[i]);
+            return NULL;
+        }
+    }
+    int64_t bytes = count_bytes(rank, shape, PyDataType_ELSIZE(descr), &size);
+    if (bytes < 0) {
+        smk_error_fail(state, SMK_MEMORY, "%s: an array of this shape has more bytes than any machine", what);
+        return NULL;
+    }
+    smk_array *array = PyObject_New(smk_array, state->array_type);
+    if (array == NULL) {
+        return NULL;
+    }
+    Py_INCREF(descr);
+    array->descr = descr;
+    array->backend = backend;
+    array->address = 0;
+    array->bytes = (uint64_t)bytes;
+    array->owns = false;
+    array->rank = rank;
+    array->size = size;
+    array->weak_references = NULL;
+    for (int i = 0; i < rank; i++) {
+        array->shape[i] = shape[i];
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->allocate((uint64_t)bytes, &array->address, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        Py_DECREF(array);
+        smk_error_raise(state, &error);
+        return NULL;
+    }
+    array->owns = true;
+    return array;
+}
+
+static void deallocate(PyObject *self)
+{
+    smk_array *array = (smk_array *)(void *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    if (array->weak_references != NULL) {
+        PyObject_ClearWeakRefs(self);
+    }
+    if (array->owns) {
+        /* freeing waits for kernels that still run; an error here has no one to go to */
+        Py_BEGIN_ALLOW_THREADS
+        (void)array->backend->release(array->address, NULL);
+        Py_END_ALLOW_THREADS
+    }
+    Py_XDECREF(array->descr);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyObject *get_dtype(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef((PyObject *)((smk_array *)(void *)self)->descr);
+}
+
+static PyObject *get_shape(PyObject *self, void *closure)
+{
+    const smk_array *array = (smk_array *)(void *)self;
+    (void)closure;
+    return smk_host_shape(array->rank, array->shape);
+}
+
+static PyObject *get_strides(PyObject *self, void *closure)
+{
+    const smk_array *array = (smk_array *)(void *)self;
+    npy_intp strides[NPY_MAXDIMS];
+    npy_intp stride = PyDataType_ELSIZE(array->descr);
+    (void)closure;
+    for (int i = array->rank - 1; i >= 0; i--) {
+        strides[i] = stride;
+        stride *= array->shape[i] > 0 ? array->shape[i] : 1;
+    }
+    return smk_host_shape(array->rank, strides);
+}
+
+static PyObject *get_rank(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(((smk_array *)(void *)self)->rank);
+}
+
+static PyObject *get_size(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSsize_t(((smk_array *)(void *)self)->size);
+}
+
+static PyObject *get_item_bytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSsize_t(PyDataType_ELSIZE(((smk_array *)(void *)self)->descr));
+}
+
+static PyObject *get_bytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(((smk_array *)(void *)self)->bytes);
+}
+
+static PyObject *get_backend(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(((smk_array *)(void *)self)->backend->name);
+}
+
+static PyObject *get_pointer(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(((smk_array *)(void *)self)->address);
+}
+
+static PyObject *represent(PyObject *self)
+{
+    const smk_array *array = (smk_array *)(void *)self;
+    PyObject *shape = smk_host_shape(array->rank, array->shape);
+    PyObject *result = NULL;
+    if (shape != NULL) {
+        result = PyUnicode_FromFormat("DeviceArray(shape=%R, dtype=%S, backend='%s')", shape, (PyObject *)array->descr,
+                                      array->backend->name);
+    }
+    Py_XDECREF(shape);
+    return result;
+}
+
+static Py_ssize_t get_length(PyObject *self)
+{
+    const smk_array *array = (smk_array *)(void *)self;
+    if (array->rank == 0) {
+        PyErr_SetString(PyExc_TypeError, "len() of a DeviceArray without axes");
+        return -1;
+    }
+    return array->shape[0];
+}
+
+static int judge_truth(PyObject *self)
+{
+    smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+                   "a DeviceArray has no truth value; copy it to the host with smemkit.asnumpy(d)");
+    return -1;
+}
+
+/* The one door of NumPy's functions, ufuncs and operators alike. There is no __array_ufunc__ beside it: None there
+ * gives less telling messages, and NumPy's reductions (2.4) then lose a reference to the object. */
+static PyObject *refuse_conversion(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    (void)arguments;
+    (void)keywords;
+    return smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+                          "a DeviceArray is not copied to the host implicitly; use smemkit.asnumpy(d)");
+}
+
+static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
+{
+    (void)ignored;
+    return smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+                          "a DeviceArray cannot be pickled or copied; pickle smemkit.asnumpy(d)");
+}
+
+static PyMethodDef methods[] = {
+    {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS,
+     "__array__($self, /, *args, **kwargs)\n--\n\nRaises TypeError: use smemkit.asnumpy(d)."},
+    {"__reduce__", refuse_pickle, METH_NOARGS, "__reduce__($self, /)\n--\n\nRaises TypeError: pickle smemkit.asnumpy(d)."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"dtype", get_dtype, NULL, "Element type, a numpy.dtype in native byte order.", NULL},
+    {"shape", get_shape, NULL, "Length of each axis.", NULL},
+    {"strides", get_strides, NULL, "Bytes from one element to the next along each axis; always C-contiguous.", NULL},
+    {"ndim", get_rank, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"itemsize", get_item_bytes, NULL, "Bytes of an element.", NULL},
+    {"nbytes", get_bytes, NULL, "Bytes of all elements.", NULL},
+    {"backend", get_backend, NULL, "The machine whose memory holds it: 'cuda' or 'sim'.", NULL},
+    {"pointer", get_pointer, NULL, "Address on that machine, an int.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(smk_array, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static const char documentation[] =
+    "A C-contiguous array in the memory of the GPU or of the simulator.\n\n"
+    "Made by smemkit.asarray and smemkit.empty; freed with the last reference. It is never copied to the host\n"
+    "implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d), numpy.add(d, 1) or float(d) raise TypeError.\n\n"
+    "Shapes\n------\nAny, also without axes and without elements.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> d = smemkit.asarray(numpy.arange(6.0).reshape(2, 3), backend=\"sim\")\n"
+    ">>> d\n"
+    "DeviceArray(shape=(2, 3), dtype=float64, backend='sim')\n"
+    ">>> d.nbytes, d.strides\n"
+    "(48, (24, 8))\n";
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {Py_sq_length, SMK_PY_SLOT(get_length)},
+    {Py_nb_bool, SMK_PY_SLOT(judge_truth)},
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
+    {0, NULL},
+};
+
+PyType_Spec smk_array_spec = {
+    .name = "smemkit.DeviceArray",
+    .basicsize = sizeof(smk_array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

@@ -1,0 +1,35 @@
+/* smemkit.DeviceArray: a C-contiguous array in the memory of either machine. */
+#ifndef SMK_PY_ARRAY_H
+#define SMK_PY_ARRAY_H
+
+#include "backend.h"
+
+typedef struct smk_array {
+    PyObject_HEAD
+    const smk_backend *backend;
+    PyArray_Descr *descr; /* native byte order */
+    uint64_t address;
+    uint64_t bytes;
+    bool owns; /* the allocation was made */
+    int rank;
+    npy_intp size; /* elements */
+    npy_intp shape[NPY_MAXDIMS];
+    PyObject *weak_references;
+} smk_array;
+
+extern PyType_Spec smk_array_spec;
+
+/* NULL where the object is no device array. */
+smk_array *smk_array_cast(const smk_state *state, PyObject *object);
+
+/* A new array whose elements are unspecified. The type must be a native one that fits a device; it is not stolen.
+ * `what` stands first in messages. */
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend,
+                            PyArray_Descr *descr, int rank, const npy_intp *shape);
+
+/* Builtins (transfer.c). */
+PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+
+#endif

@@ -1,0 +1,69 @@
+/* The two machines behind one interface, and which of them a call runs on. */
+#ifndef SMK_PY_BACKEND_H
+#define SMK_PY_BACKEND_H
+
+#include "py.h"
+
+#include "../base/launch.h"
+#include "../ptx/module.h"
+#include "../sim/sim.h"
+
+typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
+
+/* What a machine loads code from. Everything must outlive the code. */
+typedef struct smk_image {
+    const char *ptx;          /* terminated by a NUL */
+    const void *fatbin;       /* NULL where there is none */
+    const smk_module *module; /* the same text parsed; the simulator needs it */
+} smk_image;
+
+/* Code that one machine has loaded. */
+typedef struct smk_code smk_code;
+
+typedef struct smk_code_facts {
+    int registers; /* -1 where not known */
+    size_t shared_bytes;
+    size_t local_bytes;
+    size_t const_bytes;
+    uint32_t max_threads;
+    int ptx_version;    /* compute capability times ten; 0 where not known */
+    int binary_version; /* 0 where not known */
+} smk_code_facts;
+
+/* No function here needs the GIL; all are called without it. `options` concern the simulator only. */
+typedef struct smk_backend {
+    smk_backend_id id;
+    const char *name;
+    smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
+    smk_status (*release)(uint64_t address, smk_error *error);
+    smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
+    smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
+    /* `entry` is one that will be launched, or NULL: by it the GPU sees whether an image fits. */
+    smk_status (*load)(const smk_image *image, const char *entry, smk_code **code, smk_error *error);
+    void (*unload)(smk_code *code); /* accepts NULL */
+    smk_status (*query)(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error);
+    smk_status (*launch)(smk_code *code, const char *entry, const smk_launch *launch, const smk_run_options *options,
+                         smk_error *error);
+    smk_status (*synchronize)(const char *name, smk_error *error);
+} smk_backend;
+
+extern const smk_backend smk_backend_sim;  /* backend_sim.c */
+extern const smk_backend smk_backend_cuda; /* backend_cuda.c */
+
+/* Steps, blocks and threads of the calling thread's last simulation. */
+smk_run_result smk_backend_last_run(void);
+
+/* The machine for a call: the keyword (NULL: not given), else set_backend, else SMEMKIT_BACKEND, else the GPU
+ * where there is one and the simulator where not. 0, or -1 with an exception. */
+int smk_backend_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
+
+/* The same without keyword, and the reason in words (static memory). */
+int smk_backend_explain(const smk_state *state, const smk_backend **backend, const char **reason);
+
+/* What set_backend asks for; NULL takes the wish back. 0, or -1 with an exception. */
+int smk_backend_prefer(const smk_state *state, PyObject *name);
+
+/* The step budget of a simulation: the keyword (NULL: not given), else SMEMKIT_MAX_STEPS, else `otherwise`. */
+int smk_backend_steps(const smk_state *state, PyObject *keyword, uint64_t otherwise, uint64_t *steps);
+
+#endif

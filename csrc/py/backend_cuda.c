@@ -1,0 +1,106 @@
+#include "backend.h"
+
+#include "../base/heap.h"
+#include "../gpu/gpu.h"
+
+#include <stdio.h>
+
+struct smk_code {
+    smk_library *library;
+};
+
+static void unload(smk_code *code)
+{
+    if (code != NULL) {
+        smk_library_free(code->library);
+        smk_heap_free(code);
+    }
+}
+
+static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+{
+    smk_kernel_attributes attributes = {0};
+    void *kernel = NULL;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    if (status == SMK_OK) {
+        status = smk_library_attributes(kernel, &attributes, error);
+    }
+    if (status == SMK_OK) {
+        *facts = (smk_code_facts){
+            .registers = attributes.registers,
+            .shared_bytes = attributes.shared_bytes,
+            .local_bytes = attributes.local_bytes,
+            .const_bytes = attributes.const_bytes,
+            .max_threads = (uint32_t)(attributes.max_threads < 0 ? 0 : attributes.max_threads),
+            .ptx_version = attributes.ptx_version,
+            .binary_version = attributes.binary_version,
+        };
+    }
+    return status;
+}
+
+/* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
+static smk_status load_image(const void *image, const char *entry, smk_code **code, smk_error *error)
+{
+    smk_code_facts facts = {0};
+    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    smk_status status = smk_library_load(image, &fresh->library, error);
+    if (status == SMK_OK && entry != NULL) {
+        status = query(fresh, entry, &facts, error);
+    }
+    if (status != SMK_OK) {
+        unload(fresh);
+        return status;
+    }
+    *code = fresh;
+    return SMK_OK;
+}
+
+static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+{
+    if (image->fatbin != NULL) {
+        smk_error refusal = {0};
+        smk_status status = load_image(image->fatbin, entry, code, &refusal);
+        if (status == SMK_OK || image->ptx == NULL || status == SMK_MEMORY) {
+            if (status != SMK_OK) {
+                *error = refusal;
+            }
+            return status;
+        }
+    }
+    return load_image(image->ptx, entry, code, error);
+}
+
+static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
+                         smk_error *error)
+{
+    void *kernel = NULL;
+    (void)options;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    return status == SMK_OK ? smk_launch_run(kernel, entry, what, error) : status;
+}
+
+/* What a kernel printed lies in the C library's buffer by then. */
+static smk_status synchronize(const char *name, smk_error *error)
+{
+    smk_status status = smk_launch_synchronize(name, error);
+    (void)fflush(stdout);
+    return status;
+}
+
+const smk_backend smk_backend_cuda = {
+    .id = SMK_BACKEND_CUDA,
+    .name = "cuda",
+    .allocate = smk_buffer_allocate,
+    .release = smk_buffer_free,
+    .upload = smk_buffer_upload,
+    .download = smk_buffer_download,
+    .load = load,
+    .unload = unload,
+    .query = query,
+    .launch = launch,
+    .synchronize = synchronize,
+};

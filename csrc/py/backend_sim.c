@@ -1,0 +1,161 @@
+#include "backend.h"
+
+#include "../base/heap.h"
+
+#include <stdatomic.h>
+
+struct smk_code {
+    const smk_module *module;
+    smk_program *program;
+};
+
+/* One memory for the whole process: an address means the same thing in every call. It is never destroyed,
+ * for device arrays may outlive everything else. */
+static smk_memory *_Atomic memory;
+
+static _Thread_local smk_run_result last_run;
+
+smk_run_result smk_backend_last_run(void)
+{
+    return last_run;
+}
+
+static smk_status get_memory(smk_memory **present, smk_error *error)
+{
+    smk_memory *fresh = NULL, *expected = NULL;
+    *present = atomic_load(&memory);
+    if (*present != NULL) {
+        return SMK_OK;
+    }
+    smk_status status = smk_memory_create(&fresh, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (atomic_compare_exchange_strong(&memory, &expected, fresh)) {
+        *present = fresh;
+    } else {
+        smk_memory_destroy(fresh);
+        *present = expected;
+    }
+    return SMK_OK;
+}
+
+static smk_status allocate(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK ? smk_memory_allocate(present, bytes, address, error) : status;
+}
+
+static smk_status release(uint64_t address, smk_error *error)
+{
+    smk_memory *present = atomic_load(&memory);
+    return present == NULL ? SMK_OK : smk_memory_free(present, address, error);
+}
+
+static smk_status upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK && bytes > 0 ? smk_memory_write(present, address, host, bytes, error) : status;
+}
+
+static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK && bytes > 0 ? smk_memory_read(present, address, host, bytes, error) : status;
+}
+
+static void unload(smk_code *code)
+{
+    if (code != NULL) {
+        smk_program_free(code->program);
+        smk_heap_free(code);
+    }
+}
+
+static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+{
+    smk_memory *present = NULL;
+    (void)entry;
+    smk_status status = get_memory(&present, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    fresh->module = image->module;
+    status = smk_program_create(image->module, present, &fresh->program, error);
+    if (status != SMK_OK) {
+        unload(fresh);
+        return status;
+    }
+    *code = fresh;
+    return SMK_OK;
+}
+
+static smk_status find(const smk_code *code, const char *entry, uint32_t *index, smk_error *error)
+{
+    *index = smk_module_find_entry(code->module, entry);
+    if (*index == SMK_NO_INDEX) {
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel %.100s", entry);
+    }
+    return SMK_OK;
+}
+
+static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+{
+    smk_program_attributes attributes = {0};
+    uint32_t index = 0;
+    smk_status status = find(code, entry, &index, error);
+    if (status == SMK_OK) {
+        smk_program_query(code->program, index, &attributes);
+        *facts = (smk_code_facts){
+            .registers = -1,
+            .shared_bytes = attributes.shared_bytes,
+            .local_bytes = attributes.local_bytes,
+            .const_bytes = attributes.const_bytes,
+            .max_threads = attributes.max_threads,
+            .ptx_version = (int)code->module->target,
+        };
+    }
+    return status;
+}
+
+static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
+                         smk_error *error)
+{
+    uint32_t index = 0;
+    smk_run_result result = {0};
+    smk_status status = find(code, entry, &index, error);
+    if (status == SMK_OK) {
+        status = smk_grid_run(code->program, index, what, options, &result, error);
+    }
+    last_run = result;
+    return status;
+}
+
+/* A simulation has ended when it returns. */
+static smk_status synchronize(const char *name, smk_error *error)
+{
+    (void)name;
+    (void)error;
+    return SMK_OK;
+}
+
+const smk_backend smk_backend_sim = {
+    .id = SMK_BACKEND_SIM,
+    .name = "sim",
+    .allocate = allocate,
+    .release = release,
+    .upload = upload,
+    .download = download,
+    .load = load,
+    .unload = unload,
+    .query = query,
+    .launch = launch,
+    .synchronize = synchronize,
+};

@@ -1,0 +1,26 @@
+/* Arguments of a builtin by position and by name. */
+#ifndef SMK_PY_BIND_H
+#define SMK_PY_BIND_H
+
+#include "py.h"
+
+typedef struct smk_call {
+    const char *function;
+    const char *const *names;
+    Py_ssize_t count;      /* of the names */
+    Py_ssize_t positional; /* the first so many may be given by position */
+    Py_ssize_t required;   /* the first so many must be given */
+} smk_call;
+
+/* Fills values[count] with borrowed references, NULL where an argument was not given.
+ * 0, or -1 with a TypeError in Python's own words. */
+int smk_bind_call(const smk_call *call, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
+                  PyObject **values);
+
+/* "argument" of a keyword that may be None: NULL for both. */
+PyObject *smk_bind_optional(PyObject *value);
+
+/* The UTF-8 text of a str, or NULL with a TypeError that names the argument. */
+const char *smk_bind_text(const smk_state *state, const char *function, const char *name, PyObject *value);
+
+#endif

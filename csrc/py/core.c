@@ -1,0 +1,148 @@
+/* smemkit._core: the module itself. */
+#define SMK_PY_IMPORTS_NUMPY
+#include "py.h"
+
+#include "array.h"
+#include "config.h"
+#include "docs.h"
+#include "door.h"
+#include "error.h"
+#include "family.h"
+#include "listing.h"
+#include "raw.h"
+#include "shelf.h"
+
+
+smk_state *smk_core_state(PyObject *module)
+{
+    return PyModule_GetState(module);
+}
+
+smk_state *smk_core_state_of(PyObject *object)
+{
+    return PyType_GetModuleState(Py_TYPE(object));
+}
+
+static PyMethodDef methods[] = {
+    {"asarray", SMK_PY_FUNCTION(smk_array_asarray), SMK_PY_FAST, SMK_DOCS_ASARRAY},
+    {"empty", SMK_PY_FUNCTION(smk_array_empty), SMK_PY_FAST, SMK_DOCS_EMPTY},
+    {"asnumpy", SMK_PY_FUNCTION(smk_array_asnumpy), SMK_PY_FAST, SMK_DOCS_ASNUMPY},
+    {"families", smk_listing_families, METH_NOARGS, SMK_DOCS_FAMILIES},
+    {"variants", SMK_PY_FUNCTION(smk_listing_variants), SMK_PY_FAST, SMK_DOCS_VARIANTS},
+    {"source", SMK_PY_FUNCTION(smk_listing_source), SMK_PY_FAST, SMK_DOCS_SOURCE},
+    {"ptx", SMK_PY_FUNCTION(smk_listing_ptx), SMK_PY_FAST, SMK_DOCS_PTX},
+    {"set_backend", SMK_PY_FUNCTION(smk_config_set_backend), SMK_PY_FAST, SMK_DOCS_SET_BACKEND},
+    {"get_backend", smk_config_get_backend, METH_NOARGS, SMK_DOCS_GET_BACKEND},
+    {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, SMK_DOCS_DEVICE_INFO},
+    {"_config", smk_config_facts, METH_NOARGS, "_config()\n--\n\n"},
+    {"_ptx_print", smk_door_ptx_print, METH_O, "_ptx_print(text, /)\n--\n\n"},
+    {"_ptx_equal", SMK_PY_FUNCTION(smk_door_ptx_equal), METH_FASTCALL, "_ptx_equal(a, b, /)\n--\n\n"},
+    {"_registry_plan", SMK_PY_FUNCTION(smk_door_registry_plan), METH_FASTCALL,
+     "_registry_plan(family, variant, dimensions, /)\n--\n\n"},
+    {"_signature_bind", SMK_PY_FUNCTION(smk_door_signature_bind), METH_FASTCALL,
+     "_signature_bind(signature, family, names, shapes, /)\n--\n\n"},
+    {"_fail_after", smk_door_fail_after, METH_O, "_fail_after(count, /)\n--\n\n"},
+    {"_isa", smk_door_isa, METH_NOARGS, "_isa()\n--\n\n"},
+    {"_run_stats", smk_door_run_stats, METH_NOARGS, "_run_stats()\n--\n\n"},
+    {NULL, NULL, 0, NULL},
+};
+
+/* The folder that the extension lies in, which is the package's. */
+static PyObject *find_folder(PyObject *module)
+{
+    PyObject *file = PyModule_GetFilenameObject(module), *path = NULL, *folder = NULL, *result = NULL;
+    if (file == NULL) {
+        return NULL;
+    }
+    path = PyImport_ImportModule("os.path");
+    folder = path == NULL ? NULL : PyObject_CallMethod(path, "dirname", "O", file);
+    result = folder == NULL ? NULL : PyUnicode_EncodeFSDefault(folder);
+    Py_DECREF(file);
+    Py_XDECREF(path);
+    Py_XDECREF(folder);
+    return result;
+}
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)(void *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+static int execute(PyObject *module)
+{
+    smk_state *state = smk_core_state(module);
+    if (PyArray_ImportNumPyAPI() < 0) {
+        return -1;
+    }
+    PyMethodDef *family_methods = smk_family_methods();
+    state->folder = find_folder(module);
+    if (family_methods == NULL || state->folder == NULL || smk_error_create(module, state) < 0 ||
+        smk_shelf_create(state) < 0 || PyModule_AddFunctions(module, family_methods) < 0 ||
+        add_type(module, &smk_array_spec, &state->array_type) < 0 ||
+        add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
+        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    smk_state *state = smk_core_state(module);
+    Py_VISIT(state->root);
+    for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
+        Py_VISIT(state->exceptions[i]);
+    }
+    Py_VISIT(state->array_type);
+    Py_VISIT(state->raw_module_type);
+    Py_VISIT(state->raw_kernel_type);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    smk_state *state = smk_core_state(module);
+    Py_CLEAR(state->root);
+    for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
+        Py_CLEAR(state->exceptions[i]);
+    }
+    Py_CLEAR(state->array_type);
+    Py_CLEAR(state->raw_module_type);
+    Py_CLEAR(state->raw_kernel_type);
+    return 0;
+}
+
+static void release(void *module)
+{
+    smk_state *state = smk_core_state(module);
+    (void)clear(module);
+    Py_CLEAR(state->folder);
+    smk_shelf_free(state);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, SMK_PY_SLOT(execute)},
+#if PY_VERSION_HEX >= 0x030C0000
+    /* the simulator's memory, the driver and the choice of machine belong to the process */
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "smemkit._core",
+    .m_doc = "The compiled part of smemkit; import smemkit instead.",
+    .m_size = sizeof(smk_state),
+    .m_methods = methods,
+    .m_slots = module_slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

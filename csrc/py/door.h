@@ -1,0 +1,15 @@
+/* Doors for tests, with a leading underscore in Python: pieces of the layers below, one at a time. */
+#ifndef SMK_PY_DOOR_H
+#define SMK_PY_DOOR_H
+
+#include "py.h"
+
+PyObject *smk_door_ptx_print(PyObject *module, PyObject *text);
+PyObject *smk_door_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+PyObject *smk_door_signature_bind(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+PyObject *smk_door_fail_after(PyObject *module, PyObject *count);
+PyObject *smk_door_isa(PyObject *module, PyObject *ignored);
+PyObject *smk_door_run_stats(PyObject *module, PyObject *ignored);
+
+#endif

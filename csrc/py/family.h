@@ -1,0 +1,21 @@
+/* The kernel families as Python functions: one body for all of them. */
+#ifndef SMK_PY_FAMILY_H
+#define SMK_PY_FAMILY_H
+
+#include "py.h"
+
+#include "../registry/registry.h"
+
+enum { SMK_FAMILY_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1 };
+
+/* Names of a family's inputs in Python: "a", "b", ... */
+extern const char *const smk_family_input_names[SMK_FAMILY_INPUTS_MAX];
+
+/* family(a, b, ..., *, variant="auto", out=None, backend=None) */
+PyObject *smk_family_call(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                          PyObject *keywords);
+
+/* A row for each family, ended by a row of NULLs; docstrings are written when first asked for. NULL with an exception. */
+PyMethodDef *smk_family_methods(void);
+
+#endif

@@ -1,0 +1,82 @@
+#include "host.h"
+
+#include "error.h"
+
+bool smk_host_fits(const PyArray_Descr *descr)
+{
+    switch (descr->type_num) {
+    case NPY_BOOL:
+    case NPY_BYTE:
+    case NPY_UBYTE:
+    case NPY_SHORT:
+    case NPY_USHORT:
+    case NPY_INT:
+    case NPY_UINT:
+    case NPY_LONG:
+    case NPY_ULONG:
+    case NPY_LONGLONG:
+    case NPY_ULONGLONG:
+    case NPY_HALF:
+    case NPY_FLOAT:
+    case NPY_DOUBLE:
+    case NPY_CFLOAT:
+    case NPY_CDOUBLE:
+        return true;
+    case NPY_VOID:
+        return !PyDataType_REFCHK(descr) && PyDataType_ELSIZE(descr) > 0;
+    default:
+        return false;
+    }
+}
+
+PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr)
+{
+    if (!smk_host_fits(descr)) {
+        smk_error_fail(state, SMK_TYPE,
+                       "%s has the type %S, which does not exist on a device; accepted are bool, integers, float16, "
+                       "float32, float64, complex64, complex128 and structures of these",
+                       what, (PyObject *)descr);
+        return NULL;
+    }
+    return PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+}
+
+bool smk_host_is_plain(PyArrayObject *array, bool writeable)
+{
+    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (writeable ? NPY_ARRAY_WRITEABLE : 0);
+    return PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array);
+}
+
+PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array)
+{
+    PyArray_Descr *native = smk_host_native(state, what, PyArray_DESCR(array));
+    if (native == NULL) {
+        return NULL;
+    }
+    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_ENSUREARRAY;
+    return (PyArrayObject *)PyArray_FromArray(array, native, flags); /* takes native */
+}
+
+PyArrayObject *smk_host_convert(PyObject *object)
+{
+    return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+}
+
+PyObject *smk_host_shape(int rank, const npy_intp *shape)
+{
+    PyObject *result = PyTuple_New(rank);
+    for (int i = 0; result != NULL && i < rank; i++) {
+        PyObject *length = PyLong_FromSsize_t(shape[i]);
+        if (length == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, i, length);
+        }
+    }
+    return result;
+}
+
+PyObject *smk_host_type_name(PyArray_Descr *descr)
+{
+    return PyObject_GetAttrString((PyObject *)descr, "name");
+}

@@ -1,0 +1,29 @@
+/* NumPy arrays as memory that a kernel can work on. */
+#ifndef SMK_PY_HOST_H
+#define SMK_PY_HOST_H
+
+#include "py.h"
+
+/* True for the types that exist on a device: bool, integers, float16/32/64, complex64/128, and structures without objects. */
+bool smk_host_fits(const PyArray_Descr *descr);
+
+/* The same type in the machine's byte order, a new reference; NULL with an exception. A TypeError in the name of `what`
+ * where smk_host_fits says no. */
+PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr);
+
+/* True where the memory can be copied as it stands: C-contiguous, aligned, native, and writeable if asked. */
+bool smk_host_is_plain(PyArrayObject *array, bool writeable);
+
+/* The array itself or a copy that is C-contiguous, aligned and native; a new reference. */
+PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array);
+
+/* An array for anything that NumPy takes as one (not a copy where it is an array), a new reference. */
+PyArrayObject *smk_host_convert(PyObject *object);
+
+/* "(3, 4)" of a shape, a new reference. */
+PyObject *smk_host_shape(int rank, const npy_intp *shape);
+
+/* The type's name as NumPy writes it ("float32"), a new reference. */
+PyObject *smk_host_type_name(PyArray_Descr *descr);
+
+#endif

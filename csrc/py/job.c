@@ -1,0 +1,178 @@
+#include "job.h"
+
+#include "error.h"
+
+#include "../base/heap.h"
+
+#include <string.h>
+
+/* What the simulator's callbacks share. */
+typedef struct watch {
+    PyThreadState *thread;   /* of the caller, while it is without the GIL */
+    PyThread_type_lock lock; /* guards the text: it is written by any thread of the simulation */
+    char *text;
+    size_t length, capacity;
+    bool lost;               /* there was no memory for some of the text */
+} watch;
+
+static bool is_finalizing(void)
+{
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+}
+
+static void append_text(void *context, const char *text, size_t length)
+{
+    watch *w = context;
+    PyThread_acquire_lock(w->lock, WAIT_LOCK);
+    if (length > w->capacity - w->length) {
+        size_t capacity = (w->length + length) * 2;
+        char *grown = smk_heap_resize(w->text, w->length, capacity);
+        if (grown != NULL) {
+            w->text = grown;
+            w->capacity = capacity;
+        }
+    }
+    if (length <= w->capacity - w->length) {
+        memcpy(w->text + w->length, text, length);
+        w->length += length;
+    } else {
+        w->lost = true;
+    }
+    PyThread_release_lock(w->lock);
+}
+
+/* Hands the text collected so far to sys.stdout. With the GIL; 0, or -1 with an exception. */
+static int flush_text(watch *w)
+{
+    PyObject *stdout_object = PySys_GetObject("stdout"); /* borrowed */
+    PyObject *piece = NULL, *answer = NULL;
+    PyThread_acquire_lock(w->lock, WAIT_LOCK);
+    if (w->length > 0) {
+        piece = PyUnicode_DecodeUTF8(w->text, (Py_ssize_t)w->length, "replace");
+        w->length = 0;
+    }
+    PyThread_release_lock(w->lock);
+    if (piece == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    int status = 0;
+    if (stdout_object != NULL && stdout_object != Py_None) {
+        Py_INCREF(stdout_object);
+        answer = PyObject_CallMethod(stdout_object, "write", "O", piece);
+        status = answer == NULL ? -1 : 0;
+        Py_XDECREF(answer);
+        Py_DECREF(stdout_object);
+    }
+    Py_DECREF(piece);
+    return status;
+}
+
+/* True ends the simulation; the exception that says why is then set in the caller's thread state. */
+static bool must_stop(void *context)
+{
+    watch *w = context;
+    if (is_finalizing()) {
+        return true; /* the GIL is not to be had any more */
+    }
+    PyEval_RestoreThread(w->thread);
+    bool stop = PyErr_CheckSignals() < 0 || flush_text(w) < 0;
+    w->thread = PyEval_SaveThread();
+    return stop;
+}
+
+static smk_status copy_in(const smk_job *job, size_t *allocated, smk_error *error)
+{
+    for (size_t i = 0; i < job->transfer_count; i++) {
+        smk_transfer *transfer = &job->transfers[i];
+        smk_status status = job->backend->allocate(transfer->bytes, &transfer->address, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        *allocated = i + 1;
+        if (transfer->in) {
+            status = job->backend->upload(transfer->address, transfer->host, transfer->bytes, error);
+            if (status != SMK_OK) {
+                return status;
+            }
+        }
+    }
+    return SMK_OK;
+}
+
+static smk_status copy_out(const smk_job *job, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
+        const smk_transfer *transfer = &job->transfers[i];
+        if (transfer->out) {
+            status = job->backend->download(transfer->address, transfer->host, transfer->bytes, error);
+        }
+    }
+    return status;
+}
+
+static smk_status work(const smk_job *job, const smk_run_options *options, smk_error *error)
+{
+    smk_code *code = NULL;
+    size_t allocated = 0;
+    smk_status status = smk_unit_code(job->unit, job->backend, job->entry, &code, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    status = copy_in(job, &allocated, error);
+    if (status == SMK_OK) {
+        status = job->backend->launch(code, job->entry, &job->launch, options, error);
+    }
+    if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
+        status = job->backend->synchronize(job->entry, error);
+    }
+    if (status == SMK_OK) {
+        status = copy_out(job, error);
+    }
+    while (allocated > 0) {
+        allocated--;
+        (void)job->backend->release(job->transfers[allocated].address, NULL);
+    }
+    return status;
+}
+
+int smk_job_run(const smk_state *state, smk_job *job)
+{
+    smk_error error = {0};
+    watch w = {0};
+    w.lock = PyThread_allocate_lock();
+    if (w.lock == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    smk_run_options options = {
+        .max_steps = job->max_steps,
+        .poll = must_stop,
+        .poll_context = &w,
+        .print = append_text,
+        .print_context = &w,
+    };
+    w.thread = PyEval_SaveThread();
+    smk_status status = work(job, &options, &error);
+    PyEval_RestoreThread(w.thread);
+    if (status != SMK_OK) {
+        error.status = status;
+        /* what a kernel printed before it failed is often why; an exception there does not hide this one */
+        if (!PyErr_Occurred() && flush_text(&w) < 0) {
+            PyErr_Clear();
+        }
+        smk_error_raise(state, &error);
+    } else if (flush_text(&w) < 0) {
+        status = SMK_INTERNAL; /* of sys.stdout; the exception is set */
+    } else if (w.lost) {
+        smk_error_fail(state, SMK_MEMORY, "%s: no memory left for what the kernel prints", job->entry);
+        status = SMK_MEMORY;
+    }
+    smk_heap_free(w.text);
+    PyThread_free_lock(w.lock);
+    return status == SMK_OK ? 0 : -1;
+}

@@ -1,0 +1,59 @@
+/* Python.h and NumPy's C API as every file of this layer needs them, and the module's state. */
+#ifndef SMK_PY_PY_H
+#define SMK_PY_PY_H
+
+#define PY_SSIZE_T_CLEAN
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+#define PY_ARRAY_UNIQUE_SYMBOL smk_py_numpy
+#ifndef SMK_PY_IMPORTS_NUMPY
+#define NO_IMPORT_ARRAY
+#endif
+
+/* Their inline functions do not hold themselves to our warnings. */
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#endif
+#include <Python.h>
+#include <numpy/arrayobject.h>
+#include <numpy/arrayscalars.h>
+#include <structmember.h>
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+#include "../base/status.h"
+
+struct smk_unit;
+
+/* One import of smemkit._core. */
+typedef struct smk_state {
+    PyObject *root;                         /* smemkit.Error */
+    PyObject *exceptions[SMK_STATUS_COUNT]; /* [0] is unused */
+    PyTypeObject *array_type;
+    PyTypeObject *raw_module_type;
+    PyTypeObject *raw_kernel_type;
+    PyObject *folder;                       /* bytes: where the package lies, as the file system spells it */
+    struct smk_unit *_Atomic *units;        /* of every variant of the registry, loaded when first used */
+} smk_state;
+
+smk_state *smk_core_state(PyObject *module);
+
+/* The state behind an instance of one of our own types (none of them can be subclassed). */
+smk_state *smk_core_state_of(PyObject *object);
+
+/* A function without its exact type, as PyMethodDef wants it. */
+#define SMK_PY_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
+
+#define SMK_PY_FAST (METH_FASTCALL | METH_KEYWORDS)
+
+/* PyType_Slot keeps functions and texts as void *. */
+#define SMK_PY_SLOT(function) ((void *)(uintptr_t)(function))
+#define SMK_PY_TEXT(text) ((void *)(uintptr_t)(text))
+
+#endif

@@ -1,0 +1,34 @@
+/* smemkit.RawModule and smemkit.RawKernel: the user's own kernels, with CuPy's conventions. */
+#ifndef SMK_PY_RAW_H
+#define SMK_PY_RAW_H
+
+#include "backend.h"
+#include "unit.h"
+
+/* raw_module.c */
+typedef struct smk_raw_module {
+    PyObject_HEAD
+    smk_unit *unit;
+    smk_error refusal;          /* why our own parser does not take the text; status OK where it does */
+    const smk_backend *backend; /* asked for at construction; NULL: chosen call by call */
+} smk_raw_module;
+
+extern PyType_Spec smk_raw_module_spec;
+
+/* RawModule(code, options=options, backend=backend); NULL for what was not given. A new reference, or NULL with an
+ * exception. */
+smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend);
+
+/* The parsed text, or NULL where only the GPU may take it. */
+const smk_module *smk_raw_module_parsed(const smk_raw_module *module);
+
+/* raw_kernel.c */
+extern PyType_Spec smk_raw_kernel_spec;
+
+/* The kernel of that name; a new reference, or NULL with an ArgumentError that lists the known ones. */
+PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name);
+
+/* Names of all kernels of a module, a new tuple. */
+PyObject *smk_raw_module_names(const smk_raw_module *module);
+
+#endif

@@ -1,0 +1,419 @@
+#include "raw.h"
+
+#include "argument.h"
+#include "bind.h"
+#include "error.h"
+#include "job.h"
+
+typedef struct smk_raw_kernel {
+    PyObject_HEAD
+    smk_raw_module *module;
+    PyObject *name;   /* str */
+    const char *text; /* the same, kept alive by it */
+    uint32_t entry;   /* in the parsed module; SMK_NO_INDEX where there is none */
+} smk_raw_kernel;
+
+static const smk_function *get_function(const smk_raw_kernel *kernel)
+{
+    const smk_module *parsed = smk_raw_module_parsed(kernel->module);
+    return parsed == NULL || kernel->entry == SMK_NO_INDEX ? NULL : &parsed->functions[kernel->entry];
+}
+
+/* Construction ----------------------------------------------------------------------------------- */
+
+static PyObject *refuse_name(const smk_state *state, const smk_raw_module *module, const char *name)
+{
+    PyObject *known = smk_raw_module_names(module), *blank = NULL, *list = NULL;
+    if (known == NULL) {
+        return NULL;
+    }
+    blank = PyUnicode_FromString(", ");
+    list = blank == NULL ? NULL : PyUnicode_Join(blank, known);
+    if (list != NULL && PyTuple_GET_SIZE(known) == 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel at all, so none is named '%.200s'", name);
+    } else if (list != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "the module has no kernel '%.200s'; it has: %U (kernels in CUDA C keep their name where they "
+                       "are declared extern \"C\")",
+                       name, list);
+    }
+    Py_DECREF(known);
+    Py_XDECREF(blank);
+    Py_XDECREF(list);
+    return NULL;
+}
+
+PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
+{
+    const smk_module *parsed = smk_raw_module_parsed(module);
+    const char *text = smk_bind_text(state, "RawKernel", "name", name);
+    if (text == NULL) {
+        return NULL;
+    }
+    uint32_t entry = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, text);
+    if (parsed != NULL && (entry == SMK_NO_INDEX || !parsed->functions[entry].is_defined)) {
+        return refuse_name(state, module, text);
+    }
+    smk_raw_kernel *self = PyObject_New(smk_raw_kernel, state->raw_kernel_type);
+    if (self != NULL) {
+        self->module = (smk_raw_module *)Py_NewRef((PyObject *)module);
+        self->name = Py_NewRef(name);
+        self->text = text;
+        self->entry = entry;
+    }
+    return (PyObject *)self;
+}
+
+static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"code", "name", "options", NULL};
+    PyObject *code = NULL, *name = NULL, *options = NULL, *result = NULL;
+    const smk_state *state = PyType_GetModuleState(type);
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O:RawKernel", names, &code, &name, &options)) {
+        return NULL;
+    }
+    smk_raw_module *module = smk_raw_module_create(state, code, options, NULL);
+    if (module != NULL) {
+        result = smk_raw_kernel_create(state, module, name);
+        Py_DECREF(module);
+    }
+    return result;
+}
+
+static void deallocate(PyObject *self)
+{
+    smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    Py_DECREF(kernel->module);
+    Py_DECREF(kernel->name);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+/* Launch configuration --------------------------------------------------------------------------- */
+
+/* One length of a grid or block, 1 to 2^32 - 1; the machine knows its own limits. */
+static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value, uint32_t *length)
+{
+    const smk_state *state = smk_core_state_of((PyObject *)kernel);
+    int overflow = 0;
+    PyObject *whole = PyNumber_Index(value);
+    if (whole == NULL) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->name,
+                       what, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow != 0 || number < 1 || number > (long long)UINT32_MAX) {
+        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; 1 or more is needed", kernel->name, what, axis, value);
+        return -1;
+    }
+    *length = (uint32_t)number;
+    return 0;
+}
+
+static int read_lengths(const smk_raw_kernel *kernel, const char *what, PyObject *value, smk_dim3 *result)
+{
+    uint32_t lengths[3] = {1, 1, 1};
+    PyObject *tuple = NULL;
+    int status = -1;
+    if (!PyTuple_Check(value) && !PyList_Check(value)) {
+        status = read_length(kernel, what, 0, value, &lengths[0]);
+    } else if ((tuple = PySequence_Tuple(value)) != NULL) {
+        Py_ssize_t count = PyTuple_GET_SIZE(tuple);
+        status = 0;
+        if (count < 1 || count > 3) {
+            smk_error_fail(smk_core_state_of((PyObject *)kernel), SMK_LAUNCH, "%U: %s has %zd lengths; 1 to 3 are needed",
+                           kernel->name, what, count);
+            status = -1;
+        }
+        for (Py_ssize_t i = 0; status == 0 && i < count; i++) {
+            status = read_length(kernel, what, i, PyTuple_GET_ITEM(tuple, i), &lengths[i]);
+        }
+        Py_DECREF(tuple);
+    }
+    if (status == 0) {
+        *result = (smk_dim3){lengths[0], lengths[1], lengths[2]};
+    }
+    return status;
+}
+
+static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size_t *bytes)
+{
+    const smk_state *state = smk_core_state_of((PyObject *)kernel);
+    int overflow = 0;
+    if (value == NULL) {
+        *bytes = 0;
+        return 0;
+    }
+    PyObject *whole = PyNumber_Index(value);
+    if (whole == NULL) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->name,
+                       Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow > 0) {
+        smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->name, value);
+        return -1;
+    }
+    if (overflow < 0 || number < 0) {
+        smk_error_fail(state, SMK_LAUNCH, "%U: shared_mem is %R; bytes cannot be negative", kernel->name, value);
+        return -1;
+    }
+    *bytes = (size_t)number;
+    return 0;
+}
+
+/* Launch ----------------------------------------------------------------------------------------- */
+
+/* The keyword, else the machine of the device arrays, else that of the module, else as for every call. */
+static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arguments, PyObject *keyword,
+                          const smk_backend **backend)
+{
+    const smk_state *state = arguments->state;
+    if (keyword != NULL) {
+        if (smk_backend_choose(state, keyword, backend) < 0) {
+            return -1;
+        }
+    } else if (arguments->backend != NULL) {
+        *backend = arguments->backend;
+    } else if (kernel->module->backend != NULL) {
+        *backend = kernel->module->backend;
+    } else if (smk_backend_choose(state, NULL, backend) < 0) {
+        return -1;
+    }
+    if (arguments->backend != NULL && arguments->backend != *backend) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%U: the arrays live on '%s', the call is for '%s'; move them with smemkit.asarray", kernel->name,
+                       arguments->backend->name, (*backend)->name);
+        return -1;
+    }
+    if ((*backend)->id == SMK_BACKEND_SIM && kernel->module->refusal.status != SMK_OK) {
+        smk_error_raise(state, &kernel->module->refusal);
+        return -1;
+    }
+    return 0;
+}
+
+static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const values[6])
+{
+    PyObject *result = NULL;
+    smk_arguments arguments = {
+        .state = smk_core_state_of((PyObject *)kernel),
+        .kernel = kernel->text,
+        .module = smk_raw_module_parsed(kernel->module),
+        .function = get_function(kernel),
+    };
+    smk_job job = {.unit = kernel->module->unit, .entry = kernel->text};
+    if (read_lengths(kernel, "grid", values[0], &job.launch.grid) < 0 ||
+        read_lengths(kernel, "block", values[1], &job.launch.block) < 0 ||
+        read_shared_bytes(kernel, values[3], &job.launch.shared_bytes) < 0 ||
+        smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &job.max_steps) < 0 ||
+        smk_argument_convert(&arguments, values[2]) < 0 ||
+        choose_machine(kernel, &arguments, values[4], &job.backend) < 0) {
+        goto done;
+    }
+    job.launch.parameters = arguments.parameters;
+    job.launch.parameter_count = arguments.count;
+    job.transfers = arguments.transfers;
+    job.transfer_count = arguments.transfer_count;
+    if (smk_job_run(arguments.state, &job) < 0 || smk_argument_copy_back(&arguments) < 0) {
+        goto done;
+    }
+    result = Py_NewRef(Py_None);
+done:
+    smk_argument_free(&arguments);
+    return result;
+}
+
+static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", NULL};
+    PyObject *values[6] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOO:RawKernel.__call__", names, &values[0], &values[1],
+                                     &values[2], &values[3], &values[4], &values[5])) {
+        return NULL;
+    }
+    values[4] = smk_bind_optional(values[4]);
+    values[5] = smk_bind_optional(values[5]);
+    return launch_kernel((smk_raw_kernel *)(void *)self, values);
+}
+
+/* Attributes ------------------------------------------------------------------------------------- */
+
+/* ({"name": ..., "type": ..., "nbytes": ...}, ...), or None where the parameters are not known. */
+static PyObject *describe_parameters(const smk_raw_kernel *kernel)
+{
+    const smk_function *function = get_function(kernel);
+    if (function == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *result = PyTuple_New((Py_ssize_t)function->parameter_count);
+    for (uint32_t i = 0; result != NULL && i < function->parameter_count; i++) {
+        const smk_variable *parameter = &function->variables[function->result_count + i];
+        PyObject *facts = Py_BuildValue("{s:s#,s:s,s:K}", "name", parameter->name.start,
+                                        (Py_ssize_t)parameter->name.length, "type",
+                                        smk_module_type_name((smk_type)parameter->type), "nbytes",
+                                        (unsigned long long)parameter->bytes);
+        if (facts == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, (Py_ssize_t)i, facts);
+        }
+    }
+    return result;
+}
+
+/* .maxntid or .reqntid as (x, y, z), or None. */
+static PyObject *describe_block_limit(const smk_raw_kernel *kernel)
+{
+    const smk_function *function = get_function(kernel);
+    smk_dim3 limit = {0};
+    if (function != NULL) {
+        limit = function->maxntid.x != 0 ? function->maxntid : function->reqntid;
+    }
+    return limit.x == 0 ? Py_NewRef(Py_None) : Py_BuildValue("(III)", limit.x, limit.y, limit.z);
+}
+
+static PyObject *number_or_none(int number)
+{
+    return number <= 0 ? Py_NewRef(Py_None) : PyLong_FromLong(number);
+}
+
+static PyObject *get_attributes(PyObject *self, void *closure)
+{
+    const smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    const smk_state *state = smk_core_state_of(self);
+    const smk_arguments none = {.state = state};
+    const smk_backend *backend = NULL;
+    smk_code_facts facts = {0};
+    smk_code *code = NULL;
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    (void)closure;
+    if (choose_machine(kernel, &none, NULL, &backend) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_unit_code(kernel->module->unit, backend, kernel->text, &code, &error);
+    if (status == SMK_OK) {
+        status = backend->query(code, kernel->text, &facts, &error);
+    }
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        return smk_error_raise(state, &error);
+    }
+    return Py_BuildValue("{s:N,s:n,s:n,s:n,s:I,s:N,s:N,s:N,s:N}", /* N takes the reference, NULL included */
+                         "num_regs", facts.registers < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(facts.registers),
+                         "shared_size_bytes", (Py_ssize_t)facts.shared_bytes, "local_size_bytes",
+                         (Py_ssize_t)facts.local_bytes, "const_size_bytes", (Py_ssize_t)facts.const_bytes,
+                         "max_threads_per_block", facts.max_threads, "maxntid", describe_block_limit(kernel),
+                         "ptx_version", number_or_none(facts.ptx_version), "binary_version",
+                         number_or_none(facts.binary_version), "parameters", describe_parameters(kernel));
+}
+
+static PyObject *get_name(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((smk_raw_kernel *)(void *)self)->name);
+}
+
+static PyObject *represent(PyObject *self)
+{
+    return PyUnicode_FromFormat("RawKernel(name=%R)", ((smk_raw_kernel *)(void *)self)->name);
+}
+
+static PyMethodDef methods[] = {
+    {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
+     "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None)\n--\n\n"
+     "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
+     "Parameters\n----------\n"
+     "grid, block : int or tuple of 1 to 3 ints\n"
+     "    Blocks of the grid and threads of a block, x first.\n"
+     "args : tuple or list\n"
+     "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
+     "    and, where writeable, back after a run without error; an array given twice is one buffer. Device arrays are\n"
+     "    passed by address. Numbers are converted to the declared type of the parameter and must fit it (as nvcc\n"
+     "    declares int and unsigned alike, an unsigned parameter takes both ranges). A structure is given as bytes,\n"
+     "    numpy.void or a structured 0-d array of its exact size. For code that only the GPU takes, the declarations\n"
+     "    are not known: ints count as 64 bits, floats as float64, NumPy scalars and bytes as they are.\n"
+     "shared_mem : int\n"
+     "    Bytes of dynamic shared memory of a block.\n"
+     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+     "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
+     "max_steps : int, optional\n"
+     "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
+     "Raises\n------\n"
+     "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
+     "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
+     "KeyboardInterrupt.\n"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
+    {"attributes", get_attributes, NULL,
+     "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
+     "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"
+     "binary_version (None on the simulator), parameters (a dict of name, type and nbytes each).",
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const char documentation[] =
+    "RawKernel(code, name, *, options=())\n--\n\n"
+    "A kernel of one's own, from PTX text or CUDA C; smemkit.RawModule(code).get_function(name) in one step.\n\n"
+    "Parameters\n----------\n"
+    "code : str or bytes\n    PTX or CUDA C, as for RawModule.\n"
+    "name : str\n    The kernel; in CUDA C declare it extern \"C\".\n"
+    "options : sequence of str\n    For the compiler of CUDA C.\n\n"
+    "Shapes\n------\nAny; the kernel gets addresses.\n\n"
+    "Returns\n-------\nRawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, max_steps=None).\n\n"
+    "Raises\n------\nAs RawModule; ArgumentError (ValueError) where there is no kernel of that name.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> store = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to, .param .s32 value)\n"
+    "... {\n"
+    "...     .reg .b32 %r<3>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     ld.param.s32 %r1, [value];\n"
+    "...     mov.u32 %r2, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r2, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> out = numpy.zeros(4, dtype=\"int32\")\n"
+    ">>> store(1, 4, (out, -7), backend=\"sim\")\n"
+    ">>> out.tolist()\n"
+    "[-7, -7, -7, -7]\n";
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, SMK_PY_SLOT(construct)},
+    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
+    {Py_tp_call, SMK_PY_SLOT(call)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
+    {0, NULL},
+};
+
+PyType_Spec smk_raw_kernel_spec = {
+    .name = "smemkit.RawKernel",
+    .basicsize = sizeof(smk_raw_kernel),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

@@ -1,0 +1,219 @@
+/* Between host and device on request: asarray, empty, asnumpy. */
+#include "array.h"
+
+#include "bind.h"
+#include "error.h"
+#include "host.h"
+
+/* The type that a dtype argument names, in native order; a new reference. NULL with an exception. */
+static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)
+{
+    PyArray_Descr *wanted = NULL, *native = NULL;
+    if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
+        return NULL;
+    }
+    native = smk_host_native(state, what, wanted);
+    Py_DECREF(wanted);
+    return native;
+}
+
+static smk_array *upload_array(const smk_state *state, const smk_backend *backend, PyArrayObject *plain)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    smk_array *array = smk_array_create(state, "asarray", backend, PyArray_DESCR(plain), PyArray_NDIM(plain),
+                                        PyArray_DIMS(plain));
+    if (array == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = backend->upload(array->address, PyArray_DATA(plain), array->bytes, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        Py_DECREF(array);
+        smk_error_raise(state, &error);
+        return NULL;
+    }
+    return array;
+}
+
+/* 0, or -1 with an exception. `plain` is C-contiguous, of the array's type and shape. */
+static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    Py_BEGIN_ALLOW_THREADS
+    status = array->backend->download(array->address, PyArray_DATA(plain), array->bytes, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return 0;
+}
+
+static PyArrayObject *create_host(const smk_array *array)
+{
+    Py_INCREF(array->descr); /* PyArray_NewFromDescr takes one */
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, array->descr, array->rank, array->shape, NULL, NULL, 0,
+                                                 NULL);
+}
+
+/* A host array as a device array of the type (NULL: its own). */
+static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend)
+{
+    PyObject *result = NULL;
+    PyArrayObject *host = NULL, *plain = NULL;
+    int flags = NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0);
+    Py_XINCREF(wanted); /* PyArray_FromAny takes one */
+    host = (PyArrayObject *)PyArray_FromAny(object, wanted, 0, 0, flags, NULL);
+    if (host == NULL) {
+        return NULL;
+    }
+    plain = smk_host_plain(state, "asarray: x", host);
+    if (plain != NULL) {
+        result = (PyObject *)upload_array(state, backend, plain);
+    }
+    Py_DECREF(host);
+    Py_XDECREF(plain);
+    return result;
+}
+
+/* A device array as it is, or by way of the host where another type or machine is asked for. */
+static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_Descr *wanted,
+                             const smk_backend *backend)
+{
+    PyObject *result = NULL;
+    if ((wanted == NULL || PyArray_EquivTypes(wanted, array->descr)) && backend == array->backend) {
+        return Py_NewRef((PyObject *)array);
+    }
+    PyArrayObject *host = create_host(array);
+    if (host != NULL && download_array(state, array, host) == 0) {
+        result = take_host(state, (PyObject *)host, wanted, backend);
+    }
+    Py_XDECREF(host);
+    return result;
+}
+
+PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"x", "dtype", "backend"};
+    static const smk_call call = {"asarray", names, 3, 3, 1};
+    const smk_state *state = smk_core_state(module);
+    const smk_backend *backend = NULL;
+    PyArray_Descr *wanted = NULL;
+    PyObject *result = NULL, *values[3];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    smk_array *array = smk_array_cast(state, values[0]);
+    PyObject *dtype = smk_bind_optional(values[1]), *choice = smk_bind_optional(values[2]);
+    if (dtype != NULL && (wanted = read_type(state, "asarray: dtype", dtype)) == NULL) {
+        return NULL;
+    }
+    if (array != NULL && choice == NULL) {
+        backend = array->backend; /* it moves to another machine only when asked */
+    } else if (smk_backend_choose(state, choice, &backend) < 0) {
+        goto done;
+    }
+    result = array != NULL ? take_device(state, array, wanted, backend) : take_host(state, values[0], wanted, backend);
+done:
+    Py_XDECREF(wanted);
+    return result;
+}
+
+PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"shape", "dtype", "backend"};
+    static const smk_call call = {"empty", names, 3, 3, 1};
+    const smk_state *state = smk_core_state(module);
+    const smk_backend *backend = NULL;
+    PyArray_Dims shape = {0};
+    PyArray_Descr *descr = NULL;
+    PyObject *result = NULL, *values[3];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    PyObject *dtype = smk_bind_optional(values[1]);
+    if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
+        return NULL;
+    }
+    if (shape.len > NPY_MAXDIMS) {
+        smk_error_fail(state, SMK_SHAPE, "empty: %d axes, but an array has at most %d", shape.len, NPY_MAXDIMS);
+        goto done;
+    }
+    descr = dtype != NULL ? read_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
+    if (descr == NULL || smk_backend_choose(state, smk_bind_optional(values[2]), &backend) < 0) {
+        goto done;
+    }
+    result = (PyObject *)smk_array_create(state, "empty", backend, descr, shape.len, shape.ptr);
+done:
+    PyDimMem_FREE(shape.ptr);
+    Py_XDECREF(descr);
+    return result;
+}
+
+/* 0 where `out` can take the array's elements, or -1 with an exception. */
+static int check_out(const smk_state *state, const smk_array *array, PyObject *out)
+{
+    if (!PyArray_Check(out)) {
+        smk_error_fail(state, SMK_TYPE, "asnumpy: out must be a numpy.ndarray, not %.100s", Py_TYPE(out)->tp_name);
+        return -1;
+    }
+    PyArrayObject *host = (PyArrayObject *)out;
+    if (!PyArray_EquivTypes(PyArray_DESCR(host), array->descr)) {
+        smk_error_fail(state, SMK_TYPE, "asnumpy: out has the type %S, the device array has %S",
+                       (PyObject *)PyArray_DESCR(host), (PyObject *)array->descr);
+        return -1;
+    }
+    if (PyArray_NDIM(host) != array->rank || !PyArray_CompareLists(PyArray_DIMS(host), array->shape, array->rank)) {
+        PyObject *has = smk_host_shape(PyArray_NDIM(host), PyArray_DIMS(host));
+        PyObject *needs = smk_host_shape(array->rank, array->shape);
+        if (has != NULL && needs != NULL) {
+            smk_error_fail(state, SMK_SHAPE, "asnumpy: out has the shape %R, the device array has %R", has, needs);
+        }
+        Py_XDECREF(has);
+        Py_XDECREF(needs);
+        return -1;
+    }
+    if (!PyArray_ISWRITEABLE(host)) {
+        smk_error_fail(state, SMK_ARGUMENT, "asnumpy: out is read-only");
+        return -1;
+    }
+    return 0;
+}
+
+PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"d", "out"};
+    static const smk_call call = {"asnumpy", names, 2, 2, 1};
+    const smk_state *state = smk_core_state(module);
+    PyArrayObject *host = NULL;
+    PyObject *result = NULL, *values[2];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const smk_array *array = smk_array_cast(state, values[0]);
+    PyObject *out = smk_bind_optional(values[1]);
+    if (array == NULL) {
+        return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
+                              Py_TYPE(values[0])->tp_name);
+    }
+    if (out != NULL && check_out(state, array, out) < 0) {
+        return NULL;
+    }
+    if (out != NULL && smk_host_is_plain((PyArrayObject *)out, true)) {
+        return download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+    }
+    host = create_host(array);
+    if (host == NULL || download_array(state, array, host) < 0) {
+        goto done;
+    }
+    if (out != NULL && PyArray_CopyInto((PyArrayObject *)out, host) < 0) {
+        goto done;
+    }
+    result = Py_NewRef(out != NULL ? out : (PyObject *)host);
+done:
+    Py_XDECREF(host);
+    return result;
+}

@@ -1,0 +1,189 @@
+#include "barrier.h"
+
+#include "block.h"
+
+#include <string.h>
+
+enum { LANES = 32, PLACE_BYTES = 160 };
+
+/* Lanes that live but are elsewhere: nobody may wait for them here, for they cannot come before this path goes on. */
+static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing,
+                                           const char *what)
+{
+    char here[PLACE_BYTES], there[PLACE_BYTES];
+    smk_warp_describe(warp, op, here, sizeof here);
+    const smk_operation *other = smk_warp_waiting(warp, missing);
+    if (other == NULL) {
+        return smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                             "%s at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", what, here, mask,
+                             warp->control->index, missing);
+    }
+    smk_warp_describe(warp, other, there, sizeof there);
+    return smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                         "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", what, here,
+                         mask, warp->control->index, missing, there);
+}
+
+/* The value of an operand that must be the same in every lane. */
+static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t *value)
+{
+    const uint32_t *row = SMK_ROW(uint32_t, warp, offset);
+    bool found = false;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((mask >> lane & 1) != 0) {
+            if (found && row[lane] != *value) {
+                return false;
+            }
+            *value = row[lane];
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Notes that the warp has come to a barrier; NULL where it has failed. */
+static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    smk_warp_control *control = warp->control;
+    uint32_t number = 0, threads = 0;
+    if (mask != control->live) {
+        (void)fail_divergent(warp, op, mask, control->live & ~mask, "the barrier");
+        return NULL;
+    }
+    if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_BARRIERS) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "the barrier's number is %u in lane 0; it must be the same in all lanes and below %d", number,
+                            SMK_BLOCK_BARRIERS);
+        return NULL;
+    }
+    if (op->u.immediate != 0
+        && (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % LANES != 0)) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "the barrier's thread count %u is not a positive multiple of %d, the same in all lanes", threads,
+                            LANES);
+        return NULL;
+    }
+    smk_block *block = control->block;
+    smk_barrier *at = &block->barrier[number];
+    if (threads > block->warp_count * LANES) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER, "barrier %u waits for %u threads; the block has %u", number,
+                            threads, block->warp_count * LANES);
+        return NULL;
+    }
+    if (at->arrived != 0 && at->expected != threads) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "barrier %u is used with %u threads while others wait at it with %u (0: all of the block)", number,
+                            threads, at->expected);
+        return NULL;
+    }
+    at->expected = threads;
+    at->arrived++;
+    control->barrier = number;
+    return at;
+}
+
+static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (arrive(warp, op, mask) == NULL) {
+        return NULL;
+    }
+    smk_block_release(warp->control->block, warp->control->barrier);
+    return op + 1;
+}
+
+/* Waits. The last to come releases the others and waits for its turn like them, so that all warps meet the
+ * next barrier in the same order. */
+static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t trues)
+{
+    smk_warp_control *control = warp->control;
+    smk_barrier *at = arrive(warp, op, mask);
+    if (at == NULL) {
+        return NULL;
+    }
+    smk_warp_count(control, op, op + 1);
+    control->pc = op;
+    control->state = SMK_WARP_BARRIER;
+    control->block->ready &= ~(UINT32_C(1) << control->index);
+    at->waiting |= UINT32_C(1) << control->index;
+    at->trues += trues;
+    at->voters += (uint32_t)__builtin_popcount(mask);
+    smk_block_release(control->block, control->barrier);
+    return NULL;
+}
+
+static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    uint32_t predicate = op->element == SMK_BARRIER_PLAIN ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
+    return wait(warp, op, mask, (uint32_t)__builtin_popcount(predicate & mask));
+}
+
+void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
+{
+    smk_warp_control *control = warp->control;
+    const smk_operation *op = control->pc;
+    uint32_t mask = smk_op_mask(warp, op);
+    if (op->element == SMK_BARRIER_POPC) {
+        uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            row[lane] = (mask >> lane & 1) != 0 ? trues : row[lane];
+        }
+    } else if (op->element != SMK_BARRIER_PLAIN) {
+        bool result = op->element == SMK_BARRIER_AND ? trues == voters : trues != 0;
+        uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
+        *row = result ? *row | mask : *row & ~mask;
+    }
+    control->pc = op + 1;
+    control->state = SMK_WARP_READY;
+}
+
+/* bar.warp.sync: in lock step everyone is here already, or has left for good, or cannot come. */
+static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t active = smk_op_mask(warp, op), live = warp->control->live;
+    const uint32_t *masks = SMK_ROW(uint32_t, warp, op->a);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((active >> lane & 1) == 0) {
+            continue;
+        }
+        uint32_t missing = masks[lane] & live & ~active;
+        if (missing != 0) {
+            return fail_divergent(warp, op, active, missing, "bar.warp.sync");
+        }
+        if ((masks[lane] >> lane & 1) == 0) {
+            return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
+                                 "bar.warp.sync with the mask 0x%08x is executed by lane %u, which is not in it",
+                                 masks[lane], lane);
+        }
+    }
+    return op + 1;
+}
+
+smk_handler smk_barrier_find(const smk_instruction *instruction)
+{
+    if (smk_module_has(instruction, SMK_MODIFIER_WARP)) {
+        return run_warp_sync;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_ARRIVE)) {
+        return run_arrive;
+    }
+    return run_wait;
+}
+
+smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction)
+{
+    if (!smk_module_has(instruction, SMK_MODIFIER_RED)) {
+        return SMK_BARRIER_PLAIN;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_POPC)) {
+        return SMK_BARRIER_POPC;
+    }
+    return smk_module_has(instruction, SMK_MODIFIER_AND) ? SMK_BARRIER_AND : SMK_BARRIER_OR;
+}

@@ -1,0 +1,388 @@
+#include "exchange.h"
+
+#include "block.h"
+
+enum { LANES = 32, PLACE_BYTES = 160 };
+
+/* Which lanes a lane names, and which of them are here. */
+typedef struct members {
+    uint32_t executing;
+    const uint32_t *row; /* of membermasks; NULL: everyone who is here */
+} members;
+
+static uint32_t mask_of(const members *all, unsigned lane)
+{
+    return all->row == NULL ? all->executing : all->row[lane] & all->executing;
+}
+
+static bool refuse(smk_warp *warp, const smk_operation *op, const members *all, unsigned lane)
+{
+    const char *name = smk_module_opcode_name(
+        (smk_opcode)warp->control->code->function->instructions[op->instruction].opcode);
+    uint32_t mask = all->row[lane], missing = mask & warp->control->live & ~all->executing;
+    if ((mask >> lane & 1) == 0) {
+        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
+                            "%s.sync with the mask 0x%08x is executed by lane %u, which is not in it", name, mask, lane);
+        return false;
+    }
+    const smk_operation *other = smk_warp_waiting(warp, missing);
+    char place[PLACE_BYTES] = "elsewhere";
+    if (other != NULL) {
+        smk_warp_describe(warp, other, place, sizeof place);
+    }
+    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
+                        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s",
+                        name, mask, all->executing, warp->control->index, missing, place);
+    return false;
+}
+
+/* Everyone whom a lane names must be here or have exited: hardware would wait for the others, and in lock step
+ * they cannot come. */
+static bool gather(smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync, members *all)
+{
+    all->executing = executing;
+    all->row = sync ? SMK_ROW(uint32_t, warp, op->u.immediate) : NULL;
+    if (!sync) {
+        return true;
+    }
+    uint32_t absent = warp->control->live & ~executing, wrong = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint32_t mask = all->row[lane];
+        wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;
+    }
+    wrong &= executing;
+    return wrong == 0 || refuse(warp, op, all, (unsigned)__builtin_ctz(wrong));
+}
+
+static void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
+{
+    uint32_t *row = SMK_ROW(uint32_t, warp, offset);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        row[lane] = (mask >> lane & 1) != 0 ? value[lane] : row[lane];
+    }
+}
+
+static void put_predicate(smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t value)
+{
+    uint32_t *row = SMK_ROW(uint32_t, warp, offset);
+    *row = (*row & ~mask) | (value & mask);
+}
+
+typedef enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX } shuffle;
+
+/* The lane to read from; -1 where it is out of the segment. */
+static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t c)
+{
+    uint32_t offset = b & 31, clamp = c & 31, segment = c >> 8 & 31;
+    uint32_t low = lane & segment, high = low | (clamp & ~segment);
+    int source, limit = (int)high;
+    switch (mode) {
+    case SHUFFLE_UP:
+        source = (int)lane - (int)offset;
+        return source >= limit ? source : -1;
+    case SHUFFLE_DOWN:
+        source = (int)(lane + offset);
+        break;
+    case SHUFFLE_BFLY:
+        source = (int)(lane ^ offset);
+        break;
+    default:
+        source = (int)(low | (offset & ~segment));
+        break;
+    }
+    return source <= limit ? source : -1;
+}
+
+static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_operation *op, shuffle mode)
+{
+    uint32_t executing = smk_op_mask(warp, op);
+    members all;
+    if (executing == 0) {
+        return op + 1;
+    }
+    if (!gather(warp, op, executing, op->count != 0, &all)) {
+        return NULL;
+    }
+    const uint32_t *a = SMK_ROW(uint32_t, warp, op->a), *b = SMK_ROW(uint32_t, warp, op->b);
+    const uint32_t *c = SMK_ROW(uint32_t, warp, op->c);
+    uint32_t value[LANES], inside = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        int source = source_lane(mode, lane, b[lane], c[lane]);
+        inside |= (uint32_t)(source >= 0) << lane;
+        unsigned from = source >= 0 ? (unsigned)source & 31 : lane;
+        /* what an absent lane holds is not defined: the same nothing every time */
+        value[lane] = (executing >> from & 1) != 0 ? a[from] : 0;
+    }
+    put32(warp, op->d, executing, value);
+    put_predicate(warp, op->d2, executing, inside);
+    return op + 1;
+}
+
+static const smk_operation *run_shuffle_up(smk_warp *warp, const smk_operation *op)
+{
+    return shuffle_lanes(warp, op, SHUFFLE_UP);
+}
+
+static const smk_operation *run_shuffle_down(smk_warp *warp, const smk_operation *op)
+{
+    return shuffle_lanes(warp, op, SHUFFLE_DOWN);
+}
+
+static const smk_operation *run_shuffle_bfly(smk_warp *warp, const smk_operation *op)
+{
+    return shuffle_lanes(warp, op, SHUFFLE_BFLY);
+}
+
+static const smk_operation *run_shuffle_idx(smk_warp *warp, const smk_operation *op)
+{
+    return shuffle_lanes(warp, op, SHUFFLE_IDX);
+}
+
+typedef enum vote { VOTE_ALL, VOTE_ANY, VOTE_UNIFORM, VOTE_BALLOT } vote;
+
+static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operation *op, vote kind)
+{
+    uint32_t executing = smk_op_mask(warp, op);
+    members all;
+    if (executing == 0) {
+        return op + 1;
+    }
+    if (!gather(warp, op, executing, op->b != 0, &all)) {
+        return NULL;
+    }
+    uint32_t predicate = *SMK_ROW(uint32_t, warp, op->a) ^ op->flip_a, result = 0, ballot[LANES];
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint32_t mask = mask_of(&all, lane), trues = predicate & mask;
+        bool holds = kind == VOTE_ALL ? trues == mask : kind == VOTE_ANY ? trues != 0 : trues == mask || trues == 0;
+        ballot[lane] = trues;
+        result |= (uint32_t)holds << lane;
+    }
+    if (kind == VOTE_BALLOT) {
+        put32(warp, op->d, executing, ballot);
+    } else {
+        put_predicate(warp, op->d, executing, result);
+    }
+    return op + 1;
+}
+
+static const smk_operation *run_vote_all(smk_warp *warp, const smk_operation *op)
+{
+    return vote_lanes(warp, op, VOTE_ALL);
+}
+
+static const smk_operation *run_vote_any(smk_warp *warp, const smk_operation *op)
+{
+    return vote_lanes(warp, op, VOTE_ANY);
+}
+
+static const smk_operation *run_vote_uniform(smk_warp *warp, const smk_operation *op)
+{
+    return vote_lanes(warp, op, VOTE_UNIFORM);
+}
+
+static const smk_operation *run_vote_ballot(smk_warp *warp, const smk_operation *op)
+{
+    return vote_lanes(warp, op, VOTE_BALLOT);
+}
+
+static inline const smk_operation *match_lanes(smk_warp *warp, const smk_operation *op, bool wide, bool every)
+{
+    uint32_t executing = smk_op_mask(warp, op);
+    members all;
+    if (executing == 0) {
+        return op + 1;
+    }
+    if (!gather(warp, op, executing, op->count != 0, &all)) {
+        return NULL;
+    }
+    uint32_t value[LANES], whole = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint32_t same = 0, mask = mask_of(&all, lane);
+        for (unsigned other = 0; other < LANES; other++) {
+            bool equal = wide ? SMK_ROW(uint64_t, warp, op->a)[lane] == SMK_ROW(uint64_t, warp, op->a)[other]
+                              : SMK_ROW(uint32_t, warp, op->a)[lane] == SMK_ROW(uint32_t, warp, op->a)[other];
+            same |= (uint32_t)equal << other;
+        }
+        same &= mask;
+        whole |= (uint32_t)(same == mask) << lane;
+        value[lane] = every && same != mask ? 0 : same;
+    }
+    put32(warp, op->d, executing, value);
+    if (every) {
+        put_predicate(warp, op->d2, executing, whole);
+    }
+    return op + 1;
+}
+
+static const smk_operation *run_match_any32(smk_warp *warp, const smk_operation *op)
+{
+    return match_lanes(warp, op, false, false);
+}
+
+static const smk_operation *run_match_any64(smk_warp *warp, const smk_operation *op)
+{
+    return match_lanes(warp, op, true, false);
+}
+
+static const smk_operation *run_match_all32(smk_warp *warp, const smk_operation *op)
+{
+    return match_lanes(warp, op, false, true);
+}
+
+static const smk_operation *run_match_all64(smk_warp *warp, const smk_operation *op)
+{
+    return match_lanes(warp, op, true, true);
+}
+
+typedef enum reduction {
+    REDUCE_ADD,
+    REDUCE_MIN_U,
+    REDUCE_MAX_U,
+    REDUCE_MIN_S,
+    REDUCE_MAX_S,
+    REDUCE_AND,
+    REDUCE_OR,
+    REDUCE_XOR
+} reduction;
+
+static inline uint32_t combine(reduction kind, uint32_t a, uint32_t b)
+{
+    switch (kind) {
+    case REDUCE_ADD:
+        return a + b;
+    case REDUCE_MIN_U:
+        return a < b ? a : b;
+    case REDUCE_MAX_U:
+        return a > b ? a : b;
+    case REDUCE_MIN_S:
+        return (int32_t)a < (int32_t)b ? a : b;
+    case REDUCE_MAX_S:
+        return (int32_t)a > (int32_t)b ? a : b;
+    case REDUCE_AND:
+        return a & b;
+    case REDUCE_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operation *op, reduction kind)
+{
+    uint32_t executing = smk_op_mask(warp, op);
+    members all;
+    if (executing == 0) {
+        return op + 1;
+    }
+    if (!gather(warp, op, executing, op->count != 0, &all)) {
+        return NULL;
+    }
+    const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
+    uint32_t value[LANES] = {0}, left = executing;
+    while (left != 0) {
+        unsigned first = (unsigned)__builtin_ctz(left);
+        uint32_t group = mask_of(&all, first), total = a[first];
+        for (unsigned lane = first + 1; lane < LANES; lane++) {
+            total = (group >> lane & 1) != 0 ? combine(kind, total, a[lane]) : total;
+        }
+        /* lanes before the first of those left belong to other groups, unless masks overlap, which is undefined */
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            value[lane] = (group & left) >> lane & 1 ? total : value[lane];
+        }
+        left &= ~group;
+    }
+    put32(warp, op->d, executing, value);
+    return op + 1;
+}
+
+#define REDUCE_HANDLER(name, kind)                                                         \
+    static const smk_operation *run_reduce_##name(smk_warp *warp, const smk_operation *op) \
+    {                                                                                      \
+        return reduce_lanes(warp, op, kind);                                               \
+    }
+REDUCE_HANDLER(add, REDUCE_ADD)
+REDUCE_HANDLER(min_u, REDUCE_MIN_U)
+REDUCE_HANDLER(max_u, REDUCE_MAX_U)
+REDUCE_HANDLER(min_s, REDUCE_MIN_S)
+REDUCE_HANDLER(max_s, REDUCE_MAX_S)
+REDUCE_HANDLER(and, REDUCE_AND)
+REDUCE_HANDLER(or, REDUCE_OR)
+REDUCE_HANDLER(xor, REDUCE_XOR)
+
+static const smk_operation *run_active_mask(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t executing = smk_op_mask(warp, op), value[LANES];
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        value[lane] = warp->active;
+    }
+    put32(warp, op->d, executing, value);
+    return op + 1;
+}
+
+static smk_handler find_reduction(const smk_instruction *instruction)
+{
+    bool is_signed = instruction->type == SMK_TYPE_S32;
+    if (smk_module_type_kind((smk_type)instruction->type) == SMK_KIND_FLOAT) {
+        return NULL;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_ADD)) {
+        return run_reduce_add;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_MIN)) {
+        return is_signed ? run_reduce_min_s : run_reduce_min_u;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_MAX)) {
+        return is_signed ? run_reduce_max_s : run_reduce_max_u;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_AND)) {
+        return run_reduce_and;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_OR)) {
+        return run_reduce_or;
+    }
+    return smk_module_has(instruction, SMK_MODIFIER_XOR) ? run_reduce_xor : NULL;
+}
+
+static smk_handler find_shuffle(const smk_instruction *instruction)
+{
+    if (smk_module_has(instruction, SMK_MODIFIER_UP)) {
+        return run_shuffle_up;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_DOWN)) {
+        return run_shuffle_down;
+    }
+    return smk_module_has(instruction, SMK_MODIFIER_BFLY) ? run_shuffle_bfly : run_shuffle_idx;
+}
+
+static smk_handler find_vote(const smk_instruction *instruction)
+{
+    if (smk_module_has(instruction, SMK_MODIFIER_BALLOT)) {
+        return run_vote_ballot;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_ALL)) {
+        return run_vote_all;
+    }
+    return smk_module_has(instruction, SMK_MODIFIER_ANY) ? run_vote_any : run_vote_uniform;
+}
+
+smk_handler smk_exchange_find(const smk_instruction *instruction)
+{
+    bool wide = smk_module_type_bits((smk_type)instruction->type) == 64;
+    switch (instruction->opcode) {
+    case SMK_OPCODE_SHFL:
+        return find_shuffle(instruction);
+    case SMK_OPCODE_VOTE:
+        return find_vote(instruction);
+    case SMK_OPCODE_MATCH:
+        if (smk_module_has(instruction, SMK_MODIFIER_ALL)) {
+            return wide ? run_match_all64 : run_match_all32;
+        }
+        return wide ? run_match_any64 : run_match_any32;
+    case SMK_OPCODE_REDUX:
+        return find_reduction(instruction);
+    case SMK_OPCODE_ACTIVEMASK:
+        return run_active_mask;
+    default:
+        return NULL;
+    }
+}

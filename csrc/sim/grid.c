@@ -1,0 +1,361 @@
+/* For threads and clocks under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "../base/heap.h"
+#include "block.h"
+#include "launch.h"
+#include "program.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    TURN_STEPS = 16384,         /* between two looks at the clock and the flags */
+    ROTATION_STEPS = 1 << 18,   /* a block may spin for so long before the next one starts */
+    RESIDENT_MAX = 16,
+    THREADS_MAX = 256,
+    POLL_MS = 20
+};
+
+/* What the host threads of a launch share. */
+typedef struct crew {
+    const smk_run *run;
+    uint64_t blocks, max_steps;
+    _Atomic uint64_t next;    /* block to take */
+    _Atomic uint64_t steps;
+    _Atomic uint64_t done;    /* blocks */
+    _Atomic uint64_t failed;  /* lowest block that failed; those above need not run */
+    _Atomic bool stop;
+    pthread_mutex_t lock;     /* of what follows */
+    pthread_cond_t left;
+    unsigned working;         /* threads beside the caller's */
+    bool has_error;
+    uint64_t error_block;     /* which block's error it is */
+    smk_error error;
+    /* of the caller's thread */
+    struct timespec polled;
+    bool interrupted;
+} crew;
+
+static void record(crew *c, uint64_t block, const smk_error *error)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->has_error || block < c->error_block) {
+        c->error = *error;
+        c->error_block = block;
+        c->has_error = true;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int64_t milliseconds_since(const struct timespec *then)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((int64_t)now.tv_sec - (int64_t)then->tv_sec) * 1000 + ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
+}
+
+/* Asks the caller, now and then, whether to go on. */
+static void poll_caller(crew *c)
+{
+    const smk_run_options *options = c->run->options;
+    if (options->poll == NULL || c->interrupted || milliseconds_since(&c->polled) < POLL_MS) {
+        return;
+    }
+    if (options->poll(options->poll_context)) {
+        c->interrupted = true;
+        atomic_store(&c->stop, true);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &c->polled);
+}
+
+/* The launch as a whole has run for too long: says where this block is. */
+static void fail_budget(crew *c, smk_block *block)
+{
+    uint32_t index = block->live == 0 ? 0 : (uint32_t)__builtin_ctz(block->ready != 0 ? block->ready : block->live);
+    smk_warp *warp = &block->warp[index];
+    (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
+                        "the kernel executed more than %" PRIu64 " warp instructions, its step budget", c->max_steps);
+    record(c, UINT64_MAX, &block->error);
+    atomic_store(&c->stop, true);
+}
+
+/* Runs a block for about `steps`; RUNNING where it has not ended, or was given up (c->stop, or a lower one failed). */
+static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool caller)
+{
+    uint64_t begin = block->steps;
+    for (;;) {
+        uint64_t before = block->steps;
+        smk_block_state state = smk_block_run(block, TURN_STEPS);
+        uint64_t spent = block->steps - before;
+        uint64_t total = atomic_fetch_add(&c->steps, spent) + spent;
+        if (caller) {
+            poll_caller(c);
+        }
+        if (state == SMK_BLOCK_FAILED) {
+            return state;
+        }
+        if (total > c->max_steps) {
+            fail_budget(c, block);
+            return SMK_BLOCK_RUNNING;
+        }
+        if (state == SMK_BLOCK_DONE) {
+            atomic_fetch_add(&c->done, 1);
+            return state;
+        }
+        if (atomic_load_explicit(&c->stop, memory_order_relaxed)
+            || atomic_load_explicit(&c->failed, memory_order_relaxed) < block->number
+            || block->steps - begin >= steps) {
+            return SMK_BLOCK_RUNNING;
+        }
+    }
+}
+
+static void note_failure(crew *c, const smk_block *block)
+{
+    record(c, block->number, &block->error);
+    uint64_t lowest = atomic_load(&c->failed);
+    while (block->number < lowest && !atomic_compare_exchange_weak(&c->failed, &lowest, block->number)) {
+    }
+}
+
+/* Takes one block after the other until there is none left that matters. */
+static void work(crew *c, bool caller)
+{
+    smk_block *block = NULL;
+    smk_error error;
+    if (smk_block_create(c->run, &block, &error) != SMK_OK) {
+        record(c, UINT64_MAX - 1, &error);
+        atomic_store(&c->stop, true);
+        return;
+    }
+    while (!atomic_load(&c->stop)) {
+        uint64_t number = atomic_fetch_add(&c->next, 1);
+        if (number >= c->blocks || number > atomic_load(&c->failed)) {
+            break;
+        }
+        smk_block_start(block, number);
+        if (advance(c, block, UINT64_MAX, caller) == SMK_BLOCK_FAILED) {
+            note_failure(c, block);
+        }
+    }
+    smk_block_free(block);
+}
+
+static void *run_worker(void *context)
+{
+    crew *c = context;
+    work(c, false);
+    (void)pthread_mutex_lock(&c->lock);
+    c->working--;
+    (void)pthread_cond_signal(&c->left);
+    (void)pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* The caller has no block left: it still asks whether to go on while the others finish theirs. */
+static void wait_for_workers(crew *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    while (c->working > 0) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        (void)pthread_cond_timedwait(&c->left, &c->lock, &until);
+        if (c->working > 0) {
+            (void)pthread_mutex_unlock(&c->lock);
+            poll_caller(c);
+            (void)pthread_mutex_lock(&c->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static unsigned run_parallel(crew *c, unsigned threads)
+{
+    pthread_t worker[THREADS_MAX];
+    unsigned started = 0;
+    while (started + 1 < threads) {
+        (void)pthread_mutex_lock(&c->lock);
+        c->working++;
+        (void)pthread_mutex_unlock(&c->lock);
+        if (pthread_create(&worker[started], NULL, run_worker, c) != 0) { /* fewer hands do as well */
+            (void)pthread_mutex_lock(&c->lock);
+            c->working--;
+            (void)pthread_mutex_unlock(&c->lock);
+            break;
+        }
+        started++;
+    }
+    work(c, true);
+    wait_for_workers(c);
+    for (unsigned i = 0; i < started; i++) {
+        (void)pthread_join(worker[i], NULL);
+    }
+    return started + 1;
+}
+
+/* Gives a place to the next block; false where there is none, or no memory. */
+static bool admit(crew *c, smk_block **block)
+{
+    uint64_t number = atomic_load(&c->next);
+    smk_error error;
+    if (number >= c->blocks) {
+        return false;
+    }
+    if (*block == NULL && smk_block_create(c->run, block, &error) != SMK_OK) {
+        record(c, UINT64_MAX - 1, &error);
+        atomic_store(&c->stop, true);
+        return false;
+    }
+    atomic_store(&c->next, number + 1);
+    smk_block_start(*block, number);
+    return true;
+}
+
+/* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long may be
+ * waiting for others, so they get their turn too. */
+static void run_ordered(crew *c)
+{
+    smk_block *resident[RESIDENT_MAX] = {NULL};
+    bool busy[RESIDENT_MAX] = {false};
+    unsigned places = 0;
+    do {
+        if (places < RESIDENT_MAX && admit(c, &resident[places])) {
+            busy[places++] = true;
+        }
+        for (unsigned i = 0; i < places && !atomic_load(&c->stop); i++) {
+            while (busy[i] && !atomic_load(&c->stop)) {
+                smk_block_state state = advance(c, resident[i], ROTATION_STEPS, true);
+                if (state == SMK_BLOCK_FAILED) {
+                    note_failure(c, resident[i]);
+                    atomic_store(&c->stop, true); /* others may wait for what it will never do */
+                    break;
+                }
+                if (state == SMK_BLOCK_RUNNING) {
+                    break;
+                }
+                busy[i] = admit(c, &resident[i]);
+            }
+        }
+        bool any = false;
+        for (unsigned i = 0; i < places; i++) {
+            any = any || busy[i];
+        }
+        if (!any) {
+            break;
+        }
+    } while (!atomic_load(&c->stop));
+    for (unsigned i = 0; i < RESIDENT_MAX; i++) {
+        smk_block_free(resident[i]);
+    }
+}
+
+static unsigned count_threads(const smk_run_options *options, uint64_t blocks)
+{
+    uint64_t threads = options->threads;
+    if (threads == 0) {
+#if defined(_SC_NPROCESSORS_ONLN)
+        long cores = sysconf(_SC_NPROCESSORS_ONLN);
+        threads = cores > 0 ? (uint64_t)cores : 1;
+#else
+        threads = 1;
+#endif
+    }
+    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    return (unsigned)(threads > blocks ? blocks : threads);
+}
+
+static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_error *error)
+{
+    if (c->interrupted) {
+        return smk_status_fail(error, SMK_INTERRUPTED, "the simulation was interrupted after %" PRIu64 " warp instructions",
+                               atomic_load(&c->steps));
+    }
+    if (c->has_error) {
+        if (error != NULL) {
+            *error = c->error;
+        }
+        return c->error.status;
+    }
+    if (result != NULL) {
+        *result = (smk_run_result){atomic_load(&c->steps), atomic_load(&c->done), threads};
+    }
+    return SMK_OK;
+}
+
+static smk_status run_blocks(const smk_run *run, smk_run_result *result, smk_error *error)
+{
+    const smk_dim3 *grid = &run->launch->grid;
+    crew c = {.run = run,
+              .blocks = (uint64_t)grid->x * grid->y * grid->z,
+              .max_steps = run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps};
+    atomic_init(&c.failed, UINT64_MAX);
+    if (pthread_mutex_init(&c.lock, NULL) != 0) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
+    }
+    if (pthread_cond_init(&c.left, NULL) != 0) {
+        (void)pthread_mutex_destroy(&c.lock);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &c.polled);
+    unsigned threads = 1;
+    if (run->image->ordered) {
+        run_ordered(&c);
+    } else {
+        threads = run_parallel(&c, count_threads(run->options, c.blocks));
+    }
+    smk_status status = finish(&c, threads, result, error);
+    (void)pthread_cond_destroy(&c.left);
+    (void)pthread_mutex_destroy(&c.lock);
+    return status;
+}
+
+smk_status smk_grid_launch(smk_program *program, const smk_image *image, const smk_launch *launch,
+                           const smk_run_options *options, const struct smk_observer *observer, smk_run_result *result,
+                           smk_error *error)
+{
+    static const smk_run_options defaults = {0};
+    smk_run run = {.image = image,
+                   .launch = launch,
+                   .options = options == NULL ? &defaults : options,
+                   .observer = observer,
+                   .grid_id = 1};
+    unsigned char *parameters = NULL;
+    smk_memory_view *view = NULL;
+    smk_status status = smk_launch_check(image, launch, &run.shared_bytes, &run.dynamic_bytes, error);
+    if (status == SMK_OK) {
+        status = smk_launch_pack(image, launch, &parameters, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_memory_view_create(program->memory, &view, error);
+    }
+    if (status == SMK_OK) {
+        run.parameters = parameters;
+        run.view = view;
+        status = run_blocks(&run, result, error);
+    }
+    smk_memory_view_free(program->memory, view);
+    smk_heap_free(parameters);
+    if (status != SMK_OK) {
+        smk_launch_name(image, error);
+    }
+    return status;
+}
+
+smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                        smk_run_result *result, smk_error *error)
+{
+    if (entry >= program->module->function_count || program->image[entry] == NULL) {
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
+    }
+    return smk_grid_launch(program, program->image[entry], launch, options, NULL, result, error);
+}

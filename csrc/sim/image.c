@@ -1,0 +1,378 @@
+#include "../base/heap.h"
+#include "atomic.h"
+#include "lower.h"
+#include "print.h"
+#include "program.h"
+#include "rows.h"
+
+#include <string.h>
+
+enum { SHARED_ALIGNMENT_MIN = 16 };
+
+/* What is gathered on the way to an image. */
+typedef struct builder {
+    const smk_program *program;
+    const smk_module *module;
+    smk_image *image;
+    uint32_t *stack;   /* functions still to be looked at */
+    uint32_t depth;
+    uint8_t *reached;
+    uint32_t *reads;   /* how often each register of the present function is read */
+    bool indirect;
+    smk_error *error;
+} builder;
+
+static smk_status out_of_memory(smk_error *error)
+{
+    return smk_status_fail(error, SMK_MEMORY, "no memory to prepare a kernel");
+}
+
+static void reach(builder *b, uint32_t function)
+{
+    if (!b->reached[function] && b->module->functions[function].is_defined) {
+        b->reached[function] = 1;
+        b->stack[b->depth++] = function;
+    }
+}
+
+/* A pointer may hold any function that is no entry. */
+static void reach_all(builder *b)
+{
+    for (uint32_t i = 0; i < b->module->function_count && !b->indirect; i++) {
+        if (!b->module->functions[i].is_entry) {
+            reach(b, i);
+        }
+    }
+    b->indirect = true;
+}
+
+static void find_functions(builder *b)
+{
+    reach(b, b->image->entry);
+    while (b->depth > 0) {
+        const smk_function *function = &b->module->functions[b->stack[--b->depth]];
+        for (uint32_t i = 0; i < function->instruction_count; i++) {
+            const smk_instruction *instruction = &function->instructions[i];
+            if (instruction->opcode != SMK_OPCODE_CALL) {
+                continue;
+            }
+            if (instruction->operands[1].kind == SMK_OPERAND_FUNCTION) {
+                reach(b, instruction->operands[1].index);
+            } else {
+                reach_all(b);
+            }
+        }
+    }
+}
+
+/* True where the variable has a place already. */
+static bool is_placed(const smk_image *image, const smk_variable *variable)
+{
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        if (image->shared[i].variable == variable) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Room for one more shared variable. The table lives in the arena: old ones stay there, which is little. */
+static bool grow_shared(smk_image *image, uint32_t *capacity)
+{
+    if (image->shared_count < *capacity) {
+        return true;
+    }
+    uint32_t wide = *capacity == 0 ? 8 : 2 * *capacity;
+    smk_shared_variable *grown = smk_arena_allocate(&image->arena, wide, sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    if (image->shared_count > 0) {
+        memcpy(grown, image->shared, image->shared_count * sizeof *grown);
+    }
+    image->shared = grown;
+    *capacity = wide;
+    return true;
+}
+
+static bool is_dynamic(const smk_variable *variable)
+{
+    return variable->unsized || variable->is_extern;
+}
+
+/* Notes a shared variable, static ones with their place. */
+static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t *capacity)
+{
+    smk_image *image = b->image;
+    if (variable->space != SMK_SPACE_SHARED || is_placed(image, variable)) {
+        return SMK_OK;
+    }
+    if (!grow_shared(image, capacity)) {
+        return out_of_memory(b->error);
+    }
+    uint64_t offset = 0;
+    if (!is_dynamic(variable)) {
+        uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
+        offset = (image->shared_bytes + alignment - 1) / alignment * alignment;
+        if (variable->bytes > SMK_SIM_SHARED_STATIC_MAX || offset + variable->bytes > SMK_SIM_SHARED_STATIC_MAX) {
+            smk_status status = smk_status_fail(b->error, SMK_SHARED_MEMORY,
+                                                "%.*s declares more than %d bytes of static shared memory (at %.*s)",
+                                                SMK_TEXT_PRINT(b->module->functions[image->entry].name),
+                                                SMK_SIM_SHARED_STATIC_MAX, SMK_TEXT_PRINT(variable->name));
+            if (b->error != NULL) {
+                b->error->ptx_line = variable->line;
+            }
+            return status;
+        }
+        image->shared_bytes = (uint32_t)(offset + variable->bytes);
+    }
+    image->shared[image->shared_count++] = (smk_shared_variable){variable, (uint32_t)offset};
+    return SMK_OK;
+}
+
+static smk_status add_shared_operand(builder *b, const smk_function *function, const smk_operand *operand,
+                                     uint32_t *capacity)
+{
+    bool names = operand->kind == SMK_OPERAND_VARIABLE
+                 || (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
+    return names ? add_shared(b, smk_module_variable(b->module, function, operand->index), capacity) : SMK_OK;
+}
+
+static smk_status add_shared_of(builder *b, const smk_function *function, uint32_t *capacity)
+{
+    smk_status status = SMK_OK;
+    for (uint32_t i = 0; i < function->variable_count && status == SMK_OK; i++) {
+        status = add_shared(b, &function->variables[i], capacity);
+    }
+    for (uint32_t i = 0; i < function->instruction_count && status == SMK_OK; i++) {
+        const smk_instruction *instruction = &function->instructions[i];
+        for (unsigned j = 0; j < instruction->operand_count && status == SMK_OK; j++) {
+            const smk_operand *operand = &instruction->operands[j];
+            status = add_shared_operand(b, function, operand, capacity);
+            for (uint32_t k = 0; operand->kind == SMK_OPERAND_LIST && k < operand->count && status == SMK_OK; k++) {
+                status = add_shared_operand(b, function, &operand->element[k], capacity);
+            }
+        }
+    }
+    return status;
+}
+
+/* Static variables first, then the dynamic ones, which all begin where the static ones end. */
+static smk_status lay_out_shared(builder *b)
+{
+    uint32_t capacity = 0;
+    smk_image *image = b->image;
+    for (uint32_t i = 0; i < b->module->function_count; i++) {
+        if (b->reached[i]) {
+            smk_status status = add_shared_of(b, &b->module->functions[i], &capacity);
+            if (status != SMK_OK) {
+                return status;
+            }
+        }
+    }
+    uint32_t alignment = 1;
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_variable *variable = image->shared[i].variable;
+        if (is_dynamic(variable)) {
+            alignment = alignment < SHARED_ALIGNMENT_MIN ? SHARED_ALIGNMENT_MIN : alignment;
+            alignment = variable->alignment > alignment ? variable->alignment : alignment;
+        }
+    }
+    uint32_t dynamic = (image->shared_bytes + alignment - 1) / alignment * alignment;
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        if (is_dynamic(image->shared[i].variable)) {
+            image->shared[i].offset = dynamic;
+            image->shared_bytes = dynamic;
+        }
+    }
+    return SMK_OK;
+}
+
+static smk_status lay_out_parameters(builder *b)
+{
+    smk_image *image = b->image;
+    const smk_function *function = &b->module->functions[image->entry];
+    uint64_t next = 0;
+    image->parameter_offset = smk_arena_allocate(&image->arena, (size_t)function->parameter_count + 1,
+                                                 sizeof *image->parameter_offset);
+    if (image->parameter_offset == NULL) {
+        return out_of_memory(b->error);
+    }
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const smk_variable *variable = &function->variables[i];
+        uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
+        next = (next + alignment - 1) / alignment * alignment;
+        if (variable->bytes > INT32_MAX || next + variable->bytes > INT32_MAX) {
+            return smk_status_fail(b->error, SMK_UNSUPPORTED, "the parameters of %.*s are too large",
+                                   SMK_TEXT_PRINT(function->name));
+        }
+        image->parameter_offset[i] = (uint32_t)next;
+        next += variable->bytes;
+    }
+    image->parameter_bytes = (uint32_t)next;
+    return SMK_OK;
+}
+
+static void count_read(void *context, uint32_t index, bool writes)
+{
+    uint32_t *reads = context;
+    reads[index] += writes ? 0 : 1;
+}
+
+static bool is_global(const smk_instruction *instruction)
+{
+    return instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC;
+}
+
+/* Does an access tell other blocks, or hear from them? */
+static bool synchronizes(const smk_instruction *instruction)
+{
+    bool strong = smk_module_has(instruction, SMK_MODIFIER_RELAXED) || smk_module_has(instruction, SMK_MODIFIER_ACQUIRE)
+                  || smk_module_has(instruction, SMK_MODIFIER_RELEASE);
+    bool far = !smk_module_has(instruction, SMK_MODIFIER_CTA);
+    return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
+}
+
+/* Would another order of blocks give other results? Then one host thread runs them in order. */
+static bool depends_on_order(const builder *b, const smk_function *function)
+{
+    memset(b->reads, 0, (function->register_count + (size_t)1) * sizeof *b->reads);
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        smk_rows_visit(&function->instructions[i], count_read, b->reads);
+    }
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const smk_instruction *instruction = &function->instructions[i];
+        const smk_operand *first = &instruction->operands[0];
+        uint32_t arguments;
+        switch (instruction->opcode) {
+        case SMK_OPCODE_ATOM:
+        case SMK_OPCODE_RED:
+            if (!is_global(instruction)) {
+                break;
+            }
+            if (!smk_atomic_commutes(instruction)
+                || (instruction->opcode == SMK_OPCODE_ATOM && first->kind == SMK_OPERAND_REGISTER
+                    && b->reads[first->index] > 0)) {
+                return true;
+            }
+            break;
+        case SMK_OPCODE_LD:
+        case SMK_OPCODE_ST:
+            if (is_global(instruction) && synchronizes(instruction)) {
+                return true;
+            }
+            break;
+        case SMK_OPCODE_CALL: {
+            const smk_operand *callee = &instruction->operands[1];
+            if (callee->kind == SMK_OPERAND_FUNCTION
+                && smk_print_find(b->module->functions[callee->index].name, &arguments) != NULL) {
+                return true;
+            }
+            break;
+        }
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+static smk_status lower_functions(builder *b)
+{
+    smk_image *image = b->image;
+    uint32_t count = b->module->function_count;
+    image->code = smk_arena_allocate(&image->arena, (size_t)count + 1, sizeof *image->code);
+    if (image->code == NULL) {
+        return out_of_memory(b->error);
+    }
+    for (uint32_t i = 0; i < count; i++) { /* all of them before the first is lowered: they call each other */
+        if (b->reached[i]) {
+            image->code[i] = smk_arena_allocate(&image->arena, 1, sizeof *image->code[i]);
+            if (image->code[i] == NULL) {
+                return out_of_memory(b->error);
+            }
+            image->code[i]->index = i;
+            image->code[i]->function = &b->module->functions[i];
+        }
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        if (b->reached[i]) {
+            smk_status status = smk_lower_function(image, b->program->addresses, i, &image->arena, b->error);
+            if (status != SMK_OK) {
+                return status;
+            }
+            image->ordered = image->ordered || depends_on_order(b, &b->module->functions[i]);
+        }
+    }
+    return SMK_OK;
+}
+
+static size_t most_registers(const smk_module *module)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        most = module->functions[i].register_count > most ? module->functions[i].register_count : most;
+    }
+    return most;
+}
+
+static smk_status build(builder *b)
+{
+    find_functions(b);
+    smk_status status = lay_out_shared(b);
+    if (status == SMK_OK) {
+        status = lay_out_parameters(b);
+    }
+    return status == SMK_OK ? lower_functions(b) : status;
+}
+
+static void name_kernel(const builder *b)
+{
+    if (b->error != NULL) {
+        smk_text name = b->module->functions[b->image->entry].name;
+        size_t length = name.length < sizeof b->error->kernel ? name.length : sizeof b->error->kernel - 1;
+        memcpy(b->error->kernel, name.start, length);
+        b->error->kernel[length] = '\0';
+    }
+}
+
+smk_status smk_image_create(const smk_program *program, uint32_t entry, bool observed, smk_image **image,
+                            smk_error *error)
+{
+    size_t functions = program->module->function_count;
+    builder b = {.program = program, .module = program->module, .error = error};
+    smk_status status = SMK_MEMORY;
+    b.image = smk_heap_allocate(1, sizeof *b.image);
+    b.stack = smk_heap_allocate(functions + 1, sizeof *b.stack);
+    b.reached = smk_heap_allocate(functions + 1, 1);
+    b.reads = smk_heap_allocate(most_registers(program->module) + 1, sizeof *b.reads);
+    if (b.image == NULL || b.stack == NULL || b.reached == NULL || b.reads == NULL) {
+        (void)out_of_memory(error);
+    } else {
+        b.image->program = program;
+        b.image->module = program->module;
+        b.image->entry = entry;
+        b.image->observed = observed;
+        status = build(&b);
+        if (status != SMK_OK) {
+            name_kernel(&b);
+        }
+    }
+    smk_heap_free(b.stack);
+    smk_heap_free(b.reached);
+    smk_heap_free(b.reads);
+    if (status != SMK_OK) {
+        smk_image_free(b.image);
+        return status;
+    }
+    *image = b.image;
+    return SMK_OK;
+}
+
+void smk_image_free(smk_image *image)
+{
+    if (image != NULL) {
+        smk_arena_free(&image->arena);
+        smk_heap_free(image);
+    }
+}

@@ -1,0 +1,31 @@
+/* Which clone of the handlers this processor runs. */
+#include "op.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[SMK_ISA_COUNT] = {"baseline", "avx2", "avx512"};
+
+static smk_isa detect(void)
+{
+#if defined(__x86_64__) && defined(__GNUC__)
+    if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma"))
+        return SMK_ISA_BASELINE;
+    const bool wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+    return wide ? SMK_ISA_AVX512 : SMK_ISA_AVX2;
+#else
+    return SMK_ISA_BASELINE;
+#endif
+}
+
+/* An unknown word in the environment lowers nothing. */
+smk_isa smk_isa_current(void)
+{
+    const smk_isa best = detect();
+    const char *const wanted = getenv("SMEMKIT_ISA");
+    for (int i = 0; wanted != NULL && i < (int)best; i++)
+        if (strcmp(wanted, names[i]) == 0)
+            return (smk_isa)i;
+    return best;
+}

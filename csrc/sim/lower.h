@@ -1,0 +1,20 @@
+/* Module -> flat operations. */
+#ifndef SMK_SIM_LOWER_H
+#define SMK_SIM_LOWER_H
+
+#include "../base/arena.h"
+#include "../base/status.h"
+#include "image.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Fills image->code[function] (allocated before, as all others that this one calls). `addresses` are those of the module's variables.
+ * Errors: PTX, UNSUPPORTED, with the line; MEMORY. */
+smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint32_t function, smk_arena *arena,
+                              smk_error *error);
+
+/* Where the module's line of an instruction belongs in an error. */
+void smk_lower_locate(const smk_module *module, const smk_instruction *instruction, smk_error *error);
+
+#endif

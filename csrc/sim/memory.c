@@ -1,0 +1,382 @@
+/* For threads and sysconf under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "memory.h"
+
+#include "../base/heap.h"
+#include "memory_view.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define FIRST_ADDRESS UINT64_C(0x0000000700000000)
+#define LAST_ADDRESS UINT64_C(0x0000700000000000)
+
+enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = 0xA5 };
+
+/* Lives until it is freed and no launch has it in view. */
+typedef struct smk_allocation {
+    uint64_t address, bytes;
+    unsigned char *host;
+    uint32_t holders;
+    char name[NAME_MAX_BYTES]; /* of a variable; "" for what the host allocated */
+} smk_allocation;
+
+struct smk_memory {
+    pthread_mutex_t lock;
+    smk_allocation **allocation; /* by address */
+    size_t count, capacity;
+    uint64_t next;     /* where to look for room first: addresses come back late */
+    uint64_t used, limit;
+};
+
+/* Three quarters of the host's memory: beyond it an allocation would not fail but take the machine down. */
+static uint64_t measure_limit(void)
+{
+#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    if (pages > 0 && page > 0) {
+        return (uint64_t)pages * (uint64_t)page / 4 * 3;
+    }
+#endif
+    return UINT64_C(8) << 30;
+}
+
+smk_status smk_memory_create(smk_memory **memory, smk_error *error)
+{
+    smk_memory *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for the simulator's device memory");
+    }
+    made->next = FIRST_ADDRESS;
+    made->limit = measure_limit();
+    *memory = made;
+    return SMK_OK;
+}
+
+/* Under the lock. */
+static void drop(smk_memory *memory, smk_allocation *allocation)
+{
+    if (--allocation->holders == 0) {
+        memory->used -= allocation->bytes;
+        smk_heap_free(allocation->host);
+        smk_heap_free(allocation);
+    }
+}
+
+void smk_memory_destroy(smk_memory *memory)
+{
+    if (memory == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < memory->count; i++) {
+        drop(memory, memory->allocation[i]);
+    }
+    smk_heap_free(memory->allocation);
+    (void)pthread_mutex_destroy(&memory->lock);
+    smk_heap_free(memory);
+}
+
+static uint64_t room_of(uint64_t bytes)
+{
+    uint64_t room = bytes + GUARD_BYTES + bytes / GUARD_SHARE;
+    return (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Index of the first allocation at or behind `address`. */
+static size_t lower_bound(const smk_memory *memory, uint64_t address)
+{
+    size_t low = 0, high = memory->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory->allocation[middle]->address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Room for `bytes` and its guard at or behind `from`; 0 where there is none. */
+static uint64_t find_room(const smk_memory *memory, uint64_t from, uint64_t bytes)
+{
+    uint64_t room = room_of(bytes);
+    for (size_t i = lower_bound(memory, from); i < memory->count; i++) {
+        const smk_allocation *next = memory->allocation[i];
+        if (next->address >= from + room) {
+            break;
+        }
+        from = next->address + room_of(next->bytes);
+    }
+    return LAST_ADDRESS - from >= room && from <= LAST_ADDRESS ? from : 0;
+}
+
+static bool grow_table(smk_memory *memory)
+{
+    if (memory->count < memory->capacity) {
+        return true;
+    }
+    size_t capacity = memory->capacity == 0 ? 64 : 2 * memory->capacity;
+    size_t each = sizeof *memory->allocation;
+    smk_allocation **grown = smk_heap_resize(memory->allocation, memory->capacity * each, capacity * each);
+    if (grown == NULL) {
+        return false;
+    }
+    memory->allocation = grown;
+    memory->capacity = capacity;
+    return true;
+}
+
+/* Under the lock. */
+static bool insert(smk_memory *memory, smk_allocation *allocation)
+{
+    uint64_t address = find_room(memory, memory->next, allocation->bytes);
+    if (address == 0) {
+        address = find_room(memory, FIRST_ADDRESS, allocation->bytes);
+    }
+    if (address == 0 || allocation->bytes > memory->limit - memory->used || !grow_table(memory)) {
+        return false;
+    }
+    size_t at = lower_bound(memory, address);
+    memmove(&memory->allocation[at + 1], &memory->allocation[at], (memory->count - at) * sizeof *memory->allocation);
+    memory->allocation[at] = allocation;
+    memory->count++;
+    memory->used += allocation->bytes;
+    memory->next = address + room_of(allocation->bytes);
+    allocation->address = address;
+    return true;
+}
+
+static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes, uint64_t *address,
+                           smk_error *error)
+{
+    smk_allocation *made = NULL;
+    if (bytes <= memory->limit) { /* before the host is asked for what it could promise and not keep */
+        made = smk_heap_allocate(1, sizeof *made);
+    }
+    if (made != NULL) {
+        made->host = smk_heap_allocate((size_t)bytes, 1);
+        made->bytes = bytes;
+        made->holders = 1;
+        size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
+        memcpy(made->name, name, length);
+    }
+    bool done = false;
+    if (made != NULL && made->host != NULL) {
+        if (name_length == 0) {
+            memset(made->host, FRESH_BYTE, (size_t)bytes);
+        }
+        (void)pthread_mutex_lock(&memory->lock);
+        done = insert(memory, made);
+        (void)pthread_mutex_unlock(&memory->lock);
+    }
+    if (!done) {
+        if (made != NULL) {
+            smk_heap_free(made->host);
+        }
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY,
+                               "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64 " bytes in use)",
+                               bytes, memory->used, memory->limit);
+    }
+    *address = made->address;
+    return SMK_OK;
+}
+
+smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    return allocate(memory, "", 0, bytes, address, error);
+}
+
+smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes,
+                                        uint64_t *address, smk_error *error)
+{
+    return allocate(memory, name, name_length, bytes, address, error);
+}
+
+smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error)
+{
+    if (address == 0) {
+        return SMK_OK;
+    }
+    (void)pthread_mutex_lock(&memory->lock);
+    size_t at = lower_bound(memory, address);
+    bool found = at < memory->count && memory->allocation[at]->address == address;
+    if (found) {
+        smk_allocation *allocation = memory->allocation[at];
+        memory->count--;
+        memmove(&memory->allocation[at], &memory->allocation[at + 1],
+                (memory->count - at) * sizeof *memory->allocation);
+        drop(memory, allocation);
+    }
+    (void)pthread_mutex_unlock(&memory->lock);
+    if (!found) {
+        return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
+    }
+    return SMK_OK;
+}
+
+/* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */
+static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
+{
+    smk_allocation *found = NULL;
+    (void)pthread_mutex_lock(&memory->lock);
+    size_t at = lower_bound(memory, address);
+    if (at == memory->count || memory->allocation[at]->address != address) {
+        at--; /* wraps where there is nothing before */
+    }
+    if (at < memory->count) {
+        smk_allocation *allocation = memory->allocation[at];
+        uint64_t offset = address - allocation->address;
+        if (offset <= allocation->bytes && bytes <= allocation->bytes - offset) {
+            allocation->holders++;
+            found = allocation;
+        }
+    }
+    (void)pthread_mutex_unlock(&memory->lock);
+    return found;
+}
+
+static void let_go(smk_memory *memory, smk_allocation *allocation)
+{
+    (void)pthread_mutex_lock(&memory->lock);
+    drop(memory, allocation);
+    (void)pthread_mutex_unlock(&memory->lock);
+}
+
+static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
+                       smk_error *error)
+{
+    if (bytes == 0) {
+        return SMK_OK;
+    }
+    smk_allocation *allocation = hold(memory, address, bytes);
+    if (allocation == NULL) {
+        return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
+                               "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator", bytes,
+                               address);
+    }
+    unsigned char *device = allocation->host + (address - allocation->address);
+    memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
+    let_go(memory, allocation);
+    return SMK_OK;
+}
+
+smk_status smk_memory_write(smk_memory *memory, uint64_t address, const void *host, uint64_t bytes, smk_error *error)
+{
+    return copy(memory, address, host, NULL, bytes, error);
+}
+
+smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    return copy(memory, address, NULL, host, bytes, error);
+}
+
+smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error)
+{
+    smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
+    (void)pthread_mutex_lock(&memory->lock);
+    if (made != NULL) {
+        made->span = smk_heap_allocate(memory->count, sizeof *made->span);
+    }
+    bool done = made != NULL && made->span != NULL;
+    if (done) {
+        made->count = memory->count;
+        for (size_t i = 0; i < memory->count; i++) {
+            smk_allocation *from = memory->allocation[i];
+            from->holders++;
+            made->span[i] = (smk_span){from->address, from->bytes, from->host, from};
+        }
+    }
+    (void)pthread_mutex_unlock(&memory->lock);
+    if (!done) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's view of memory");
+    }
+    *view = made;
+    return SMK_OK;
+}
+
+void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
+{
+    if (view == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&memory->lock);
+    for (size_t i = 0; i < view->count; i++) {
+        drop(memory, view->span[i].allocation);
+    }
+    (void)pthread_mutex_unlock(&memory->lock);
+    smk_heap_free(view->span);
+    smk_heap_free(view);
+}
+
+/* The last span that starts at or before `address`; count where there is none. */
+static size_t span_before(const smk_memory_view *view, uint64_t address)
+{
+    size_t low = 0, high = view->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->span[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0 ? view->count : low - 1;
+}
+
+const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address)
+{
+    size_t at = span_before(view, address);
+    if (at == view->count || address - view->span[at].address >= view->span[at].bytes) {
+        return NULL;
+    }
+    return &view->span[at];
+}
+
+static void name_span(const smk_span *span, char *text, size_t size)
+{
+    if (span->allocation->name[0] != '\0') {
+        (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", span->allocation->name,
+                       span->bytes, span->address);
+    } else {
+        (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, span->bytes, span->address);
+    }
+}
+
+void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size)
+{
+    char name[160];
+    size_t before = span_before(view, address);
+    size_t after = before == view->count ? 0 : before + 1;
+    uint64_t to_after = after < view->count ? view->span[after].address - address : UINT64_MAX;
+    uint64_t past = UINT64_MAX;
+    if (before < view->count) {
+        uint64_t offset = address - view->span[before].address;
+        past = offset > view->span[before].bytes ? offset - view->span[before].bytes : 0;
+        if (past == 0 && offset < view->span[before].bytes) {
+            name_span(&view->span[before], name, sizeof name);
+            (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s",
+                           bytes - (view->span[before].bytes - offset), name);
+            return;
+        }
+    }
+    if (past == UINT64_MAX && to_after == UINT64_MAX) {
+        (void)snprintf(text, size, "there is no allocation at all");
+    } else if (past <= to_after) {
+        name_span(&view->span[before], name, sizeof name);
+        (void)snprintf(text, size, "%" PRIu64 " bytes past the end of %s", past, name);
+    } else {
+        name_span(&view->span[after], name, sizeof name);
+        (void)snprintf(text, size, "%" PRIu64 " bytes before %s", to_after, name);
+    }
+}

@@ -1,0 +1,34 @@
+/* The simulator's inner view of device memory: what a launch sees of it. */
+#ifndef SMK_SIM_MEMORY_VIEW_H
+#define SMK_SIM_MEMORY_VIEW_H
+
+#include "memory.h"
+
+/* One allocation. */
+typedef struct smk_span {
+    uint64_t address;
+    uint64_t bytes;
+    unsigned char *host;
+    struct smk_allocation *allocation;
+} smk_span;
+
+/* Every allocation at one moment, by address, kept alive. */
+typedef struct smk_memory_view {
+    size_t count;
+    smk_span *span;
+} smk_memory_view;
+
+smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error);
+void smk_memory_view_free(smk_memory *memory, smk_memory_view *view); /* accepts NULL */
+
+/* The allocation that holds an address, or NULL. */
+const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address);
+
+/* "8 bytes past the end of the allocation of 4096 bytes at 0x..." for an access that is not inside one. */
+void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
+
+/* As smk_memory_allocate, zero-filled, with a name for messages. */
+smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes,
+                                        uint64_t *address, smk_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+"""The command line: smemkit demo, smemkit info (or python -m smemkit ...)."""
+
+import argparse
+import sys
+
+import smemkit
+
+from . import demo
+
+
+def print_info():
+    """How smemkit was built and which machines it finds, then every fact about each."""
+    smemkit.show_config()
+    for backend in ("cuda", "sim"):
+        try:
+            facts = smemkit.device_info(backend=backend)
+        except smemkit.BackendError as error:
+            print(f"\n{backend}: {error}")
+            continue
+        print(f"\n{backend}:")
+        width = max(map(len, facts))
+        for name, value in facts.items():
+            print(f"  {name:{width}}  {value}")
+    return 0
+
+
+def main(arguments=None):
+    """Runs a command and returns the exit status."""
+    parser = argparse.ArgumentParser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
+    parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
+    commands = parser.add_subparsers(dest="command", required=True)
+    one = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
+    one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
+    commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    chosen = parser.parse_args(arguments)
+    if chosen.command == "demo":
+        return demo.run(seed=chosen.seed)
+    return print_info()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

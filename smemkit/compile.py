@@ -1,0 +1,192 @@
+"""CUDA C -> PTX, by NVRTC where it is found, else by nvcc.
+
+NVRTC comes from the package nvidia-cuda-nvrtc or from a CUDA toolkit; nvcc is the one that
+SMEMKIT_NVCC names, or that of CUDA_HOME or PATH, and it needs a host compiler.
+"""
+
+import ctypes
+import importlib.util
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from . import _core
+
+FILE_NAME = "kernel.cu"  # what messages and line information call the source
+ADVICE = (
+    "CUDA C needs a compiler, and neither NVRTC nor nvcc is found: "
+    "pip install 'smemkit[nvrtc]', or install a CUDA toolkit and name its nvcc in SMEMKIT_NVCC "
+    "or its folder in CUDA_HOME. PTX text needs none."
+)
+HIGHEST_DEFAULT_ARCH = 90  # what the simulator is; a newer GPU takes it too
+
+
+def _list_toolkits():
+    """Folders of CUDA toolkits that the environment names."""
+    for name in ("CUDA_HOME", "CUDA_PATH"):
+        if os.environ.get(name):
+            yield Path(os.environ[name])
+
+
+def _list_packages():
+    """Folders of NVIDIA's Python packages: nvidia/cu13, nvidia/cuda_nvrtc, ..."""
+    spec = importlib.util.find_spec("nvidia")
+    for folder in spec.submodule_search_locations or () if spec else ():
+        yield from sorted(Path(folder).glob("cu*"), reverse=True)
+
+
+def find_nvrtc():
+    """The NVRTC library's path, or None."""
+    names = ("lib64", "lib", f"lib/{os.uname().machine}-linux-gnu")
+    folders = [*_list_packages(), *_list_toolkits(), Path("/usr/local/cuda"), Path("/usr")]
+    for folder, name in itertools.product(folders, names):
+        libraries = sorted((folder / name).glob("libnvrtc.so*"))
+        if libraries:
+            return libraries[0]
+    return None
+
+
+def find_nvcc():
+    """The path of nvcc, or None."""
+    named = os.environ.get("SMEMKIT_NVCC")
+    if named:
+        return Path(named) if os.access(named, os.X_OK) and Path(named).is_file() else None
+    for folder in _list_toolkits():
+        if os.access(folder / "bin" / "nvcc", os.X_OK):
+            return folder / "bin" / "nvcc"
+    found = shutil.which("nvcc")
+    return Path(found) if found else None
+
+
+def choose_arch():
+    """The option for the present machine's architecture, at most the simulator's."""
+    facts = _core.device_info()
+    present = 10 * facts["compute_capability_major"] + facts["compute_capability_minor"]
+    return f"-arch=compute_{min(present, HIGHEST_DEFAULT_ARCH)}"
+
+
+def _complete(options):
+    """The user's options behind those that they do not set themselves."""
+    if isinstance(options, str) or not all(isinstance(option, str) for option in options):
+        raise _core.ArgumentTypeError("options must be a sequence of str, as in ('-DTILE=16',)")
+    options = list(options)
+    starts = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
+    if not any(option.startswith(starts) for option in options):
+        options.insert(0, choose_arch())
+    if not {"-G", "--device-debug"} & set(options):
+        options.insert(0, "-lineinfo")
+    return options
+
+
+# NVRTC -------------------------------------------------------------------------------------------
+
+
+class _Nvrtc:
+    """The few functions of the library that are needed here."""
+
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, name)(*arguments)
+        if status != 0:
+            reason = self.library.nvrtcGetErrorString(status).decode()
+            raise _core.CompileError(f"NVRTC: {name}: {reason}")
+
+    def get_text(self, program, what):
+        size = ctypes.c_size_t()
+        self.call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(max(size.value, 1))
+        self.call(f"nvrtcGet{what}", program, buffer)
+        return buffer.value.decode(errors="replace")
+
+    def compile(self, source, options):
+        program = ctypes.c_void_p()
+        self.call(
+            "nvrtcCreateProgram",
+            ctypes.byref(program),
+            source.encode(),
+            FILE_NAME.encode(),
+            0,
+            None,
+            None,
+        )
+        try:
+            words = (ctypes.c_char_p * len(options))(*[option.encode() for option in options])
+            if self.library.nvrtcCompileProgram(program, len(options), words) != 0:
+                raise _core.CompileError("NVRTC:\n" + self.get_text(program, "ProgramLog").strip())
+            return self.get_text(program, "PTX")
+        finally:
+            self.library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def compile_nvrtc(path, source, options=()):
+    """CUDA C -> PTX by the NVRTC library at that path; see compile_source."""
+    options = _complete(options)
+    headers = Path(path).parent.parent / "include"
+    if (headers / "cuda_fp16.h").is_file():
+        options.append(f"-I{headers}")
+    try:
+        library = _Nvrtc(path)
+    except OSError as error:
+        raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
+    ptx = library.compile(source, options)
+    return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
+
+
+# nvcc --------------------------------------------------------------------------------------------
+
+
+def compile_nvcc(path, source, options=()):
+    """CUDA C -> PTX by the nvcc at that path; see compile_source."""
+    with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
+        Path(folder, FILE_NAME).write_text(source, encoding="utf-8")
+        command = [str(path), "-ptx", *_complete(options), "-o", "kernel.ptx", FILE_NAME]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                check=False,
+            )
+        except OSError as error:
+            raise _core.CompileError(f"nvcc: {path} cannot be run: {error}") from error
+        if done.returncode != 0:
+            log = done.stdout.decode(errors="replace").strip()
+            raise _core.CompileError(f"{path} failed with status {done.returncode}:\n{log}")
+        ptx = Path(folder, "kernel.ptx").read_text(encoding="utf-8")
+        return ptx.replace(f"{folder}/", "")  # the folder is gone when someone reads it
+
+
+def compile_source(source, options=()):
+    """CUDA C -> PTX with line information.
+
+    Parameters
+    ----------
+    source : str
+    options : sequence of str
+        For the compiler. Without -arch it compiles for the present GPU, and at most for 9.0, which
+        is what the simulator is.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    CompileError with the compiler's log, or with what to install where there is no compiler.
+    """
+    if "\0" in source:
+        raise _core.CompileError("CUDA C with a NUL in it")
+    nvrtc, nvcc = find_nvrtc(), find_nvcc()
+    if nvrtc:
+        return compile_nvrtc(nvrtc, source, options)
+    if nvcc:
+        return compile_nvcc(nvcc, source, options)
+    raise _core.CompileError(ADVICE)

@@ -1,0 +1,76 @@
+"""How smemkit was built, and what it found on this computer."""
+
+import os
+import platform
+
+import numpy
+
+from . import _core, compile
+from ._version import __version__
+
+MISSING = "not found"
+
+
+def _cuda_version(number):
+    """13000 -> "13.0"; CUDA numbers its versions so."""
+    return f"{number // 1000}.{number % 1000 // 10}" if number else MISSING
+
+
+def _collect():
+    facts = _core._config()
+    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count())
+    nvcc, nvrtc = compile.find_nvcc(), compile.find_nvrtc()
+    return {
+        "smemkit": __version__,
+        "python": platform.python_version(),
+        "numpy": numpy.__version__,
+        "backend": facts["backend"],
+        "reason": facts["reason"],
+        "simulator_isa": facts["isa"],
+        "simulator_threads": len(cores),
+        "cuda_devices": facts["cuda_devices"],
+        "cuda_absence": facts["cuda_absence"] or None,
+        "cuda_runtime": _cuda_version(facts["cuda_runtime"]),
+        "cuda_driver": _cuda_version(facts["cuda_driver"]),
+        "nvrtc": str(nvrtc) if nvrtc else MISSING,
+        "nvcc": str(nvcc) if nvcc else MISSING,
+        "kernels": facts["kernels"],
+    }
+
+
+def show_config(mode="print"):
+    """Say how smemkit was built and which machine it uses, and why.
+
+    Parameters
+    ----------
+    mode : "print" or "dict"
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    None after printing one fact a line, or the facts as a dict.
+
+    Raises
+    ------
+    ArgumentError (ValueError) for another mode; BackendError where SMEMKIT_BACKEND asks for a GPU
+    and there is none.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.show_config(mode="dict")["backend"] in ("cuda", "sim")
+    True
+    """
+    if mode not in ("print", "dict"):
+        raise _core.ArgumentError(f"mode is {mode!r}; accepted are 'print' and 'dict'")
+    facts = _collect()
+    if mode == "dict":
+        return facts
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        if value is not None:
+            print(f"{name:{width}}  {value}")
+    return None

@@ -1,0 +1,197 @@
+/* Fuzz target of the PTX front end: whatever parses must print to text that parses to an equal module.
+ *
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_ptx.c csrc/ptx/[a-z]*.c csrc/base/[a-z]*.c -o fuzz_ptx
+ *   ./fuzz_ptx tests/fuzz/corpus
+ *
+ * With -DSMK_FUZZ_EXECUTE and csrc/sim/[a-z]*.c beside them, every entry is then run for a short while.
+ * Without libFuzzer (any compiler, -DSMK_FUZZ_MAIN) the program runs each file it is given once; `-truncate` runs
+ * every prefix of the files behind it too, `-allocations` makes each allocation fail in turn.
+ */
+#include "../../csrc/base/heap.h"
+#include "../../csrc/ptx/module.h"
+
+#ifdef SMK_FUZZ_EXECUTE
+#include "../../csrc/sim/sim.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void stop(const char *what, const smk_error *error)
+{
+    fprintf(stderr, "%s: line %u, column %u: %s\n", what, (unsigned)error->ptx_line, (unsigned)error->ptx_column,
+            error->message);
+    abort();
+}
+
+/* An error must say what it is and, for faulty text, where. */
+static void check_error(smk_status status, const smk_error *error)
+{
+    bool known = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED || status == SMK_MEMORY;
+    bool placed = status == SMK_MEMORY || (error->ptx_line != 0 && error->ptx_column != 0);
+    if (!known || !placed || error->status != status || error->message[0] == '\0') {
+        stop("an error without a place, a kind or a message", error);
+    }
+}
+
+#ifdef SMK_FUZZ_EXECUTE
+enum { STEPS_MAX = 20000, PARAMETER_BYTES_MAX = 32764, PARAMETERS_MAX = 64 };
+#define VARIABLE_BYTES_MAX (UINT64_C(1) << 24)
+
+/* A variable that no fuzzer's memory limit has room for says nothing about the executor. */
+static bool is_small(const smk_module *module)
+{
+    uint64_t bytes = 0;
+    for (uint32_t i = 0; i < module->variable_count; i++) {
+        bytes += module->variables[i].bytes > VARIABLE_BYTES_MAX ? VARIABLE_BYTES_MAX : module->variables[i].bytes;
+    }
+    return bytes < VARIABLE_BYTES_MAX;
+}
+
+/* Parameters are zeros: pointers that lead nowhere, counts that end loops soon. */
+static void run_entry(smk_program *program, const smk_module *module, uint32_t entry)
+{
+    static unsigned char zeros[PARAMETER_BYTES_MAX];
+    void *parameters[PARAMETERS_MAX];
+    smk_error error;
+    smk_run_result result;
+    smk_run_options options = {.max_steps = STEPS_MAX, .threads = 1};
+    smk_launch launch = {.grid = {2, 1, 1}, .block = {40, 1, 1}, .shared_bytes = 256, .parameters = parameters};
+    launch.parameter_count = module->functions[entry].parameter_count;
+    if (launch.parameter_count > PARAMETERS_MAX) {
+        return;
+    }
+    for (size_t i = 0; i < launch.parameter_count; i++) {
+        parameters[i] = zeros;
+    }
+    memset(&error, 0, sizeof error);
+    if (smk_grid_run(program, entry, &launch, &options, &result, &error) == SMK_INTERNAL) {
+        stop("an internal error", &error);
+    }
+}
+
+static void execute(const smk_module *module)
+{
+    smk_error error;
+    smk_memory *memory = NULL;
+    smk_program *program = NULL;
+    if (!is_small(module) || smk_memory_create(&memory, &error) != SMK_OK) {
+        return;
+    }
+    if (smk_program_create(module, memory, &program, &error) == SMK_OK) {
+        for (uint32_t i = 0; i < module->function_count; i++) {
+            if (module->functions[i].is_entry && module->functions[i].is_defined) {
+                run_entry(program, module, i);
+            }
+        }
+    }
+    smk_program_free(program);
+    smk_memory_destroy(memory);
+}
+#endif
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    smk_error error;
+    smk_module *first = NULL;
+    smk_module *second = NULL;
+    char *text = NULL;
+    size_t length = 0;
+    memset(&error, 0, sizeof error);
+    smk_status status = smk_module_parse((const char *)data, size, &first, &error);
+    if (status != SMK_OK) {
+        check_error(status, &error);
+        return 0;
+    }
+    status = smk_module_print(first, &text, &length, &error);
+    if (status == SMK_OK) {
+        status = smk_module_parse(text, length, &second, &error);
+        if (status != SMK_OK && status != SMK_MEMORY) {
+            stop("the printed module does not parse", &error);
+        }
+    }
+    if (status == SMK_OK && !smk_module_equal(first, second)) {
+        stop("the printed module is another one", &error);
+    }
+#ifdef SMK_FUZZ_EXECUTE
+    execute(first);
+#endif
+    smk_module_free(second);
+    smk_module_free(first);
+    smk_heap_free(text);
+    return 0;
+}
+
+#ifdef SMK_FUZZ_MAIN
+/* A copy of exactly that size, so that a read behind the end is seen. */
+static void run(const char *bytes, size_t size)
+{
+    char *copy = malloc(size == 0 ? 1 : size);
+    if (copy == NULL) {
+        abort();
+    }
+    memcpy(copy, bytes, size);
+    (void)LLVMFuzzerTestOneInput((const uint8_t *)copy, size);
+    free(copy);
+}
+
+static void run_failing(const char *bytes, size_t size)
+{
+    smk_status status = SMK_MEMORY;
+    for (uint64_t n = 1; status == SMK_MEMORY; n++) {
+        smk_error error;
+        smk_module *module = NULL;
+        memset(&error, 0, sizeof error);
+        smk_heap_fail_after(n);
+        status = smk_module_parse(bytes, size, &module, &error);
+        if (status == SMK_OK) {
+            char *text = NULL;
+            size_t length = 0;
+            status = smk_module_print(module, &text, &length, &error);
+            smk_heap_free(text);
+        }
+        smk_heap_fail_after(0);
+        smk_module_free(module);
+        if (status != SMK_OK) {
+            check_error(status, &error);
+        }
+    }
+}
+
+int main(int count, char **arguments)
+{
+    bool truncate = false;
+    bool failing = false;
+    int files = 0;
+    for (int i = 1; i < count; i++) {
+        if (strcmp(arguments[i], "-truncate") == 0 || strcmp(arguments[i], "-allocations") == 0) {
+            truncate = truncate || arguments[i][1] == 't';
+            failing = failing || arguments[i][1] == 'a';
+            continue;
+        }
+        FILE *file = fopen(arguments[i], "rb");
+        size_t capacity = (size_t)1 << 24;
+        char *bytes = malloc(capacity);
+        if (file == NULL || bytes == NULL) {
+            fprintf(stderr, "cannot read %s\n", arguments[i]);
+            return 1;
+        }
+        size_t size = fread(bytes, 1, capacity, file);
+        (void)fclose(file);
+        run(bytes, size);
+        for (size_t cut = 0; truncate && cut < size; cut++) {
+            run(bytes, cut);
+        }
+        if (failing) {
+            run_failing(bytes, size);
+        }
+        free(bytes);
+        files++;
+    }
+    printf("%d files\n", files);
+    return 0;
+}
+#endif

@@ -1,0 +1,189 @@
+"""Each class of faulty PTX: the exception, its line and column, and the very word."""
+
+import pytest
+
+import smemkit
+from smemkit import _core
+
+HEAD = """\
+.version 9.0
+.target sm_90
+.address_size 64
+.shared .b32 sh[4];
+.global .b32 gl[4];
+.func (.param .b32 r) callee (.param .b32 x, .param .align 4 .b8 y[8]);
+.visible .entry other() { L2: ret; }
+.visible .entry k(.param .u64 a)
+{
+.reg .pred p, q; .reg .b16 h; .reg .b32 r, s, t; .reg .b64 d, e; .reg .f32 f; .reg .f64 g;
+.param .b32 ret0; .param .b32 x0; .param .align 4 .b8 y0[8]; .param .align 4 .b8 z0[12];
+B: .branchtargets L;
+C: .calltargets callee;
+P: .callprototype (.param .b32 _) _ (.param .b32 _);
+L:
+"""
+LINE = HEAD.count("\n") + 1
+PTX, TYPE, UNSUPPORTED = smemkit.PtxError, smemkit.PtxTypeError, smemkit.UnsupportedError
+
+# the faulty line, with the word that the message must name and point at in « », and the exception
+FAULTS = [
+    ("«frobnicate».u32 r, s;", PTX),
+    ("add«.wobble».u32 r, s, t;", PTX),
+    ("add«.hi».u32 r, s, t;", PTX),
+    ("add.sat«.sat».s32 r, s, t;", PTX),
+    ("add«.b32» r, s, t;", TYPE),
+    ("shl«.u32» r, s, 1;", TYPE),
+    ("add«.u8» r, s, t;", TYPE),
+    ("«add» r, s, t;", PTX),
+    ("«mul».u32 r, s, t;", PTX),
+    ("«setp».u32 p, s, t;", PTX),
+    ("«fma».f32 f, f, f, f;", PTX),
+    ("«div».f32 f, f, f;", PTX),
+    ("«cvt».f32.s32 f, r;", PTX),
+    ("«ld».global.relaxed.u32 r, [d];", PTX),
+    ("setp.lo«.s32» p, s, t;", TYPE),
+    ("mul.wide«.u64» d, d, d;", TYPE),
+    ("«add».u32 r, s;", PTX),
+    ("add.u32 r, s, t, «4»;", PTX),
+    ("add.u32 r, s, «d»;", TYPE),
+    ("add.u32 «f», s, t;", TYPE),
+    ("add.f32 f, f, «1»;", TYPE),
+    ("add.u32 r, s, «1.5»;", TYPE),
+    ("add.u32 «p», s, t;", TYPE),
+    ("add.u32 r, s, «!t»;", TYPE),
+    ("and.pred p, q, «r»;", TYPE),
+    ("selp.u32 r, s, t, «t»;", TYPE),
+    ("mov.u32 «f», r;", TYPE),
+    ("mov.f32 f, «{h, h}»;", TYPE),
+    ("mov.u32 r, «gl»;", TYPE),
+    ("ld.global.f64 «f», [d];", TYPE),
+    ("ld.global.u64 «r», [d];", TYPE),
+    ("ld.global.u32 r, «[f]»;", TYPE),
+    ("ld.global.u32 r, «[s]»;", TYPE),
+    ("ld.global.u32 r, «d»;", PTX),
+    ("ld.global.u32 r, «[sh]»;", PTX),
+    ("ld.global.v2.u32 «r», [d];", PTX),
+    ("ld.global.v2.u32 «{r, s, t}», [d];", PTX),
+    ("ld.global.u32 «_», [d];", PTX),
+    ("ld.global.u32 r, [d+«s»];", PTX),
+    ("st.global.u32 [d], «gl»;", PTX),
+    ("mov.u32 «3», r;", PTX),
+    ("add.u32 r, «%tid.x», s;", PTX),
+    ("mov.u32 r, «%clock64»;", TYPE),
+    ("lop3.b32 r, r, s, t, «256»;", PTX),
+    ("lop3.b32 r, r, s, t, «s»;", PTX),
+    ("cp.async.cg.shared.global [sh], [d], «8»;", PTX),
+    ("cp.async.ca.shared.global [sh], [d], «3»;", PTX),
+    ("cp.async.ca.shared.global [d], «[sh]», 4;", PTX),
+    ("mov.u32 r, «absent»;", PTX),
+    ("bra «absent»;", PTX),
+    ("bra «L2»;", PTX),
+    ("bra «r»;", PTX),
+    ("bra «B»;", PTX),
+    ("{ M: } bra «M»;", PTX),
+    ("brx.idx r, «L»;", PTX),
+    ("brx.idx r, «C»;", PTX),
+    ("@«r» mov.u32 r, s;", TYPE),
+    ("@«absent» mov.u32 r, s;", PTX),
+    ("call «absent»;", PTX),
+    ("call «other»;", PTX),
+    ("call «callee», (x0, y0);", PTX),
+    ("call (ret0), callee, «(x0)»;", PTX),
+    ("call (ret0), callee, «(x0, z0)»;", TYPE),
+    ("call (ret0), callee, «(y0, y0)»;", TYPE),
+    ("call «(d)», callee, (x0, y0);", TYPE),
+    ("call (ret0), callee, «(d, y0)»;", TYPE),
+    ("call (ret0), «d», (x0);", PTX),
+    ("call (ret0), «r», (x0), P;", TYPE),
+    ("call (ret0), d, (x0), «L»;", PTX),
+    (".reg .b32 «r»;", PTX),
+    (".reg .b32 big<«4000000000»>;", PTX),
+    (".reg «.b33» x;", PTX),
+    (".shared .b8 x[«1» << 60];", PTX),
+    (".shared .b64 «x»[1 << 40];", PTX),
+    (".local .b8 «x»[1 << 30];", PTX),
+    (".shared .b32 «x» = 4;", PTX),
+    (".shared .align «3» .b32 x;", PTX),
+    (".shared .pred «x»;", TYPE),
+    ("«.global» .b32 x;", UNSUPPORTED),
+    ("«.wobble» 3;", PTX),
+    ("«.visible» .b32 x;", PTX),
+    ("mov.u32 r, 1 «/» 0;", PTX),
+    ("mov.u32 r, «0f3F80»;", PTX),
+    ("mov.u32 r, «0x»;", PTX),
+    ("mov.u32 r, «99999999999999999999»;", PTX),
+    ("mov.u32 r, «12ab»;", PTX),
+    ("mov.u32 r, (1«;»", PTX),
+    ("mov.u32 r «s»;", PTX),
+    ("mov.u32 r, s", PTX),
+    ("mov.u32 r, «\x01»;", PTX),
+    ("mov.u32 r, «é»;", PTX),
+    ('mov.u32 r, «"»text', PTX),
+    ("«/*» no end", PTX),
+    ("«wgmma».fence.sync.aligned;", UNSUPPORTED),
+    ("«mma».sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {f}, {r}, {r}, {f};", UNSUPPORTED),
+    ("«ldmatrix».sync.aligned.m8n8.x1.shared.b16 {r}, [sh];", UNSUPPORTED),
+    ("«tex».2d.v4.f32.f32 {f, f, f, f}, [d, {f, f}];", UNSUPPORTED),
+    ("cp.async«.bulk».commit_group;", UNSUPPORTED),
+    ("«mbarrier».init.shared.b64 [sh], 1;", UNSUPPORTED),
+    ("«shfl».up.b32 r, s, 1, 0;", UNSUPPORTED),
+    ("«vadd4».u32.u32.u32 r, s, t, r;", UNSUPPORTED),
+    ("cvt.rn.satfinite«.e4m3x2».f32 h, f, f;", UNSUPPORTED),
+    ("mov.u32 r, «%cluster_ctarank»;", UNSUPPORTED),
+    ("«ld».global.b128 d, [d];", UNSUPPORTED),
+]
+
+# Faults whose message says what is wrong without the word.
+WORDLESS = ("call (ret0), callee, «(x0)", "mov.u32 r, 1 «/» 0", 'mov.u32 r, «"')
+
+
+@pytest.mark.parametrize("marked, error", FAULTS, ids=[x[0][:50] for x in FAULTS])
+def test_fault(marked, error):
+    before, _, rest = marked.partition("«")
+    word = rest.partition("»")[0]
+    line = marked.replace("«", "").replace("»", "")
+    with pytest.raises(smemkit.PtxError) as caught:
+        _core._ptx_print(HEAD + line + "\n}\n")
+    assert type(caught.value) is error
+    if not rest:
+        assert caught.value.ptx_line in (LINE, LINE + 1)
+        return
+    assert caught.value.ptx_line == LINE
+    assert caught.value.ptx_column == len(before.encode()) + 1, str(caught.value)
+    if word.isascii() and word.isprintable() and not marked.startswith(WORDLESS):
+        assert word in str(caught.value)
+
+
+MODULES = [
+    ("", PTX),
+    ("// nothing", PTX),
+    (".target sm_90", PTX),
+    (".version 9.0", PTX),
+    (".version nine\n.target sm_90\n.address_size 64", PTX),
+    (".version 9.0\n.target sm_90, wobble\n.address_size 64", PTX),
+    (".version 9.0\n.target debug\n.address_size 64", PTX),
+    (".version 9.0\n.target sm_90\n.address_size 32", UNSUPPORTED),
+    (HEAD[: HEAD.index(".shared")] + ".entry k() { ret; } .entry k() { ret; }", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".entry k() { ret; ", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".func f(.param .u32 a); .func f(.param .u64 a) {}", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".entry k(.reg .u32 a) {}", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".entry k(.param .u32 a, .param .u32 a) {}", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".entry k(.param .b8 a[40000]) {}", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".entry k() .reqnctapercluster 2 {}", UNSUPPORTED),
+    (HEAD[: HEAD.index(".shared")] + ".global .u32 x[2] = {1, 2, 3};", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".global .f32 x = 1;", TYPE),
+    (HEAD[: HEAD.index(".shared")] + ".global .u32 x = 1.5;", TYPE),
+    (HEAD[: HEAD.index(".shared")] + ".global .u64 x = absent;", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".global .b8 x[1 << 38] = {1};", UNSUPPORTED),
+    (HEAD[: HEAD.index(".shared")] + ".global .b8 x[];", PTX),
+    (HEAD[: HEAD.index(".shared")] + ".global .texref t;", UNSUPPORTED),
+    (HEAD[: HEAD.index(".shared")] + ".section .debug_str { .b8 1", PTX),
+]
+
+
+@pytest.mark.parametrize("text, error", MODULES, ids=range(len(MODULES)))
+def test_faulty_module(text, error):
+    with pytest.raises(smemkit.PtxError) as caught:
+        _core._ptx_print(text)
+    assert type(caught.value) is error
+    assert caught.value.ptx_line >= 1 and caught.value.ptx_column >= 1

@@ -1,0 +1,188 @@
+"""The PTX front end: what it reads, and that what it prints says the same."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import smemkit
+from smemkit import _core
+
+HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
+REGISTERS = """\
+.reg .pred %p<4>;
+.reg .b16 %h<4>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+.reg .f32 %f<4>;
+.reg .f64 %d<4>;
+"""
+ROOT = Path(__file__).resolve().parents[2]
+SEEDS = sorted((ROOT / "tests" / "fuzz" / "corpus").glob("*.ptx"))
+WORLD = sorted((ROOT / "tests" / "world").rglob("*.ptx"))
+
+
+def body(*lines, before=""):
+    return (
+        HEADER + before + ".visible .entry k()\n{\n" + REGISTERS + "\n".join(lines) + "\nret;\n}\n"
+    )
+
+
+def instructions(text):
+    """The printed instructions, without registers, labels, braces and the module's head."""
+    inside = text[text.index("{\n") :]
+    return [x.strip() for x in inside.splitlines() if x.endswith(";") and ".reg" not in x]
+
+
+def printed(*lines, before=""):
+    text = _core._ptx_print(body(*lines, before=before))
+    assert _core._ptx_print(text) == text
+    return instructions(text)[:-1]
+
+
+@pytest.mark.parametrize("path", SEEDS + WORLD, ids=lambda p: p.name)
+def test_printing_is_a_fixed_point(path):
+    once = _core._ptx_print(path.read_text())
+    assert _core._ptx_print(once) == once
+
+
+def test_there_is_ptx_of_every_kind():
+    assert SEEDS, "tests/fuzz/corpus is empty"
+    kinds = {p.name.split(".")[-2] for p in WORLD if p.name.count(".") > 1}
+    assert {"O0", "O3"} <= kinds, kinds
+
+
+def test_built_kernels_round_trip():
+    for family in smemkit.families():
+        for variant in smemkit.variants(family):
+            once = _core._ptx_print(smemkit.ptx(family, variant))
+            assert _core._ptx_print(once) == once
+
+
+def test_kernels_lists_entries_only():
+    text = HEADER + ".func f() { ret; }\n.entry b() { ret; }\n.visible .entry a() { ret; }\n"
+    assert set(smemkit.RawModule(text, backend="sim").kernels) == {"a", "b"}
+
+
+LITERALS = [
+    ("add.f32 %f1, %f2, 1.5;", "0f3FC00000"),
+    ("add.f32 %f1, %f2, 0d3FF8000000000000;", "0f3FC00000"),
+    ("add.f32 %f1, %f2, -0f3FC00000;", "0fBFC00000"),
+    ("add.f64 %d1, %d2, 0f3FC00000;", "0d3FF8000000000000"),
+    ("add.f64 %d1, %d2, 1e-3;", "0d3F50624DD2F1A9FC"),
+    ("mov.b32 %r1, 0f3FC00000;", str(0x3FC00000)),
+    ("mov.u32 %r1, -1;", str(2**32 - 1)),
+    ("mov.u32 %r1, 0x10;", "16"),
+    ("mov.u32 %r1, 010;", "8"),
+    ("mov.u32 %r1, 0b101;", "5"),
+    ("mov.u32 %r1, 7U;", "7"),
+    ("mov.u64 %rd1, 0xFFFFFFFFFFFFFFFF;", str(2**64 - 1)),
+    ("mov.u16 %h1, 65537;", "1"),
+    ("mov.u32 %r1, WARP_SZ;", "32"),
+    ("mov.u32 %r1, (1 + 2) * 3 - 4 / 2 % 5;", "7"),
+    ("mov.u32 %r1, 1 << 4 | 3 ^ 1 & 5;", "18"),
+    ("mov.s32 %r1, -7 / 2;", str(2**32 - 3)),
+    ("mov.s32 %r1, -7 % 2;", str(2**32 - 1)),
+    ("mov.u64 %rd1, (.u64)-1 >> 63;", "1"),
+    ("mov.u64 %rd1, (.s64)-1 >> 63;", str(2**64 - 1)),
+    ("mov.u64 %rd1, (.s64)-9223372036854775808 / -1;", str(2**63)),
+    ("mov.u32 %r1, 3 < 4 && !0 ? 11 : 12;", "11"),
+    ("mov.u32 %r1, ~0 == -1 || 0;", "1"),
+    ("mov.u64 %rd1, 1 << 64;", "0"),
+]
+
+
+@pytest.mark.parametrize("instruction, value", LITERALS)
+def test_constants(instruction, value):
+    (line,) = printed(instruction)
+    assert line.endswith(f", {value};"), line
+
+
+def test_inner_scopes_hide_outer_names():
+    lines = printed(
+        "mov.b32 %r1, 1;",
+        "{ .reg .f32 %r1; mov.f32 %r1, 0f00000000; { .reg .b64 %r<2>; mov.b64 %r1, 2; } }",
+        "mov.b32 %r1, 3;",
+    )
+    names = [re.match(r"mov\.\w+ (\S+),", line)[1] for line in lines]
+    assert names[0] == names[3] and len(set(names)) == 3
+
+
+def test_labels_belong_to_their_scope():
+    text = _core._ptx_print(
+        body("bra L;", "{ bra L; L: bra L; }", "{ bra L; L: }", "L:", "{ bra L; }")
+    )
+    targets = re.findall(r"bra (\S+);", text)
+    order = re.findall(r"^(\S+):", text, re.M)
+    inner, second, outer = order
+    assert targets == [outer, inner, inner, second, outer]
+
+
+def test_loc_is_kept_and_is_the_innermost():
+    text = body(
+        ".loc 7 21 3", "mov.u32 %r1, 1;", ".loc 9 5 1, function_name $L__s, inlined_at 7 22 4",
+        "mov.u32 %r1, 2;",
+    )  # fmt: skip
+    out = _core._ptx_print(text + '.file 9 "inner.h"\n.file 7 "outer.cu", 12, 34\n')
+    assert re.findall(r'\.file (\d+) "(.*)"', out) == [("1", "inner.h"), ("2", "outer.cu")]
+    assert re.findall(r"\.loc (\d+) (\d+)", out) == [("2", "21"), ("1", "5")]
+
+
+DECLARATIONS = {
+    ".global .u32 x[2][2] = {{1}, {2, 3}};": "x[4] = {1,0,2,3}",
+    ".global .f32 x[] = {1.0, 2.0};": "x[2] = {0f3F800000,0f40000000}",
+    ".global .v4 .f32 x;": ".align 16 .f32 x[4]",
+    ".const .align 32 .b8 x[3] = {255, -1, 256};": ".const .align 32 .b8 x[3] = {255,255}",
+    ".global .u32 y; .global .u64 x = generic(y)+4;": "x = generic(y)+4",
+    ".extern .shared .align 16 .b8 x[];": ".extern .shared .align 16 .b8 x[]",
+    ".shared .b8 x[1 << 10];": "x[1024]",
+    ".func f(); .global .u64 x[2] = {f, f};": "x[2] = {f,f}",
+}
+
+
+@pytest.mark.parametrize("text", DECLARATIONS)
+def test_declarations(text):
+    out = _core._ptx_print(HEADER + text + "\n")
+    assert DECLARATIONS[text] in out
+    assert _core._ptx_print(out) == out
+
+
+def test_masked_addresses_are_one_address():
+    masks = ", ".join(f"0x{0xFF << 8 * i:X}(y)" for i in range(8))
+    text = HEADER + f".global .u32 y;\n.global .align 1 .b8 x[9] = {{7, {masks}}};\n"
+    out = _core._ptx_print(text)
+    assert re.sub(r"\s", "", masks) in out.replace(" ", "")
+
+
+OPERANDS = [
+    "ld.global.u32 %r1, [%rd1+-4];",
+    "ld.global.v2.f32 {%f1, _}, [%rd1];",
+    "ld.global.b8 %r1, [%rd1];",
+    "st.global.v4.b32 [%rd1], {%r1, 1, 2, %r2};",
+    "mov.b64 {%r1, %r2}, %rd1;",
+    "mov.b32 %r1, {%h1, %h2};",
+    "setp.eq.and.f32 %p1|%p2, %f1, %f2, !%p3;",
+    "shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1;",
+    "@!%p1 bra.uni L; L:",
+    "bar.red.popc.u32 %r1, 0, !%p1;",
+    "bar.red.and.pred %p1, 0, 64, %p2;",
+    "cp.async.ca.shared.global [s], [%rd1], 4, %r1;",
+    "cp.async.ca.shared.global [s], [%rd1], 8, %p1;",
+    "cp.async.cg.shared.global.L2::cache_hint [s], [%rd1], 16, %rd2;",
+    "atom.global.relaxed.gpu.cas.b64 %rd1, [%rd2], %rd3, 0;",
+    "atom.shared.add.f32 _, [s+4], %f1;",
+    "red.global.add.noftz.f16x2 [%rd1], %r1;",
+    "ld.global.u32 %r1, x[1];",
+    "mov.u64 %rd1, x+4;",
+    "cvta.to.shared.u64 %rd1, %rd2;",
+    "cvt.rn.f16x2.f32 %r1, %f1, %f2;",
+    "cvt.u32.u8 %r1, %r2;",
+    "lop3.or.b32 %r1|%p1, %r1, %r2, %r3, 0x96, !%p2;",
+    "mad.wide.s32 %rd1, %r1, -4, %rd2;",
+]
+
+
+@pytest.mark.parametrize("instruction", OPERANDS)
+def test_operand_shapes(instruction):
+    before = ".shared .align 16 .b8 s[64];\n.global .u32 x[4];\n"
+    assert len(printed(instruction, before=before)) == 1

@@ -1,0 +1,183 @@
+"""opcode.def and its fellows: each row has its other half, and each form takes what it says."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+
+import smemkit
+from smemkit import _core
+
+FOLDER = Path(__file__).resolve().parents[2] / "csrc" / "ptx"
+HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
+
+
+def read_rows(name, macro):
+    text = re.sub(r"/\*.*?\*/", "", (FOLDER / name).read_text(), flags=re.S)
+    return re.findall(rf"^{macro}\((.*)\)$", text, re.M)
+
+
+def read_forms():
+    """(id, types, words, operands) of every form, with the names of lists replaced."""
+    text = (FOLDER / "opcode.def").read_text()
+    lists = dict(re.findall(r'^#define (SMK_PTX_\w+) "(.*)"$', text, re.M))
+    forms = []
+    for row in re.findall(r"^SMK_PTX_FORM\((.*)\)$", text, re.M):
+        fields = []
+        for field in re.split(r",(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", row):
+            pieces = re.findall(r'"([^"]*)"|(\w+)', field)
+            fields.append("".join(lists.get(word, word) if word else text for text, word in pieces))
+        forms.append(tuple(fields))
+    return forms
+
+
+FORMS = read_forms()
+OPCODES = [row.split(",")[0] for row in read_rows("opcode.def", "SMK_PTX_OPCODE")]
+TYPES = {
+    m[1]: int(m[2])
+    for row in read_rows("type.def", "SMK_PTX_TYPE")
+    if (m := re.search(r'"(\w+)",\s*(\d+)', row))
+}
+MODIFIERS = re.findall(r'"([^"]+)"', "\n".join(read_rows("modifier.def", "SMK_PTX_MODIFIER")))
+
+
+def slots(text):
+    return [(slot.rstrip("?").split("|"), slot.endswith("?")) for slot in text.split()]
+
+
+def test_every_opcode_has_a_form():
+    have = {form[0] for form in FORMS}
+    assert not set(OPCODES) - have, f"opcodes without a form: {sorted(set(OPCODES) - have)}"
+    assert not have - set(OPCODES), f"forms without an opcode: {sorted(have - set(OPCODES))}"
+
+
+def test_forms_stand_behind_their_opcode():
+    order = [form[0] for form in FORMS]
+    assert [key for key, _ in itertools.groupby(order)] == OPCODES
+
+
+def test_opcodes_are_unique():
+    assert len(set(OPCODES)) == len(OPCODES)
+
+
+def test_words_of_forms_are_in_the_tables():
+    for opcode, types, words, _ in FORMS:
+        for alternatives, _optional in slots(types):
+            assert set(alternatives) <= set(TYPES), (opcode, alternatives)
+        for alternatives, _optional in slots(words):
+            assert set(alternatives) <= set(MODIFIERS), (opcode, alternatives)
+
+
+def test_every_modifier_is_used():
+    used = {word for form in FORMS for group, _ in slots(form[2]) for word in group}
+    unused = set(MODIFIERS) - used
+    assert not unused, f"modifiers that no form takes: {sorted(unused)}"
+
+
+def test_refused_words_are_not_also_taken():
+    text = (FOLDER / "unsupported.def").read_text()
+    refused = re.findall(r'SMK_PTX_UNSUPPORTED_WORD\("([^"]+)"\)', text)
+    assert len(set(refused)) == len(refused)
+    assert not set(refused) & (set(MODIFIERS) | set(TYPES))
+    opcodes = re.findall(r'SMK_PTX_UNSUPPORTED_OPCODE\("([^"]+)"\)', text)
+    assert not {x.upper() for x in opcodes} & set(OPCODES)
+
+
+REGISTERS = "".join(
+    f".reg .{kind} {kind}_;" for kind in ("pred", "b8", "b16", "b32", "b64", "f32", "f64")
+)
+ARRAYS = {"global": "g_", "shared": "s_", "const": "c_", "local": "l_", "param": "p_"}
+BODY = (
+    HEADER
+    + ".global .b64 g_[9]; .shared .b64 s_[9]; .const .b64 c_[9];\n"
+    + f".func f_() {{ {REGISTERS} .local .b64 l_[9]; .param .b64 p_[9];\n"
+    + "T_: .branchtargets L_;\nL_:\n"
+)
+
+
+def register(kind):
+    return f"{kind if kind in ('pred', 'f32', 'f64') else 'b' + str(TYPES[kind])}_"
+
+
+def choices(text):
+    """Each alternative of each slot once, with only what must be there beside it."""
+    groups = slots(text)
+    base = [group[0] for group, optional in groups if not optional]
+    yield base
+    for index, (group, _) in enumerate(groups):
+        for word in group:
+            yield [
+                word if i == index else other[0]
+                for i, (other, optional) in enumerate(groups)
+                if i == index or not optional
+            ]
+
+
+def operand(place, types, words):
+    role, _, kind = place.rstrip("?").partition(":")
+    if role == "m":
+        named = kind or next((w.split("::")[0] for w in words if w.split("::")[0] in ARRAYS), "")
+        return f"[{ARRAYS.get(named, 'b64_')}]"
+    if role == "l":
+        return "T_" if "idx" in words else "L_"
+    if role[0] == "i":
+        return "16"
+    kind = {"t": types[:1], "u": types[1:2]}.get(kind, [kind])[0]
+    text = register(f"b{TYPES[types[0]] * 2}" if kind == "w" else kind)
+    width = next((int(w[1:]) for w in words if w in ("v2", "v4", "v8")), 1)
+    if "v" in role and width > 1:
+        text = "{" + ", ".join([text] * width) + "}"
+    return text + ("|pred_" if "=" in role else "")
+
+
+def instructions(form):
+    opcode, types, words, operands = form
+    for kinds in itertools.product(*(group for group, _ in slots(types))):
+        for chosen in choices(words):
+            bits = TYPES[kinds[0]] if kinds else 0
+            width = next((int(w[1:]) for w in chosen if w in ("v2", "v4", "v8")), 1)
+            if bits * width > 128:
+                continue
+            name = ".".join([opcode.lower(), *chosen, *kinds])
+            places = [operand(place, kinds, chosen) for place in operands.split()]
+            if "L2::cache_hint" in chosen:
+                places.append("b64_")
+            yield f"{name} {', '.join(places)};"
+
+
+TAKEN = [form for form in FORMS if form[3] not in ("!", "mov", "call")]
+
+
+@pytest.mark.parametrize("form", TAKEN, ids=lambda f: " ".join(f)[:60])
+def test_form_takes_what_it_says(form):
+    text = BODY + "\n".join(dict.fromkeys(instructions(form))) + "\nret; }\n"
+    once = _core._ptx_print(text)
+    assert _core._ptx_print(once) == once
+
+
+@pytest.mark.parametrize("form", TAKEN, ids=lambda f: " ".join(f)[:60])
+def test_form_refuses_wrong_registers_and_counts(form):
+    """Each register in turn becomes one of a wrong type; and there are too many operands."""
+    line = next(instructions(form))
+    head, _, rest = line.rstrip(";").partition(" ")
+    places = [place for place in rest.split(", ") if place]
+    wrong = [f"{head} {', '.join([*places, 'b64_', 'b64_', 'b64_'])};"]
+    for i, place in enumerate(places):
+        if re.fullmatch(r"\w+_", place) and place not in ("L_", "T_"):
+            # cp.async takes a predicate where another form of it takes a size
+            other = "f64_" if place == "pred_" or form[0] == "CP" else "pred_"
+            wrong.append(f"{head} {', '.join([*places[:i], other, *places[i + 1 :]])};")
+    for faulty in wrong:
+        with pytest.raises(smemkit.PtxError) as caught:
+            _core._ptx_print(BODY + faulty + "\nret; }\n")
+        assert caught.value.ptx_line == BODY.count("\n") + 1
+
+
+@pytest.mark.parametrize("form", [f for f in FORMS if f[3] == "!"], ids=lambda f: " ".join(f)[:60])
+def test_refused_forms_say_so(form):
+    opcode, types, words, _ = form
+    kinds = [group[0] for group, _ in slots(types)]
+    for chosen in choices(words):
+        with pytest.raises(smemkit.UnsupportedError, match=opcode.lower()):
+            _core._ptx_print(BODY + ".".join([opcode.lower(), *chosen, *kinds]) + " b32_;\n}\n")

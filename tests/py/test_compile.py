@@ -1,0 +1,135 @@
+"""CUDA C -> PTX by NVRTC and by nvcc, where either is found, and what is said where neither is."""
+
+import numpy as np
+import pytest
+
+import smemkit
+from smemkit import compile
+
+SOURCE = """
+#ifndef FACTOR
+#define FACTOR 2
+#endif
+extern "C" __global__ void scale(float *x, int n)
+{
+    __shared__ float tile[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        tile[threadIdx.x] = x[i];
+        x[i] = FACTOR * tile[threadIdx.x];
+    }
+}
+"""
+COMPILERS = {"nvrtc": compile.find_nvrtc, "nvcc": compile.find_nvcc}
+
+
+@pytest.fixture(params=COMPILERS)
+def compiler(request):
+    path = COMPILERS[request.param]()
+    if path is None:
+        pytest.skip(f"no {request.param} here")
+    function = {"nvrtc": compile.compile_nvrtc, "nvcc": compile.compile_nvcc}[request.param]
+    return lambda source, options=(): function(path, source, options)
+
+
+def test_ptx(compiler, machine):
+    ptx = compiler(SOURCE)
+    assert ".visible .entry scale(" in ptx
+    assert '"kernel.cu"' in ptx and ".loc" in ptx
+    x = np.arange(100, dtype=np.float32)
+    smemkit.RawKernel(ptx, "scale")(2, 64, (x, 100), backend=machine)
+    assert x.tolist() == [2.0 * i for i in range(100)]
+
+
+def test_options(compiler):
+    x = np.ones(4, np.float32)
+    ptx = compiler(SOURCE, ("-DFACTOR=5", "-arch=compute_80"))
+    assert ".target sm_80" in ptx
+    smemkit.RawKernel(ptx, "scale")(1, 64, (x, 4), backend="sim")
+    assert x.tolist() == [5.0] * 4
+    assert ".target sm_75" in compiler(SOURCE, ["--gpu-architecture=compute_75"])
+
+
+def test_options_refused(compiler):
+    for bad in ("-G", [1], (b"-G",)):
+        with pytest.raises(smemkit.ArgumentTypeError, match="options"):
+            compiler(SOURCE, bad)
+
+
+def test_log_of_the_compiler(compiler):
+    with pytest.raises(smemkit.CompileError) as caught:
+        compiler(SOURCE.replace("int i =", "int j ="))
+    assert "kernel.cu" in str(caught.value)
+    assert 'identifier "i" is undefined' in str(caught.value)
+
+
+def test_debug(compiler):
+    ptx = compiler(SOURCE, ("-G",))
+    assert ".entry scale(" in ptx
+
+
+def test_lines_of_the_source(compiler):
+    kernel = smemkit.RawKernel(compiler(SOURCE), "scale")
+    with pytest.raises(smemkit.OutOfBoundsError) as caught:
+        kernel(1, 64, (np.zeros(4, np.float32), 64), backend="sim")
+    assert caught.value.source_file == "kernel.cu"
+    assert SOURCE.splitlines()[caught.value.source_line - 1].strip().startswith(("tile", "x[i]"))
+
+
+def test_raw_kernel_takes_cuda_c(machine):
+    if compile.find_nvrtc() is None and compile.find_nvcc() is None:
+        pytest.skip("no compiler here")
+    x = np.ones(4, np.float32)
+    kernel = smemkit.RawKernel(SOURCE, "scale", options=("-DFACTOR=3",))
+    kernel(1, 64, (x, 4), backend=machine)
+    assert x.tolist() == [3.0] * 4
+    module = smemkit.RawModule(SOURCE.encode(), options=["-DFACTOR=4"])
+    assert module.kernels == ("scale",)
+    with pytest.raises(smemkit.CompileError):
+        smemkit.RawModule("no CUDA C at all")
+    with pytest.raises(smemkit.ArgumentError, match='extern "C"'):
+        smemkit.RawKernel(SOURCE.replace('extern "C"', ""), "scale")
+
+
+def test_nul_in_the_source():
+    with pytest.raises(smemkit.CompileError, match="NUL"):
+        smemkit.RawModule("__global__ void f() {}\0")
+
+
+def test_no_compiler(monkeypatch):
+    monkeypatch.setattr(compile, "find_nvrtc", lambda: None)
+    monkeypatch.setattr(compile, "find_nvcc", lambda: None)
+    with pytest.raises(smemkit.CompileError, match=r"smemkit\[nvrtc\]") as caught:
+        smemkit.RawModule(SOURCE)
+    assert "SMEMKIT_NVCC" in str(caught.value)
+
+
+def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
+    for name in ("SMEMKIT_NVCC", "CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(name, raising=False)
+    places = {}
+    for name in ("named", "home/bin", "path"):
+        program = tmp_path / name / "nvcc"
+        program.parent.mkdir(parents=True)
+        program.write_text("#!/bin/sh\nexit 3\n")
+        program.chmod(0o755)
+        places[name] = program
+    monkeypatch.setenv("PATH", "")
+    assert compile.find_nvcc() is None
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    assert compile.find_nvcc() == places["path"]
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
+    assert compile.find_nvcc() == places["home/bin"]
+    monkeypatch.setenv("SMEMKIT_NVCC", str(places["named"]))
+    assert compile.find_nvcc() == places["named"]
+    with pytest.raises(smemkit.CompileError, match="status 3"):
+        compile.compile_nvcc(places["named"], SOURCE)
+    monkeypatch.setenv("SMEMKIT_NVCC", str(tmp_path))
+    assert compile.find_nvcc() is None
+
+
+def test_a_library_that_cannot_be_loaded(tmp_path):
+    broken = tmp_path / "libnvrtc.so"
+    broken.write_bytes(b"no library")
+    with pytest.raises(smemkit.CompileError, match="cannot be loaded"):
+        compile.compile_nvrtc(broken, SOURCE)

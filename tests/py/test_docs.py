@@ -1,0 +1,70 @@
+"""Docstrings: every public name has one, of the agreed parts, and its example runs."""
+
+import doctest
+import inspect
+
+import pytest
+
+import smemkit
+
+FUNCTIONS = [
+    name
+    for name in smemkit.__all__
+    if callable(getattr(smemkit, name))
+    and not (
+        isinstance(getattr(smemkit, name), type)
+        and issubclass(getattr(smemkit, name), BaseException)
+    )
+]
+
+
+def test_all_is_what_there_is():
+    public = {name for name in vars(smemkit) if not name.startswith("_")}
+    modules = {name for name in public if inspect.ismodule(getattr(smemkit, name))}
+    assert public - modules == set(smemkit.__all__) - {"__version__"}
+    assert smemkit.__all__ == sorted(smemkit.__all__)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_parts(name):
+    thing = getattr(smemkit, name)
+    lines = thing.__doc__.splitlines()
+    assert lines[0] and not lines[0].startswith(name + "(")
+    assert thing.__module__ in ("smemkit", "smemkit._core", "smemkit.config")
+    parts = ["Shapes", "Example"]
+    if name != "DeviceArray":
+        parts += ["Returns", "Raises"]
+        if inspect.signature(thing).parameters:
+            parts.append("Parameters")
+    for part in parts:
+        assert part in [line.strip() for line in lines], part
+        at = [line.strip() for line in lines].index(part)
+        assert lines[at + 1].strip() == "-" * len(part)
+    assert max(map(len, lines)) <= 120
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_example(name, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    thing = getattr(smemkit, name)
+    finder = doctest.DocTestFinder(recurse=False)
+    tests = [test for test in finder.find(thing, name, module=False, globs={}) if test.examples]
+    assert len(tests) == 1
+    log = []
+    result = doctest.DocTestRunner(verbose=False).run(tests[0], out=log.append)
+    assert result.attempted > 0
+    assert result.failed == 0, "".join(log)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_signature(name):
+    if name == "DeviceArray":
+        pytest.skip("cannot be called")
+    assert inspect.signature(getattr(smemkit, name)) is not None
+
+
+def test_families_have_functions():
+    for family, facts in smemkit.families().items():
+        function = getattr(smemkit, family)
+        assert facts["signature"] in function.__doc__
+        assert list(inspect.signature(function).parameters)[-3:] == ["variant", "out", "backend"]

@@ -1,0 +1,86 @@
+"""smemkit/_core.pyi says what smemkit._core is: names, parameters, bases, attributes."""
+
+import ast
+import inspect
+from pathlib import Path
+
+import pytest
+
+import smemkit
+from smemkit import _core
+
+PATH = Path(__file__).resolve().parents[2] / "smemkit" / "_core.pyi"
+TREE = ast.parse(PATH.read_text(encoding="utf-8"))
+FUNCTIONS, CLASSES = {}, {}
+for node in TREE.body:
+    if isinstance(node, ast.FunctionDef):
+        FUNCTIONS.setdefault(node.name, []).append(node)
+    elif isinstance(node, ast.ClassDef) and "TypedDict" not in map(ast.unparse, node.bases):
+        CLASSES[node.name] = node
+
+
+def describe_stub(function, drop=0):
+    """(name, kind, default) of each parameter."""
+    spec = function.args
+    kinds = [(arg, "positional-only") for arg in spec.posonlyargs]
+    kinds += [(arg, "positional or keyword") for arg in spec.args]
+    defaults = [None] * (len(kinds) - len(spec.defaults)) + spec.defaults
+    rows = [(arg, kind, default) for (arg, kind), default in zip(kinds, defaults, strict=True)]
+    rows += [
+        (arg, "keyword-only", default)
+        for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
+    ]
+    return [
+        (arg.arg, kind, "required" if default is None else ast.literal_eval(default))
+        for arg, kind, default in rows[drop:]
+    ]
+
+
+def describe_real(function, drop=0):
+    return [
+        (
+            parameter.name,
+            parameter.kind.description,
+            "required" if parameter.default is parameter.empty else parameter.default,
+        )
+        for parameter in list(inspect.signature(function).parameters.values())[drop:]
+    ]
+
+
+def test_names():
+    real = {name for name in vars(_core) if not name.startswith("__")}
+    assert real == FUNCTIONS.keys() | CLASSES.keys()
+    assert (Path(smemkit.__file__).parent / "py.typed").exists()
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_function(name):
+    for overload in FUNCTIONS[name]:
+        assert describe_stub(overload) == describe_real(getattr(_core, name))
+
+
+@pytest.mark.parametrize("name", CLASSES)
+def test_class(name):
+    real = getattr(_core, name)
+    bases = tuple(map(ast.unparse, CLASSES[name].bases))
+    assert bases == tuple(base.__name__ for base in real.__bases__ if base is not object)
+    for member in CLASSES[name].body:
+        if isinstance(member, ast.AnnAssign):
+            assert hasattr(real, ast.unparse(member.target))
+        elif not isinstance(member, ast.FunctionDef):
+            assert isinstance(member, ast.Expr) and member.value.value is ...
+        elif member.name == "__new__":
+            assert describe_stub(member, drop=1) == describe_real(real)
+        elif [ast.unparse(decorator) for decorator in member.decorator_list] == ["property"]:
+            assert inspect.isgetsetdescriptor(vars(real)[member.name])
+        elif member.name == "__len__":
+            assert callable(real.__len__)
+        else:
+            assert describe_stub(member, drop=1) == describe_real(getattr(real, member.name), 1)
+
+
+@pytest.mark.parametrize("name", ["DeviceArray", "RawModule", "RawKernel"])
+def test_class_has_no_more(name):
+    stub = {member.name for member in CLASSES[name].body if isinstance(member, ast.FunctionDef)}
+    public = {member for member in vars(getattr(_core, name)) if not member.startswith("_")}
+    assert public <= stub

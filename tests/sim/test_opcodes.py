@@ -1,0 +1,22 @@
+"""Single instructions on integers and bits, bit for bit, on both machines."""
+
+import integer_rows
+import pytest
+from opcode_table import check
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        integer_rows.pair_groups,
+        integer_rows.single_groups,
+        integer_rows.shift_groups,
+        integer_rows.triple_groups,
+        integer_rows.field_groups,
+        lambda rng: [integer_rows.select_group(rng)],
+        integer_rows.pack_groups,
+    ],
+    ids=["two", "one", "shift", "three", "field", "predicate", "pack"],
+)
+def test_integers(build, rng, machine):
+    check(build(rng), machine)

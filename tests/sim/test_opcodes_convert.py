@@ -1,0 +1,19 @@
+"""cvt between all types, bit for bit, on both machines."""
+
+import convert_rows
+import pytest
+from opcode_table import check
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        convert_rows.integer_groups,
+        convert_rows.from_integer_groups,
+        convert_rows.to_integer_groups,
+        convert_rows.float_groups,
+    ],
+    ids=["integers", "from_integers", "to_integers", "floats"],
+)
+def test_conversions(build, rng, machine):
+    check(build(rng), machine)

@@ -1,0 +1,27 @@
+"""Single instructions on floats: rounding, comparison, minimum and maximum, bit for bit, on both machines."""
+
+import float_rows
+import pytest
+from opcode_table import check
+
+import smemkit
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        float_rows.single_precision_groups,
+        float_rows.double_precision_groups,
+        float_rows.half_groups,
+    ],
+    ids=["f32", "f64", "half"],
+)
+def test_floats(build, rng, machine):
+    check(build(rng), machine)
+
+
+def test_extreme_of_three(rng, machine):
+    """Compute capability 9.0 does not have them; the simulator does."""
+    if machine == "cuda" and smemkit.device_info(backend="cuda")["compute_capability_major"] < 10:
+        machine = "sim"
+    check([float_rows.extreme_of_three_group(rng)], machine)

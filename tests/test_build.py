@@ -1,0 +1,154 @@
+"""setup.py: what it says where something is missing, what it makes of a kernel."""
+
+import json
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+EXHIBIT = Path("csrc/kernels/gemm/tiled.cu")
+TABLE = Path("csrc/registry/variants.def")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """What setup.py reads, without the C files: a copy to break."""
+    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    for name in ("csrc/kernels", "csrc/registry"):
+        ignore = shutil.ignore_patterns("*.c", "*.h")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+    return tmp_path
+
+
+@pytest.fixture
+def setup(tree, monkeypatch):
+    """The names of setup.py, run without setting anything up."""
+    monkeypatch.chdir(tree)
+    monkeypatch.setattr("setuptools.setup", lambda **_: None)
+    return runpy.run_path(str(tree / "setup.py"))
+
+
+def build(tree, *, status=1, **variables):
+    """The output of a build without nvcc that ends with `status`."""
+    environment = os.environ | {"SMEMKIT_NVCC": "none"} | variables
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "setup.py", "build_ext", "--inplace"],
+        cwd=tree,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == status, done.stdout
+    assert "Traceback" not in done.stdout
+    return done.stdout
+
+
+def test_row_without_exhibit(tree):
+    (tree / EXHIBIT).unlink()
+    assert f"has a row gemm/tiled, but there is no {EXHIBIT}" in build(tree)
+
+
+def test_exhibit_without_row(tree):
+    shutil.copy(tree / EXHIBIT, tree / "csrc/kernels/gemm/orphan.cu")
+    assert f"gemm/orphan.cu has no row in {TABLE}" in build(tree)
+
+
+def test_row_twice(tree):
+    text = (tree / TABLE).read_text(encoding="utf-8")
+    row = re.search(r"^SMK_VARIANT.*\n", text, re.MULTILINE)[0]
+    (tree / TABLE).write_text(text + row, encoding="utf-8")
+    assert f"{TABLE}: a row is malformed or stands twice" in build(tree)
+
+
+def test_unknown_element_type(tree):
+    text = (tree / TABLE).read_text(encoding="utf-8")
+    (tree / TABLE).write_text(
+        text.replace("float32 float64", "float32 float99", 1), encoding="utf-8"
+    )
+    assert "gemm/naive: no C type is known for float99" in build(tree)
+
+
+def test_checkout_without_nvcc_says_what_is_missing(tree):
+    output = build(tree)
+    assert "has no prebuilt PTX, and there is no nvcc to compile it (SMEMKIT_NVCC=none)" in output
+    assert "CUDA_HOME" in output
+
+
+def test_wrong_nvcc_is_named(tree):
+    assert "SMEMKIT_NVCC: /nonexistent/nvcc is not a program" in build(
+        tree, SMEMKIT_NVCC="/nonexistent/nvcc"
+    )
+    assert "says nothing that looks like a version" in build(
+        tree, SMEMKIT_NVCC=shutil.which("true")
+    )
+
+
+def make_prebuilt(tree, setup):
+    """What an sdist carries."""
+    folder = tree / setup["PREBUILT"]
+    table = {}
+    for kernel in setup["list_kernels"]():
+        path = kernel.files(folder, ".ptx")[0]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("// PTX\n")
+        table[kernel.name] = kernel.source_hash
+    (tree / setup["PREBUILT_LIST"]).write_text(json.dumps(table))
+
+
+def test_prebuilt_ptx_serves_where_there_is_no_nvcc(tree, setup):
+    make_prebuilt(tree, setup)
+    stale = tree / "smemkit/kernels/gemm/gone.fatbin"
+    stale.write_bytes(b"")
+    output = build(tree, status=0)
+    assert "BUILT WITHOUT THE GPU PART: SMEMKIT_NVCC=none" in output
+    built = tree / "smemkit/kernels/gemm"
+    assert (built / "tiled.cu").read_bytes() == (tree / EXHIBIT).read_bytes()
+    assert (built / "tiled.ptx").read_text() == "// PTX\n"
+    assert not stale.exists()
+
+
+def test_prebuilt_ptx_of_another_source_is_refused(tree, setup):
+    make_prebuilt(tree, setup)
+    with open(tree / EXHIBIT, "a", encoding="utf-8") as file:
+        file.write("// changed\n")
+    assert f"{EXHIBIT} differs from the prebuilt PTX" in build(tree)
+
+
+def test_wrapper_makes_an_entry_of_each_type(setup):
+    kernel = setup["Kernel"](EXHIBIT, ["float32", "float64"])
+    assert kernel.wrapper.splitlines() == [
+        "#define T float",
+        "#define gemm_tiled gemm_tiled_float32",
+        '#include "tiled.cu"',
+        "#undef gemm_tiled",
+        "#undef T",
+        "#define T double",
+        "#define gemm_tiled gemm_tiled_float64",
+        '#include "tiled.cu"',
+        "#undef gemm_tiled",
+        "#undef T",
+    ]
+    assert kernel.arch == "75"
+
+
+def test_exhibit_may_need_a_newer_architecture(tree, setup):
+    text = (tree / EXHIBIT).read_text(encoding="utf-8")
+    (tree / EXHIBIT).write_text(text.replace("// Source", "// Needs    compute_80\n// Source"))
+    assert setup["Kernel"](EXHIBIT, ["float32"]).arch == "80"
+
+
+def test_file_lines_keep_the_name_only(setup):
+    text = '\t.file\t1 "/home/a b/x/tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
+    cut = '\t.file\t1 "tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
+    assert setup["cut_file_paths"](text) == cut

@@ -1,0 +1,307 @@
+"""House rules that need no machine: layers, tables, exhibits, the built extension, documents."""
+
+import builtins
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import smemkit
+
+ROOT = Path(__file__).resolve().parents[1]
+CSRC = ROOT / "csrc"
+KERNELS = CSRC / "kernels"
+
+# Who may include whom. A layer may always include itself and the C library.
+LAYERS = {
+    "base": set(),
+    "ptx": {"base"},
+    "registry": {"base"},
+    "sim": {"base", "ptx"},
+    "gpu": {"base"},
+    "py": {"base", "ptx", "registry", "sim", "gpu"},
+}
+# Other people's headers, by the only layer that may include them.
+FOREIGN = {
+    "Python.h": "py",
+    "structmember.h": "py",
+    "numpy/": "py",
+    "cuda": "gpu",
+    "driver_types.h": "gpu",
+}
+
+
+def read_rows(table, macro, columns):
+    """The rows of a .def table as tuples of text, quotes removed."""
+    text = re.sub(r"/\*.*?\*/", "", (CSRC / table).read_text(encoding="utf-8"), flags=re.DOTALL)
+    rows = []
+    for body in re.findall(rf"^{macro}\((.*)\)\s*$", text, flags=re.MULTILINE):
+        cells = re.findall(r'"((?:[^"\\]|\\.)*)"|([^,"]+)', body)
+        row = tuple(quoted or plain.strip() for quoted, plain in cells if quoted or plain.strip())
+        assert len(row) == columns, f"{table}: {body}"
+        rows.append(row)
+    assert rows, f"{table} has no rows"
+    return rows
+
+
+VARIANTS = {
+    f"{row[0]}/{row[1]}": row for row in read_rows("registry/variants.def", "SMK_VARIANT", 9)
+}
+EXHIBITS = sorted(KERNELS.glob("*/*.cu"))
+
+
+def list_own_files():
+    """Every text file of the house that people edit."""
+    folders = [
+        (CSRC, ("*.c", "*.h", "*.def", "*.cu")),
+        (ROOT / "smemkit", ("*.py", "*.pyi")),
+        (ROOT / "tests", ("*.py", "*.cu", "*.c")),
+    ]
+    for folder, patterns in folders:
+        for pattern in patterns:
+            for path in sorted(folder.rglob(pattern)):
+                if "smemkit/kernels" not in path.as_posix():
+                    yield path
+    yield from (ROOT / name for name in ("setup.py", "pyproject.toml", "README.md"))
+
+
+# Layers ------------------------------------------------------------------------------------------
+
+
+def check_include(path, line, quoted, angled):
+    layer = path.relative_to(CSRC).parts[0]
+    where = f"{path.relative_to(ROOT)}:{line}"
+    if quoted is not None:
+        target = (path.parent / quoted).resolve()
+        assert target.is_file(), f"{where} includes {quoted}, which is not there"
+        other = target.relative_to(CSRC).parts[0]
+        assert other == layer or other in LAYERS[layer], f"{where}: {layer} may not include {other}"
+    else:
+        for prefix, owner in FOREIGN.items():
+            if angled.startswith(prefix):
+                assert layer == owner, f"{where}: only {owner} may include <{angled}>"
+
+
+def test_layers_include_only_what_lies_below():
+    include = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+    seen = 0
+    for path in sorted(CSRC.rglob("*.[ch]")) + sorted(CSRC.rglob("*.def")):
+        assert path.relative_to(CSRC).parts[0] in LAYERS, f"{path} lies outside every layer"
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+            found = include.match(line)
+            if found:
+                check_include(path, number, *found.groups())
+                seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("layer", "line", "allowed"),
+    [
+        ("gpu", '#include "../sim/sim.h"', False),
+        ("sim", '#include "../gpu/gpu.h"', False),
+        ("ptx", "#include <Python.h>", False),
+        ("py", "#include <Python.h>", True),
+        ("sim", '#include "../ptx/module.h"', True),
+        ("base", "#include <cuda_runtime_api.h>", False),
+    ],
+)
+def test_layer_check_sees_a_wrong_include(layer, line, allowed):
+    quoted, angled = re.search(r'"([^"]+)"|<([^>]+)>', line).groups()
+    try:
+        check_include(CSRC / layer / "imagined.c", 1, quoted, angled)
+    except AssertionError:
+        assert not allowed
+    else:
+        assert allowed
+
+
+def test_files_are_short():
+    long = {}
+    for path in list_own_files():
+        lines = path.read_text(encoding="utf-8").count("\n")
+        if lines > 700:
+            long[str(path.relative_to(ROOT))] = lines
+    assert not long
+
+
+# Tables ------------------------------------------------------------------------------------------
+
+
+def test_every_status_is_an_exception():
+    for _, name, base, mixin, sentence in read_rows("base/status.def", "SMK_STATUS", 5):
+        kind = getattr(smemkit, name)
+        assert issubclass(kind, getattr(smemkit, base))
+        assert issubclass(kind, smemkit.Error)
+        assert mixin == "-" or issubclass(kind, getattr(builtins, mixin))
+        assert kind.__doc__.startswith(sentence)
+        assert kind.__module__ == "smemkit"
+
+
+def test_every_exhibit_has_a_row_and_every_row_an_exhibit():
+    files = {f"{path.parent.name}/{path.stem}" for path in EXHIBITS}
+    assert files - VARIANTS.keys() == set(), ".cu without a row in variants.def"
+    assert VARIANTS.keys() - files == set(), "row in variants.def without a .cu"
+
+
+def test_every_row_is_public():
+    public = {
+        f"{family}/{name}": facts
+        for family in smemkit.families()
+        for name, facts in smemkit.variants(family).items()
+    }
+    assert public.keys() == VARIANTS.keys()
+    for name, row in VARIANTS.items():
+        facts = public[name]
+        assert facts["block"] == (int(row[2]), int(row[3]))
+        assert facts["tile"] == (int(row[4]), int(row[5]))
+        assert facts["dtypes"] == tuple(row[6].split())
+        assert facts["auto"] == (int(row[7]) > 0)
+        assert facts["shows"] == row[8]
+
+
+def test_every_family_is_public():
+    rows = read_rows("registry/families.def", "SMK_FAMILY", 6)
+    families = smemkit.families()
+    assert list(families) == [row[0] for row in rows]
+    for name in families:
+        of_family = tuple(row[1] for row in VARIANTS.values() if row[0] == name)
+        assert families[name]["variants"] == of_family
+
+
+# Exhibits ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=EXHIBITS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def exhibit(request):
+    return request.param
+
+
+def test_exhibit_header(exhibit):
+    lines = exhibit.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == f"// {exhibit.parent.name} / {exhibit.stem}"
+    header = lines[: next(i for i, line in enumerate(lines) if not line.startswith("//"))]
+    fields = [found[1] for line in header if (found := re.match(r"// ([A-Z][a-z]+) ", line))]
+    assert [field for field in fields if field != "Needs"] == [
+        "What",
+        "Idea",
+        "Differs",
+        "Claims",
+        "Source",
+    ]
+    assert any(re.match(r"// (Claims| {6}) +[a-z_.]+ = [0-9.]+( |$)", line) for line in header)
+
+
+def test_exhibit_body(exhibit):
+    text = exhibit.read_text(encoding="utf-8")
+    row = VARIANTS[f"{exhibit.parent.name}/{exhibit.stem}"]
+    entry = f"{row[0]}_{row[1]}"
+    assert not re.search(r"^\s*#", text, re.MULTILINE), "an exhibit has no preprocessor lines"
+    assert len(text.splitlines()) <= 100
+    assert max(map(len, text.splitlines())) <= 120
+    heads = re.findall(r"__global__\s+void\s+__launch_bounds__\((\d+)\)\s+(\w+)\(", text)
+    assert heads == [(str(int(row[2]) * int(row[3])), entry)]
+    code = text.splitlines()
+    for number, line in enumerate(code):
+        if "__syncthreads" in line:
+            above = code[number - 1].strip()
+            assert above.startswith("//"), f"line {number + 1}: who waits for whom?"
+
+
+def test_exhibit_travels_with_the_package(exhibit):
+    assert smemkit.source(exhibit.parent.name, exhibit.stem) == exhibit.read_text(encoding="utf-8")
+
+
+def test_exhibit_ptx(exhibit):
+    row = VARIANTS[f"{exhibit.parent.name}/{exhibit.stem}"]
+    ptx = smemkit.ptx(row[0], row[1])
+    entries = re.findall(r"^\.visible \.entry (\w+)\(", ptx, re.MULTILINE)
+    assert entries == [f"{row[0]}_{row[1]}_{dtype}" for dtype in row[6].split()]
+    threads = int(row[2]) * int(row[3])
+    assert re.findall(r"^\.maxntid (\d+)", ptx, re.MULTILINE) == [str(threads)] * len(entries)
+    files = re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', ptx, re.MULTILINE)
+    assert exhibit.name in files
+    assert all("/" not in name for name in files), "a path of the machine that built it"
+    assert re.search(r"^\s*\.loc\s+\d+ \d+", ptx, re.MULTILINE), "line information"
+
+
+def test_gemm_exhibits_round_once_a_step():
+    # All variants give equal bits because each product and sum is one fma, in order of k.
+    for variant in smemkit.variants("gemm"):
+        ptx = smemkit.ptx("gemm", variant)
+        assert "fma.rn.f32" in ptx and "fma.rn.f64" in ptx
+        assert not re.search(r"\b(mul|add|mad)\.(rn\.)?f(32|64)", ptx)
+
+
+# The built extension -----------------------------------------------------------------------------
+
+
+def test_extension_needs_no_cuda_library():
+    path = smemkit._core.__file__
+    text = subprocess.run(
+        ["readelf", "--wide", "--dynamic", path], capture_output=True, text=True, check=True
+    ).stdout
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
+    assert any(name.startswith("libc.so") for name in needed)
+    assert not [name for name in needed if "cuda" in name or "nv" in name]
+
+
+def test_extension_exports_only_its_entry():
+    path = smemkit._core.__file__
+    text = subprocess.run(
+        ["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True, check=True
+    ).stdout
+    exported = [
+        words[7]
+        for line in text.splitlines()
+        if len(words := line.split()) >= 8 and words[4] in ("GLOBAL", "WEAK") and words[6] != "UND"
+    ]
+    assert exported == ["PyInit__core"]
+
+
+# Documents ---------------------------------------------------------------------------------------
+
+
+def read_readme_commands():
+    """The two commands of the README's start, in their order."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    start = text.split("## Start", 1)[1].split("\n## ", 1)[0]
+    return [
+        line
+        for block in re.findall(r"```sh\n(.*?)```", start, re.DOTALL)
+        for line in block.strip().splitlines()
+        if not line.startswith(("sudo ", "git clone", "cd "))
+    ]
+
+
+def test_ci_runs_the_commands_of_the_readme():
+    commands = read_readme_commands()
+    assert len(commands) == 2
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    for command in commands:
+        assert command in script
+    assert commands[1] in [line for line in script if line and not line.startswith("#")][-1]
+
+
+def test_extra_build_is_what_the_build_requires():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert (
+        project["project"]["optional-dependencies"]["build"] == project["build-system"]["requires"]
+    )
+
+
+def test_readme_names_every_environment_variable():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    used = set()
+    for path in [*CSRC.rglob("*.c"), *(ROOT / "smemkit").glob("*.py"), ROOT / "setup.py"]:
+        used |= set(re.findall(r'"(SMEMKIT_[A-Z_]+)"', path.read_text(encoding="utf-8")))
+    used.add("SMEMKIT_TEST_SEED")
+    assert used == set(re.findall(r"`(SMEMKIT_[A-Z_]+)", readme))
+
+
+def test_readme_names_every_variant():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for row in VARIANTS.values():
+        assert f"| `{row[1]}` | {row[8]} |" in readme

@@ -1,0 +1,31 @@
+"""The README's Python examples run as they stand, one after the other."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import smemkit
+
+README = Path(__file__).resolve().parents[1] / "README.md"
+PACKAGES = Path(smemkit.__file__).resolve().parents[1]
+
+
+def test_examples_run(tmp_path):
+    blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) >= 5
+    script = tmp_path / "examples.py"
+    script.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        env=os.environ | {"SMEMKIT_BACKEND": "sim", "PYTHONPATH": str(PACKAGES)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "extern" in done.stdout  # the source of a kernel
+    assert ".visible .entry gemm_tiled_float32(" in done.stdout
+    fault = done.stdout.rsplit("max_threads_per_block", 1)[1]
+    assert re.search(r"^add_one \d+ \([78], 0, 0\) \(\d+, 0, 0\)$", fault, re.MULTILINE), fault
