@@ -16,7 +16,10 @@ def pytest_configure(config):
 
 
 def pytest_report_header(config):
-    return f"seed: {SEED}={os.environ[SEED]} repeats this run's random values"
+    return [
+        f"seed: {SEED}={os.environ[SEED]} repeats this run's random values",
+        f"GPU: {find_missing_reason('cuda') or 'present'}",
+    ]
 
 
 @pytest.fixture
@@ -48,7 +51,6 @@ def cuda_missing():
 def machine(request):
     """The name of a backend: each test that asks for it runs on both machines."""
     if request.param == "cuda":
-        reason = request.getfixturevalue("cuda_missing")
-        if reason is not None:
-            pytest.skip(f"no device: {reason}")
+        if request.getfixturevalue("cuda_missing") is not None:
+            pytest.skip("no GPU (the head of this report says why)")
     return request.param

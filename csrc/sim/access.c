@@ -82,6 +82,11 @@ static const char *kind_name(smk_access_kind kind)
     return kind == SMK_ACCESS_LOAD ? "load" : kind == SMK_ACCESS_STORE ? "store" : "atomic operation";
 }
 
+static const char *preposition(smk_access_kind kind)
+{
+    return kind == SMK_ACCESS_LOAD ? "from" : kind == SMK_ACCESS_STORE ? "to" : "on";
+}
+
 static const char *space_name(smk_space space)
 {
     switch (space) {
@@ -96,6 +101,15 @@ static const char *space_name(smk_space space)
     default:
         return "global";
     }
+}
+
+/* The space as the instruction has it: constants are accessed as global memory. */
+static const char *space_written(const smk_warp *warp, const smk_operation *op, smk_space space)
+{
+    const smk_function *function = &warp->control->block->run->image->module->functions[op->function];
+    bool constant = space == SMK_SPACE_GLOBAL && op->instruction < function->instruction_count &&
+                    function->instructions[op->instruction].space == SMK_SPACE_CONST;
+    return space_name(constant ? SMK_SPACE_CONST : space);
 }
 
 /* The shared variable that an address is in or behind. */
@@ -118,10 +132,10 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
         }
         if (address >= end) {
             (void)snprintf(text + length, size - (size_t)length,
-                           "; the address is %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)", address - end,
+                           "; the access begins %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)", address - end,
                            SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
         } else {
-            (void)snprintf(text + length, size - (size_t)length, "; the address is in %.*s (%" PRIu64 " bytes)",
+            (void)snprintf(text + length, size - (size_t)length, "; the access begins inside %.*s (%" PRIu64 " bytes)",
                            SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
         }
     }
@@ -149,7 +163,7 @@ static void fail_bounds(smk_warp *warp, const smk_operation *op, unsigned lane, 
     }
     (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS,
                         "%s of %u bytes of %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind), bytes,
-                        space_name(space), address, text);
+                        space_written(warp, op, space), address, text);
 }
 
 /* Turns a generic address into one of a space. */
@@ -180,7 +194,7 @@ static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_sp
     if (address % bytes != 0) {
         (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
                             "%s of %u bytes of %s memory at 0x%" PRIx64 ": the address is no multiple of %u", kind_name(kind),
-                            bytes, space_name(space), address, bytes);
+                            bytes, space_written(warp, op, space), address, bytes);
         return false;
     }
     if (address > limit || bytes > limit - address) {

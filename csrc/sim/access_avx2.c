@@ -1,19 +1,20 @@
 /* Load and store handlers for AVX2. */
 #if defined(__x86_64__)
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+#include "bits.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
 #define NAME(x) x##_avx2
 #define HAVE_LANES
-#define LANES_INLINE static inline __attribute__((always_inline))
 
-LANES_INLINE __m256i load256(const void *row, unsigned index)
+SMK_ALWAYS_INLINE __m256i load256(const void *row, unsigned index)
 {
     return _mm256_loadu_si256((const __m256i *)row + index);
 }
 
-LANES_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
 {
     __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)first),
                                       _mm256_mullo_epi32(_mm256_set1_epi32((int)step),
@@ -28,7 +29,7 @@ LANES_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_
     return equal;
 }
 
-LANES_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
 {
     __m256i wanted = _mm256_setr_epi64x((long long)first, (long long)(first + step), (long long)(first + 2 * step),
                                         (long long)(first + 3 * step));
@@ -42,7 +43,7 @@ LANES_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_
     return equal;
 }
 
-LANES_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     const __m256i added = _mm256_set1_epi32((int)add), end = _mm256_set1_epi32((int)last);
     const __m256i bits = _mm256_set1_epi32((int)odd);
@@ -56,7 +57,7 @@ LANES_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t
     return inside;
 }
 
-LANES_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
 {
     /* the comparison is a signed one: shift both sides */
     const __m256i shift = _mm256_set1_epi64x((long long)(UINT64_C(1) << 63));

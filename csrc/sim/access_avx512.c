@@ -1,14 +1,15 @@
 /* Load and store handlers for AVX-512. */
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+#include "bits.h"
+
 #include <immintrin.h>
 #include <stdint.h>
 
 #define NAME(x) x##_avx512
 #define HAVE_LANES
-#define LANES_INLINE static inline __attribute__((always_inline))
 
-LANES_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
 {
     const __m512i index = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
     __m512i wanted = _mm512_set1_epi32((int)first);
@@ -22,7 +23,7 @@ LANES_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_
     return low | high << 16;
 }
 
-LANES_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
 {
     const __m512i index = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
     __m512i wanted = _mm512_set1_epi64((long long)first);
@@ -39,7 +40,7 @@ LANES_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_
     return equal;
 }
 
-LANES_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     const __m512i added = _mm512_set1_epi32((int)add), end = _mm512_set1_epi32((int)last);
     const __m512i bits = _mm512_set1_epi32((int)odd);
@@ -52,7 +53,7 @@ LANES_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t
     return inside;
 }
 
-LANES_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
 {
     const __m512i added = _mm512_set1_epi64((long long)add), end = _mm512_set1_epi64((long long)last);
     const __m512i bits = _mm512_set1_epi64((long long)odd);

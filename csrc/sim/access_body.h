@@ -3,15 +3,14 @@
  * The including file defines NAME(x), and lanes_equal32/64 and lanes_inside32/64 where it has something better than
  * the loops here (HAVE_LANES). What a warp accesses is told apart in three: one address, neighbouring elements in lane
  * order, and anything else; whatever is odd about an access (several allocations, another window, an error)
- * goes to smk_access_lanes, which does it lane by lane.
+ * goes by access_far to smk_access_lanes, which does it lane by lane.
  */
 #include "access.h"
 
+#include "bits.h"
 #include "block.h"
 
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 enum { LANES = 32 };
 
@@ -19,7 +18,7 @@ typedef enum pattern { PATTERN_UNIFORM, PATTERN_ROW, PATTERN_ANY } pattern;
 
 #ifndef HAVE_LANES
 /* Lanes whose address is first + lane * step. */
-INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
 {
     uint32_t equal = 0;
     for (unsigned i = 0; i < LANES; i++) {
@@ -28,7 +27,7 @@ INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step
     return equal;
 }
 
-INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
+SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
 {
     uint32_t equal = 0;
     for (unsigned i = 0; i < LANES; i++) {
@@ -38,7 +37,7 @@ INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step
 }
 
 /* Lanes whose place, row + add, is at most `last` and has no bit of `odd`. */
-INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     uint32_t inside = 0;
     for (unsigned i = 0; i < LANES; i++) {
@@ -48,7 +47,7 @@ INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last,
     return inside;
 }
 
-INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
+SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
 {
     uint32_t inside = 0;
     for (unsigned i = 0; i < LANES; i++) {
@@ -59,16 +58,6 @@ INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last,
 }
 #endif
 
-INLINE unsigned first_lane(uint32_t mask)
-{
-    return (unsigned)__builtin_ctz(mask);
-}
-
-INLINE unsigned last_lane(uint32_t mask)
-{
-    return 31U - (unsigned)__builtin_clz(mask);
-}
-
 /* Where the elements of one operation lie. */
 typedef struct target {
     unsigned char *host; /* place 0 */
@@ -76,27 +65,27 @@ typedef struct target {
     uint64_t add;        /* place of a lane = its row's value + add */
 } target;
 
-INLINE uint64_t address_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane)
+SMK_ALWAYS_INLINE uint64_t address_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane)
 {
     return narrow ? SMK_ROW(uint32_t, warp, op->a)[lane] : SMK_ROW(uint64_t, warp, op->a)[lane];
 }
 
-INLINE uint64_t place_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane, uint64_t add)
+SMK_ALWAYS_INLINE uint64_t place_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane, uint64_t add)
 {
     uint64_t place = address_at(warp, op, narrow, lane) + add;
     return narrow ? (uint32_t)place : place;
 }
 
-INLINE uint32_t equal_lanes(const smk_warp *warp, const smk_operation *op, bool narrow, uint64_t first, uint64_t step)
+SMK_ALWAYS_INLINE uint32_t equal_lanes(const smk_warp *warp, const smk_operation *op, bool narrow, uint64_t first, uint64_t step)
 {
     return narrow ? lanes_equal32(SMK_ROW(uint32_t, warp, op->a), (uint32_t)first, (uint32_t)step)
                   : lanes_equal64(SMK_ROW(uint64_t, warp, op->a), first, step);
 }
 
-INLINE pattern classify(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, unsigned step)
+SMK_ALWAYS_INLINE pattern classify(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, unsigned step)
 {
-    uint64_t first = address_at(warp, op, narrow, first_lane(mask));
-    uint64_t last = address_at(warp, op, narrow, last_lane(mask));
+    uint64_t first = address_at(warp, op, narrow, smk_bits_first(mask));
+    uint64_t last = address_at(warp, op, narrow, smk_bits_last(mask));
     if (first == last) {
         return (equal_lanes(warp, op, narrow, first, 0) & mask) == mask ? PATTERN_UNIFORM : PATTERN_ANY;
     }
@@ -107,7 +96,7 @@ INLINE pattern classify(const smk_warp *warp, const smk_operation *op, bool narr
 }
 
 /* True where every lane of `mask` is inside, and aligned to `total` bytes (a power of two). */
-INLINE bool inside(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, pattern kind,
+SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, pattern kind,
                    unsigned total, const target *to)
 {
     if (to->limit < total) {
@@ -120,23 +109,29 @@ INLINE bool inside(const smk_warp *warp, const smk_operation *op, bool narrow, u
                                : lanes_inside64(SMK_ROW(uint64_t, warp, op->a), to->add, last, odd);
         return (mask & ~good) == 0;
     }
-    uint64_t place = place_at(warp, op, narrow, first_lane(mask), to->add);
+    uint64_t place = place_at(warp, op, narrow, smk_bits_first(mask), to->add);
     uint64_t reach = kind == PATTERN_ROW ? (uint64_t)total * (LANES - 1) : 0;
     return place <= last && reach <= last - place && (place & odd) == 0;
 }
 
-/* The moves themselves, one set for each element. */
+/* The moves themselves, one set for each element: near ones (one address, or neighbours in lane order) and far ones. */
 #define SMK_ELEMENT(id, in_memory, in_row)                                                                            \
-    INLINE void load_##id(smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, pattern kind,          \
-                          unsigned count, const target *from)                                                        \
+    SMK_ALWAYS_INLINE void load_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count,  \
+                               const unsigned char *host)                                                             \
     {                                                                                                                 \
         const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                 \
-        unsigned char *host = from->host + place_at(warp, op, narrow, first_lane(mask), from->add);                   \
-        if (kind == PATTERN_UNIFORM) {                                                                                \
-            for (unsigned e = 0; e < count; e++) {                                                                    \
-                in_memory value;                                                                                      \
+        for (unsigned e = 0; e < count; e++) {                                                                        \
+            in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                             \
+            in_memory value;                                                                                          \
+            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
+                memcpy(row, host, LANES * sizeof *row);                                                               \
+            } else if (kind == PATTERN_ROW) {                                                                         \
+                for (unsigned i = 0; i < LANES; i++) {                                                                \
+                    memcpy(&value, host + (i * count + e) * sizeof value, sizeof value);                              \
+                    row[i] = (in_row)value;                                                                           \
+                }                                                                                                     \
+            } else {                                                                                                  \
                 memcpy(&value, host + e * sizeof value, sizeof value);                                                \
-                in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                         \
                 if (mask == UINT32_MAX) {                                                                             \
                     for (unsigned i = 0; i < LANES; i++) {                                                            \
                         row[i] = (in_row)value;                                                                       \
@@ -147,75 +142,70 @@ INLINE bool inside(const smk_warp *warp, const smk_operation *op, bool narrow, u
                     }                                                                                                 \
                 }                                                                                                     \
             }                                                                                                         \
-        } else if (kind == PATTERN_ROW) {                                                                             \
-            for (unsigned e = 0; e < count; e++) {                                                                    \
-                in_memory value[LANES];                                                                               \
-                in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                         \
-                if (count == 1) {                                                                                     \
-                    memcpy(value, host, sizeof value);                                                                \
-                } else {                                                                                              \
-                    for (unsigned i = 0; i < LANES; i++) {                                                            \
-                        memcpy(&value[i], host + (i * count + e) * sizeof value[0], sizeof value[0]);                 \
-                    }                                                                                                 \
-                }                                                                                                     \
-                for (unsigned i = 0; i < LANES; i++) {                                                                \
-                    row[i] = (in_row)value[i];                                                                        \
-                }                                                                                                     \
-            }                                                                                                         \
-        } else {                                                                                                      \
-            uint64_t place[LANES]; /* a destination may be the row of addresses */                                    \
-            for (unsigned i = 0; i < LANES; i++) {                                                                    \
-                place[i] = place_at(warp, op, narrow, i, from->add);                                                  \
-            }                                                                                                         \
-            for (unsigned e = 0; e < count; e++) {                                                                    \
-                in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                         \
-                for (unsigned i = 0; i < LANES; i++) {                                                                \
-                    in_memory value;                                                                                  \
-                    if ((mask >> i & 1) != 0) {                                                                       \
-                        memcpy(&value, from->host + place[i] + e * sizeof value, sizeof value);                       \
-                        row[i] = (in_row)value;                                                                       \
-                    }                                                                                                 \
-                }                                                                                                     \
-            }                                                                                                         \
         }                                                                                                             \
     }                                                                                                                 \
-    INLINE void store_##id(smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, pattern kind,         \
-                           unsigned count, const target *to)                                                         \
+    SMK_ALWAYS_INLINE void store_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count, \
+                                unsigned char *host)                                                                  \
     {                                                                                                                 \
         const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                 \
         for (unsigned e = 0; e < count; e++) {                                                                        \
             const in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                       \
-            if (kind == PATTERN_ROW && count == 1) {                                                                  \
-                in_memory value[LANES];                                                                               \
+            in_memory value;                                                                                          \
+            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
+                memcpy(host, row, LANES * sizeof *row);                                                               \
+            } else if (kind == PATTERN_ROW) {                                                                         \
                 for (unsigned i = 0; i < LANES; i++) {                                                                \
-                    value[i] = (in_memory)row[i];                                                                     \
+                    value = (in_memory)row[i];                                                                        \
+                    memcpy(host + (i * count + e) * sizeof value, &value, sizeof value);                              \
                 }                                                                                                     \
-                memcpy(to->host + place_at(warp, op, narrow, 0, to->add), value, sizeof value);                       \
-                continue;                                                                                             \
+            } else { /* the highest lane wins, as if lanes stored in order */                                         \
+                value = (in_memory)row[smk_bits_last(mask)];                                                              \
+                memcpy(host + e * sizeof value, &value, sizeof value);                                                \
             }                                                                                                         \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void load_far_##id(smk_warp *warp, uint32_t offset, uint32_t mask, const unsigned char *host,              \
+                              const uint64_t *place)                                                                  \
+    {                                                                                                                 \
+        in_row *row = SMK_ROW(in_row, warp, offset);                                                                  \
+        in_memory value;                                                                                              \
+        if (mask == UINT32_MAX) {                                                                                     \
             for (unsigned i = 0; i < LANES; i++) {                                                                    \
-                if ((mask >> i & 1) != 0) { /* the highest lane wins, as lanes store in order */                      \
-                    in_memory value = (in_memory)row[i];                                                              \
-                    uint64_t place = place_at(warp, op, narrow, i, to->add);                                          \
-                    memcpy(to->host + place + e * sizeof value, &value, sizeof value);                                \
-                }                                                                                                     \
+                memcpy(&value, host + place[i], sizeof value);                                                        \
+                row[i] = (in_row)value;                                                                               \
             }                                                                                                         \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (; mask != 0; mask &= mask - 1) {                                                                         \
+            unsigned i = smk_bits_first(mask);                                                                            \
+            memcpy(&value, host + place[i], sizeof value);                                                            \
+            row[i] = (in_row)value;                                                                                   \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void store_far_##id(const smk_warp *warp, uint32_t offset, uint32_t mask, unsigned char *host,             \
+                               const uint64_t *place)                                                                 \
+    {                                                                                                                 \
+        const in_row *row = SMK_ROW(in_row, warp, offset);                                                            \
+        for (; mask != 0; mask &= mask - 1) {                                                                         \
+            unsigned i = smk_bits_first(mask);                                                                            \
+            in_memory value = (in_memory)row[i];                                                                      \
+            memcpy(host + place[i], &value, sizeof value);                                                            \
         }                                                                                                             \
     }
 #include "element.def"
 #undef SMK_ELEMENT
 
-INLINE void move(smk_warp *warp, const smk_operation *op, bool store, bool narrow, uint32_t mask, pattern kind,
-                 smk_element element, unsigned count, const target *at)
+SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool store, uint32_t mask, pattern kind,
+                      smk_element element, unsigned count, unsigned char *host)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                            \
-    case SMK_ELEMENT_##id:                                            \
-        if (store) {                                                  \
-            store_##id(warp, op, narrow, mask, kind, count, at);      \
-        } else {                                                      \
-            load_##id(warp, op, narrow, mask, kind, count, at);       \
-        }                                                             \
+#define SMK_ELEMENT(id, in_memory, in_row)                           \
+    case SMK_ELEMENT_##id:                                           \
+        if (store) {                                                 \
+            store_near_##id(warp, op, mask, kind, count, host);      \
+        } else {                                                     \
+            load_near_##id(warp, op, mask, kind, count, host);       \
+        }                                                            \
         break;
 #include "element.def"
 #undef SMK_ELEMENT
@@ -224,7 +214,26 @@ INLINE void move(smk_warp *warp, const smk_operation *op, bool store, bool narro
     }
 }
 
-INLINE unsigned bytes_of(smk_element element)
+SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32_t mask, smk_element element, unsigned char *host,
+                     const uint64_t *place)
+{
+    switch (element) {
+#define SMK_ELEMENT(id, in_memory, in_row)                       \
+    case SMK_ELEMENT_##id:                                       \
+        if (store) {                                             \
+            store_far_##id(warp, row, mask, host, place);        \
+        } else {                                                 \
+            load_far_##id(warp, row, mask, host, place);         \
+        }                                                        \
+        break;
+#include "element.def"
+#undef SMK_ELEMENT
+    case SMK_ELEMENT_COUNT:
+        break;
+    }
+}
+
+SMK_ALWAYS_INLINE unsigned bytes_of(smk_element element)
 {
     switch (element) {
 #define SMK_ELEMENT(id, in_memory, in_row) \
@@ -238,19 +247,17 @@ INLINE unsigned bytes_of(smk_element element)
     return 0;
 }
 
-/* Global memory: the allocation that the first lane meets. */
-INLINE bool recall(const smk_warp *warp, const smk_operation *op, uint32_t mask, target *to)
+/* Global memory: the allocation that this operation met last. */
+SMK_ALWAYS_INLINE bool recall(const smk_warp *warp, const smk_operation *op, uint32_t mask, target *to)
 {
-    smk_recent *recent = &warp->control->recent[op->slot];
-    uint64_t address = address_at(warp, op, false, first_lane(mask)) + op->u.immediate;
-    if (address - recent->address >= recent->bytes && !smk_access_recall(warp, recent, address)) {
-        return false;
-    }
+    const smk_recent *recent = &warp->control->recent[op->slot];
+    uint64_t address = address_at(warp, op, false, smk_bits_first(mask)) + op->u.immediate;
     *to = (target){recent->host, recent->bytes, op->u.immediate - recent->address};
-    return true;
+    return address - recent->address < recent->bytes;
 }
 
-INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, uint32_t mask, bool store, target *to)
+/* False: nothing is known yet about what the first lane accesses. */
+SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, uint32_t mask, bool store, target *to)
 {
     const smk_warp_control *control = warp->control;
     switch (space) {
@@ -261,19 +268,47 @@ INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, 
         *to = (target){(unsigned char *)(uintptr_t)control->parameters, control->parameter_bytes, op->u.immediate};
         return !store;
     case SMK_SPACE_GENERIC: {
-        uint64_t address = address_at(warp, op, false, first_lane(mask)) + op->u.immediate;
+        uint64_t address = address_at(warp, op, false, smk_bits_first(mask)) + op->u.immediate;
         if (address - SMK_WINDOW_SHARED < SMK_WINDOW_BYTES) {
             *to = (target){control->shared, control->shared_bytes, op->u.immediate - SMK_WINDOW_SHARED};
             return true;
         }
-        return address < SMK_WINDOW_SHARED && recall(warp, op, mask, to);
+        return recall(warp, op, mask, to);
     }
     default:
         return recall(warp, op, mask, to);
     }
 }
 
-INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
+/* What the near road does not serve: addresses in any order, and an allocation that is met for the first time. Out of line, so
+ * that the handlers themselves need no stack frame. */
+SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
+                                                 bool narrow)
+{
+    const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
+    uint32_t mask = smk_op_mask(warp, op);
+    smk_element element = (smk_element)op->element;
+    unsigned bytes = bytes_of(element), count = op->count;
+    target at;
+    bool known = aim(warp, op, space, mask, store, &at);
+    if (!known && space != SMK_SPACE_PARAM) {
+        uint64_t address = address_at(warp, op, narrow, smk_bits_first(mask)) + op->u.immediate;
+        known = smk_access_recall(warp, &warp->control->recent[op->slot], address) && recall(warp, op, mask, &at);
+    }
+    if (!known || !inside(warp, op, narrow, mask, PATTERN_ANY, bytes * count, &at)) {
+        return smk_access_lanes(warp, op, space, narrow, store, mask);
+    }
+    uint64_t place[LANES]; /* kept, as a destination may be the row of addresses */
+    for (unsigned i = 0; i < LANES; i++) {
+        place[i] = place_at(warp, op, narrow, i, at.add);
+    }
+    for (unsigned e = 0; e < count; e++) {
+        move_far(warp, rows[e], store, mask, element, at.host + e * bytes, place);
+    }
+    return op + 1;
+}
+
+SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
                                          bool narrow, smk_element element, unsigned count)
 {
     uint32_t mask = smk_op_mask(warp, op);
@@ -284,16 +319,17 @@ INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op
     if (aim(warp, op, space, mask, store, &at)) {
         unsigned total = bytes_of(element) * count;
         pattern kind = classify(warp, op, narrow, mask, total);
-        if (inside(warp, op, narrow, mask, kind, total, &at)) {
-            move(warp, op, store, narrow, mask, kind, element, count, &at);
+        if (kind != PATTERN_ANY && inside(warp, op, narrow, mask, kind, total, &at)) {
+            unsigned char *host = at.host + place_at(warp, op, narrow, smk_bits_first(mask), at.add);
+            move_near(warp, op, store, mask, kind, element, count, host);
             return op + 1;
         }
     }
-    return smk_access_lanes(warp, op, space, narrow, store, mask);
+    return access_far(warp, op, store, space, narrow);
 }
 
 /* Local memory at one address, which is what an array of each thread's own mostly has: whole rows. */
-INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op, bool store)
+SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op, bool store)
 {
     uint32_t mask = smk_op_mask(warp, op);
     if (mask == 0) {
@@ -310,7 +346,7 @@ INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op
         return smk_access_lanes(warp, op, SMK_SPACE_LOCAL, false, store, mask);
     }
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
-    uint64_t place = place_at(warp, op, false, first_lane(mask), at.add);
+    uint64_t place = place_at(warp, op, false, smk_bits_first(mask), at.add);
     for (unsigned e = 0; e < count; e++) {
         uint32_t *low = (uint32_t *)(void *)(control->local + (place + e * bytes) * LANES);
         if (element == SMK_ELEMENT_U32_32) {

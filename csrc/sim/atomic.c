@@ -4,6 +4,7 @@
 #include "block.h"
 #include "convert.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 enum { LANES = 32 };
@@ -90,25 +91,27 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
 /* Other host threads may work on the same place: of those operations only ones whose order does not matter. */
 static uint64_t update32(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
-    uint32_t *word = (uint32_t *)(void *)place;
+    _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)place;
     if (op->count == SMK_MODIFIER_ADD && op->element != SMK_TYPE_F32 && op->element != SMK_TYPE_F16X2
         && op->element != SMK_TYPE_BF16X2) {
-        return __atomic_fetch_add(word, (uint32_t)b, __ATOMIC_RELAXED);
+        return atomic_fetch_add_explicit(word, (uint32_t)b, memory_order_relaxed);
     }
-    uint32_t old = __atomic_load_n(word, __ATOMIC_RELAXED), next;
+    uint32_t old = atomic_load_explicit(word, memory_order_relaxed), next;
     do {
         next = (uint32_t)combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    } while (!__atomic_compare_exchange_n(word, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed,
+                                                    memory_order_relaxed));
     return old;
 }
 
 static uint64_t update64(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
-    uint64_t *word = (uint64_t *)(void *)place;
-    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED), next;
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)place;
+    uint64_t old = atomic_load_explicit(word, memory_order_relaxed), next;
     do {
         next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    } while (!__atomic_compare_exchange_n(word, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed,
+                                                    memory_order_relaxed));
     return old;
 }
 

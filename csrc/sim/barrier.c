@@ -1,5 +1,6 @@
 #include "barrier.h"
 
+#include "bits.h"
 #include "block.h"
 
 #include <string.h>
@@ -110,7 +111,7 @@ static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32
     control->block->ready &= ~(UINT32_C(1) << control->index);
     at->waiting |= UINT32_C(1) << control->index;
     at->trues += trues;
-    at->voters += (uint32_t)__builtin_popcount(mask);
+    at->voters += smk_bits_count(mask);
     smk_block_release(control->block, control->barrier);
     return NULL;
 }
@@ -122,7 +123,7 @@ static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
         return op + 1;
     }
     uint32_t predicate = op->element == SMK_BARRIER_PLAIN ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
-    return wait(warp, op, mask, (uint32_t)__builtin_popcount(predicate & mask));
+    return wait(warp, op, mask, smk_bits_count(predicate & mask));
 }
 
 void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)

@@ -2,6 +2,7 @@
 
 #include "../base/heap.h"
 #include "barrier.h"
+#include "bits.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -144,7 +145,7 @@ smk_block_state smk_block_run(smk_block *block, uint64_t steps)
             return SMK_BLOCK_FAILED;
         }
         uint32_t later = block->cursor >= 32 ? 0 : block->ready & (UINT32_MAX << block->cursor);
-        uint32_t index = (uint32_t)__builtin_ctz(later != 0 ? later : block->ready);
+        uint32_t index = smk_bits_first(later != 0 ? later : block->ready);
         smk_warp_control *control = &block->control[index];
         uint64_t before = control->steps;
         smk_warp_run(&block->warp[index]);
@@ -180,7 +181,7 @@ void smk_block_release(smk_block *block, uint32_t barrier)
     if (at->arrived == 0) {
         return;
     }
-    uint32_t expected = at->expected != 0 ? at->expected : LANES * (uint32_t)__builtin_popcount(block->live);
+    uint32_t expected = at->expected != 0 ? at->expected : LANES * smk_bits_count(block->live);
     if (at->arrived * LANES < expected) {
         return;
     }

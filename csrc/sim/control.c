@@ -1,6 +1,8 @@
 #include "control.h"
 
+#include "bits.h"
 #include "block.h"
+#include "program.h"
 
 #include <inttypes.h>
 
@@ -84,7 +86,7 @@ smk_handler smk_control_branch(bool backward)
 /* Lanes of `mask` whose value in a row is that of the first of them. */
 static uint32_t alike32(const uint32_t *row, uint32_t mask)
 {
-    uint32_t first = row[__builtin_ctz(mask)], same = 0;
+    uint32_t first = row[smk_bits_first(mask)], same = 0;
     for (unsigned lane = 0; lane < LANES; lane++) {
         same |= (uint32_t)(row[lane] == first) << lane;
     }
@@ -93,7 +95,7 @@ static uint32_t alike32(const uint32_t *row, uint32_t mask)
 
 static uint32_t alike64(const uint64_t *row, uint32_t mask)
 {
-    uint64_t first = row[__builtin_ctz(mask)];
+    uint64_t first = row[smk_bits_first(mask)];
     uint32_t same = 0;
     for (unsigned lane = 0; lane < LANES; lane++) {
         same |= (uint32_t)(row[lane] == first) << lane;
@@ -110,7 +112,7 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
     uint32_t taken = 0;
     if (mask != 0) {
         taken = alike32(row, mask);
-        uint32_t index = row[__builtin_ctz(taken)];
+        uint32_t index = row[smk_bits_first(taken)];
         if (index >= op->u.detail->target_count) {
             return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx with index %u into a table of %u targets", index,
                                  op->u.detail->target_count);
@@ -165,7 +167,7 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
     }
     const uint64_t *row = SMK_ROW(uint64_t, warp, op->b);
     uint32_t taken = alike64(row, mask);
-    uint64_t address = row[__builtin_ctz(mask)], offset = address - SMK_WINDOW_FUNCTION;
+    uint64_t address = row[smk_bits_first(mask)], offset = address - SMK_WINDOW_FUNCTION;
     const smk_image *image = warp->control->block->run->image;
     const smk_code *callee = NULL;
     if (offset % FUNCTION_STEP == 0 && offset / FUNCTION_STEP < image->module->function_count) {
@@ -304,6 +306,33 @@ const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operati
     return op + 1;
 }
 
+/* The lanes whose address is in a constant of the module: these lie among global allocations here, without a window. */
+static uint32_t find_constants(const smk_warp *warp, const uint64_t *a)
+{
+    const smk_program *program = warp->control->block->run->image->program;
+    const smk_module *module = program->module;
+    uint32_t inside = 0;
+    for (uint32_t i = 0; i < module->variable_count; i++) {
+        const smk_variable *variable = &module->variables[i];
+        if (variable->space != SMK_SPACE_CONST || program->addresses[i] == 0) {
+            continue;
+        }
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            inside |= (uint32_t)(a[lane] - program->addresses[i] < variable->bytes) << lane;
+        }
+    }
+    return inside;
+}
+
+const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t inside = find_constants(warp, SMK_ROW(uint64_t, warp, op->a));
+    uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
+    *d = (*d & ~mask) | (inside & mask);
+    return op + 1;
+}
+
 const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_op_mask(warp, op), inside = 0;
@@ -311,6 +340,9 @@ const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *o
     uint64_t low = op->u.immediate, bytes = low == 0 ? SMK_WINDOW_SHARED : SMK_WINDOW_BYTES;
     for (unsigned lane = 0; lane < LANES; lane++) {
         inside |= (uint32_t)(a[lane] - low < bytes) << lane;
+    }
+    if (low == 0) {
+        inside &= ~find_constants(warp, a);
     }
     uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
     *d = (*d & ~mask) | (inside & mask);

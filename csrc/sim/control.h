@@ -26,9 +26,10 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op);
 
 /* Address conversion: d = a + u.immediate in 64 bits; a 32-bit address row made a 64-bit one; isspacep: pd = u.immediate <= a <
- * u.immediate + 2^32, or below all windows where it is 0. */
+ * u.immediate + 2^32, or below all windows and no constant where it is 0. */
 const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op);
 
 #endif

@@ -1,5 +1,6 @@
 #include "exchange.h"
 
+#include "bits.h"
 #include "block.h"
 
 enum { LANES = 32, PLACE_BYTES = 160 };
@@ -51,7 +52,7 @@ static bool gather(smk_warp *warp, const smk_operation *op, uint32_t executing, 
         wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;
     }
     wrong &= executing;
-    return wrong == 0 || refuse(warp, op, all, (unsigned)__builtin_ctz(wrong));
+    return wrong == 0 || refuse(warp, op, all, smk_bits_first(wrong));
 }
 
 static void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
@@ -280,7 +281,7 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
     uint32_t value[LANES] = {0}, left = executing;
     while (left != 0) {
-        unsigned first = (unsigned)__builtin_ctz(left);
+        unsigned first = smk_bits_first(left);
         uint32_t group = mask_of(&all, first), total = a[first];
         for (unsigned lane = first + 1; lane < LANES; lane++) {
             total = (group >> lane & 1) != 0 ? combine(kind, total, a[lane]) : total;

@@ -4,10 +4,12 @@
 #endif
 
 #include "../base/heap.h"
+#include "bits.h"
 #include "block.h"
 #include "launch.h"
 #include "program.h"
 
+#include <fenv.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,7 +80,7 @@ static void poll_caller(crew *c)
 /* The launch as a whole has run for too long: says where this block is. */
 static void fail_budget(crew *c, smk_block *block)
 {
-    uint32_t index = block->live == 0 ? 0 : (uint32_t)__builtin_ctz(block->ready != 0 ? block->ready : block->live);
+    uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
     smk_warp *warp = &block->warp[index];
     (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
                         "the kernel executed more than %" PRIu64 " warp instructions, its step budget", c->max_steps);
@@ -135,6 +137,10 @@ static void work(crew *c, bool caller)
         atomic_store(&c->stop, true);
         return;
     }
+    /* Arithmetic rounds to nearest and keeps subnormals, whatever mode other code of this process has set. */
+    fenv_t before;
+    (void)fegetenv(&before);
+    (void)fesetenv(FE_DFL_ENV);
     while (!atomic_load(&c->stop)) {
         uint64_t number = atomic_fetch_add(&c->next, 1);
         if (number >= c->blocks || number > atomic_load(&c->failed)) {
@@ -145,6 +151,7 @@ static void work(crew *c, bool caller)
             note_failure(c, block);
         }
     }
+    (void)fesetenv(&before);
     smk_block_free(block);
 }
 

@@ -299,15 +299,15 @@ static bool lower_conversion(smk_lowering *l)
     if (!window_of(l, (smk_space)instruction->space, &window)) {
         return false;
     }
-    if (asks && instruction->space == SMK_SPACE_CONST) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "isspacep.const is not supported");
-    }
     uint32_t a = smk_lower_row(l, &instruction->operands[1], 64, &storage);
     if (storage != 64) {
         return smk_lower_fail(l, SMK_UNSUPPORTED, "addresses of %u bits are not supported here", storage);
     }
     uint32_t d = smk_lower_row(l, &instruction->operands[0], asks ? 1 : 64, NULL);
-    smk_operation *op = smk_lower_emit(l, asks ? smk_control_is_space : smk_control_convert_address);
+    smk_handler run = !asks                                     ? smk_control_convert_address
+                      : instruction->space == SMK_SPACE_CONST ? smk_control_is_constant
+                                                              : smk_control_is_space;
+    smk_operation *op = smk_lower_emit(l, run);
     if (op == NULL || l->status != SMK_OK) {
         return false;
     }

@@ -18,6 +18,10 @@
 #define FIRST_ADDRESS UINT64_C(0x0000000700000000)
 #define LAST_ADDRESS UINT64_C(0x0000700000000000)
 
+/* Addresses this low come from null pointers; distances this large say nothing. */
+#define NULL_BYTES UINT64_C(0x10000000)
+#define NEAR_BYTES (UINT64_C(1) << 32)
+
 enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = 0xA5 };
 
 /* Lives until it is freed and no launch has it in view. */
@@ -372,11 +376,15 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
     }
     if (past == UINT64_MAX && to_after == UINT64_MAX) {
         (void)snprintf(text, size, "there is no allocation at all");
+    } else if (address < NULL_BYTES) {
+        (void)snprintf(text, size, "a null pointer was followed");
+    } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
+        (void)snprintf(text, size, "no allocation is near");
     } else if (past <= to_after) {
         name_span(&view->span[before], name, sizeof name);
-        (void)snprintf(text, size, "%" PRIu64 " bytes past the end of %s", past, name);
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %s", past, name);
     } else {
         name_span(&view->span[after], name, sizeof name);
-        (void)snprintf(text, size, "%" PRIu64 " bytes before %s", to_after, name);
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %s", to_after, name);
     }
 }

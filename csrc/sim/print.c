@@ -2,6 +2,7 @@
 
 #include "../base/heap.h"
 #include "access.h"
+#include "bits.h"
 #include "block.h"
 
 #include <stdio.h>
@@ -382,7 +383,7 @@ static const smk_operation *run_assert(smk_warp *warp, const smk_operation *op)
         return op + 1;
     }
     const smk_cell *argument = op->u.detail->argument;
-    unsigned lane = (unsigned)__builtin_ctz(mask);
+    unsigned lane = smk_bits_first(mask);
     char message[ASSERT_TEXT_BYTES], file[ASSERT_TEXT_BYTES], function[ASSERT_TEXT_BYTES];
     uint32_t line = (uint32_t)smk_warp_read_cell(warp, &argument[2], lane);
     if (!read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[0], lane), message, sizeof message)

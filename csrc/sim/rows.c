@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include "../base/heap.h"
+#include "bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,10 +177,10 @@ static void stretch(allocator *a)
                 out |= a->live[graph->successor[j] * a->words + word];
             }
             for (uint64_t left = in; left != 0; left &= left - 1) {
-                extend(a, (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left), start);
+                extend(a, (uint32_t)(word * 64) + smk_bits_first64(left), start);
             }
             for (uint64_t left = out; left != 0; left &= left - 1) {
-                extend(a, (uint32_t)(word * 64) + (uint32_t)__builtin_ctzll(left), end);
+                extend(a, (uint32_t)(word * 64) + smk_bits_first64(left), end);
             }
         }
     }

@@ -1,4 +1,7 @@
-"""Rows for the approximate functions: within the error that the PTX ISA documents, and exact at special values."""
+"""Rows for the approximate functions.
+
+Results lie within the error that the PTX ISA documents, and are exact at special values.
+"""
 
 import math
 
@@ -30,7 +33,9 @@ def within(function, form, *, relative=0.0, absolute=0.0, ftz=False):
             return math.isnan(exact) and math.isnan(value)
         if math.isinf(exact) or math.isinf(value):
             greatest = xf.to_float(form.greatest, form)
-            return value == exact or abs(value) == math.inf and abs(exact) > greatest * (1 - relative)
+            return (
+                value == exact or abs(value) == math.inf and abs(exact) > greatest * (1 - relative)
+            )
         least = xf.to_float(1 << (form.digits + form.shift), form)
         if ftz and value == 0.0 and abs(exact) <= least * (1 + relative):
             return True  # flushed
@@ -86,7 +91,20 @@ def single_group(rng):
     edges = floats(F32)
     values = edges + random_floats(rng, F32, 700)
     # ex2, lg2, tanh near their limits
-    for value in (-149.5, -149.0, -126.5, -126.0, -1.0, 0.5, 1.0, 126.5, 127.5, 127.99, 128.0, 150.0):
+    for value in (
+        -149.5,
+        -149.0,
+        -126.5,
+        -126.0,
+        -1.0,
+        0.5,
+        1.0,
+        126.5,
+        127.5,
+        127.99,
+        128.0,
+        150.0,
+    ):
         values.append(xf.convert(double_bits(value), xf.F64, F32))
     group = Group("approx_f32", ("b32",), [values])
     for ftz in (False, True):
@@ -155,7 +173,9 @@ def turn_group(rng):
                     ftz=ftz,
                     absolute=limit,
                 )
-    special = Group("turn_special", ("b32",), [[INFINITY, INFINITY | NEGATIVE, F32.nan, 0, NEGATIVE]])
+    special = Group(
+        "turn_special", ("b32",), [[INFINITY, INFINITY | NEGATIVE, F32.nan, 0, NEGATIVE]]
+    )
     nan, one = F32.nan, 0x3F800000
     special.add("sin.approx.f32 {d}, {a};", "b32", expected=[nan, nan, nan, 0, NEGATIVE], nan=F32)
     special.add("cos.approx.f32 {d}, {a};", "b32", expected=[nan, nan, nan, one, one], nan=F32)
@@ -185,7 +205,9 @@ def double_group(rng):
     form = xf.F64
     values = floats(form) + random_floats(rng, form, 300)
     group = Group("approx_f64", ("b64",), [values])
-    add_near(group, "rcp.approx.ftz.f64 {d}, {a};", "b64", reciprocal, form, ftz=True, relative=2.0**-19)
+    add_near(
+        group, "rcp.approx.ftz.f64 {d}, {a};", "b64", reciprocal, form, ftz=True, relative=2.0**-19
+    )
     add_near(
         group,
         "rsqrt.approx.ftz.f64 {d}, {a};",
@@ -223,9 +245,7 @@ def half_groups(rng):
             relative=limit,
         )
         limit = 2.0**-10.987 if is_f16 else 2.0**-8
-        add_near(
-            group, f"tanh.approx.{name} {{d}}, {{a}};", "b16", math.tanh, form, absolute=limit
-        )
+        add_near(group, f"tanh.approx.{name} {{d}}, {{a}};", "b16", math.tanh, form, absolute=limit)
         # a pair gives what its halves give
         pair = f"%pair_{name}"
         for opcode in (f"ex2.approx{word}", "tanh.approx"):

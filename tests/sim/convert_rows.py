@@ -136,7 +136,9 @@ def narrowing(source, target, *, modes=MODES, ftz=False, sat=False):
     """(words, function) of a conversion that rounds."""
     form, result = FLOATS[source], FLOATS[target]
     for mode in modes:
-        for flushes, saturates in itertools.product((False, True)[: 1 + ftz], (False, True)[: 1 + sat]):
+        for flushes, saturates in itertools.product(
+            (False, True)[: 1 + ftz], (False, True)[: 1 + sat]
+        ):
 
             def run(a, mode=mode, flushes=flushes, saturates=saturates):
                 if flushes and form is xf.F32:
@@ -184,7 +186,9 @@ def float_groups(rng):
     for name, form in FLOATS.items():
         values = floats(form) + random_floats(rng, form, 200)
         for other in FLOATS.values():
-            if other.digits < form.digits:  # the other format's edges, halfways, and their neighbours
+            if (
+                other.digits < form.digits
+            ):  # the other format's edges, halfways, and their neighbours
                 for bits in floats(other):
                     near = xf.convert(bits, other, form)
                     step = 1 << (form.digits - other.digits - 1)

@@ -14,7 +14,7 @@ NAN = "nan"
 
 @dataclasses.dataclass(frozen=True)
 class Format:
-    """A binary format: bits behind the point, bits of the exponent, its NaN, and its place in a word."""
+    """A binary format: bits behind the point, bits of the exponent, its NaN, place in a word."""
 
     digits: int
     exponent_bits: int
@@ -159,7 +159,9 @@ def mul(a, b, form, mode=NEAREST):
 
 
 def fma(a, b, c, form, mode=NEAREST):
-    return add_values(multiply_values(unpack(a, form), unpack(b, form)), unpack(c, form), form, mode)
+    return add_values(
+        multiply_values(unpack(a, form), unpack(b, form)), unpack(c, form), form, mode
+    )
 
 
 def div(a, b, form, mode=NEAREST):
@@ -194,7 +196,9 @@ def convert(bits, source, target, mode=NEAREST, satfinite=False):
     if m == NAN:
         return target.nan
     if m == INF:
-        return (target.sign if negative else 0) | (target.greatest if satfinite else target.infinity)
+        return (target.sign if negative else 0) | (
+            target.greatest if satfinite else target.infinity
+        )
     return pack(negative, m, e, target, mode, satfinite=satfinite)
 
 

@@ -14,7 +14,10 @@ def vague_zero(bits, form):
 
 
 def with_ftz(function, form):
-    """Flushes operands and result. PTX does not say what becomes of a result that only rounding makes normal."""
+    """Flushes operands and result.
+
+    PTX does not say what becomes of a result that only rounding makes normal: anything will do.
+    """
 
     def apply(*operands, mode):
         operands = [xf.flush(v, form) for v in operands]
@@ -60,7 +63,9 @@ def add_rounded(group, name, type_name, function, form, kind, *, sat=True, ftz=T
     """An operation in all rounding modes, with and without .ftz and .sat."""
     count = len(group.kinds)
     for mode in MODES:
-        for flushes, saturates in itertools.product((False, True)[: 1 + ftz], (False, True)[: 1 + sat]):
+        for flushes, saturates in itertools.product(
+            (False, True)[: 1 + ftz], (False, True)[: 1 + sat]
+        ):
             run = with_ftz(function, form) if flushes else plain(function, form)
             if saturates:
                 run = after(run, saturated(form))
@@ -204,16 +209,16 @@ def single_precision_groups(rng):
         add_rounded(two, name, "f32", function, form, "b32")
     add_rounded(two, "div", "f32", xf.div, form, "b32", sat=False, loose=True)
     add_extremes(two, "f32", form, "b32")
-    two.add(
-        "copysign.f32 {d}, {a}, {b};", "b32", lambda a, b: a & form.sign | b & (form.sign - 1)
-    )
+    two.add("copysign.f32 {d}, {a}, {b};", "b32", lambda a, b: a & form.sign | b & (form.sign - 1))
     comparisons = Group("f32_compare", ("b32",) * 2, pairs(edges, random_floats(rng, form, 40)))
     add_comparisons(comparisons, "f32", form)
     for flushes in (False, True):
         comparisons.add(
             f"slct{'.ftz' * flushes}.u32.f32 {{d}}, {{a}}, 7, {{b}};",
             "b32",
-            lambda a, b, f=flushes: a if xf.compare(xf.flush(b, form) if f else b, 0, form) in ("gt", "eq") else 7,
+            lambda a, b, f=flushes: (
+                a if xf.compare(xf.flush(b, form) if f else b, 0, form) in ("gt", "eq") else 7
+            ),
         )
     three = Group(
         "f32_three", ("b32",) * 3, triples(rng, edges, 700, random_floats(rng, form, 900))
@@ -233,9 +238,7 @@ def double_precision_groups(rng):
         add_rounded(two, name, "f64", function, form, "b64", sat=False, ftz=False, loose=True)
     add_extremes(two, "f64", form, "b64", ftz=False, nan=False, loose=True)
     add_comparisons(two, "f64", form, ftz=False)
-    two.add(
-        "copysign.f64 {d}, {a}, {b};", "b64", lambda a, b: a & form.sign | b & (form.sign - 1)
-    )
+    two.add("copysign.f64 {d}, {a}, {b};", "b64", lambda a, b: a & form.sign | b & (form.sign - 1))
     three = Group(
         "f64_three", ("b64",) * 3, triples(rng, edges, 700, random_floats(rng, form, 900))
     )

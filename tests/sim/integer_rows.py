@@ -29,7 +29,7 @@ def remainder(a, b):
 
 
 def quotients(group, w):
-    """A division by zero is the machine's own business; both machines give all ones from 32 bits on."""
+    """A division by zero is the machine's own business: all ones, from 32 bits on."""
     ones = mask(w) if w > 16 else None
     kind = f"b{w}"
     rows = {
@@ -60,7 +60,9 @@ def compare_rows(group, w):
                 return test(sign(a, w), sign(b, w)) if kind == "s" else test(a, b)
 
             text = f"{name}.{kind}{w}"
-            group.add(f"setp.{text} {{d}}, {{a}}, {{b}};", "pred", lambda a, b, f=truth: int(f(a, b)))
+            group.add(
+                f"setp.{text} {{d}}, {{a}}, {{b}};", "pred", lambda a, b, f=truth: int(f(a, b))
+            )
             group.add(
                 f"set.{name}.u32.{kind}{w} {{d}}, {{a}}, {{b}};",
                 "b32",
@@ -73,7 +75,9 @@ def compare_rows(group, w):
             )
     for name, other in same.items():
         group.add(
-            f"setp.{name}.u{w} {{d}}, {{a}}, {{b}};", "pred", lambda a, b, f=tests[other]: int(f(a, b))
+            f"setp.{name}.u{w} {{d}}, {{a}}, {{b}};",
+            "pred",
+            lambda a, b, f=tests[other]: int(f(a, b)),
         )
         group.add(
             f"set.{name}.s32.u{w} {{d}}, {{a}}, {{b}};",
@@ -82,7 +86,9 @@ def compare_rows(group, w):
         )
     for name in ("eq", "ne"):
         group.add(
-            f"setp.{name}.b{w} {{d}}, {{a}}, {{b}};", "pred", lambda a, b, f=tests[name]: int(f(a, b))
+            f"setp.{name}.b{w} {{d}}, {{a}}, {{b}};",
+            "pred",
+            lambda a, b, f=tests[name]: int(f(a, b)),
         )
 
 
@@ -90,9 +96,7 @@ def pair_groups(rng):
     """Two operands of one width."""
     groups = []
     for w in WIDTHS:
-        group = Group(
-            f"pair{w}", (f"b{w}",) * 2, pairs(integers(w), random_integers(rng, w, 300))
-        )
+        group = Group(f"pair{w}", (f"b{w}",) * 2, pairs(integers(w), random_integers(rng, w, 300)))
         groups.append(group)
         rows = {
             f"add.u{w}": lambda a, b: a + b,
@@ -220,9 +224,7 @@ def single_groups(rng):
             rows[f"mov.f{w}"] = lambda a: a
             rows[f"brev.b{w}"] = lambda a, w=w: int(f"{a:0{w}b}"[::-1], 2)
         for text, function in rows.items():
-            group.add(
-                f"{text} {{d}}, {{a}};", f"b{w}", lambda a, f=function, w=w: f(a) & mask(w)
-            )
+            group.add(f"{text} {{d}}, {{a}};", f"b{w}", lambda a, f=function, w=w: f(a) & mask(w))
         if w == 16:
             continue
         counts = {
@@ -446,7 +448,9 @@ def add_carries(group, w):
     for kind_of in ("u", "s"):
         n = f"{kind_of}{w}"
         group.add(
-            f"{scope}add.cc.{n} {t}, {{a}}, {{c}}; addc.{n} {{d}}, {{b}}, {{c}}; }}}}", kind, high_sum
+            f"{scope}add.cc.{n} {t}, {{a}}, {{c}}; addc.{n} {{d}}, {{b}}, {{c}}; }}}}",
+            kind,
+            high_sum,
         )
         group.add(
             f"{scope}sub.cc.{n} {t}, {{a}}, {{c}}; subc.{n} {{d}}, {{b}}, {{c}}; }}}}",
@@ -532,7 +536,9 @@ def field_groups(rng):
             )
         groups.append(group)
         other = random_integers(rng, w, len(lanes))
-        group = Group(f"insert{w}", (f"b{w}", f"b{w}", "b32", "b32"), [columns[0], other, *columns[1:]])
+        group = Group(
+            f"insert{w}", (f"b{w}", f"b{w}", "b32", "b32"), [columns[0], other, *columns[1:]]
+        )
         group.add(
             f"bfi.b{w} {{d}}, {{a}}, {{b}}, {{c}}, {{e}};",
             f"b{w}",
@@ -560,13 +566,18 @@ def select_group(rng):
     for text, function in rows.items():
         group.add(text, "pred", function)
     group.add("selp.b32 {d}, 11, 22, {a};", "b32", lambda a, b, c: 11 if a else 22)
-    group.add("selp.f32 {d}, 0f3F800000, 0f40000000, {b};", "b32", lambda a, b, c: 0x3F800000 if b else 0x40000000)
+    group.add(
+        "selp.f32 {d}, 0f3F800000, 0f40000000, {b};",
+        "b32",
+        lambda a, b, c: 0x3F800000 if b else 0x40000000,
+    )
     group.add("selp.u64 {d}, 11, 22, {c};", "b64", lambda a, b, c: 11 if c else 22)
     group.add("selp.s16 {d}, 11, -1, {c};", "b16", lambda a, b, c: 11 if c else mask(16))
     for name, function in (("and", int.__and__), ("or", int.__or__), ("xor", int.__xor__)):
         group.add(
             f"{{{{ .reg .pred %p{name}, %q{name}; .reg .b32 %x{name}, %y{name}; "
-            f"selp.u32 %x{name}, 5, 7, {{a}}; setp.lt.{name}.u32 %p{name}|%q{name}, %x{name}, 6, {{b}}; "
+            f"selp.u32 %x{name}, 5, 7, {{a}}; "
+            f"setp.lt.{name}.u32 %p{name}|%q{name}, %x{name}, 6, {{b}}; "
             f"selp.u32 %x{name}, 1, 0, %p{name}; selp.u32 %y{name}, 2, 0, %q{name}; "
             f"add.u32 {{d}}, %x{name}, %y{name}; }}}}",
             "b32",
@@ -609,7 +620,9 @@ def pack_groups(rng):
         "{{ .reg .b16 %q0, %q1, %q2, %q3; mov.b64 {{%q0, %q1, %q2, %q3}}, {a}; "
         "mov.b64 {d}, {{%q3, %q1, %q0, %q2}}; }}",
         "b64",
-        lambda a: a >> 48 | (a & mask(16) << 16) | (a & mask(16)) << 32 | (a >> 32 & mask(16)) << 48,
+        lambda a: (
+            a >> 48 | (a & mask(16) << 16) | (a & mask(16)) << 32 | (a >> 32 & mask(16)) << 48
+        ),
     )
     return [halves_in, words_in, longs_in]
 

@@ -1,8 +1,8 @@
-"""Tables of single instructions: each row runs on many operands at once and must give the expected bits.
+"""Tables of single instructions: each runs on many operands and must give the expected bits.
 
-A group has operands (columns of integers, one value a thread) and rows; a row is PTX text with {d} {a} {b}
-{c} in it, the kind of its result, and what each thread must get. A group is one kernel; a file of tests is
-one module.
+A group has operands (columns of integers, one value a thread) and rows; a row is PTX text with
+{d} {a} {b} {c} {e} in it, the kind of its result, and what each thread must get. A group is one
+kernel; a test's groups are one module.
 """
 
 import dataclasses
@@ -13,6 +13,8 @@ import numpy as np
 import smemkit
 
 BLOCK = 128
+GUARD_BITS = 5  # a guard lets those threads through whose number has just bit 0 of these set
+PRESET = 23131  # what a register holds that the guard protects
 DTYPES = {"b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": np.uint32}
 OUT = {"b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": np.uint32}
 
@@ -54,8 +56,8 @@ class Group:
             for kind, column in zip(self.kinds, self.columns, strict=True)
         ]
 
-    def write_entry(self):
-        """The kernel's PTX."""
+    def write_entry(self, guarded=False):
+        """The kernel's PTX. Guarded, some threads do not execute the rows' instructions."""
         names = "abce"[: len(self.kinds)]
         parameters = [".param .u64 out"] + [f".param .u64 in_{name}" for name in names]
         lines = [f".visible .entry {self.name}({', '.join(parameters)})", "{"]
@@ -84,10 +86,25 @@ class Group:
             else:
                 lines.append(f"ld.global.{kind} %{name}, [%in];")
         sources = {name: f"%{name}" for name in names}
+        if guarded:
+            lines += [
+                ".reg .pred %keep;",
+                f"and.b32 %t, %i, {GUARD_BITS};",
+                "setp.eq.u32 %keep, %t, 1;",
+            ]
         for number, row in enumerate(self.rows):
             d = f"%d{number}"
             lines.append(f".reg .{row.kind} {d};")
-            lines.append(expand(row.text, d, sources))
+            guard = ""
+            if guarded and can_guard(row):
+                preset = (
+                    "setp.eq.u32 {}, 0, 1;"
+                    if row.kind == "pred"
+                    else f"mov.{row.kind} {{}}, {PRESET};"
+                )
+                lines.append(preset.format(d))
+                guard = "@%keep "
+            lines.append(guard + expand(row.text, d, sources))
             if row.kind == "pred":
                 lines.append(f"selp.u32 %t, 1, 0, {d};")
                 d = "%t"
@@ -96,15 +113,20 @@ class Group:
         return "\n".join([*lines, "ret;", "}"]) + "\n"
 
 
+def can_guard(row):
+    """Whether the row is one instruction, not a scope with several."""
+    return not row.text.startswith("{{ ")
+
+
 def expand(text, d, sources):
     """Fills in registers; doubled braces stay braces."""
     return text.format(d=d, **sources)
 
 
-def write_module(groups):
+def write_module(groups, guarded=False):
     """One module with the kernels of all groups."""
     header = f".version {groups[0].version}\n.target {groups[0].target}\n.address_size 64\n"
-    return header + "".join(group.write_entry() for group in groups)
+    return header + "".join(group.write_entry(guarded) for group in groups)
 
 
 def launch(group, function, machine):
@@ -151,6 +173,23 @@ def check(groups, machine):
             found = find_wrong(group, row, stored)
             if found:
                 wrong.append(f"{len(found)} of {group.lanes} wrong, the first: {found[0]}")
+    assert not wrong, f"{len(wrong)} rows:\n" + "\n".join(wrong)
+
+
+def check_guarded(groups, machine):
+    """Lanes that a guard keeps away hold what they held; others get what they get without it."""
+    module = smemkit.RawModule(write_module(groups), backend=machine)
+    guarded = smemkit.RawModule(write_module(groups, guarded=True), backend=machine)
+    wrong = []
+    for group in groups:
+        plain = launch(group, module.get_function(group.name), machine)
+        out = launch(group, guarded.get_function(group.name), machine)
+        active = np.arange(group.lanes) & GUARD_BITS == 1
+        for row, expected, stored in zip(group.rows, plain, out, strict=True):
+            kept = 0 if row.kind == "pred" else PRESET
+            wanted = np.where(active, expected, kept) if can_guard(row) else expected
+            if not np.array_equal(stored, wanted):
+                wrong.append(f"{group.name}: {row.text}")
     assert not wrong, f"{len(wrong)} rows:\n" + "\n".join(wrong)
 
 

@@ -2,7 +2,7 @@
 
 import integer_rows
 import pytest
-from opcode_table import check
+from opcode_table import check, check_guarded
 
 
 @pytest.mark.parametrize(
@@ -20,3 +20,8 @@ from opcode_table import check
 )
 def test_integers(build, rng, machine):
     check(build(rng), machine)
+
+
+def test_guarded(rng, machine):
+    """A guard keeps lanes from writing."""
+    check_guarded(integer_rows.integer_groups(rng), machine)

@@ -2,7 +2,7 @@
 
 import convert_rows
 import pytest
-from opcode_table import check
+from opcode_table import check, check_guarded
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,8 @@ from opcode_table import check
 )
 def test_conversions(build, rng, machine):
     check(build(rng), machine)
+
+
+def test_guarded(rng, machine):
+    """A guard keeps lanes from writing."""
+    check_guarded(convert_rows.convert_groups(rng), machine)

@@ -1,8 +1,8 @@
-"""Single instructions on floats: rounding, comparison, minimum and maximum, bit for bit, on both machines."""
+"""Single instructions on floats, bit for bit, on both machines: rounding, comparison, extremes."""
 
 import float_rows
 import pytest
-from opcode_table import check
+from opcode_table import check, check_guarded
 
 import smemkit
 
@@ -25,3 +25,8 @@ def test_extreme_of_three(rng, machine):
     if machine == "cuda" and smemkit.device_info(backend="cuda")["compute_capability_major"] < 10:
         machine = "sim"
     check([float_rows.extreme_of_three_group(rng)], machine)
+
+
+def test_guarded(rng, machine):
+    """A guard keeps lanes from writing."""
+    check_guarded(float_rows.float_groups(rng), machine)

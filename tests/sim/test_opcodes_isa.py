@@ -21,13 +21,17 @@ rng = numpy.random.default_rng(int(sys.argv[1]))
 for build in (integer_rows.integer_groups, float_rows.float_groups,
               convert_rows.convert_groups, approx_rows.approx_groups):
     print(build.__name__, digest(build(rng), "sim"))
-print(smemkit.show_config("dict")["isa"])
+print(smemkit._core._isa())
 """
 
 
 def run(isa, seed):
     environment = {**os.environ, "SMEMKIT_ISA": isa}
-    paths = [str(HERE), os.environ.get("PYTHONPATH", ""), str(pathlib.Path(smemkit.__file__).parents[1])]
+    paths = [
+        str(HERE),
+        os.environ.get("PYTHONPATH", ""),
+        str(pathlib.Path(smemkit.__file__).parents[1]),
+    ]
     environment["PYTHONPATH"] = os.pathsep.join(p for p in paths if p)
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(seed)],

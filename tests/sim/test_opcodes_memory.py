@@ -1,4 +1,4 @@
-"""Loads, stores, atomics, exchange between lanes, votes and asynchronous copies, one instruction at a time."""
+"""Loads, stores, atomics, exchange between lanes, barriers, copies: one instruction at a time."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def fill_random(rng, dtype, count=LANES):
     return np.frombuffer(rng.bytes(count * np.dtype(dtype).itemsize), dtype).copy()
 
 
-# loads and stores -------------------------------------------------------------------------------
+# loads and stores -----------------------------------------------------------------------------
 
 TYPES = {
     "u8": np.uint8,
@@ -71,8 +71,13 @@ def test_load_and_store(rng, machine, name, space):
             middle = f"ld{word}.{name} {register}, [%d3];\nst{word}.{name} [%d4], {register};\n"
         else:
             where = "room" if space == "local" else "%r9"
-            base = "" if space == "local" else (
-                f"mov.u32 %r9, room; mul.lo.u32 %r8, %t, {dtype.itemsize}; add.u32 %r9, %r9, %r8;\n"
+            base = (
+                ""
+                if space == "local"
+                else (
+                    f"mov.u32 %r9, room; mul.lo.u32 %r8, %t, {dtype.itemsize}; "
+                    "add.u32 %r9, %r9, %r8;\n"
+                )
             )
             middle = (
                 f".{space} .align 8 .b8 room[256];\n{base}"
@@ -139,7 +144,8 @@ def test_constant_memory(machine):
     out = np.zeros(LANES, np.uint32)
     run(
         machine,
-        "and.b32 %r1, %t, 3;\nmul.wide.u32 %d1, %r1, 4;\nmov.u64 %d2, table;\nadd.u64 %d2, %d2, %d1;\n"
+        "and.b32 %r1, %t, 3;\nmul.wide.u32 %d1, %r1, 4;\nmov.u64 %d2, table;\n"
+        "add.u64 %d2, %d2, %d1;\n"
         "ld.const.u32 %r2, [%d2];\nld.const.u32 %r3, [table+8];\nadd.u32 %r2, %r2, %r3;\n"
         "mul.wide.u32 %d3, %t, 4;\nadd.u64 %d3, %d3, %p0;\nst.global.u32 [%d3], %r2;",
         out,
@@ -148,7 +154,7 @@ def test_constant_memory(machine):
     assert np.array_equal(out, np.tile([40, 50, 60, 70], 8))
 
 
-# atomics ------------------------------------------------------------------------------------------
+# atomics --------------------------------------------------------------------------------------
 
 
 def as_signed(values):
@@ -167,7 +173,10 @@ def signed_pick(pick):
     return lambda old, new: pick(as_signed(old), as_signed(new)).view(old.dtype)
 
 
-ATOMICS = {"exch.b32": (np.uint32, lambda old, new: new), "exch.b64": (np.uint64, lambda old, new: new)}
+ATOMICS = {
+    "exch.b32": (np.uint32, lambda old, new: new),
+    "exch.b64": (np.uint64, lambda old, new: new),
+}
 for _bits in (32, 64):
     _dtype = np.dtype(f"u{_bits // 8}").type
     ATOMICS[f"add.u{_bits}"] = (_dtype, lambda old, new: old + new)
@@ -175,7 +184,11 @@ for _bits in (32, 64):
     ATOMICS[f"max.u{_bits}"] = (_dtype, np.maximum)
     ATOMICS[f"min.s{_bits}"] = (_dtype, signed_pick(np.minimum))
     ATOMICS[f"max.s{_bits}"] = (_dtype, signed_pick(np.maximum))
-    for _name, _function in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor)):
+    for _name, _function in (
+        ("and", np.bitwise_and),
+        ("or", np.bitwise_or),
+        ("xor", np.bitwise_xor),
+    ):
         ATOMICS[f"{_name}.b{_bits}"] = (_dtype, _function)
 ATOMICS["add.s32"] = (np.uint32, lambda old, new: old + new)
 ATOMICS["inc.u32"] = (np.uint32, step_up)
@@ -185,7 +198,7 @@ ATOMICS["dec.u32"] = (np.uint32, step_down)
 @pytest.mark.parametrize("space", ["global", "shared", "generic"])
 @pytest.mark.parametrize("name", ATOMICS)
 def test_atomics_on_distinct_words(rng, machine, name, space):
-    """Each lane on its own word: the old value comes back, the new one is in memory; red does the same."""
+    """Each lane on its own word: the old value comes back, the new one is in memory; so for red."""
     dtype, function = ATOMICS[name]
     width = 8 * np.dtype(dtype).itemsize
     memory = fill_random(rng, dtype)
@@ -206,9 +219,11 @@ def test_atomics_on_distinct_words(rng, machine, name, space):
     if space == "shared":
         body += (
             ".shared .align 8 .b8 room[256];\ncvt.u32.u64 %r8, %d1;\nmov.u32 %r9, room;\n"
-            f"add.u32 %r9, %r9, %r8;\nld.global.b{width} {w}, [%d2];\nst.shared.b{width} [%r9], {w};\n"
+            f"add.u32 %r9, %r9, %r8;\nld.global.b{width} {w}, [%d2];\n"
+            f"st.shared.b{width} [%r9], {w};\n"
             f"atom.shared.{name} {w}, [%r9], {v};\n{red.format(space='.shared', where='%r9')}"
-            f"st.global.b{width} [%d4], {w};\nld.shared.b{width} {w}, [%r9];\nst.global.b{width} [%d2], {w};"
+            f"st.global.b{width} [%d4], {w};\nld.shared.b{width} {w}, [%r9];\n"
+            f"st.global.b{width} [%d2], {w};"
         )
     else:
         word = "" if space == "generic" else ".global"
@@ -297,7 +312,7 @@ def test_float_additions(rng, machine, name):
         assert kind != "f16x2" or total[1] == -wanted
 
 
-# exchange between lanes -----------------------------------------------------------------------------
+# exchange between lanes -----------------------------------------------------------------------
 
 
 def shuffle(mode, values, b, c):
@@ -327,7 +342,7 @@ def test_shuffles(rng, machine, mode, width):
     c = (32 - width) << 8 | (0 if mode == "up" else 31)
     same = np.full(LANES, int(rng.integers(1, 32)), np.uint32)
     own = rng.integers(0, 64, LANES).astype(np.uint32)
-    # a lane reads what another lane offers: with an offset a lane only idx has a meaning for all lanes
+    # an offset a lane has a meaning where a lane chooses freely whom it reads
     for offsets in (same, own) if mode in ("idx", "bfly") else (same,):
         out, plain, inside = (np.zeros(LANES, np.uint32) for _ in range(3))
         run(
@@ -372,7 +387,9 @@ def test_votes_and_reductions(rng, machine, member):
         lines.append(f"vote.sync.ballot.b32 %r4, !%q1, {member};\nst.global.u32 [%d4+384], %r4;")
         lines.append("activemask.b32 %r4;\nst.global.u32 [%d4+512], %r4;")
         for k, name in enumerate(reductions):
-            lines.append(f"redux.sync.{name} %r4, %r2, {member};\nst.global.u32 [%d4+{640 + 128 * k}], %r4;")
+            lines.append(
+                f"redux.sync.{name} %r4, %r2, {member};\nst.global.u32 [%d4+{640 + 128 * k}], %r4;"
+            )
         run(machine, "\n".join([*lines, "DONE:"]), flags, values, out)
         chosen, numbers = flags[inside].astype(bool), values[inside]
         signed = numbers.view(np.int32)
@@ -395,7 +412,8 @@ def test_match(rng, machine, bits):
         out, every, flag = (np.zeros(LANES, np.uint32) for _ in range(3))
         run(
             machine,
-            f"mul.wide.u32 %d1, %t, {bits // 8};\nadd.u64 %d2, %d1, %p0;\nmul.wide.u32 %d1, %t, 4;\n"
+            f"mul.wide.u32 %d1, %t, {bits // 8};\nadd.u64 %d2, %d1, %p0;\n"
+            "mul.wide.u32 %d1, %t, 4;\n"
             "add.u64 %d3, %d1, %p1;\nadd.u64 %d4, %d1, %p2;\nadd.u64 %d5, %d1, %p3;\n"
             f"ld.global.b{bits} %{letter}9, [%d2];\nmatch.any.sync.b{bits} %r1, %{letter}9, -1;\n"
             f"match.all.sync.b{bits} %r2|%q1, %{letter}9, -1;\nselp.u32 %r3, 1, 0, %q1;\n"
@@ -412,7 +430,7 @@ def test_match(rng, machine, bits):
         assert np.all(every == (ALL if alike else 0))
 
 
-# barriers ----------------------------------------------------------------------------------------------
+# barriers -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("threads", [32, 96, 256])
@@ -430,7 +448,8 @@ def test_reducing_barriers(rng, machine, threads):
             f"st.global.u32 [%d3+{4 * threads}], %r2;\n"
             f"barrier.red.or.pred %q2, 2, !%q1;\nselp.u32 %r2, 1, 0, %q2;\n"
             f"st.global.u32 [%d3+{8 * threads}], %r2;\n"
-            f"barrier.red.popc.u32 %r2, 0, {threads}, !%q1;\nst.global.u32 [%d3+{12 * threads}], %r2;",
+            f"barrier.red.popc.u32 %r2, 0, {threads}, !%q1;\n"
+            f"st.global.u32 [%d3+{12 * threads}], %r2;",
             flags,
             out,
             block=threads,
@@ -442,7 +461,7 @@ def test_reducing_barriers(rng, machine, threads):
         assert np.all(out[3] == threads - count)
 
 
-# asynchronous copies --------------------------------------------------------------------------------------
+# asynchronous copies --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("size", [4, 8, 16])
@@ -458,8 +477,10 @@ def test_asynchronous_copies(rng, machine, size):
     level = "cg" if size == 16 else "ca"
     run(
         machine,
-        f".shared .align 16 .b8 room[{3 * step}];\nmul.lo.u32 %r1, %t, {size};\nmov.u32 %r2, room;\n"
-        "add.u32 %r2, %r2, %r1;\ncvt.u64.u32 %d1, %r1;\nadd.u64 %d2, %d1, %p0;\nadd.u64 %d3, %d1, %p1;\n"
+        f".shared .align 16 .b8 room[{3 * step}];\nmul.lo.u32 %r1, %t, {size};\n"
+        "mov.u32 %r2, room;\n"
+        "add.u32 %r2, %r2, %r1;\ncvt.u64.u32 %d1, %r1;\nadd.u64 %d2, %d1, %p0;\n"
+        "add.u64 %d3, %d1, %p1;\n"
         f"cp.async.{level}.shared.global [%r2], [%d2], {size};\ncp.async.commit_group;\n"
         f"cp.async.ca.shared.global [%r2+{step}], [%d2+{step}], {size};\n"
         f"and.b32 %r4, %t, {size - 1};\n"
