@@ -29,8 +29,11 @@ from setuptools.command.sdist import sdist
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # setuptools before 70.1
-    from wheel.bdist_wheel import bdist_wheel
+except ImportError:  # setuptools before 70.1 leaves wheels to a package of their own
+    try:
+        from wheel.bdist_wheel import bdist_wheel
+    except ImportError:
+        bdist_wheel = None
 
 ROOT = Path(__file__).resolve().parent
 KERNELS = Path("csrc/kernels")
@@ -456,7 +459,7 @@ class SourceDistribution(sdist):
         (Path(base_dir) / PREBUILT_LIST).write_text(json.dumps(table, indent=1) + "\n")
 
 
-class Wheel(bdist_wheel):
+class Wheel(bdist_wheel or object):
     """A wheel without the GPU part says so in its name, which pip prints."""
 
     def finalize_options(self):
@@ -473,5 +476,6 @@ os.chdir(ROOT)
 setup(
     **{licence: "MIT"},
     ext_modules=[Extension("smemkit._core", sources=[])],
-    cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution, "bdist_wheel": Wheel},
+    cmdclass={"build_ext": BuildExtension, "sdist": SourceDistribution}
+    | ({"bdist_wheel": Wheel} if bdist_wheel else {}),
 )

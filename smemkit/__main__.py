@@ -1,6 +1,7 @@
 """The command line: smemkit demo, smemkit info (or python -m smemkit ...)."""
 
 import argparse
+import os
 import sys
 
 import smemkit
@@ -33,9 +34,13 @@ def main(arguments=None):
     one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
     commands.add_parser("info", help="how smemkit was built, and the machines it finds")
     chosen = parser.parse_args(arguments)
-    if chosen.command == "demo":
-        return demo.run(seed=chosen.seed)
-    return print_info()
+    try:
+        status = demo.run(seed=chosen.seed) if chosen.command == "demo" else print_info()
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader (head, say) has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 if __name__ == "__main__":

@@ -88,6 +88,9 @@ class _Nvrtc:
     """The few functions of the library that are needed here."""
 
     def __init__(self, path):
+        # The package's NVRTC asks for its other half by name and does not look beside itself.
+        for builtins in sorted(Path(path).parent.glob("libnvrtc-builtins.so*"))[:1]:
+            ctypes.CDLL(str(builtins))
         self.library = ctypes.CDLL(str(path))
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
 

@@ -1,8 +1,10 @@
 """Fixtures that every test may use: a seeded random generator and the two machines."""
 
+import importlib.util
 import os
 import secrets
 import zlib
+from pathlib import Path
 
 import numpy
 import pytest
@@ -13,6 +15,11 @@ SEED = "SMEMKIT_TEST_SEED"
 def pytest_configure(config):
     # A fresh seed each run; set here so that worker processes share it.
     os.environ.setdefault(SEED, str(secrets.randbits(32)))
+    # Python processes that tests start import the smemkit that is tested here: not the sources of
+    # the present folder where smemkit is installed, nor what is installed where it was built here.
+    folder = Path(importlib.util.find_spec("smemkit").origin).resolve().parents[1]
+    os.environ["PYTHONSAFEPATH"] = "1"
+    os.environ["PYTHONPATH"] = str(folder)
 
 
 def pytest_report_header(config):

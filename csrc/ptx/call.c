@@ -100,6 +100,23 @@ static smk_status wrong_argument(smk_parser *parser, const smk_token *at, const 
                           (unsigned long long)parameter->bytes, smk_module_type_name((smk_type)parameter->type));
 }
 
+/* A call moves bits: a function may be declared with .u64 and defined with .b64. */
+static uint8_t bits_type(smk_type type)
+{
+    switch (smk_module_type_bits(type)) {
+    case 8:
+        return SMK_TYPE_B8;
+    case 16:
+        return SMK_TYPE_B16;
+    case 32:
+        return SMK_TYPE_B32;
+    case 64:
+        return SMK_TYPE_B64;
+    default:
+        return (uint8_t)type;
+    }
+}
+
 /* One argument, or one result, against the callee's parameter. */
 static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const smk_variable *parameter,
                            bool is_result)
@@ -110,18 +127,18 @@ static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const
     uint64_t bits = 0;
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        operand->type = (uint8_t)type;
+        operand->type = bits_type(type);
         return scalar && !operand->negate && smk_operand_fits((smk_type)registers[operand->index].type, type, false);
     case SMK_OPERAND_IMMEDIATE:
         if (is_result || !scalar || !smk_operand_convert(operand, type, &bits)) {
             return false;
         }
         operand->bits = bits;
-        operand->type = (uint8_t)type;
+        operand->type = bits_type(type);
         return true;
     case SMK_OPERAND_VARIABLE: {
         const smk_variable *variable = smk_parse_variable(parser, operand->index);
-        operand->type = (uint8_t)type;
+        operand->type = bits_type(type);
         return variable->space == SMK_SPACE_PARAM && parameter->space == SMK_SPACE_PARAM && operand->offset == 0 &&
                operand->base_kind == SMK_OPERAND_NONE && variable->bytes == parameter->bytes;
     }

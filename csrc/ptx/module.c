@@ -2,6 +2,7 @@
 
 #include "../base/heap.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 _Static_assert(SMK_MODIFIER_COUNT <= 3 * 64, "smk_instruction.has is too small");
@@ -103,4 +104,24 @@ void smk_module_free(smk_module *module)
         smk_arena_free(&module->arena);
         smk_heap_free(module);
     }
+}
+
+smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, smk_error *error)
+{
+    const smk_dim3 most = function->maxntid, exact = function->reqntid;
+    const uint64_t layer = (uint64_t)block.x * block.y;
+    const uint64_t threads = layer > UINT32_MAX ? layer : layer * block.z; /* 2^32 and more are all too many */
+    const uint64_t bound = (uint64_t)most.x * most.y * most.z;
+    if (most.x != 0 && threads > bound) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "a block of %" PRIu64 " threads is more than the %" PRIu64
+                               " that the kernel was compiled for (.maxntid)",
+                               threads, bound);
+    }
+    if (exact.x != 0 && (exact.x != block.x || exact.y != block.y || exact.z != block.z)) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "a block of (%u, %u, %u) threads is not the (%u, %u, %u) that the kernel requires (.reqntid)",
+                               block.x, block.y, block.z, exact.x, exact.y, exact.z);
+    }
+    return SMK_OK;
 }

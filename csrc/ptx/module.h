@@ -226,6 +226,9 @@ uint32_t smk_module_find_entry(const smk_module *module, const char *name);
 /* The variable behind a number, of `function` or of the module. */
 const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index);
 
+/* A block's size against the function's .maxntid and .reqntid. Errors: LAUNCH. */
+smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, smk_error *error);
+
 /* Parses and checks PTX text (parse.c, check.c). On success *module is new and the caller frees it.
  * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. Never reads past `length`;
  * nesting and counts are bounded. */

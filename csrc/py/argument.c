@@ -179,7 +179,8 @@ static bool is_array_argument(const smk_arguments *arguments, size_t index, PyOb
     if (!PyArray_Check(value)) {
         return false;
     }
-    bool is_aggregate = parameter != NULL && (parameter->bytes != 8 || smk_module_type_bits((smk_type)parameter->type) != 64);
+    bool is_aggregate =
+        parameter != NULL && (parameter->bytes != 8 || smk_module_type_bits((smk_type)parameter->type) != 64);
     bool is_value = PyArray_NDIM((PyArrayObject *)value) == 0 && PyArray_TYPE((PyArrayObject *)value) == NPY_VOID;
     return !(is_aggregate && is_value);
 }
@@ -226,7 +227,7 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
         PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
         write_where(arguments, i, where);
         int status = is_array_argument(arguments, i, value) ? convert_array(arguments, i, value, where)
-                                                             : convert_value(arguments, i, value, where);
+                                                            : convert_value(arguments, i, value, where);
         if (status < 0) {
             return -1;
         }

@@ -11,17 +11,17 @@
 /* All arguments of one call. Zero-initialise; smk_argument_free at the end, whatever happened. */
 typedef struct smk_arguments {
     const smk_state *state;
-    const char *kernel;           /* for messages */
-    const smk_module *module;     /* the entry's declared parameters; both NULL where they are not known */
+    const char *kernel;       /* for messages */
+    const smk_module *module; /* the entry's declared parameters; both NULL where they are not known */
     const smk_function *function;
-    PyObject *values;             /* owned tuple */
+    PyObject *values; /* owned tuple */
     size_t count;
     void **parameters;
-    smk_transfer *transfers;      /* one for each host array that differs from those before it */
+    smk_transfer *transfers; /* one for each host array that differs from those before it */
     size_t transfer_count;
-    PyArrayObject **originals;    /* borrowed from values, by transfer */
-    PyArrayObject **plain;        /* owned: the original or its plain copy, which is copied in and out, by transfer */
-    const smk_backend *backend;   /* of the device arrays; NULL where there are none */
+    PyArrayObject **originals;  /* borrowed from values, by transfer */
+    PyArrayObject **plain;      /* owned: the original or its plain copy, which is copied in and out, by transfer */
+    const smk_backend *backend; /* of the device arrays; NULL where there are none */
     bool has_host;
     smk_arena arena;
 } smk_arguments;

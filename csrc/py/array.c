@@ -30,8 +30,8 @@ static int64_t count_bytes(int rank, const npy_intp *shape, npy_intp item_bytes,
     return bytes;
 }
 
-smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend,
-                            PyArray_Descr *descr, int rank, const npy_intp *shape)
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, PyArray_Descr *descr,
+                            int rank, const npy_intp *shape)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -205,7 +205,8 @@ static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
 static PyMethodDef methods[] = {
     {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, *args, **kwargs)\n--\n\nRaises TypeError: use smemkit.asnumpy(d)."},
-    {"__reduce__", refuse_pickle, METH_NOARGS, "__reduce__($self, /)\n--\n\nRaises TypeError: pickle smemkit.asnumpy(d)."},
+    {"__reduce__", refuse_pickle, METH_NOARGS,
+     "__reduce__($self, /)\n--\n\nRaises TypeError: pickle smemkit.asnumpy(d)."},
     {NULL, NULL, 0, NULL},
 };
 

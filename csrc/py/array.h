@@ -24,8 +24,8 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object);
 
 /* A new array whose elements are unspecified. The type must be a native one that fits a device; it is not stolen.
  * `what` stands first in messages. */
-smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend,
-                            PyArray_Descr *descr, int rank, const npy_intp *shape);
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, PyArray_Descr *descr,
+                            int rank, const npy_intp *shape);
 
 /* Builtins (transfer.c). */
 PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);

@@ -12,7 +12,6 @@
 #include "raw.h"
 #include "shelf.h"
 
-
 smk_state *smk_core_state(PyObject *module)
 {
     return PyModule_GetState(module);

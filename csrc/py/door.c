@@ -118,7 +118,8 @@ PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, P
     if (variant == NULL) {
         return NULL;
     }
-    if (smk_registry_plan(smk_registry_find_family(family), variant, dimensions, &grid, &block, &empty, &error) != SMK_OK) {
+    if (smk_registry_plan(smk_registry_find_family(family), variant, dimensions, &grid, &block, &empty, &error) !=
+        SMK_OK) {
         return smk_error_raise(state, &error);
     }
     return Py_BuildValue("(III)(III)N", grid.x, grid.y, grid.z, block.x, block.y, block.z, PyBool_FromLong(empty));

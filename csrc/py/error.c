@@ -41,11 +41,12 @@ static PyObject *create_root(void)
             goto done;
         }
     }
-    result = PyErr_NewExceptionWithDoc("smemkit.Error",
-                                       "Root of every exception that smemkit raises.\n\n"
-                                       "The attributes kernel, ptx_line, ptx_column, source_file, source_line, block and\n"
-                                       "thread say where it happened; each is None where that is not known.",
-                                       PyExc_Exception, members);
+    result =
+        PyErr_NewExceptionWithDoc("smemkit.Error",
+                                  "Root of every exception that smemkit raises.\n\n"
+                                  "The attributes kernel, ptx_line, ptx_column, source_file, source_line, block and\n"
+                                  "thread say where it happened; each is None where that is not known.",
+                                  PyExc_Exception, members);
 done:
     Py_DECREF(members);
     return result;

@@ -3,8 +3,8 @@
 #include "array.h"
 #include "bind.h"
 #include "error.h"
-#include "job.h"
 #include "host.h"
+#include "job.h"
 #include "shelf.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ typedef struct family_call {
     PyObject *out;                             /* borrowed; NULL where not given */
     bool on_device;
     const smk_backend *backend;
-    PyArray_Descr *descr;                      /* owned: the common type, native */
+    PyArray_Descr *descr; /* owned: the common type, native */
     const smk_variant *variant;
     int64_t dimensions[SMK_DIMENSIONS_MAX];
     int out_rank;
@@ -215,8 +215,8 @@ static int check_out(const family_call *call)
     }
     for (size_t i = 0; call->on_device && i < call->inputs; i++) {
         if (call->operands[i] == call->out) { /* a device array never shares memory with another one */
-            smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is %s itself, which is read while out is written", family,
-                           smk_family_input_names[i]);
+            smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is %s itself, which is read while out is written",
+                           family, smk_family_input_names[i]);
             return -1;
         }
     }
@@ -300,8 +300,8 @@ static PyObject *take_host(family_call *call)
         target = (PyArrayObject *)Py_NewRef(call->out);
     } else {
         Py_INCREF(call->descr); /* PyArray_NewFromDescr takes one */
-        target = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, call->descr, call->out_rank, call->out_shape, NULL,
-                                                       NULL, 0, NULL);
+        target = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, call->descr, call->out_rank, call->out_shape,
+                                                       NULL, NULL, 0, NULL);
     }
     if (target == NULL) {
         goto done;

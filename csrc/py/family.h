@@ -15,7 +15,8 @@ extern const char *const smk_family_input_names[SMK_FAMILY_INPUTS_MAX];
 PyObject *smk_family_call(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
                           PyObject *keywords);
 
-/* A row for each family, ended by a row of NULLs; docstrings are written when first asked for. NULL with an exception. */
+/* A row for each family, ended by a row of NULLs; docstrings are written at the first call. NULL with an
+ * exception. */
 PyMethodDef *smk_family_methods(void);
 
 #endif

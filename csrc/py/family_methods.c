@@ -9,16 +9,16 @@
 
 enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
 
-#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence)                                                 \
-    static PyObject *call_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords) \
-    {                                                                                                                \
-        return smk_family_call(module, #name, arguments, given, keywords);                                           \
+#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence)                                                   \
+    static PyObject *call_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)   \
+    {                                                                                                                  \
+        return smk_family_call(module, #name, arguments, given, keywords);                                             \
     }
 #include "../registry/families.def"
 #undef SMK_FAMILY
 
 static PyMethodDef methods[] = {
-#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence) \
+#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence)                                                   \
     {#name, SMK_PY_FUNCTION(call_##name), SMK_PY_FAST, NULL},
 #include "../registry/families.def"
 #undef SMK_FAMILY
@@ -100,11 +100,11 @@ static void write_document(document *d, const smk_family *family, const smk_sign
     write_text(d, "*, variant=\"auto\", out=None, backend=None)\n--\n\n%s\n\n", family->sentence);
     write_parameters(d, family, signature);
     write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", family->signature);
-    write_text(d,
-               "Returns\n-------\nnumpy.ndarray for NumPy inputs, DeviceArray for device arrays; out itself where given.\n"
-               "On the GPU a call with device arrays returns before the kernel has ended.\n\n"
-               "Raises\n------\nArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,\n"
-               "OutOfMemoryError (MemoryError), StepBudgetError where SMEMKIT_MAX_STEPS is set too low.\n\n");
+    write_text(
+        d, "Returns\n-------\nnumpy.ndarray for NumPy inputs, DeviceArray for device arrays; out itself where given.\n"
+           "On the GPU a call with device arrays returns before the kernel has ended.\n\n"
+           "Raises\n------\nArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,\n"
+           "OutOfMemoryError (MemoryError), StepBudgetError where SMEMKIT_MAX_STEPS is set too low.\n\n");
     write_example(d, family, signature);
 }
 

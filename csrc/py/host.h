@@ -4,7 +4,8 @@
 
 #include "py.h"
 
-/* True for the types that exist on a device: bool, integers, float16/32/64, complex64/128, and structures without objects. */
+/* True for the types that exist on a device: bool, integers, float16/32/64, complex64/128, and structures without
+ * objects. */
 bool smk_host_fits(const PyArray_Descr *descr);
 
 /* The same type in the machine's byte order, a new reference; NULL with an exception. A TypeError in the name of `what`

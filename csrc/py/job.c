@@ -12,7 +12,7 @@ typedef struct watch {
     PyThread_type_lock lock; /* guards the text: it is written by any thread of the simulation */
     char *text;
     size_t length, capacity;
-    bool lost;               /* there was no memory for some of the text */
+    bool lost; /* there was no memory for some of the text */
 } watch;
 
 static bool is_finalizing(void)

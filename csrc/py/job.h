@@ -7,7 +7,7 @@
 
 /* Host memory that the kernel sees as a buffer of its own for the time of the job. */
 typedef struct smk_transfer {
-    void *host;       /* C-contiguous; must stay alive and where it is */
+    void *host; /* C-contiguous; must stay alive and where it is */
     uint64_t bytes;
     uint64_t address; /* on the device, while the job runs; a kernel parameter may point here */
     bool in, out;     /* copied before, copied after a run without error */

@@ -38,8 +38,8 @@ typedef struct smk_state {
     PyTypeObject *array_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
-    PyObject *folder;                       /* bytes: where the package lies, as the file system spells it */
-    struct smk_unit *_Atomic *units;        /* of every variant of the registry, loaded when first used */
+    PyObject *folder;                /* bytes: where the package lies, as the file system spells it */
+    struct smk_unit *_Atomic *units; /* of every variant of the registry, loaded when first used */
 } smk_state;
 
 smk_state *smk_core_state(PyObject *module);

@@ -93,7 +93,8 @@ static void deallocate(PyObject *self)
 /* Launch configuration --------------------------------------------------------------------------- */
 
 /* One length of a grid or block, 1 to 2^32 - 1; the machine knows its own limits. */
-static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value, uint32_t *length)
+static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value,
+                       uint32_t *length)
 {
     const smk_state *state = smk_core_state_of((PyObject *)kernel);
     int overflow = 0;
@@ -106,8 +107,10 @@ static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_
     }
     long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
     Py_DECREF(whole);
-    if (overflow != 0 || number < 1 || number > (long long)UINT32_MAX) {
-        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; 1 or more is needed", kernel->name, what, axis, value);
+    const bool low = overflow < 0 || (overflow == 0 && number < 1);
+    if (low || overflow > 0 || number > (long long)UINT32_MAX) {
+        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; %s", kernel->name, what, axis, value,
+                       low ? "1 or more is needed" : "no machine has that many");
         return -1;
     }
     *length = (uint32_t)number;
@@ -125,8 +128,8 @@ static int read_lengths(const smk_raw_kernel *kernel, const char *what, PyObject
         Py_ssize_t count = PyTuple_GET_SIZE(tuple);
         status = 0;
         if (count < 1 || count > 3) {
-            smk_error_fail(smk_core_state_of((PyObject *)kernel), SMK_LAUNCH, "%U: %s has %zd lengths; 1 to 3 are needed",
-                           kernel->name, what, count);
+            smk_error_fail(smk_core_state_of((PyObject *)kernel), SMK_LAUNCH,
+                           "%U: %s has %zd lengths; 1 to 3 are needed", kernel->name, what, count);
             status = -1;
         }
         for (Py_ssize_t i = 0; status == 0 && i < count; i++) {
@@ -158,7 +161,8 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
     long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
     Py_DECREF(whole);
     if (overflow > 0) {
-        smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->name, value);
+        smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->name,
+                       value);
         return -1;
     }
     if (overflow < 0 || number < 0) {
@@ -189,8 +193,8 @@ static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arg
     }
     if (arguments->backend != NULL && arguments->backend != *backend) {
         smk_error_fail(state, SMK_ARGUMENT,
-                       "%U: the arrays live on '%s', the call is for '%s'; move them with smemkit.asarray", kernel->name,
-                       arguments->backend->name, (*backend)->name);
+                       "%U: the arrays live on '%s', the call is for '%s'; move them with smemkit.asarray",
+                       kernel->name, arguments->backend->name, (*backend)->name);
         return -1;
     }
     if ((*backend)->id == SMK_BACKEND_SIM && kernel->module->refusal.status != SMK_OK) {
@@ -218,6 +222,14 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         choose_machine(kernel, &arguments, values[4], &job.backend) < 0) {
         goto done;
     }
+    smk_error error = {0};
+    if (arguments.function != NULL &&
+        smk_module_check_block(arguments.function, job.launch.block, &error) != SMK_OK) {
+        (void)snprintf(error.kernel, sizeof error.kernel, "%s", kernel->text);
+        smk_error_raise(arguments.state, &error);
+        goto done;
+    }
+    job.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
     job.launch.parameters = arguments.parameters;
     job.launch.parameter_count = arguments.count;
     job.transfers = arguments.transfers;
@@ -256,10 +268,9 @@ static PyObject *describe_parameters(const smk_raw_kernel *kernel)
     PyObject *result = PyTuple_New((Py_ssize_t)function->parameter_count);
     for (uint32_t i = 0; result != NULL && i < function->parameter_count; i++) {
         const smk_variable *parameter = &function->variables[function->result_count + i];
-        PyObject *facts = Py_BuildValue("{s:s#,s:s,s:K}", "name", parameter->name.start,
-                                        (Py_ssize_t)parameter->name.length, "type",
-                                        smk_module_type_name((smk_type)parameter->type), "nbytes",
-                                        (unsigned long long)parameter->bytes);
+        PyObject *facts = Py_BuildValue(
+            "{s:s#,s:s,s:K}", "name", parameter->name.start, (Py_ssize_t)parameter->name.length, "type",
+            smk_module_type_name((smk_type)parameter->type), "nbytes", (unsigned long long)parameter->bytes);
         if (facts == NULL) {
             Py_CLEAR(result);
         } else {
@@ -373,7 +384,8 @@ static const char documentation[] =
     "name : str\n    The kernel; in CUDA C declare it extern \"C\".\n"
     "options : sequence of str\n    For the compiler of CUDA C.\n\n"
     "Shapes\n------\nAny; the kernel gets addresses.\n\n"
-    "Returns\n-------\nRawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, max_steps=None).\n\n"
+    "Returns\n-------\nRawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, "
+    "max_steps=None).\n\n"
     "Raises\n------\nAs RawModule; ArgumentError (ValueError) where there is no kernel of that name.\n\n"
     "Example\n-------\n"
     ">>> import numpy, smemkit\n"

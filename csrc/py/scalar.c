@@ -65,8 +65,7 @@ static uint16_t round_to_bfloat16(float number)
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-static int write_float(const smk_state *state, const char *where, PyObject *value, smk_type type,
-                       unsigned char *target)
+static int write_float(const smk_state *state, const char *where, PyObject *value, smk_type type, unsigned char *target)
 {
     /* NumPy would drop an imaginary part, read a number from a text, and make one of a date */
     bool is_number = PyArray_IsScalar(value, Number) || PyArray_IsScalar(value, Bool);
@@ -97,7 +96,8 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
         uint16_t upper = round_to_bfloat16(rounded);
         bool is_half = type == SMK_TYPE_BF16;
         fits = isfinite(number) ? isfinite(rounded) && (!is_half || (upper & 0x7f80u) != 0x7f80u) : true;
-        memcpy(target, is_half ? (const void *)&upper : (const void *)&rounded, is_half ? sizeof upper : sizeof rounded);
+        memcpy(target, is_half ? (const void *)&upper : (const void *)&rounded,
+               is_half ? sizeof upper : sizeof rounded);
     }
     if (!fits) {
         smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
@@ -195,8 +195,7 @@ int smk_argument_scalar(const smk_state *state, const char *where, PyObject *val
     return 0;
 }
 
-int smk_argument_guess(const smk_state *state, const char *where, PyObject *value, size_t *bytes,
-                       unsigned char *target)
+int smk_argument_guess(const smk_state *state, const char *where, PyObject *value, size_t *bytes, unsigned char *target)
 {
     uint64_t number = 0;
     if (is_bytes(value) || is_structure(value)) {

@@ -21,8 +21,8 @@ static smk_array *upload_array(const smk_state *state, const smk_backend *backen
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
-    smk_array *array = smk_array_create(state, "asarray", backend, PyArray_DESCR(plain), PyArray_NDIM(plain),
-                                        PyArray_DIMS(plain));
+    smk_array *array =
+        smk_array_create(state, "asarray", backend, PyArray_DESCR(plain), PyArray_NDIM(plain), PyArray_DIMS(plain));
     if (array == NULL) {
         return NULL;
     }

@@ -7,10 +7,10 @@
 #include <stdatomic.h>
 
 typedef struct smk_unit {
-    char *ptx;  /* terminated by a NUL; NULL where there is only a fatbin */
+    char *ptx; /* terminated by a NUL */
     size_t ptx_length;
-    void *fatbin;
-    smk_module *_Atomic module;               /* NULL until it was needed */
+    void *fatbin; /* NULL where there is none */
+    smk_module *_Atomic module;                /* NULL until it was needed */
     smk_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
 } smk_unit;
 

@@ -162,8 +162,8 @@ static void fail_bounds(smk_warp *warp, const smk_operation *op, unsigned lane, 
         break;
     }
     (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS,
-                        "%s of %u bytes of %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind), bytes,
-                        space_written(warp, op, space), address, text);
+                        "%s of %u bytes %s %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind), bytes,
+                        preposition(kind), space_written(warp, op, space), address, text);
 }
 
 /* Turns a generic address into one of a space. */
@@ -193,8 +193,8 @@ static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_sp
 {
     if (address % bytes != 0) {
         (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
-                            "%s of %u bytes of %s memory at 0x%" PRIx64 ": the address is no multiple of %u", kind_name(kind),
-                            bytes, space_written(warp, op, space), address, bytes);
+                            "%s of %u bytes %s %s memory at 0x%" PRIx64 ": the address is no multiple of %u",
+                            kind_name(kind), bytes, preposition(kind), space_written(warp, op, space), address, bytes);
         return false;
     }
     if (address > limit || bytes > limit - address) {

@@ -43,6 +43,32 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, ui
     return equal;
 }
 
+SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
+{
+    const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i steps = _mm256_mullo_epi32(_mm256_set1_epi32((int)step), index);
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)row[8 * i]), steps);
+        __m256i same = _mm256_cmpeq_epi32(load256(row, i), wanted);
+        equal |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(same)) << (8 * i);
+    }
+    return equal;
+}
+
+SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
+{
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        uint64_t first = row[i / 2 * 8] + i % 2 * 4 * step;
+        __m256i wanted = _mm256_setr_epi64x((long long)first, (long long)(first + step), (long long)(first + 2 * step),
+                                            (long long)(first + 3 * step));
+        __m256i same = _mm256_cmpeq_epi64(load256(row, i), wanted);
+        equal |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(same)) << (4 * i);
+    }
+    return equal;
+}
+
 SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     const __m256i added = _mm256_set1_epi32((int)add), end = _mm256_set1_epi32((int)last);

@@ -40,6 +40,30 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, ui
     return equal;
 }
 
+SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
+{
+    const __m256i index = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i steps = _mm256_mullo_epi32(_mm256_set1_epi32((int)step), index);
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)row[8 * i]), steps);
+        equal |= (uint32_t)_mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)(row + 8 * i)), wanted) << (8 * i);
+    }
+    return equal;
+}
+
+SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
+{
+    const __m512i index = _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m512i steps = _mm512_mullo_epi64(_mm512_set1_epi64((long long)step), index);
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        __m512i wanted = _mm512_add_epi64(_mm512_set1_epi64((long long)row[8 * i]), steps);
+        equal |= (uint32_t)_mm512_cmpeq_epi64_mask(_mm512_loadu_si512(row + 8 * i), wanted) << (8 * i);
+    }
+    return equal;
+}
+
 SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     const __m512i added = _mm512_set1_epi32((int)add), end = _mm512_set1_epi32((int)last);

@@ -16,6 +16,8 @@ enum { LANES = 32 };
 
 typedef enum pattern { PATTERN_UNIFORM, PATTERN_ROW, PATTERN_ANY } pattern;
 
+enum { GROUP = 8 };
+
 #ifndef HAVE_LANES
 /* Lanes whose address is first + lane * step. */
 SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
@@ -32,6 +34,25 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, ui
     uint32_t equal = 0;
     for (unsigned i = 0; i < LANES; i++) {
         equal |= (uint32_t)(row[i] == first + i * step) << i;
+    }
+    return equal;
+}
+
+/* Lanes whose address is that of the first of their group of eight + place in the group * step. */
+SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
+{
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < LANES; i++) {
+        equal |= (uint32_t)(row[i] == row[i / GROUP * GROUP] + i % GROUP * step) << i;
+    }
+    return equal;
+}
+
+SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
+{
+    uint32_t equal = 0;
+    for (unsigned i = 0; i < LANES; i++) {
+        equal |= (uint32_t)(row[i] == row[i / GROUP * GROUP] + i % GROUP * step) << i;
     }
     return equal;
 }
@@ -191,6 +212,33 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
             in_memory value = (in_memory)row[i];                                                                      \
             memcpy(host + place[i], &value, sizeof value);                                                            \
         }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void load_group_##id(smk_warp *warp, uint32_t offset, unsigned lane, const unsigned char *host, \
+                                           bool uniform)                                                              \
+    {                                                                                                                 \
+        in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                           \
+        in_memory value;                                                                                              \
+        if (!uniform && sizeof value == sizeof *row) {                                                                \
+            memcpy(row, host, GROUP * sizeof *row);                                                                   \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (unsigned i = 0; i < GROUP; i++) {                                                                        \
+            memcpy(&value, host + (uniform ? 0 : i * sizeof value), sizeof value);                                    \
+            row[i] = (in_row)value;                                                                                   \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void store_group_##id(const smk_warp *warp, uint32_t offset, unsigned lane, unsigned char *host, \
+                                            bool uniform)                                                             \
+    {                                                                                                                 \
+        const in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                     \
+        if (!uniform && sizeof(in_memory) == sizeof *row) {                                                           \
+            memcpy(host, row, GROUP * sizeof *row);                                                                   \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (unsigned i = 0; i < GROUP; i++) {                                                                        \
+            in_memory value = (in_memory)row[i];                                                                      \
+            memcpy(host + (uniform ? 0 : i * sizeof value), &value, sizeof value);                                    \
+        }                                                                                                             \
     }
 #include "element.def"
 #undef SMK_ELEMENT
@@ -224,6 +272,26 @@ SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32
             store_far_##id(warp, row, mask, host, place);        \
         } else {                                                 \
             load_far_##id(warp, row, mask, host, place);         \
+        }                                                        \
+        break;
+#include "element.def"
+#undef SMK_ELEMENT
+    case SMK_ELEMENT_COUNT:
+        break;
+    }
+}
+
+/* One element of a group of eight lanes that share an address, or have neighbouring ones. */
+SMK_ALWAYS_INLINE void move_group(smk_warp *warp, uint32_t row, bool store, unsigned lane, smk_element element,
+                                  unsigned char *host, bool uniform)
+{
+    switch (element) {
+#define SMK_ELEMENT(id, in_memory, in_row)                       \
+    case SMK_ELEMENT_##id:                                       \
+        if (store) {                                             \
+            store_group_##id(warp, row, lane, host, uniform);    \
+        } else {                                                 \
+            load_group_##id(warp, row, lane, host, uniform);     \
         }                                                        \
         break;
 #include "element.def"
@@ -280,6 +348,29 @@ SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_sp
     }
 }
 
+/* A full warp whose groups of eight lanes each have one address or neighbouring ones, as in blocks that are 8 or 16
+ * threads wide. False: it is not like that. The places are checked already. */
+SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool store, bool narrow, unsigned bytes,
+                                   const target *at)
+{
+    smk_element element = (smk_element)op->element;
+    uint32_t same = narrow ? lanes_grouped32(SMK_ROW(uint32_t, warp, op->a), 0)
+                           : lanes_grouped64(SMK_ROW(uint64_t, warp, op->a), 0);
+    uint32_t next = narrow ? lanes_grouped32(SMK_ROW(uint32_t, warp, op->a), bytes)
+                           : lanes_grouped64(SMK_ROW(uint64_t, warp, op->a), bytes);
+    uint64_t place[LANES / GROUP];
+    for (unsigned i = 0; i < LANES; i += GROUP) {
+        if ((same >> i & 0xff) != 0xff && (next >> i & 0xff) != 0xff) {
+            return false;
+        }
+        place[i / GROUP] = place_at(warp, op, narrow, i, at->add); /* a destination may be the row of addresses */
+    }
+    for (unsigned i = 0; i < LANES; i += GROUP) {
+        move_group(warp, op->d, store, i, element, at->host + place[i / GROUP], (same >> i & 0xff) == 0xff);
+    }
+    return true;
+}
+
 /* What the near road does not serve: addresses in any order, and an allocation that is met for the first time. Out of line, so
  * that the handlers themselves need no stack frame. */
 SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
@@ -297,6 +388,9 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
     }
     if (!known || !inside(warp, op, narrow, mask, PATTERN_ANY, bytes * count, &at)) {
         return smk_access_lanes(warp, op, space, narrow, store, mask);
+    }
+    if (mask == UINT32_MAX && count == 1 && move_groups(warp, op, store, narrow, bytes, &at)) {
+        return op + 1;
     }
     uint64_t place[LANES]; /* kept, as a destination may be the row of addresses */
     for (unsigned i = 0; i < LANES; i++) {

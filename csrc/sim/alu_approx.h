@@ -115,7 +115,7 @@ SMK_INLINE double smk_upper_f64(double x)
     const uint64_t bits = smk_bits_f64(x);
     const uint64_t upper = bits >> 32 << 32;
     const double cut = smk_float_f64(upper);
-    return smk_flush_f64(x == x ? cut : x);
+    return smk_flush_f64(cut); /* a NaN with no digit up there is an infinity (seen on sm_90) */
 }
 
 SMK_INLINE double smk_gross_f64(double x)

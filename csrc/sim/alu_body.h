@@ -2,8 +2,8 @@
  * alu_avx512.c, which set the compiler's target and define SMK_ALU_CLONE, the name of their array of handlers.
  *
  * A handler computes all 32 lanes in one loop without branches. With every lane active it stores into the destination
- * row; else into scratch, from which the active lanes are copied. Rows are equal or disjoint, so the loops carry no
- * dependence from lane to lane. */
+ * row; else a second copy of it, apart so that the first needs no stack, stores into scratch, from which the active lanes
+ * are copied. Rows are equal or disjoint, so the loops carry no dependence from lane to lane. */
 #include "alu.h"
 #include "alu_approx.h"
 #include "alu_lane.h"
@@ -21,17 +21,15 @@
 #define BLEND_f64 BLEND_u64
 
 #define SOURCE(type, offset) ((const row_##type *)ALIGNED(SMK_ROW(const row_##type, warp, offset)))
-#define ALL_LANES(mask) ((mask) == UINT32_MAX)
 
 /* Declares `out`, where the loop stores; FINISH copies what belongs into the row. */
-#define BEGIN(D)                                                                    \
-    const uint32_t mask = smk_op_mask(warp, op);                                    \
-    row_##D *const row = SMK_ROW(row_##D, warp, op->d);                             \
-    row_##D scratch[LANES]; /* not aligned: that would cost every handler a frame */ \
-    row_##D *const out = ALL_LANES(mask) ? row : scratch
-#define FINISH(D)                 \
-    if (!ALL_LANES(mask))         \
-        BLEND_##D(row, scratch);  \
+#define BEGIN(D)                                        \
+    row_##D *const row = SMK_ROW(row_##D, warp, op->d); \
+    _Alignas(64) row_##D scratch[LANES];                \
+    row_##D *const out = ALIGNED(full ? row : scratch)
+#define FINISH(D)                \
+    if (!full)                   \
+        BLEND_##D(row, scratch); \
     return op + 1
 
 #define UNARY(D, A, expression) FLOAT1(RN, D, A, , , expression)
@@ -218,7 +216,6 @@
 #define FLAG_f64 row_u64
 
 #define COMPARE1(A, expression)                                               \
-    const uint32_t mask = smk_op_mask(warp, op);                              \
     const row_##A *const rows_a = SOURCE(A, op->a);                           \
     _Alignas(64) FLAG_##A flags[LANES];                                       \
     EACH_LANE                                                                 \
@@ -230,7 +227,6 @@
     return op + 1;
 
 #define COMPARE2(A, IN, expression)                                           \
-    const uint32_t mask = smk_op_mask(warp, op);                              \
     const row_##A *const rows_a = SOURCE(A, op->a);                           \
     const row_##A *const rows_b = SOURCE(A, op->b);                           \
     _Alignas(64) FLAG_##A flags[LANES];                                       \
@@ -246,20 +242,13 @@
 /* Predicates are words: bit i for lane i. */
 #define PREDICATE1(expression)                                                \
     const uint32_t a = read_predicate(warp, op->a, op->flip_a);               \
-    write_predicate(warp, op->d, (expression), smk_op_mask(warp, op));        \
+    write_predicate(warp, op->d, (expression), mask);                         \
     return op + 1;
 
 #define PREDICATE2(expression)                                                \
     const uint32_t a = read_predicate(warp, op->a, op->flip_a);               \
     const uint32_t b = read_predicate(warp, op->b, op->flip_b);               \
-    write_predicate(warp, op->d, (expression), smk_op_mask(warp, op));        \
-    return op + 1;
-
-#define PREDICATE3(expression)                                                \
-    const uint32_t a = read_predicate(warp, op->a, op->flip_a);               \
-    const uint32_t b = read_predicate(warp, op->b, op->flip_b);               \
-    const uint32_t c = read_predicate(warp, op->c, op->flip_c);               \
-    write_predicate(warp, op->d, (expression), smk_op_mask(warp, op));        \
+    write_predicate(warp, op->d, (expression), mask);                         \
     return op + 1;
 
 #define SELECT(D)                                                             \
@@ -307,40 +296,51 @@
     CARRY(D, left, right, USE, false, SET)
 
 /* mov to a list: the elements' rows, the source's row, the bits of an element. */
+#define ELEMENT(S, k, bits) (source[i] >> ((k) * (bits)) & (((row_##S)2 << ((bits)-1)) - 1))
 #define SPLIT2(D, S, bits)                                                    \
-    BEGIN(D);                                                                 \
-    row_##D *const row2 = SMK_ROW(row_##D, warp, op->a);                      \
-    row_##D scratch2[LANES];                                                  \
-    row_##D *const out2 = ALL_LANES(mask) ? row2 : scratch2;                  \
     const row_##S *const source = SOURCE(S, op->b);                           \
+    row_##D *const row2 = SMK_ROW(row_##D, warp, op->a);                      \
+    _Alignas(64) row_##D scratch2[LANES];                                     \
+    row_##D *const out2 = ALIGNED(full ? row2 : scratch2);                    \
+    BEGIN(D);                                                                 \
     EACH_LANE                                                                 \
     {                                                                         \
-        const row_##S value = source[i];                                      \
-        out[i] = (row_##D)(value & (((row_##S)2 << (bits - 1)) - 1));         \
-        out2[i] = (row_##D)(value >> bits);                                   \
+        out[i] = (row_##D)ELEMENT(S, 0, bits);                                \
+        out2[i] = (row_##D)ELEMENT(S, 1, bits);                               \
     }                                                                         \
-    if (!ALL_LANES(mask))                                                     \
+    if (!full)                                                                \
         BLEND_##D(row2, scratch2);                                            \
     FINISH(D);
 
-#define SPLIT4(D, S, bits)                                                                            \
-    const uint32_t mask = smk_op_mask(warp, op);                                                      \
-    const row_##S *const source = SOURCE(S, op->d2);                                                  \
-    const uint32_t offsets[4] = {op->d, op->a, op->b, op->c};                                         \
-    for (unsigned k = 0; k < 4; k++) {                                                                \
-        row_##D *const row = SMK_ROW(row_##D, warp, offsets[k]);                                      \
-        row_##D scratch[LANES];                                                                       \
-        EACH_LANE scratch[i] = (row_##D)(source[i] >> (k * bits) & (((row_##S)2 << (bits - 1)) - 1)); \
-        BLEND_##D(row, scratch);                                                                      \
-    }                                                                                                 \
+#define SPLIT4(D, S, bits)                                                    \
+    const row_##S *const source = SOURCE(S, op->d2);                          \
+    const uint32_t offsets[4] = {op->d, op->a, op->b, op->c};                 \
+    for (unsigned k = 0; k < 4; k++) {                                        \
+        row_##D *const row = SMK_ROW(row_##D, warp, offsets[k]);              \
+        _Alignas(64) row_##D scratch[LANES];                                  \
+        row_##D *const out = ALIGNED(full ? row : scratch);                   \
+        EACH_LANE out[i] = (row_##D)ELEMENT(S, k, bits);                      \
+        if (!full)                                                            \
+            BLEND_##D(row, scratch);                                          \
+    }                                                                         \
     return op + 1;
 
 /* the handlers and their array ----------------------------------------------------------------------------------- */
 
-#define SMK_ALU(id, opcode, type, source, flags, body)                          \
-    static const smk_operation *run_##id(smk_warp *warp, const smk_operation *op) \
-    {                                                                           \
-        body                                                                    \
+#define SMK_ALU(id, opcode, type, source, flags, body)                                                                \
+    SMK_INLINE const smk_operation *step_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, bool full)      \
+    {                                                                                                                 \
+        (void)full;                                                                                                   \
+        body                                                                                                          \
+    }                                                                                                                 \
+    static NOINLINE const smk_operation *masked_##id(smk_warp *warp, const smk_operation *op, uint32_t mask)          \
+    {                                                                                                                 \
+        return step_##id(warp, op, mask, false);                                                                      \
+    }                                                                                                                 \
+    static const smk_operation *run_##id(smk_warp *warp, const smk_operation *op)                                     \
+    {                                                                                                                 \
+        const uint32_t mask = smk_op_mask(warp, op);                                                                  \
+        return mask == UINT32_MAX ? step_##id(warp, op, UINT32_MAX, true) : masked_##id(warp, op, mask);              \
     }
 #include "alu.def"
 

@@ -195,7 +195,8 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
     const smk_alu_general word = read_word(op);
     const smk_type from = (smk_type)word.from;
     const smk_type to = (smk_type)word.to;
-    const bool ftz = (word.flags & SMK_GENERAL_FTZ) != 0 && from == SMK_TYPE_F32;
+    /* .ftz does not reach a conversion to f16: with .rp a subnormal becomes the least number (seen on sm_90) */
+    const bool ftz = (word.flags & SMK_GENERAL_FTZ) != 0 && from == SMK_TYPE_F32 && to != SMK_TYPE_F16;
     const bool from_signed = smk_module_type_kind(from) == SMK_KIND_SIGNED;
     uint64_t bits[LANES];
     double values[LANES];

@@ -46,30 +46,48 @@ typedef double ROW_ATTRIBUTES row_f64;
 
 /* masks ------------------------------------------------------------------------------------------- */
 
+/* Bit i of a mask picks lane i. */
+#define BITS_8(type, n)                                                                                     \
+    (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4), \
+        (type)1 << ((n) + 5), (type)1 << ((n) + 6), (type)1 << ((n) + 7)
+
+static _Alignas(64) const uint32_t lane_bit_32[LANES] = {BITS_8(uint32_t, 0), BITS_8(uint32_t, 8), BITS_8(uint32_t, 16),
+                                                         BITS_8(uint32_t, 24)};
+static _Alignas(64) const uint64_t lane_bit_64[LANES] = {BITS_8(uint64_t, 0), BITS_8(uint64_t, 8), BITS_8(uint64_t, 16),
+                                                         BITS_8(uint64_t, 24)};
+
 static NOINLINE void blend_16(row_u16 *row, const row_u16 *result, uint32_t mask)
 {
-    EACH_LANE row[i] = (row_u16)(mask >> i & 1 ? result[i] : row[i]);
+    row_u16 *const d = ALIGNED(row);
+    for (unsigned half = 0; half < LANES; half += 16) {
+        const uint16_t part = (uint16_t)(mask >> half);
+        for (unsigned i = 0; i < 16; i++)
+            d[half + i] = (row_u16)(part & (uint16_t)lane_bit_32[i] ? result[half + i] : d[half + i]);
+    }
 }
 
 static NOINLINE void blend_32(row_u32 *row, const row_u32 *result, uint32_t mask)
 {
     row_u32 *const d = ALIGNED(row);
-    EACH_LANE d[i] = mask >> i & 1 ? result[i] : d[i];
+    const row_u32 *const s = ALIGNED(result);
+    EACH_LANE d[i] = mask & lane_bit_32[i] ? s[i] : d[i];
 }
 
 static NOINLINE void blend_64(row_u64 *row, const row_u64 *result, uint32_t mask)
 {
     row_u64 *const d = ALIGNED(row);
-    EACH_LANE d[i] = mask >> i & 1 ? result[i] : d[i];
+    const row_u64 *const s = ALIGNED(result);
+    const uint64_t wide = mask;
+    EACH_LANE d[i] = wide & lane_bit_64[i] ? s[i] : d[i];
 }
 
 /* Bit i is the top bit of lane i. */
 SMK_INLINE uint32_t collect_32(const row_u32 *lanes)
 {
     uint32_t mask = 0;
-#if defined(__AVX512DQ__)
-    for (unsigned i = 0; i < LANES; i += 16)
-        mask |= (uint32_t)_mm512_movepi32_mask(_mm512_load_si512(lanes + i)) << i;
+#if defined(__AVX512DQ__) && defined(__AVX512VL__)
+    for (unsigned i = 0; i < LANES; i += 8)
+        mask |= (uint32_t)_mm256_movepi32_mask(_mm256_load_si256((const __m256i *)(const void *)(lanes + i))) << i;
 #elif defined(__AVX2__)
     for (unsigned i = 0; i < LANES; i += 8)
         mask |= (uint32_t)_mm256_movemask_ps(_mm256_load_ps((const float *)(const void *)(lanes + i))) << i;
@@ -86,9 +104,9 @@ SMK_INLINE uint32_t collect_32(const row_u32 *lanes)
 SMK_INLINE uint32_t collect_64(const row_u64 *lanes)
 {
     uint32_t mask = 0;
-#if defined(__AVX512DQ__)
-    for (unsigned i = 0; i < LANES; i += 8)
-        mask |= (uint32_t)_mm512_movepi64_mask(_mm512_load_si512(lanes + i)) << i;
+#if defined(__AVX512DQ__) && defined(__AVX512VL__)
+    for (unsigned i = 0; i < LANES; i += 4)
+        mask |= (uint32_t)_mm256_movepi64_mask(_mm256_load_si256((const __m256i *)(const void *)(lanes + i))) << i;
 #elif defined(__AVX2__)
     for (unsigned i = 0; i < LANES; i += 4)
         mask |= (uint32_t)_mm256_movemask_pd(_mm256_load_pd((const double *)(const void *)(lanes + i))) << i;
@@ -131,12 +149,12 @@ SMK_INLINE double fma_f64(double a, double b, double c)
     return fma(a, b, c);
 }
 
-/* halves: arithmetic in double precision, one rounding ------------------------------------------------ */
+/* halves: arithmetic in double precision, then to odd and one rounding ------------------------------------------------ */
 
 #define WIDEN_f16(bits) ((double)smk_widen_f16(bits))
 #define WIDEN_bf16(bits) ((double)smk_widen_bf16(bits))
-#define NARROW_f16(x) smk_narrow_f16(x, SMK_ROUND_NEAREST, false)
-#define NARROW_bf16(x) smk_narrow_bf16(x, SMK_ROUND_NEAREST, false)
+#define NARROW_f16(x) smk_nearest_f16(smk_odd_f32(x))
+#define NARROW_bf16(x) smk_nearest_bf16(smk_odd_f32(x))
 #define INFINITY_f16 0x7c00u
 #define INFINITY_bf16 0x7f80u
 

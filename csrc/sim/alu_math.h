@@ -158,36 +158,36 @@ SMK_INLINE uint32_t smk_bfe_u32(uint32_t a, uint32_t b, uint32_t c)
     return (uint32_t)(smk_shr_u32(a, b & 0xff) & smk_low_mask(c & 0xff));
 }
 
+/* The 32-bit forms look at the lowest 8 bits of position and length only. PTX leaves the rest open; a GPU has no
+ * 64-bit form, and what ptxas makes of it clamps instead (seen on sm_90). */
 SMK_INLINE uint64_t smk_bfe_u64(uint64_t a, uint32_t b, uint32_t c)
 {
-    return smk_shr_u64(a, b & 0xff) & smk_low_mask(c & 0xff);
+    return smk_shr_u64(a, b) & smk_low_mask(c);
 }
 
 SMK_INLINE uint64_t smk_bfe_s64(uint64_t a, uint32_t b, uint32_t c)
 {
-    const uint32_t position = b & 0xff;
-    const uint32_t length = c & 0xff;
-    const uint64_t field = (uint64_t)smk_shr_s64((int64_t)a, position);
-    const uint64_t mask = smk_low_mask(length);
-    const uint32_t top = position + length - 1;
-    const uint64_t sign = length == 0 ? 0 : a >> (top > 63 ? 63 : top & 63) & 1;
+    const uint64_t field = (uint64_t)smk_shr_s64((int64_t)a, b);
+    const uint64_t mask = smk_low_mask(c);
+    const uint64_t top = (uint64_t)b + c - 1;
+    const uint64_t sign = c == 0 ? 0 : a >> (top > 63 ? 63 : top & 63) & 1;
     return (field & mask) | (~mask & (0 - sign));
 }
 
 SMK_INLINE uint32_t smk_bfe_s32(int32_t a, uint32_t b, uint32_t c)
 {
-    return (uint32_t)smk_bfe_s64((uint64_t)(int64_t)a, b, c);
+    return (uint32_t)smk_bfe_s64((uint64_t)(int64_t)a, b & 0xff, c & 0xff);
 }
 
 SMK_INLINE uint64_t smk_bfi_u64(uint64_t a, uint64_t b, uint32_t c, uint32_t d)
 {
-    const uint64_t mask = smk_shl_u64(smk_low_mask(d & 0xff), c & 0xff);
-    return (b & ~mask) | (smk_shl_u64(a, c & 0xff) & mask);
+    const uint64_t mask = smk_shl_u64(smk_low_mask(d), c);
+    return (b & ~mask) | (smk_shl_u64(a, c) & mask);
 }
 
 SMK_INLINE uint32_t smk_bfi_u32(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
-    return (uint32_t)smk_bfi_u64(a, b, c, d);
+    return (uint32_t)smk_bfi_u64(a, b, c & 0xff, d & 0xff);
 }
 
 SMK_INLINE uint32_t smk_bmsk_wrap(uint32_t a, uint32_t b)

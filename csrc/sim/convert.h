@@ -167,6 +167,39 @@ SMK_INLINE uint16_t smk_narrow_bf16(double x, smk_rounding rounding, bool satfin
     return smk_narrow_half(x, 7, 127, rounding, satfinite);
 }
 
+/* A double as a float, to odd: where it is not exact the last bit is set. */
+SMK_INLINE float smk_odd_f32(double x)
+{
+    const float single = (float)x;
+    const double back = (double)single;
+    const uint32_t bits = smk_bits_f32(single);
+    const bool inexact = (back > x) | (back < x);
+    const bool larger = (x > back) == (x > 0.0); /* the true magnitude lies above */
+    const uint32_t even = inexact ? ~bits & 1 : 0;
+    return smk_float_f32(larger ? bits + even : bits - even);
+}
+
+/* To nearest, from a float: the same as smk_narrow_f16 and smk_narrow_bf16, in 32-bit words throughout. */
+SMK_INLINE uint16_t smk_nearest_f16(float x)
+{
+    const uint32_t bits = smk_bits_f32(x);
+    const uint32_t sign = bits >> 16 & 0x8000u;
+    const uint32_t magnitude = bits & UINT32_C(0x7fffffff);
+    /* 1/2 has its last bit where a subnormal half has it */
+    const uint32_t small = smk_bits_f32(smk_float_f32(magnitude) + 0.5f) - UINT32_C(0x3f000000);
+    const uint32_t normal = ((magnitude + 0xfff + (magnitude >> 13 & 1)) >> 13) - (UINT32_C(112) << 10);
+    const uint32_t rounded = magnitude < UINT32_C(0x38800000) ? small : normal;
+    const uint32_t bounded = magnitude >= UINT32_C(0x47800000) ? 0x7c00u : rounded;
+    return (uint16_t)(magnitude > UINT32_C(0x7f800000) ? SMK_NAN_BITS_F16 : bounded | sign);
+}
+
+SMK_INLINE uint16_t smk_nearest_bf16(float x)
+{
+    const uint32_t bits = smk_bits_f32(x);
+    const uint32_t rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
+    return (uint16_t)((bits & UINT32_C(0x7fffffff)) > UINT32_C(0x7f800000) ? SMK_NAN_BITS_BF16 : rounded);
+}
+
 /* tf32 lives in the upper 19 bits of a 32-bit word. */
 SMK_INLINE uint32_t smk_narrow_tf32(double x, smk_rounding rounding, bool satfinite)
 {
@@ -191,8 +224,8 @@ SMK_INLINE double smk_odd_add(double a, double b)
     const uint64_t bits = smk_bits_f64(sum);
     const bool inexact = (error > 0.0) | (error < 0.0);
     const bool larger = (error > 0.0) == (sum > 0.0); /* the true magnitude lies above */
-    const uint64_t odd = larger ? bits + 1 : bits - 1;
-    return smk_float_f64(inexact & ((bits & 1) == 0) ? odd : bits);
+    const uint64_t even = inexact ? ~bits & 1 : 0;
+    return smk_float_f64(larger ? bits + even : bits - even);
 }
 
 /* a * b + c to odd for factors of at most 24 digits, whose product a double holds. */
@@ -201,7 +234,8 @@ SMK_INLINE double smk_odd_fma(double a, double b, double c)
     return smk_odd_add(a * b, c);
 }
 
-/* An integer as a double, to odd where it has more than 53 digits. */
+/* An integer as a double, to odd where it has more than 53 digits: at least 43 are kept, enough for every narrower
+ * format. */
 SMK_INLINE double smk_odd_u64(uint64_t x)
 {
     const uint64_t high = x >> 11;

@@ -5,6 +5,7 @@
 #include "program.h"
 #include "rows.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { SHARED_ALIGNMENT_MIN = 16 };
@@ -17,6 +18,7 @@ typedef struct builder {
     uint32_t *stack;   /* functions still to be looked at */
     uint32_t depth;
     uint8_t *reached;
+    uint8_t *placed;   /* module variables that have been considered for shared memory */
     uint32_t *reads;   /* how often each register of the present function is read */
     bool indirect;
     smk_error *error;
@@ -65,17 +67,6 @@ static void find_functions(builder *b)
     }
 }
 
-/* True where the variable has a place already. */
-static bool is_placed(const smk_image *image, const smk_variable *variable)
-{
-    for (uint32_t i = 0; i < image->shared_count; i++) {
-        if (image->shared[i].variable == variable) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Room for one more shared variable. The table lives in the arena: old ones stay there, which is little. */
 static bool grow_shared(smk_image *image, uint32_t *capacity)
 {
@@ -104,7 +95,7 @@ static bool is_dynamic(const smk_variable *variable)
 static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t *capacity)
 {
     smk_image *image = b->image;
-    if (variable->space != SMK_SPACE_SHARED || is_placed(image, variable)) {
+    if (variable->space != SMK_SPACE_SHARED) {
         return SMK_OK;
     }
     if (!grow_shared(image, capacity)) {
@@ -130,12 +121,16 @@ static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t 
     return SMK_OK;
 }
 
-static smk_status add_shared_operand(builder *b, const smk_function *function, const smk_operand *operand,
-                                     uint32_t *capacity)
+/* Module-scope variables that the function names; its own are all added. */
+static smk_status add_shared_operand(builder *b, const smk_operand *operand, uint32_t *capacity)
 {
     bool names = operand->kind == SMK_OPERAND_VARIABLE
                  || (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
-    return names ? add_shared(b, smk_module_variable(b->module, function, operand->index), capacity) : SMK_OK;
+    if (!names || operand->index >= b->module->variable_count || b->placed[operand->index]) {
+        return SMK_OK;
+    }
+    b->placed[operand->index] = 1;
+    return add_shared(b, &b->module->variables[operand->index], capacity);
 }
 
 static smk_status add_shared_of(builder *b, const smk_function *function, uint32_t *capacity)
@@ -148,13 +143,21 @@ static smk_status add_shared_of(builder *b, const smk_function *function, uint32
         const smk_instruction *instruction = &function->instructions[i];
         for (unsigned j = 0; j < instruction->operand_count && status == SMK_OK; j++) {
             const smk_operand *operand = &instruction->operands[j];
-            status = add_shared_operand(b, function, operand, capacity);
+            status = add_shared_operand(b, operand, capacity);
             for (uint32_t k = 0; operand->kind == SMK_OPERAND_LIST && k < operand->count && status == SMK_OK; k++) {
-                status = add_shared_operand(b, function, &operand->element[k], capacity);
+                status = add_shared_operand(b, &operand->element[k], capacity);
             }
         }
     }
     return status;
+}
+
+/* By address of the variable: any order will do, for it is only searched. */
+static int compare_shared(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;
+    uintptr_t y = (uintptr_t)((const smk_shared_variable *)b)->variable;
+    return (x > y) - (x < y);
 }
 
 /* Static variables first, then the dynamic ones, which all begin where the static ones end. */
@@ -185,7 +188,18 @@ static smk_status lay_out_shared(builder *b)
             image->shared_bytes = dynamic;
         }
     }
+    if (image->shared_count > 0) {
+        qsort(image->shared, image->shared_count, sizeof *image->shared, compare_shared);
+    }
     return SMK_OK;
+}
+
+const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)
+{
+    smk_shared_variable key = {variable, 0};
+    return image->shared_count == 0
+               ? NULL
+               : bsearch(&key, image->shared, image->shared_count, sizeof key, compare_shared);
 }
 
 static smk_status lay_out_parameters(builder *b)
@@ -345,8 +359,9 @@ smk_status smk_image_create(const smk_program *program, uint32_t entry, bool obs
     b.image = smk_heap_allocate(1, sizeof *b.image);
     b.stack = smk_heap_allocate(functions + 1, sizeof *b.stack);
     b.reached = smk_heap_allocate(functions + 1, 1);
+    b.placed = smk_heap_allocate((size_t)program->module->variable_count + 1, 1);
     b.reads = smk_heap_allocate(most_registers(program->module) + 1, sizeof *b.reads);
-    if (b.image == NULL || b.stack == NULL || b.reached == NULL || b.reads == NULL) {
+    if (b.image == NULL || b.stack == NULL || b.reached == NULL || b.placed == NULL || b.reads == NULL) {
         (void)out_of_memory(error);
     } else {
         b.image->program = program;
@@ -360,6 +375,7 @@ smk_status smk_image_create(const smk_program *program, uint32_t entry, bool obs
     }
     smk_heap_free(b.stack);
     smk_heap_free(b.reached);
+    smk_heap_free(b.placed);
     smk_heap_free(b.reads);
     if (status != SMK_OK) {
         smk_image_free(b.image);

@@ -90,7 +90,7 @@ typedef struct smk_image {
     const smk_module *module;
     uint32_t entry;
     smk_code **code;           /* by function; NULL where it is not reached */
-    smk_shared_variable *shared;
+    smk_shared_variable *shared; /* sorted by variable */
     uint32_t shared_count;
     uint32_t shared_bytes;     /* static */
     uint32_t parameter_bytes;
@@ -99,5 +99,8 @@ typedef struct smk_image {
     bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
     bool observed;             /* operations are preceded by calls of the launch's observer */
 } smk_image;
+
+/* The place of a shared variable, or NULL. */
+const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
 
 #endif

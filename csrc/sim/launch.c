@@ -22,24 +22,6 @@ static smk_status check_grid(const smk_dim3 *grid, smk_error *error)
     return SMK_OK;
 }
 
-static smk_status check_bounds(const smk_function *function, const smk_dim3 *block, uint64_t threads, smk_error *error)
-{
-    const smk_dim3 *most = &function->maxntid, *exact = &function->reqntid;
-    uint64_t bound = (uint64_t)most->x * most->y * most->z;
-    if (most->x != 0 && threads > bound) {
-        return smk_status_fail(error, SMK_LAUNCH,
-                               "a block of %" PRIu64 " threads is more than the %" PRIu64
-                               " that the kernel was compiled for (.maxntid)",
-                               threads, bound);
-    }
-    if (exact->x != 0 && (exact->x != block->x || exact->y != block->y || exact->z != block->z)) {
-        return smk_status_fail(error, SMK_LAUNCH,
-                               "a block of (%u, %u, %u) threads is not the (%u, %u, %u) that the kernel requires (.reqntid)",
-                               block->x, block->y, block->z, exact->x, exact->y, exact->z);
-    }
-    return SMK_OK;
-}
-
 static smk_status check_block(const smk_function *function, const smk_dim3 *block, smk_error *error)
 {
     uint32_t most = SMK_SIM_BLOCK_THREADS_MAX;
@@ -56,7 +38,7 @@ static smk_status check_block(const smk_function *function, const smk_dim3 *bloc
         return smk_status_fail(error, SMK_LAUNCH, "a block of %" PRIu64 " threads is more than the machine's %u", threads,
                                most);
     }
-    return check_bounds(function, block, threads, error);
+    return smk_module_check_block(function, *block, error);
 }
 
 smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,

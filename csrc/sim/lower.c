@@ -104,14 +104,14 @@ bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_loca
         }
         *location = (smk_location){(smk_space)variable->space, l->addresses[index]};
         return true;
-    case SMK_SPACE_SHARED:
-        for (uint32_t i = 0; i < l->image->shared_count; i++) {
-            if (l->image->shared[i].variable == variable) {
-                *location = (smk_location){SMK_SPACE_SHARED, l->image->shared[i].offset};
-                return true;
-            }
+    case SMK_SPACE_SHARED: {
+        const smk_shared_variable *shared = smk_image_find_shared(l->image, variable);
+        if (shared != NULL) {
+            *location = (smk_location){SMK_SPACE_SHARED, shared->offset};
+            return true;
         }
         return smk_lower_fail(l, SMK_INTERNAL, "the shared variable %.*s has no place", SMK_TEXT_PRINT(variable->name));
+    }
     default:
         break;
     }

@@ -40,7 +40,7 @@ static void check_error(smk_status status, const smk_error *error)
 }
 
 #ifdef SMK_FUZZ_EXECUTE
-enum { STEPS_MAX = 20000, PARAMETER_BYTES_MAX = 32764, PARAMETERS_MAX = 64 };
+enum { STEPS_MAX = 20000, PARAMETER_BYTES_MAX = 32768, PARAMETERS_MAX = 64, BUFFER_BYTES = 1 << 16 };
 #define VARIABLE_BYTES_MAX (UINT64_C(1) << 24)
 
 /* A variable that no fuzzer's memory limit has room for says nothing about the executor. */
@@ -53,10 +53,11 @@ static bool is_small(const smk_module *module)
     return bytes < VARIABLE_BYTES_MAX;
 }
 
-/* Parameters are zeros: pointers that lead nowhere, counts that end loops soon. */
-static void run_entry(smk_program *program, const smk_module *module, uint32_t entry)
+/* Parameters of 8 bytes and more hold the address of one buffer, over and over; smaller ones a small count. */
+static void run_entry(smk_program *program, const smk_module *module, uint32_t entry, uint64_t address)
 {
-    static unsigned char zeros[PARAMETER_BYTES_MAX];
+    static uint64_t pointers[PARAMETER_BYTES_MAX / sizeof(uint64_t)];
+    static uint64_t count = 33;
     void *parameters[PARAMETERS_MAX];
     smk_error error;
     smk_run_result result;
@@ -66,8 +67,12 @@ static void run_entry(smk_program *program, const smk_module *module, uint32_t e
     if (launch.parameter_count > PARAMETERS_MAX) {
         return;
     }
+    for (size_t i = 0; i < sizeof pointers / sizeof *pointers; i++) {
+        pointers[i] = address;
+    }
+    const smk_variable *parameter = module->functions[entry].variables + module->functions[entry].result_count;
     for (size_t i = 0; i < launch.parameter_count; i++) {
-        parameters[i] = zeros;
+        parameters[i] = parameter[i].bytes < sizeof address ? (void *)&count : (void *)pointers;
     }
     memset(&error, 0, sizeof error);
     if (smk_grid_run(program, entry, &launch, &options, &result, &error) == SMK_INTERNAL) {
@@ -83,10 +88,12 @@ static void execute(const smk_module *module)
     if (!is_small(module) || smk_memory_create(&memory, &error) != SMK_OK) {
         return;
     }
-    if (smk_program_create(module, memory, &program, &error) == SMK_OK) {
+    uint64_t address = 0;
+    if (smk_memory_allocate(memory, BUFFER_BYTES, &address, &error) == SMK_OK &&
+        smk_program_create(module, memory, &program, &error) == SMK_OK) {
         for (uint32_t i = 0; i < module->function_count; i++) {
             if (module->functions[i].is_entry && module->functions[i].is_defined) {
-                run_entry(program, module, i);
+                run_entry(program, module, i, address);
             }
         }
     }

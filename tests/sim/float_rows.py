@@ -126,7 +126,12 @@ def add_comparisons(group, type_name, form, *, ftz=True):
                 )
 
 
-def add_extremes(group, type_name, form, kind, *, ftz=True, nan=True, loose=False):
+def unchanged(function):
+    return function
+
+
+def add_extremes(group, type_name, form, kind, *, ftz=True, nan=True, loose=False, wrap=unchanged):
+    """min and max in all forms; `wrap` makes packed functions of them."""
     for name, pick in (("min", min), ("max", max)):
         choices = itertools.product((False, True)[: 1 + ftz], *[(False, True)[: 1 + nan]] * 2)
         for flushes, wins, xorsign in choices:
@@ -144,7 +149,7 @@ def add_extremes(group, type_name, form, kind, *, ftz=True, nan=True, loose=Fals
             group.add(
                 f"{name}{words}.{type_name} {{d}}, {{a}}, {{b}};",
                 kind,
-                run,
+                wrap(run),
                 nan=form if loose else None,
             )
 
@@ -172,7 +177,7 @@ def classify(bits, form):
         "infinite": value == form.infinity,
         "number": value <= form.infinity,
         "notanumber": value > form.infinity,
-        "normal": value < form.infinity and value != 0 and not subnormal,
+        "normal": value < form.infinity and not subnormal,  # zero counts as normal
         "subnormal": subnormal,
     }
 
@@ -212,14 +217,13 @@ def single_precision_groups(rng):
     two.add("copysign.f32 {d}, {a}, {b};", "b32", lambda a, b: a & form.sign | b & (form.sign - 1))
     comparisons = Group("f32_compare", ("b32",) * 2, pairs(edges, random_floats(rng, form, 40)))
     add_comparisons(comparisons, "f32", form)
-    for flushes in (False, True):
-        comparisons.add(
-            f"slct{'.ftz' * flushes}.u32.f32 {{d}}, {{a}}, 7, {{b}};",
-            "b32",
-            lambda a, b, f=flushes: (
-                a if xf.compare(xf.flush(b, form) if f else b, 0, form) in ("gt", "eq") else 7
-            ),
-        )
+    for flushes, w in itertools.product((False, True), (16, 32, 64)):
+
+        def choose(a, b, flushes=flushes):
+            control = xf.flush(b, form) if flushes else b
+            return 11 if xf.compare(control, 0, form) in ("gt", "eq") else 7
+
+        comparisons.add(f"slct{'.ftz' * flushes}.u{w}.f32 {{d}}, 11, 7, {{b}};", f"b{w}", choose)
     three = Group(
         "f32_three", ("b32",) * 3, triples(rng, edges, 700, random_floats(rng, form, 900))
     )
@@ -242,7 +246,8 @@ def double_precision_groups(rng):
     three = Group(
         "f64_three", ("b64",) * 3, triples(rng, edges, 700, random_floats(rng, form, 900))
     )
-    add_rounded(three, "fma", "f64", xf.fma, form, "b64", sat=False, ftz=False, loose=True)
+    for name in ("fma", "mad"):
+        add_rounded(three, name, "f64", xf.fma, form, "b64", sat=False, ftz=False, loose=True)
     one = Group("f64_one", ("b64",), [edges + random_floats(rng, form, 500)])
     add_single(one, "f64", form, "b64", ftz=False)
     return [two, three, one]
@@ -323,21 +328,21 @@ def packed_groups(rng, form, name):
                 group.add(f"{text} {operands_text(count)};", "b32", packed(function))
         groups.append(group)
     two = groups[0]
-    for opcode, pick in (("min", min), ("max", max)):
-        for wins in (False, True):
-            two.add(
-                f"{opcode}{'.NaN' * wins}.{name}x2 {{d}}, {{a}}, {{b}};",
-                "b32",
-                packed(lambda a, b, p=pick, n=wins: xf.extreme((a, b), form, p, n)),
-            )
-    for opcode, function in (("abs", lambda a: a & 0x7FFF), ("neg", lambda a: a ^ 0x8000)):
+    add_extremes(two, name + "x2", form, "b32", ftz=is_f16, wrap=packed)
+    signs = {"abs": lambda a: a & 0x7FFF, "neg": lambda a: a ^ 0x8000}
+    for (opcode, function), flushes in itertools.product(
+        signs.items(), (False, True)[: 1 + is_f16]
+    ):
+
+        def change(half, function=function, flushes=flushes):
+            if xf.is_nan(half, form):
+                return None
+            return function(xf.flush(half, form) if flushes else half)
+
         two.add(
-            f"{opcode}.{name}x2 {{d}}, {{a}};",
+            f"{opcode}{'.ftz' * flushes}.{name}x2 {{d}}, {{a}};",
             "b32",
-            expected=[
-                packed(lambda v, f=function: None if xf.is_nan(v, form) else f(v))(a)
-                for a in two.columns[0]
-            ],
+            expected=[packed(change)(a) for a in two.columns[0]],
         )
     for compare, outcomes in OUTCOMES.items():
         ftz = ".ftz" if is_f16 else ""

@@ -403,6 +403,12 @@ def add_word_triples(group):
         "slct.b32.s32": lambda a, b, c: a if sign(c, 32) >= 0 else b,
         "slct.f32.s32": lambda a, b, c: a if sign(c, 32) >= 0 else b,
     }
+    for w in (16, 64):
+        group.add(
+            f"slct.u{w}.s32 {{d}}, 11, 7, {{c}};",
+            f"b{w}",
+            lambda a, b, c: 11 if sign(c, 32) >= 0 else 7,
+        )
     for mode in PERMUTES:
         rows[f"prmt.b32.{mode}"] = lambda a, b, c, m=mode: permute(a, b, c, m)
     for ka in ("u", "s"):
@@ -502,7 +508,7 @@ def add_carries(group, w):
 
 def extract(a, position, length, w, signed):
     """bfe, as the PTX ISA's loop has it."""
-    position, length = position & 255, length & 255
+    position, length = field_bits(position, w), field_bits(length, w)
     fill = a >> min(position + length - 1, w - 1) & 1 if signed and length else 0
     result = 0
     for i in range(w):
@@ -511,8 +517,16 @@ def extract(a, position, length, w, signed):
     return result
 
 
+def field_bits(number, w):
+    """PTX defines 0 to 255.
+
+    Past that the 32-bit forms look at 8 bits; the 64-bit ones clamp (seen on sm_90).
+    """
+    return number & 255 if w == 32 else min(number, 64)
+
+
 def insert(a, b, position, length, w):
-    position, length = position & 255, length & 255
+    position, length = field_bits(position, w), field_bits(length, w)
     for i in range(min(length, max(w - position, 0))):
         place = 1 << (position + i)
         b = b & ~place | place * (a >> i & 1)
@@ -601,12 +615,23 @@ def pack_groups(rng):
         "b64",
         lambda a, b, c, e: e << 48 | c << 32 | b << 16 | a,
     )
+    halves_in.add(
+        "{{ .reg .b8 %x0, %x1; mov.b16 {{%x0, %x1}}, {a}; mov.b16 {d}, {{%x1, %x0}}; }}",
+        "b16",
+        lambda a, b, c, e: a >> 8 | (a & 255) << 8,
+    )
     words_in = Group("pack32", ("b32",) * 2, [random_integers(rng, 32, 100) for _ in range(2)])
     words_in.add("mov.b64 {d}, {{{a}, {b}}};", "b64", lambda a, b: b << 32 | a)
     words_in.add(
         "{{ .reg .b16 %lo, %hi; mov.b32 {{%lo, %hi}}, {a}; mov.b32 {d}, {{%hi, %lo}}; }}",
         "b32",
         lambda a, b: a >> 16 | (a & mask(16)) << 16,
+    )
+    words_in.add(
+        "{{ .reg .b8 %y0, %y1, %y2, %y3; mov.b32 {{%y0, %y1, %y2, %y3}}, {a}; "
+        "mov.b32 {d}, {{%y3, %y2, %y1, %y0}}; }}",
+        "b32",
+        lambda a, b: int.from_bytes(a.to_bytes(4, "little"), "big"),
     )
     longs_in = Group("unpack", ("b64",), [random_integers(rng, 64, 100)])
     longs_in.add(

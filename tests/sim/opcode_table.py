@@ -188,8 +188,14 @@ def check_guarded(groups, machine):
         for row, expected, stored in zip(group.rows, plain, out, strict=True):
             kept = 0 if row.kind == "pred" else PRESET
             wanted = np.where(active, expected, kept) if can_guard(row) else expected
-            if not np.array_equal(stored, wanted):
-                wrong.append(f"{group.name}: {row.text}")
+            lanes = np.flatnonzero(stored != wanted)
+            if lanes.size:
+                lane = int(lanes[0])
+                values = ", ".join(f"{column[lane]:#x}" for column in group.columns)
+                wrong.append(
+                    f"{group.name}: {row.text}  ({values}), lane {lane}: "
+                    f"got {int(stored[lane]):#x}, expected {int(wanted[lane]):#x}"
+                )
     assert not wrong, f"{len(wrong)} rows:\n" + "\n".join(wrong)
 
 

@@ -45,7 +45,8 @@ def compile_ptx(nvcc, name, mode):
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(FOLDER / f"{name}.cu", folder)
         command = [nvcc, "-ptx", *flags_of(source), *MODES[mode], f"{name}.cu", "-o", "out.ptx"]
-        subprocess.run(command, cwd=folder, check=True)
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        subprocess.run(command, cwd=folder, check=True, env=environment)
         text = (pathlib.Path(folder) / "out.ptx").read_text()
     return strip_paths(text)
 

@@ -1,0 +1,75 @@
+"""The command line, as a process: smemkit demo and smemkit info."""
+
+import re
+import subprocess
+import sys
+
+import smemkit
+
+COMMAND = [sys.executable, "-m", "smemkit"]
+
+
+def run(*arguments, status=0):
+    """Standard output of the command, and standard error."""
+    done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=120)
+    assert done.returncode == status, done.stderr
+    return done.stdout, done.stderr
+
+
+def test_demo_checks_every_variant():
+    output, complaints = run("demo", "--seed", "7")
+    assert complaints == ""
+    for variant, facts in smemkit.variants("gemm").items():
+        line = re.search(
+            rf"^{variant} +(sim|cuda) +(\d+\.\d\d) +(\d\.\d\d)  (.*)$", output, re.MULTILINE
+        )
+        assert line, output
+        assert float(line[3]) <= 1
+        assert line[4] == facts["shows"]
+    assert "(seed 7)" in output
+    assert output.endswith("all results are right\n")
+
+
+def test_demo_says_where_a_result_is_wrong(monkeypatch, capsys):
+    from smemkit import demo
+
+    gemm = smemkit.gemm
+
+    def spoil(a, b, *, variant, backend):
+        c = gemm(a, b, variant=variant, backend=backend)
+        if variant == "padded":
+            c[-1, -1] = float("nan")
+        return c
+
+    monkeypatch.setattr(smemkit, "gemm", spoil)
+    assert demo.run(seed=1) == 1
+    output = capsys.readouterr().out
+    assert len(re.findall(r"^padded .* WRONG ", output, re.MULTILINE)) == output.count("WRONG ") > 0
+    assert output.endswith("SOME RESULTS ARE WRONG\n")
+
+
+def test_info_names_the_machines():
+    output, complaints = run("info")
+    assert complaints == ""
+    assert re.search(rf"^smemkit +{re.escape(smemkit.__version__)}$", output, re.MULTILINE)
+    assert "\nsim:\n" in output and "\ncuda:" in output
+    assert re.search(r"^  warp_lanes +32$", output, re.MULTILINE)
+
+
+def test_version():
+    assert run("--version")[0] == f"smemkit {smemkit.__version__}\n"
+
+
+def test_no_command_is_a_usage_error():
+    assert "usage: smemkit" in run(status=2)[1]
+
+
+def test_a_reader_that_leaves_early():
+    done = subprocess.Popen(
+        [*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    done.stdout.close()
+    complaints = done.stderr.read()
+    done.stderr.close()
+    assert done.wait(timeout=60) == 1
+    assert complaints == ""
