@@ -190,6 +190,16 @@ static uint64_t narrow(double x, smk_type to, const smk_alu_general *word)
     }
 }
 
+static const smk_operation *convert_away_tf32(smk_warp *warp, const smk_operation *op, const smk_alu_general *word)
+{
+    uint64_t bits[LANES];
+    load_bits(warp, op->a, word->from_storage, bits);
+    for (unsigned i = 0; i < LANES; i++)
+        bits[i] = smk_away_tf32((uint32_t)bits[i], (word->flags & SMK_GENERAL_SATFINITE) != 0);
+    store_bits(warp, op->d, word->to_storage, bits, smk_op_mask(warp, op));
+    return op + 1;
+}
+
 const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
 {
     const smk_alu_general word = read_word(op);
@@ -201,6 +211,8 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
     uint64_t bits[LANES];
     double values[LANES];
 
+    if (to == SMK_TYPE_TF32 && word.rounding == SMK_ROUND_NEAREST_AWAY)
+        return convert_away_tf32(warp, op, &word);
     if (is_float(from)) {
         load_floats(warp, op->a, word.from_storage, from, ftz, values);
     } else {

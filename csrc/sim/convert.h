@@ -207,6 +207,16 @@ SMK_INLINE uint32_t smk_narrow_tf32(double x, smk_rounding rounding, bool satfin
     return x == x ? smk_narrow_bits(x, 10, 127, rounding, satfinite) << 13 | sign : SMK_NAN_BITS_F32;
 }
 
+/* cvt.rna.tf32.f32 looks at no NaN: infinities and NaNs are cut, not rounded, and .satfinite takes one step off them
+ * (seen on sm_90; the PTX ISA has a canonical NaN here). */
+SMK_INLINE uint32_t smk_away_tf32(uint32_t bits, bool satfinite)
+{
+    const uint32_t infinity = UINT32_C(0x7f800000), step = UINT32_C(0x2000);
+    const bool finite = (bits & infinity) != infinity;
+    const uint32_t cut = (bits + (finite ? step / 2 : 0)) & ~(step - 1);
+    return cut - (satfinite && (cut & infinity) == infinity ? step : 0);
+}
+
 SMK_INLINE float smk_narrow_f32(double x, smk_rounding rounding)
 {
     const uint32_t sign = (uint32_t)(smk_bits_f64(x) >> 32) & UINT32_C(0x80000000);

@@ -250,6 +250,13 @@ def both_halves(run):
     return apply
 
 
+def away_tf32(bits, satfinite):
+    """Finite numbers round; sm_90 makes of infinities and NaNs what the PTX ISA does not say."""
+    if bits & xf.F32.infinity != xf.F32.infinity:
+        return limited(xf.TF32, xf.AWAY, satfinite, False)(bits)
+    return (bits & ~0x1FFF) - 0x2000 * satfinite
+
+
 def add_limited(group):
     for name, mode, is_relu, satfinite in itertools.product(
         ("f16", "bf16"), (xf.NEAREST, xf.ZERO), (False, True), (False, True)
@@ -261,9 +268,13 @@ def add_limited(group):
             limited(FLOATS[name], mode, satfinite, is_relu),
         )
 
+    for satfinite in (False, True):
+        group.add(
+            f"cvt.rna{'.satfinite' * satfinite}.tf32.f32 {{d}}, {{a}};",
+            "b32",
+            lambda a, s=satfinite: away_tf32(a, s),
+        )
     for words, mode, is_relu, satfinite in (
-        ("rna", xf.AWAY, False, False),
-        ("rna.satfinite", xf.AWAY, False, True),
         ("rn", xf.NEAREST, False, False),
         ("rz", xf.ZERO, False, False),
         ("rn.relu", xf.NEAREST, True, False),

@@ -91,6 +91,14 @@ class Group:
                 ".reg .pred %keep;",
                 f"and.b32 %t, %i, {GUARD_BITS};",
                 "setp.eq.u32 %keep, %t, 1;",
+                # no constant: ptxas takes one in mov.b32 for a float where the register holds floats
+                ".reg .b16 %preset16;",
+                ".reg .b32 %preset32;",
+                ".reg .b64 %preset64;",
+                f"add.u32 %preset32, %i, {PRESET};",
+                "sub.u32 %preset32, %preset32, %i;",
+                "cvt.u16.u32 %preset16, %preset32;",
+                "cvt.u64.u32 %preset64, %preset32;",
             ]
         for number, row in enumerate(self.rows):
             d = f"%d{number}"
@@ -100,7 +108,7 @@ class Group:
                 preset = (
                     "setp.eq.u32 {}, 0, 1;"
                     if row.kind == "pred"
-                    else f"mov.{row.kind} {{}}, {PRESET};"
+                    else f"mov.{row.kind} {{}}, %preset{row.kind[1:]};"
                 )
                 lines.append(preset.format(d))
                 guard = "@%keep "
