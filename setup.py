@@ -291,6 +291,9 @@ class BuildExtension(build_ext):
             jobs = self.start_kernels()
             super().run()
             self.finish_kernels(jobs)
+        self.kernel_outputs = self.place_kernels(self.inplace)
+        if not self.inplace:
+            self.complete_sources()
         if self.toolkit is None:
             say("*" * 100)
             say(f"BUILT WITHOUT THE GPU PART: {self.reason}.")
@@ -318,7 +321,18 @@ class BuildExtension(build_ext):
                 job.result()
         except BuildError as error:
             fail(error)
-        target = PREBUILT if self.inplace else Path(self.build_lib) / PREBUILT
+
+    def complete_sources(self):
+        """In a clone Python finds the sources before what was installed: they must be whole too."""
+        try:
+            self.copy_extensions_to_source()
+            self.place_kernels(in_sources=True)
+        except OSError as error:
+            say(f"The sources stay without the extension ({error}); import smemkit elsewhere.")
+
+    def place_kernels(self, in_sources):
+        """Copies what belongs to each kernel into the package; the paths."""
+        target = PREBUILT if in_sources else Path(self.build_lib) / PREBUILT
         origin, suffixes = (
             (self.kernel_cache(), (".ptx", ".fatbin")) if self.toolkit else (PREBUILT, (".ptx",))
         )
@@ -334,7 +348,7 @@ class BuildExtension(build_ext):
             path.parent.mkdir(parents=True, exist_ok=True)
             if path != source:
                 shutil.copyfile(source, path)
-        self.kernel_outputs = [str(path) for path in wanted]
+        return [str(path) for path in wanted]
 
     def get_outputs(self):
         return super().get_outputs() + getattr(self, "kernel_outputs", [])

@@ -4,7 +4,13 @@ smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says w
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
 """
 
-from . import _core as _core
+try:
+    from . import _core as _core
+except ImportError as error:
+    raise ImportError(
+        f"smemkit in {__path__[0]} has no extension module for this Python; "
+        "install it (pip install .) or build it in place (python setup.py build_ext --inplace)"
+    ) from error
 from ._core import (
     ArgumentError,
     ArgumentTypeError,

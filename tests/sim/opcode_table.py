@@ -91,7 +91,7 @@ class Group:
                 ".reg .pred %keep;",
                 f"and.b32 %t, %i, {GUARD_BITS};",
                 "setp.eq.u32 %keep, %t, 1;",
-                # no constant: ptxas takes one in mov.b32 for a float where the register holds floats
+                # no constant: ptxas takes one in mov.b32 for a float where a register holds those
                 ".reg .b16 %preset16;",
                 ".reg .b32 %preset32;",
                 ".reg .b64 %preset64;",
