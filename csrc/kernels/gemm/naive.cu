@@ -9,10 +9,10 @@
 //          global.load.sectors_per_request = 4.5     float64, n a multiple of 32: one for a, eight for b
 // Source   the definition of the matrix product
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(1024)
 gemm_naive(const T *a, const T *b, T *c, long long m, long long k, long long n)
 {
-    constexpr int ROWS = 8, COLS = 32;
+    constexpr int ROWS = 32, COLS = 32;
 
     // Who am I: one element of c.
     const long long row = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * ROWS + threadIdx.y;

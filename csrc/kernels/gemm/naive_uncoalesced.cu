@@ -10,10 +10,10 @@
 //          global.store.sectors_per_request = 32     m a multiple of 32, rows of c not under 32 bytes
 // Source   the commonest mistake in first kernels
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(1024)
 gemm_naive_uncoalesced(const T *a, const T *b, T *c, long long m, long long k, long long n)
 {
-    constexpr int ROWS = 32, COLS = 8;
+    constexpr int ROWS = 32, COLS = 32;
 
     // Who am I: one element of c.
     const long long row = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * ROWS + threadIdx.x;
