@@ -1,13 +1,10 @@
-/* Fuzz target of the PTX front end: whatever parses must print to text that parses to an equal module.
- *
- *   clang -g -O1 -fsanitize=fuzzer,address,undefined tests/fuzz/fuzz_ptx.c csrc/ptx/[a-z]*.c csrc/base/[a-z]*.c -o fuzz_ptx
- *   ./fuzz_ptx tests/fuzz/corpus
+/* Fuzz target of the PTX front end and the simulator: whatever parses must print to text that parses to an equal
+ * module, and its entries must end in order or in an error. build.sh beside this file builds it for libFuzzer.
  *
  * Without libFuzzer (any compiler, -DSMK_FUZZ_MAIN) the program runs each file it is given once; `-truncate` runs
  * every prefix of the files behind it too, `-allocations` makes each allocation fail in turn.
  *
- * With -DSMK_FUZZ_EXECUTE and csrc/sim/[a-z]*.c beside the others, every entry is then run for a short while. The
- * vector files of csrc/sim choose their instruction set by pragmas of gcc; clang needs -mavx512f and the like for them.
+ * Without -DSMK_FUZZ_EXECUTE nothing is run, and csrc/ptx and csrc/base are enough.
  */
 #include "../../csrc/base/heap.h"
 #include "../../csrc/ptx/module.h"
