@@ -11,7 +11,10 @@ from . import demo
 
 def print_info():
     """How smemkit was built and which machines it finds, then every fact about each."""
-    smemkit.show_config()
+    try:
+        smemkit.show_config()
+    except smemkit.Error as error:  # SMEMKIT_BACKEND names what is not here: see below
+        print(f"backend: {error}")
     for backend in ("cuda", "sim"):
         try:
             facts = smemkit.device_info(backend=backend)
@@ -37,6 +40,9 @@ def main(arguments=None):
     try:
         status = demo.run(seed=chosen.seed) if chosen.command == "demo" else print_info()
         sys.stdout.flush()
+    except smemkit.Error as error:
+        print(f"smemkit: {error}", file=sys.stderr)
+        return 1
     except BrokenPipeError:  # the reader (head, say) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

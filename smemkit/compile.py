@@ -1,4 +1,4 @@
-"""CUDA C -> PTX, by NVRTC where it is found, else by nvcc.
+"""CUDA C -> PTX, by NVRTC where it is found and takes it, else by nvcc.
 
 NVRTC comes from the package nvidia-cuda-nvrtc or from a CUDA toolkit; nvcc is the one that
 SMEMKIT_NVCC names, or that of CUDA_HOME or PATH, and it needs a host compiler.
@@ -20,6 +20,9 @@ ADVICE = (
     "CUDA C needs a compiler, and neither NVRTC nor nvcc is found: "
     "pip install 'smemkit[nvrtc]', or install a CUDA toolkit and name its nvcc in SMEMKIT_NVCC "
     "or its folder in CUDA_HOME. PTX text needs none."
+)
+HEADERS = (
+    "NVRTC's package brings no headers: install a CUDA toolkit, or add options=('-I/its/include',)."
 )
 HIGHEST_DEFAULT_ARCH = 90  # what the simulator is; a newer GPU takes it too
 
@@ -138,6 +141,8 @@ def compile_nvrtc(path, source, options=()):
     except OSError as error:
         raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
     ptx = library.compile(source, options)
+    if ".version" not in ptx:
+        raise _core.CompileError(f"NVRTC: no PTX comes of these options: {' '.join(options)}")
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
 
 
@@ -188,8 +193,15 @@ def compile_source(source, options=()):
     if "\0" in source:
         raise _core.CompileError("CUDA C with a NUL in it")
     nvrtc, nvcc = find_nvrtc(), find_nvcc()
-    if nvrtc:
-        return compile_nvrtc(nvrtc, source, options)
-    if nvcc:
+    if not nvrtc and not nvcc:
+        raise _core.CompileError(ADVICE)
+    if not nvrtc:
         return compile_nvcc(nvcc, source, options)
-    raise _core.CompileError(ADVICE)
+    try:
+        return compile_nvrtc(nvrtc, source, options)
+    except _core.CompileError as error:
+        if not nvcc and "could not open source file" in str(error):
+            raise _core.CompileError(f"{error}\n{HEADERS}") from None
+        if not nvcc:
+            raise
+    return compile_nvcc(nvcc, source, options)  # it has all headers and the host's types too

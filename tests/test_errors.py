@@ -554,3 +554,32 @@ def test_two_simulations_at_once():
     for thread in threads:
         thread.join()
     assert not failures
+
+
+CONST_STORE = """.version 8.0
+.target sm_80
+.address_size 64
+.const .u32 c = 4;
+.visible .entry k(.param .u64 p)
+{
+	.reg .u64 a, f;
+	.reg .u32 i;
+	ld.param.u64 a, [p];
+	ld.const.u32 i, [c];
+	st.global.u32 [a], i;
+	cvta.const.u64 f, c;
+	OPERATION
+	ret;
+}
+"""
+
+
+@pytest.mark.parametrize("operation", ["st.u32 [f], 99;", "red.add.u32 [f], 1;"])
+def test_constant_memory_stays(operation):
+    """A generic address leads there, but only loads may follow it, today and in the next launch."""
+    kernel = smemkit.RawKernel(CONST_STORE.replace("OPERATION", operation), "k")
+    for _ in range(2):
+        x = smemkit.asarray(np.zeros(1, np.uint32), backend="sim")
+        with pytest.raises(smemkit.ExecutionError, match="constant memory"):
+            kernel(1, 1, (x,))
+        assert smemkit.asnumpy(x)[0] == 4

@@ -71,10 +71,12 @@ smk_handler smk_access_find(bool store, smk_space space, bool narrow, smk_elemen
 bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address)
 {
     const smk_span *span = smk_memory_view_find(warp->control->block->run->view, address);
-    if (span != NULL) {
+    /* what is remembered is not looked at again, and a store could come by here: constants only where none can */
+    bool plain = span != NULL && (!span->constant || recent == &warp->control->recent[SMK_WARP_RECENT_CONST]);
+    if (plain) {
         *recent = (smk_recent){span->address, span->bytes, span->host};
     }
-    return span != NULL;
+    return plain;
 }
 
 static const char *kind_name(smk_access_kind kind)
@@ -223,6 +225,11 @@ unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigne
     const smk_span *span = smk_memory_view_find(control->block->run->view, address);
     uint64_t end = span == NULL ? 0 : span->address + span->bytes;
     if (!check(warp, op, lane, space, address, bytes, end, kind)) {
+        return NULL;
+    }
+    if (span->constant && kind != SMK_ACCESS_LOAD) {
+        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION,
+                            "%s at an address that lies in constant memory (0x%" PRIx64 ")", kind_name(kind), address);
         return NULL;
     }
     return span->host + (address - span->address);

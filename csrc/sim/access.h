@@ -48,7 +48,7 @@ unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigne
 const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, smk_space space, bool narrow, bool store,
                                       uint32_t mask);
 
-/* Finds the allocation that holds `address` and remembers it in `recent`. */
+/* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
 bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address);
 
 /* One table of handlers for each instruction set (access_baseline.c, ...). */

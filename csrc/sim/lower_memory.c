@@ -75,7 +75,7 @@ static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space
 
 static uint32_t take_slot(smk_lowering *l)
 {
-    return l->image->slots++ % SMK_WARP_RECENT_COUNT;
+    return 1 + l->image->slots++ % (SMK_WARP_RECENT_COUNT - 1); /* 0: SMK_WARP_RECENT_CONST */
 }
 
 /* The width of the rows that a load or store moves: that of its registers, or of its type where all are constants. */
@@ -148,7 +148,9 @@ static bool lower_access(smk_lowering *l, bool store)
     op->a = at.row;
     op->element = element;
     op->count = count;
-    op->slot = at.space == SMK_SPACE_LOCAL ? (at.frame ? SMK_ACCESS_FRAME : 0) : take_slot(l);
+    op->slot = at.space == SMK_SPACE_LOCAL ? (at.frame ? SMK_ACCESS_FRAME : 0)
+               : space == SMK_SPACE_CONST  ? SMK_WARP_RECENT_CONST
+                                           : take_slot(l);
     op->u.immediate = at.add;
     return smk_observer_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
                                     smk_access_element_bytes(element) * count);

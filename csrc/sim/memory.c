@@ -29,6 +29,7 @@ typedef struct smk_allocation {
     uint64_t address, bytes;
     unsigned char *host;
     uint32_t holders;
+    bool constant;
     char name[NAME_MAX_BYTES]; /* of a variable; "" for what the host allocated */
 } smk_allocation;
 
@@ -159,8 +160,8 @@ static bool insert(smk_memory *memory, smk_allocation *allocation)
     return true;
 }
 
-static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes, uint64_t *address,
-                           smk_error *error)
+static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, bool constant, uint64_t bytes,
+                           uint64_t *address, smk_error *error)
 {
     smk_allocation *made = NULL;
     if (bytes <= memory->limit) { /* before the host is asked for what it could promise and not keep */
@@ -170,6 +171,7 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
         made->host = smk_heap_allocate((size_t)bytes, 1);
         made->bytes = bytes;
         made->holders = 1;
+        made->constant = constant;
         size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
         memcpy(made->name, name, length);
     }
@@ -197,13 +199,13 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
 
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, "", 0, bytes, address, error);
+    return allocate(memory, "", 0, false, bytes, address, error);
 }
 
-smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes,
-                                        uint64_t *address, smk_error *error)
+smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
+                                        uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, name, name_length, bytes, address, error);
+    return allocate(memory, name, name_length, constant, bytes, address, error);
 }
 
 smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error)
@@ -297,7 +299,7 @@ smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, sm
         for (size_t i = 0; i < memory->count; i++) {
             smk_allocation *from = memory->allocation[i];
             from->holders++;
-            made->span[i] = (smk_span){from->address, from->bytes, from->host, from};
+            made->span[i] = (smk_span){from->address, from->bytes, from->host, from->constant, from};
         }
     }
     (void)pthread_mutex_unlock(&memory->lock);

@@ -4,11 +4,14 @@
 
 #include "memory.h"
 
+#include <stdbool.h>
+
 /* One allocation. */
 typedef struct smk_span {
     uint64_t address;
     uint64_t bytes;
     unsigned char *host;
+    bool constant; /* a kernel may only read it */
     struct smk_allocation *allocation;
 } smk_span;
 
@@ -27,8 +30,8 @@ const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t addre
 /* "8 bytes past the end of the allocation of 4096 bytes at 0x..." for an access that is not inside one. */
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
 
-/* As smk_memory_allocate, zero-filled, with a name for messages. */
-smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, uint64_t bytes,
-                                        uint64_t *address, smk_error *error);
+/* As smk_memory_allocate, zero-filled, with a name for messages; what is constant, kernels may only read. */
+smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
+                                        uint64_t bytes, uint64_t *address, smk_error *error);
 
 #endif

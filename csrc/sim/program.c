@@ -38,7 +38,8 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
             continue;
         }
         smk_status status = smk_memory_allocate_variable(program->memory, variable->name.start, variable->name.length,
-                                                         variable->bytes, &program->addresses[i], error);
+                                                         variable->space == SMK_SPACE_CONST, variable->bytes,
+                                                         &program->addresses[i], error);
         if (status == SMK_OK && variable->initial != NULL) {
             status = smk_memory_write(program->memory, program->addresses[i], variable->initial, variable->bytes, error);
         }

@@ -23,7 +23,8 @@ enum {
     SMK_WARP_FRAMES_MAX = 1024,
     SMK_WARP_STACK_BYTES_MAX = 8 << 20, /* registers of all frames */
     SMK_WARP_LOCAL_BYTES_MAX = 512 << 10, /* local memory of a thread */
-    SMK_WARP_RECENT_COUNT = 64
+    SMK_WARP_RECENT_COUNT = 64,
+    SMK_WARP_RECENT_CONST = 0 /* the entry of loads that name constant memory; they alone remember it */
 };
 
 /* Lanes that wait for their turn. */
