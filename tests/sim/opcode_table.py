@@ -16,9 +16,9 @@ import smemkit
 BLOCK = 128
 GUARD_BITS = 5  # a guard lets those threads through whose number has just bit 0 of these set
 PRESET = 23131  # what a register holds that the guard protects
-# ptxas 13.0 does not keep a guard's promise in these: testp writes all the same, and set to f32
-# converts what the register held (seen on sm_90). The simulator does what PTX says.
-LOST_GUARDS = re.compile(r"testp\.|set\.\w+(\.ftz)?\.f32\.")
+# ptxas 13.0 does not keep a guard's promise in these: testp writes all the same, and set to a
+# float type converts what the register held (seen on sm_90). The simulator does what PTX says.
+LOST_GUARDS = re.compile(r"testp\.|set\.\w+(\.ftz)?\.b?f(16|16x2|32)\.")
 DTYPES = {"b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": np.uint32}
 OUT = {"b16": np.uint16, "b32": np.uint32, "b64": np.uint64, "pred": np.uint32}
 
