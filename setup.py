@@ -286,7 +286,6 @@ class BuildExtension(build_ext):
             self.build_temp = os.path.join(build.build_base, name)
         self.toolkit, self.reason = find_toolkit()
         self.kernels = list_kernels()
-        self.kernel_outputs = []
         with concurrent.futures.ThreadPoolExecutor(count_cores()) as self.pool:
             jobs = self.start_kernels()
             super().run()

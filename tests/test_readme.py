@@ -1,4 +1,4 @@
-"""The README's Python examples run as they stand, one after the other."""
+"""What the README shows is true: its Python runs, and its table is that of the variants."""
 
 import os
 import re
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import smemkit
 from smemkit import compile
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -32,3 +33,10 @@ def test_examples_run(tmp_path):
     assert ".visible .entry gemm_tiled_float32(" in done.stdout
     fault = done.stdout.rsplit("max_threads_per_block", 1)[1]
     assert re.search(r"^add_one \d+ \([78], 0, 0\) \(\d+, 0, 0\)$", fault, re.MULTILINE), fault
+
+
+def test_table_of_variants():
+    """The README's table is the rows of variants.def, in their order."""
+    rows = re.findall(r"^\| `(\w+)` \| (.+) \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    table = [row for row in rows if row[0] in smemkit.variants("gemm")]
+    assert table == [(name, facts["shows"]) for name, facts in smemkit.variants("gemm").items()]

@@ -274,16 +274,16 @@ def add_limited(group):
             "b32",
             lambda a, s=satfinite: away_tf32(a, s),
         )
-    for words, mode, is_relu, satfinite in (
-        ("rn", xf.NEAREST, False, False),
-        ("rz", xf.ZERO, False, False),
-        ("rn.relu", xf.NEAREST, True, False),
-        ("rz.relu", xf.ZERO, True, False),
+    for words, mode, is_relu in (
+        ("rn", xf.NEAREST, False),
+        ("rz", xf.ZERO, False),
+        ("rn.relu", xf.NEAREST, True),
+        ("rz.relu", xf.ZERO, True),
     ):
         group.add(
             f"cvt.{words}.tf32.f32 {{d}}, {{a}};",
             "b32",
-            limited(xf.TF32, mode, satfinite, is_relu),
+            limited(xf.TF32, mode, False, is_relu),
             nan=xf.F32,
         )
 
