@@ -1,6 +1,7 @@
 #include "access.h"
 
 #include "block.h"
+#include "rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -43,8 +44,8 @@ smk_element smk_access_element(smk_type type, unsigned row_bits)
 unsigned smk_access_element_bytes(smk_element element)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row) \
-    case SMK_ELEMENT_##id:                 \
+#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
+    case SMK_ELEMENT_##id:                                                                                             \
         return sizeof(in_memory);
 #include "element.def"
 #undef SMK_ELEMENT
@@ -134,8 +135,8 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
         }
         if (address >= end) {
             (void)snprintf(text + length, size - (size_t)length,
-                           "; the access begins %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)", address - end,
-                           SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
+                           "; the access begins %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)",
+                           address - end, SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
         } else {
             (void)snprintf(text + length, size - (size_t)length, "; the access begins inside %.*s (%" PRIu64 " bytes)",
                            SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
@@ -295,12 +296,12 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
 static void put(smk_warp *warp, uint32_t offset, smk_element element, unsigned lane, const unsigned char *from)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                        \
-    case SMK_ELEMENT_##id: {                                      \
-        in_memory value;                                          \
-        memcpy(&value, from, sizeof value);                       \
-        SMK_ROW(in_row, warp, offset)[lane] = (in_row)value;      \
-        break;                                                    \
+#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
+    case SMK_ELEMENT_##id: {                                                                                           \
+        in_memory value;                                                                                               \
+        memcpy(&value, from, sizeof value);                                                                            \
+        SMK_ROW(in_row, warp, offset)[lane] = (in_row)value;                                                           \
+        break;                                                                                                         \
     }
 #include "element.def"
 #undef SMK_ELEMENT
@@ -312,11 +313,11 @@ static void put(smk_warp *warp, uint32_t offset, smk_element element, unsigned l
 static void get(const smk_warp *warp, uint32_t offset, smk_element element, unsigned lane, unsigned char *to)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                                    \
-    case SMK_ELEMENT_##id: {                                                  \
-        in_memory value = (in_memory)SMK_ROW(in_row, warp, offset)[lane];     \
-        memcpy(to, &value, sizeof value);                                     \
-        break;                                                                \
+#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
+    case SMK_ELEMENT_##id: {                                                                                           \
+        in_memory value = (in_memory)SMK_ROW(in_row, warp, offset)[lane];                                              \
+        memcpy(to, &value, sizeof value);                                                                              \
+        break;                                                                                                         \
     }
 #include "element.def"
 #undef SMK_ELEMENT
@@ -360,4 +361,23 @@ const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, s
         }
     }
     return op + 1;
+}
+
+void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind kind, uint32_t mask)
+{
+    static const unsigned char zero[sizeof(uint64_t)] = {0};
+    const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
+    bool atomic = kind == SMK_ACCESS_ATOMIC;
+    smk_element element = (smk_element)op->element;
+    if (atomic) {
+        element = smk_access_element((smk_type)op->element, smk_rows_bits((smk_type)op->element));
+    }
+    if (kind == SMK_ACCESS_STORE || element == SMK_ELEMENT_COUNT) {
+        return;
+    }
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned i = 0; i < (atomic ? 1 : op->count) && (mask >> lane & 1) != 0; i++) {
+            put(warp, rows[i], element, lane, zero);
+        }
+    }
 }

@@ -22,7 +22,12 @@ typedef enum smk_element {
 
 enum { SMK_ACCESS_FRAME = 1, SMK_ACCESS_ELEMENTS_MAX = 4 };
 
-typedef enum smk_access_kind { SMK_ACCESS_LOAD, SMK_ACCESS_STORE, SMK_ACCESS_ATOMIC } smk_access_kind;
+typedef enum smk_access_kind {
+    SMK_ACCESS_LOAD,
+    SMK_ACCESS_STORE,
+    SMK_ACCESS_ATOMIC,
+    SMK_ACCESS_COPY /* the shared side of cp.async */
+} smk_access_kind;
 
 /* The element for a type in memory and the width of a row; SMK_ELEMENT_COUNT where there is none. */
 smk_element smk_access_element(smk_type type, unsigned row_bits);
@@ -47,6 +52,9 @@ unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigne
 /* All active lanes one by one; what the fast handlers fall back to. */
 const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, smk_space space, bool narrow, bool store,
                                       uint32_t mask);
+
+/* What a load or atomic would have brought to the lanes of `mask` is 0. */
+void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind kind, uint32_t mask);
 
 /* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
 bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address);

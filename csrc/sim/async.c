@@ -3,6 +3,7 @@
 #include "../base/heap.h"
 #include "access.h"
 #include "block.h"
+#include "observer.h"
 
 #include <string.h>
 
@@ -16,8 +17,8 @@ static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
         return true;
     }
     uint32_t capacity = 2 * need;
-    smk_pending *grown = smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown,
-                                         capacity * sizeof *grown);
+    smk_pending *grown =
+        smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown, capacity * sizeof *grown);
     if (grown == NULL) {
         (void)smk_warp_fail(warp, op, mask, SMK_MEMORY, "no memory for %u copies of cp.async", capacity);
         return false;
@@ -27,8 +28,7 @@ static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
     return true;
 }
 
-/* How many bytes of the source a lane reads; the rest is zero. */
-static unsigned source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
+unsigned smk_async_source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
 {
     if (detail->source_bits == 1) {
         uint32_t ignore = *SMK_ROW(uint32_t, warp, detail->row) ^ detail->flip;
@@ -54,7 +54,7 @@ const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op)
         }
         uint64_t to = SMK_ROW(uint64_t, warp, op->a)[lane] + (uint64_t)detail->offset;
         uint64_t from = SMK_ROW(uint64_t, warp, op->b)[lane] + (uint64_t)detail->second_offset;
-        unsigned bytes = detail->bytes, used = source_bytes(warp, detail, lane);
+        unsigned bytes = detail->bytes, used = smk_async_source_bytes(warp, detail, lane);
         bool shared;
         smk_pending copy = {.group = control->group[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
         if (used > bytes) {
@@ -97,15 +97,19 @@ const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op)
 }
 
 /* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless `all`. */
-static void complete(smk_warp *warp, uint32_t mask, uint32_t stay, bool all)
+static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t stay, bool all)
 {
     smk_warp_control *control = warp->control;
+    const smk_observer *observer = control->block->run->observer;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < control->pending_count; i++) {
         const smk_pending *copy = &control->pending[i];
         uint32_t committed = control->group[copy->lane];
         bool due = all || (copy->group < committed && committed - copy->group > stay);
         if ((mask >> copy->lane & 1) != 0 && due) {
+            if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+                observer->land(control->block->watch, warp, op, copy);
+            }
             memcpy(control->shared + copy->address, copy->data, copy->bytes);
         } else {
             control->pending[kept++] = *copy;
@@ -117,12 +121,12 @@ static void complete(smk_warp *warp, uint32_t mask, uint32_t stay, bool all)
 const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op)
 {
     uint64_t stay = op->u.immediate;
-    complete(warp, smk_op_mask(warp, op), stay > UINT32_MAX ? UINT32_MAX : (uint32_t)stay, false);
+    complete(warp, op, smk_op_mask(warp, op), stay > UINT32_MAX ? UINT32_MAX : (uint32_t)stay, false);
     return op + 1;
 }
 
 const smk_operation *smk_async_wait_all(smk_warp *warp, const smk_operation *op)
 {
-    complete(warp, smk_op_mask(warp, op), 0, true);
+    complete(warp, op, smk_op_mask(warp, op), 0, true);
     return op + 1;
 }

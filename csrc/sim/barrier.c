@@ -2,6 +2,7 @@
 
 #include "bits.h"
 #include "block.h"
+#include "observer.h"
 
 #include <string.h>
 
@@ -16,13 +17,13 @@ static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *
     const smk_operation *other = smk_warp_waiting(warp, missing);
     if (other == NULL) {
         return smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                             "%s at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", what, here, mask,
-                             warp->control->index, missing);
+                             "%s at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", what, here,
+                             mask, warp->control->index, missing);
     }
     smk_warp_describe(warp, other, there, sizeof there);
     return smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                         "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", what, here,
-                         mask, warp->control->index, missing, there);
+                         "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", what,
+                         here, mask, warp->control->index, missing, there);
 }
 
 /* The value of an operand that must be the same in every lane. */
@@ -42,8 +43,8 @@ static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, 
     return found;
 }
 
-/* Notes that the warp has come to a barrier; NULL where it has failed. */
-static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mask)
+/* Notes that the warp has come to a barrier, to wait or not; NULL where it has failed. */
+static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mask, bool waits)
 {
     smk_warp_control *control = warp->control;
     uint32_t number = 0, threads = 0;
@@ -53,15 +54,14 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     }
     if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_BARRIERS) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                            "the barrier's number is %u in lane 0; it must be the same in all lanes and below %d", number,
-                            SMK_BLOCK_BARRIERS);
+                            "the barrier's number is %u in lane 0; it must be the same in all lanes and below %d",
+                            number, SMK_BLOCK_BARRIERS);
         return NULL;
     }
-    if (op->u.immediate != 0
-        && (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % LANES != 0)) {
+    if (op->u.immediate != 0 && (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % LANES != 0)) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                            "the barrier's thread count %u is not a positive multiple of %d, the same in all lanes", threads,
-                            LANES);
+                            "the barrier's thread count %u is not a positive multiple of %d, the same in all lanes",
+                            threads, LANES);
         return NULL;
     }
     smk_block *block = control->block;
@@ -73,13 +73,18 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     }
     if (at->arrived != 0 && at->expected != threads) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                            "barrier %u is used with %u threads while others wait at it with %u (0: all of the block)", number,
-                            threads, at->expected);
+                            "barrier %u is used with %u threads while others wait at it with %u (0: all of the block)",
+                            number, threads, at->expected);
         return NULL;
     }
     at->expected = threads;
     at->arrived++;
+    at->came |= UINT32_C(1) << control->index;
     control->barrier = number;
+    const smk_observer *observer = block->run->observer;
+    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+        observer->arrive(block->watch, warp, op, number, waits);
+    }
     return at;
 }
 
@@ -89,7 +94,7 @@ static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
     if (mask == 0) {
         return op + 1;
     }
-    if (arrive(warp, op, mask) == NULL) {
+    if (arrive(warp, op, mask, false) == NULL) {
         return NULL;
     }
     smk_block_release(warp->control->block, warp->control->barrier);
@@ -101,7 +106,7 @@ static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
 static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t trues)
 {
     smk_warp_control *control = warp->control;
-    smk_barrier *at = arrive(warp, op, mask);
+    smk_barrier *at = arrive(warp, op, mask, true);
     if (at == NULL) {
         return NULL;
     }
@@ -145,6 +150,21 @@ void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
     control->state = SMK_WARP_READY;
 }
 
+/* Each set of lanes that have met, to the observer. */
+static void tell_meetings(const smk_warp *warp, const smk_operation *op, uint32_t active, const uint32_t *masks)
+{
+    const smk_block *block = warp->control->block;
+    const smk_observer *observer = block->run->observer;
+    if (observer == NULL || (observer->wants & SMK_WATCH_ORDER) == 0) {
+        return;
+    }
+    while (active != 0) {
+        uint32_t together = masks[smk_bits_first(active)] & active;
+        observer->meet(block->watch, warp, op, together);
+        active &= ~together;
+    }
+}
+
 /* bar.warp.sync: in lock step everyone is here already, or has left for good, or cannot come. */
 static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
 {
@@ -164,6 +184,7 @@ static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *o
                                  masks[lane], lane);
         }
     }
+    tell_meetings(warp, op, active, masks);
     return op + 1;
 }
 

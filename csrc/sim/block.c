@@ -3,6 +3,7 @@
 #include "../base/heap.h"
 #include "barrier.h"
 #include "bits.h"
+#include "observer.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -184,6 +185,12 @@ void smk_block_release(smk_block *block, uint32_t barrier)
     uint32_t expected = at->expected != 0 ? at->expected : LANES * smk_bits_count(block->live);
     if (at->arrived * LANES < expected) {
         return;
+    }
+    const smk_observer *observer = block->run->observer;
+    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+        /* who has ended is waited for no more: as good as having come */
+        uint32_t ended = at->expected == 0 ? ~block->live : 0;
+        observer->release(block->watch, block, barrier, at->waiting, at->came | ended);
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         if ((at->waiting >> i & 1) != 0) {

@@ -28,7 +28,8 @@ typedef struct smk_run {
 
 typedef struct smk_barrier {
     uint32_t waiting;  /* warps, one bit each */
-    uint32_t arrived;  /* warps that have come, waiting or not */
+    uint32_t arrived;  /* how many times warps have come, waiting or not */
+    uint32_t came;     /* which warps, one bit each */
     uint32_t expected; /* threads; 0: all of the block */
     uint32_t trues;    /* threads whose predicate was true, and all of them */
     uint32_t voters;
@@ -53,6 +54,7 @@ typedef struct smk_block {
     smk_recent recent[SMK_WARP_RECENT_COUNT];
     smk_barrier barrier[SMK_BLOCK_BARRIERS];
     smk_error error;
+    void *watch; /* the observer's, where there is one */
 } smk_block;
 
 smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error);

@@ -7,6 +7,7 @@
 #include "bits.h"
 #include "block.h"
 #include "launch.h"
+#include "observer.h"
 #include "program.h"
 
 #include <fenv.h>
@@ -18,8 +19,9 @@
 #include <unistd.h>
 
 enum {
-    TURN_STEPS = 16384,         /* between two looks at the clock and the flags */
-    ROTATION_STEPS = 1 << 18,   /* a block may spin for so long before the next one starts */
+    TURN_STEPS = 16384,       /* between two looks at the clock and the flags */
+    ROTATION_STEPS = 1 << 18, /* a block may spin for so long before the next one starts */
+    ORPHAN_STEPS = 1 << 26,   /* for those that may wait for a block that has failed */
     RESIDENT_MAX = 16,
     THREADS_MAX = 256,
     POLL_MS = 20
@@ -28,17 +30,19 @@ enum {
 /* What the host threads of a launch share. */
 typedef struct crew {
     const smk_run *run;
-    uint64_t blocks, max_steps;
-    _Atomic uint64_t next;    /* block to take */
+    uint64_t blocks; /* to run, */
+    uint64_t of;     /* of so many */
+    _Atomic uint64_t max_steps;
+    _Atomic uint64_t next; /* block to take, of those to run */
     _Atomic uint64_t steps;
-    _Atomic uint64_t done;    /* blocks */
-    _Atomic uint64_t failed;  /* lowest block that failed; those above need not run */
+    _Atomic uint64_t done;   /* blocks */
+    _Atomic uint64_t failed; /* lowest block that failed; those above need not run */
     _Atomic bool stop;
-    pthread_mutex_t lock;     /* of what follows */
+    pthread_mutex_t lock; /* of what follows */
     pthread_cond_t left;
-    unsigned working;         /* threads beside the caller's */
+    unsigned working; /* threads beside the caller's */
     bool has_error;
-    uint64_t error_block;     /* which block's error it is */
+    uint64_t error_block; /* which block's error it is */
     smk_error error;
     /* of the caller's thread */
     struct timespec polled;
@@ -60,7 +64,8 @@ static int64_t milliseconds_since(const struct timespec *then)
 {
     struct timespec now;
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return ((int64_t)now.tv_sec - (int64_t)then->tv_sec) * 1000 + ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
+    return ((int64_t)now.tv_sec - (int64_t)then->tv_sec) * 1000 +
+           ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
 }
 
 /* Asks the caller, now and then, whether to go on. */
@@ -83,7 +88,8 @@ static void fail_budget(crew *c, smk_block *block)
     uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
     smk_warp *warp = &block->warp[index];
     (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
-                        "the kernel executed more than %" PRIu64 " warp instructions, its step budget", c->max_steps);
+                        "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
+                        atomic_load(&c->max_steps));
     record(c, UINT64_MAX, &block->error);
     atomic_store(&c->stop, true);
 }
@@ -103,7 +109,7 @@ static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool c
         if (state == SMK_BLOCK_FAILED) {
             return state;
         }
-        if (total > c->max_steps) {
+        if (total > atomic_load_explicit(&c->max_steps, memory_order_relaxed)) {
             fail_budget(c, block);
             return SMK_BLOCK_RUNNING;
         }
@@ -111,12 +117,71 @@ static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool c
             atomic_fetch_add(&c->done, 1);
             return state;
         }
-        if (atomic_load_explicit(&c->stop, memory_order_relaxed)
-            || atomic_load_explicit(&c->failed, memory_order_relaxed) < block->number
-            || block->steps - begin >= steps) {
+        if (atomic_load_explicit(&c->stop, memory_order_relaxed) ||
+            atomic_load_explicit(&c->failed, memory_order_relaxed) < block->number || block->steps - begin >= steps) {
             return SMK_BLOCK_RUNNING;
         }
     }
+}
+
+/* A block begins, ends, has a place or gives it up: the observer hears of it. */
+static bool open_block(crew *c, smk_block **block)
+{
+    const smk_observer *observer = c->run->observer;
+    smk_error error;
+    smk_status status = smk_block_create(c->run, block, &error);
+    if (status == SMK_OK && observer != NULL && observer->open != NULL) {
+        (void)pthread_mutex_lock(&c->lock);
+        status = observer->open(observer->context, *block, &(*block)->watch, &error);
+        (void)pthread_mutex_unlock(&c->lock);
+        if (status != SMK_OK) {
+            smk_block_free(*block);
+            *block = NULL;
+        }
+    }
+    if (status != SMK_OK) {
+        record(c, UINT64_MAX - 1, &error);
+        atomic_store(&c->stop, true);
+    }
+    return status == SMK_OK;
+}
+
+static void close_block(crew *c, smk_block *block)
+{
+    const smk_observer *observer = c->run->observer;
+    if (block != NULL && observer != NULL && observer->close != NULL) {
+        (void)pthread_mutex_lock(&c->lock);
+        observer->close(observer->context, block->watch);
+        (void)pthread_mutex_unlock(&c->lock);
+    }
+    smk_block_free(block);
+}
+
+/* The i-th block to run: all of them, or evenly spread ones. */
+static void begin_block(const crew *c, smk_block *block, uint64_t i)
+{
+    const smk_observer *observer = c->run->observer;
+    uint64_t step = c->of / c->blocks, rest = c->of % c->blocks;
+    smk_block_start(block, i * step + i * rest / c->blocks);
+    if (observer != NULL && observer->begin != NULL) {
+        observer->begin(block->watch, block);
+    }
+}
+
+/* True where the launch goes on as if the block had not failed. */
+static bool end_block(crew *c, smk_block *block, bool failed)
+{
+    const smk_observer *observer = c->run->observer;
+    if (observer == NULL || observer->end == NULL) {
+        return false;
+    }
+    bool forgiven = observer->end(block->watch, block, failed) && failed;
+    if (forgiven && c->run->image->ordered) {
+        /* others may wait for what it will never do */
+        uint64_t most = atomic_load(&c->steps) + ORPHAN_STEPS;
+        atomic_store(&c->max_steps, atomic_load(&c->max_steps) < most ? atomic_load(&c->max_steps) : most);
+    }
+    return forgiven;
 }
 
 static void note_failure(crew *c, const smk_block *block)
@@ -131,10 +196,7 @@ static void note_failure(crew *c, const smk_block *block)
 static void work(crew *c, bool caller)
 {
     smk_block *block = NULL;
-    smk_error error;
-    if (smk_block_create(c->run, &block, &error) != SMK_OK) {
-        record(c, UINT64_MAX - 1, &error);
-        atomic_store(&c->stop, true);
+    if (!open_block(c, &block)) {
         return;
     }
     /* Arithmetic rounds to nearest and keeps subnormals, whatever mode other code of this process has set. */
@@ -143,16 +205,21 @@ static void work(crew *c, bool caller)
     (void)fesetenv(FE_DFL_ENV);
     while (!atomic_load(&c->stop)) {
         uint64_t number = atomic_fetch_add(&c->next, 1);
-        if (number >= c->blocks || number > atomic_load(&c->failed)) {
+        if (number >= c->blocks) {
             break;
         }
-        smk_block_start(block, number);
-        if (advance(c, block, UINT64_MAX, caller) == SMK_BLOCK_FAILED) {
+        begin_block(c, block, number);
+        if (block->number > atomic_load(&c->failed)) {
+            break;
+        }
+        smk_block_state state = advance(c, block, UINT64_MAX, caller);
+        if (state != SMK_BLOCK_RUNNING && !end_block(c, block, state == SMK_BLOCK_FAILED) &&
+            state == SMK_BLOCK_FAILED) {
             note_failure(c, block);
         }
     }
     (void)fesetenv(&before);
-    smk_block_free(block);
+    close_block(c, block);
 }
 
 static void *run_worker(void *context)
@@ -214,17 +281,11 @@ static unsigned run_parallel(crew *c, unsigned threads)
 static bool admit(crew *c, smk_block **block)
 {
     uint64_t number = atomic_load(&c->next);
-    smk_error error;
-    if (number >= c->blocks) {
-        return false;
-    }
-    if (*block == NULL && smk_block_create(c->run, block, &error) != SMK_OK) {
-        record(c, UINT64_MAX - 1, &error);
-        atomic_store(&c->stop, true);
+    if (number >= c->blocks || (*block == NULL && !open_block(c, block))) {
         return false;
     }
     atomic_store(&c->next, number + 1);
-    smk_block_start(*block, number);
+    begin_block(c, *block, number);
     return true;
 }
 
@@ -242,12 +303,12 @@ static void run_ordered(crew *c)
         for (unsigned i = 0; i < places && !atomic_load(&c->stop); i++) {
             while (busy[i] && !atomic_load(&c->stop)) {
                 smk_block_state state = advance(c, resident[i], ROTATION_STEPS, true);
-                if (state == SMK_BLOCK_FAILED) {
-                    note_failure(c, resident[i]);
-                    atomic_store(&c->stop, true); /* others may wait for what it will never do */
+                if (state == SMK_BLOCK_RUNNING) {
                     break;
                 }
-                if (state == SMK_BLOCK_RUNNING) {
+                if (!end_block(c, resident[i], state == SMK_BLOCK_FAILED) && state == SMK_BLOCK_FAILED) {
+                    note_failure(c, resident[i]);
+                    atomic_store(&c->stop, true); /* others may wait for what it will never do */
                     break;
                 }
                 busy[i] = admit(c, &resident[i]);
@@ -262,7 +323,7 @@ static void run_ordered(crew *c)
         }
     } while (!atomic_load(&c->stop));
     for (unsigned i = 0; i < RESIDENT_MAX; i++) {
-        smk_block_free(resident[i]);
+        close_block(c, resident[i]);
     }
 }
 
@@ -284,7 +345,8 @@ static unsigned count_threads(const smk_run_options *options, uint64_t blocks)
 static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_error *error)
 {
     if (c->interrupted) {
-        return smk_status_fail(error, SMK_INTERRUPTED, "the simulation was interrupted after %" PRIu64 " warp instructions",
+        return smk_status_fail(error, SMK_INTERRUPTED,
+                               "the simulation was interrupted after %" PRIu64 " warp instructions",
                                atomic_load(&c->steps));
     }
     if (c->has_error) {
@@ -299,12 +361,12 @@ static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_
     return SMK_OK;
 }
 
-static smk_status run_blocks(const smk_run *run, smk_run_result *result, smk_error *error)
+static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result *result, smk_error *error)
 {
     const smk_dim3 *grid = &run->launch->grid;
-    crew c = {.run = run,
-              .blocks = (uint64_t)grid->x * grid->y * grid->z,
-              .max_steps = run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps};
+    crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z};
+    c.blocks = blocks == 0 || blocks > c.of ? c.of : blocks;
+    atomic_init(&c.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
     atomic_init(&c.failed, UINT64_MAX);
     if (pthread_mutex_init(&c.lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
@@ -327,8 +389,8 @@ static smk_status run_blocks(const smk_run *run, smk_run_result *result, smk_err
 }
 
 smk_status smk_grid_launch(smk_program *program, const smk_image *image, const smk_launch *launch,
-                           const smk_run_options *options, const struct smk_observer *observer, smk_run_result *result,
-                           smk_error *error)
+                           const smk_run_options *options, const struct smk_observer *observer, uint64_t blocks,
+                           smk_run_result *result, smk_error *error)
 {
     static const smk_run_options defaults = {0};
     smk_run run = {.image = image,
@@ -348,7 +410,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     if (status == SMK_OK) {
         run.parameters = parameters;
         run.view = view;
-        status = run_blocks(&run, result, error);
+        status = run_blocks(&run, blocks, result, error);
     }
     smk_memory_view_free(program->memory, view);
     smk_heap_free(parameters);
@@ -364,5 +426,5 @@ smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *
     if (entry >= program->module->function_count || program->image[entry] == NULL) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    return smk_grid_launch(program, program->image[entry], launch, options, NULL, result, error);
+    return smk_grid_launch(program, program->image[entry], launch, options, NULL, 0, result, error);
 }

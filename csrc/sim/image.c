@@ -350,7 +350,8 @@ static void name_kernel(const builder *b)
     }
 }
 
-smk_status smk_image_create(const smk_program *program, uint32_t entry, bool observed, smk_image **image,
+smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
+                            smk_image **image,
                             smk_error *error)
 {
     size_t functions = program->module->function_count;
@@ -367,7 +368,7 @@ smk_status smk_image_create(const smk_program *program, uint32_t entry, bool obs
         b.image->program = program;
         b.image->module = program->module;
         b.image->entry = entry;
-        b.image->observed = observed;
+        b.image->observer = observer;
         status = build(&b);
         if (status != SMK_OK) {
             name_kernel(&b);

@@ -97,7 +97,7 @@ typedef struct smk_image {
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;            /* memory operations so far */
     bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
-    bool observed;             /* operations are preceded by calls of the launch's observer */
+    const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
 } smk_image;
 
 /* The place of a shared variable, or NULL. */

@@ -267,7 +267,6 @@ static bool lower_arithmetic(smk_lowering *l)
 
 static bool lower_instruction(smk_lowering *l)
 {
-    memset(l->scratch, 0, sizeof l->scratch);
     switch (l->instruction->opcode) {
     case SMK_OPCODE_LD:
     case SMK_OPCODE_LDU:
@@ -386,7 +385,10 @@ static bool lower_body(smk_lowering *l)
                 return false;
             }
         }
-        if (l->image->observed && !smk_observer_emit(l)) {
+        /* lanes may be lost in a call, so what follows is a run of its own */
+        bool begins = l->cfg.first[block] == i || function->instructions[i - 1].opcode == SMK_OPCODE_CALL;
+        memset(l->scratch, 0, sizeof l->scratch);
+        if ((begins && !smk_observer_emit_run(l)) || !smk_observer_emit(l)) {
             return false;
         }
         if (!lower_instruction(l)) {

@@ -247,7 +247,7 @@ static bool lower_copy(smk_lowering *l)
     op->b = from.row;
     op->d2 = (uint32_t)from.space;
     op->u.detail = detail;
-    return true;
+    return smk_observer_emit_access(l, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
 }
 
 static bool lower_async(smk_lowering *l)

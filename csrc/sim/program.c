@@ -95,7 +95,7 @@ static smk_status create_images(smk_program *program, smk_error *error)
     for (uint32_t i = 0; i < program->module->function_count; i++) {
         const smk_function *function = &program->module->functions[i];
         if (function->is_entry && function->is_defined) {
-            smk_status status = smk_image_create(program, i, false, &program->image[i], error);
+            smk_status status = smk_image_create(program, i, NULL, &program->image[i], error);
             if (status != SMK_OK) {
                 return status;
             }
