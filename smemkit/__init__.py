@@ -39,18 +39,23 @@ from ._core import (
     UnsupportedError,
     asarray,
     asnumpy,
+    bank_access,
     device_info,
     empty,
     families,
     gemm,
     get_backend,
     ptx,
+    sectors,
     set_backend,
     source,
     variants,
 )
 from ._version import __version__
 from .config import show_config
+from .counting import counters
+from .explain import explain
+from .report import check, profile
 
 __all__ = [
     "ArgumentError",
@@ -81,12 +86,18 @@ __all__ = [
     "__version__",
     "asarray",
     "asnumpy",
+    "bank_access",
+    "check",
+    "counters",
     "device_info",
     "empty",
+    "explain",
     "families",
     "gemm",
     "get_backend",
+    "profile",
     "ptx",
+    "sectors",
     "set_backend",
     "show_config",
     "source",

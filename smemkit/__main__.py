@@ -1,4 +1,4 @@
-"""The command line: smemkit demo, smemkit info (or python -m smemkit ...)."""
+"""The command line: smemkit demo, info, profile, check, compare (or python -m smemkit ...)."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import sys
 
 import smemkit
 
-from . import demo
+from . import command, compare, demo
 
 
 def print_info():
@@ -35,16 +35,28 @@ def main(arguments=None):
     commands = parser.add_subparsers(dest="command", required=True)
     one = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
     one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
-    commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    one.set_defaults(run=lambda chosen: demo.run(seed=chosen.seed))
+    one = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    one.set_defaults(run=lambda chosen: print_info())
+    command.add_commands(commands)
+    one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
+    compare.add_arguments(one)
+    one.set_defaults(run=compare.run)
     chosen = parser.parse_args(arguments)
     try:
-        status = demo.run(seed=chosen.seed) if chosen.command == "demo" else print_info()
+        status = chosen.run(chosen)
         sys.stdout.flush()
+    except command.UsageError as error:
+        print(f"smemkit: {error}", file=sys.stderr)
+        return 2
     except smemkit.Error as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 1
     except BrokenPipeError:  # the reader (head, say) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (OSError, UnicodeDecodeError) as error:  # a file that cannot be read or written
+        print(f"smemkit: {error}", file=sys.stderr)
         return 1
     return status
 

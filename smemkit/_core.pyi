@@ -1,8 +1,10 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy
 from numpy.typing import ArrayLike, DTypeLike
+
+from .report import CheckReport, Report
 
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 _Lengths: TypeAlias = int | Sequence[int]
@@ -67,6 +69,12 @@ class TrapError(ExecutionError): ...
 class InterruptedError(Error): ...
 class InternalError(Error, SystemError): ...
 
+class BankAccess(tuple):  # a named tuple; ints for one access, else int64 arrays
+    wavefronts: Any
+    conflicts: Any
+    phases: Any
+    words: numpy.ndarray[Any, numpy.dtype[numpy.int64]]
+
 class DeviceArray:
     @property
     def dtype(self) -> numpy.dtype[Any]: ...
@@ -98,12 +106,16 @@ class RawModule:
     ) -> RawModule: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...
+    @property
+    def source(self) -> str | None: ...
     def get_function(self, name: str) -> RawKernel: ...
 
 class RawKernel:
     def __new__(cls, code: str | bytes, name: str, *, options: Sequence[str] = ()) -> RawKernel: ...
     @property
     def name(self) -> str: ...
+    @property
+    def source(self) -> str | None: ...
     @property
     def attributes(self) -> _Attributes: ...
     def __call__(
@@ -116,6 +128,29 @@ class RawKernel:
         backend: _Backend | None = None,
         max_steps: int | None = None,
     ) -> None: ...
+    def profile(
+        self,
+        grid: _Lengths,
+        block: _Lengths,
+        args: tuple[Any, ...] | list[Any],
+        *,
+        shared_mem: int = 0,
+        backend: _Backend | None = None,
+        max_steps: int | None = None,
+        blocks: int | None = None,
+        model: bool = True,
+    ) -> Report: ...
+    def check(
+        self,
+        grid: _Lengths,
+        block: _Lengths,
+        args: tuple[Any, ...] | list[Any],
+        *,
+        shared_mem: int = 0,
+        backend: _Backend | None = None,
+        max_steps: int | None = None,
+        blocks: int | None = None,
+    ) -> CheckReport: ...
 
 @overload
 def gemm(
@@ -151,6 +186,14 @@ def ptx(family: str, variant: str) -> str: ...
 def set_backend(backend: _Backend | None) -> None: ...
 def get_backend() -> Literal["cuda", "sim"]: ...
 def device_info(device: int | None = None, backend: _Backend | None = None) -> dict[str, _Fact]: ...
+def bank_access(
+    addresses: ArrayLike,
+    width: int = 4,
+    *,
+    mask: ArrayLike = 0xFFFFFFFF,
+    op: Literal["load", "store", "atomic", "async", "cas", "increment"] = "load",
+) -> BankAccess: ...
+def sectors(addresses: ArrayLike, width: int = 4, *, mask: ArrayLike = 0xFFFFFFFF) -> Any: ...
 
 # For smemkit's own Python files and tests.
 def _config() -> dict[str, _Fact]: ...
@@ -164,4 +207,15 @@ def _signature_bind(
 ) -> dict[str, int]: ...
 def _fail_after(count: int, /) -> None: ...
 def _isa() -> Literal["avx512", "avx2", "baseline"]: ...
+def _watch(
+    mode: Literal["profile", "check", "time"],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    blocks: int,
+    model: bool,
+    /,
+) -> tuple[Any, list[dict[str, Any]]]: ...
+def _counters() -> tuple[dict[str, Any], ...]: ...
+def _fuse(ptx: str, entry: str, /) -> list[dict[str, Any]]: ...
 def _run_stats() -> dict[str, int]: ...

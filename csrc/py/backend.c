@@ -2,6 +2,7 @@
 
 #include "bind.h"
 #include "error.h"
+#include "watch.h"
 
 #include "../gpu/gpu.h"
 
@@ -101,6 +102,11 @@ int smk_backend_explain(const smk_state *state, const smk_backend **backend, con
 {
     const char *source = "set_backend";
     int choice = preferred;
+    if (smk_watch_simulates()) {
+        *backend = machines[SMK_BACKEND_SIM];
+        *reason = "profile and check work on the simulator";
+        return 0;
+    }
     if (choice == CHOICE_NONE) {
         source = "SMEMKIT_BACKEND";
         if (read_environment(state, &choice) < 0) {
@@ -132,7 +138,14 @@ int smk_backend_choose(const smk_state *state, PyObject *keyword, const smk_back
     if (keyword == NULL) {
         return smk_backend_explain(state, backend, &reason);
     }
-    return read_choice(state, keyword, &choice) < 0 ? -1 : get_machine(state, choice, backend);
+    if (read_choice(state, keyword, &choice) < 0) {
+        return -1;
+    }
+    if (smk_watch_simulates()) {
+        *backend = machines[SMK_BACKEND_SIM];
+        return choice == SMK_BACKEND_CUDA ? smk_watch_refuse(state) : 0;
+    }
+    return get_machine(state, choice, backend);
 }
 
 int smk_backend_prefer(const smk_state *state, PyObject *name)

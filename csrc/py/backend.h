@@ -54,7 +54,8 @@ extern const smk_backend smk_backend_cuda; /* backend_cuda.c */
 smk_run_result smk_backend_last_run(void);
 
 /* The machine for a call: the keyword (NULL: not given), else set_backend, else SMEMKIT_BACKEND, else the GPU
- * where there is one and the simulator where not. 0, or -1 with an exception. */
+ * where there is one and the simulator where not. While the thread is watched (watch.h): the simulator. 0, or -1 with
+ * an exception. */
 int smk_backend_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
 
 /* The same without keyword, and the reason in words (static memory). */

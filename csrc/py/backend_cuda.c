@@ -1,5 +1,7 @@
 #include "backend.h"
 
+#include "watch.h"
+
 #include "../base/heap.h"
 #include "../gpu/gpu.h"
 
@@ -74,13 +76,41 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
     return load_image(image->ptx, entry, code, error);
 }
 
+/* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of them. */
+static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, smk_error *error)
+{
+    smk_kernel_attributes attributes = {0};
+    smk_timer *timer = NULL;
+    double time_ms = 0.0;
+    smk_status status = smk_library_attributes(kernel, &attributes, error);
+    if (status == SMK_OK) {
+        status = smk_timer_create(&timer, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_timer_start(timer, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_launch_run(kernel, entry, what, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_timer_stop(timer, &time_ms, error);
+    }
+    smk_timer_free(timer);
+    return status == SMK_OK
+               ? smk_watch_note_time(entry, what, attributes.shared_bytes + what->shared_bytes, time_ms, error)
+               : status;
+}
+
 static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
                          smk_error *error)
 {
     void *kernel = NULL;
     (void)options;
     smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
-    return status == SMK_OK ? smk_launch_run(kernel, entry, what, error) : status;
+    if (status != SMK_OK) {
+        return status;
+    }
+    return smk_watch_times() ? launch_timed(kernel, entry, what, error) : smk_launch_run(kernel, entry, what, error);
 }
 
 /* What a kernel printed lies in the C library's buffer by then. */

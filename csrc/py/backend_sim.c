@@ -1,5 +1,7 @@
 #include "backend.h"
 
+#include "watch.h"
+
 #include "../base/heap.h"
 
 #include <stdatomic.h>
@@ -132,7 +134,7 @@ static smk_status launch(smk_code *code, const char *entry, const smk_launch *wh
     smk_run_result result = {0};
     smk_status status = find(code, entry, &index, error);
     if (status == SMK_OK) {
-        status = smk_grid_run(code->program, index, what, options, &result, error);
+        status = smk_watch_run(code->program, code->module, index, entry, what, options, &result, error);
     }
     last_run = result;
     return status;

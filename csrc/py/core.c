@@ -10,7 +10,9 @@
 #include "family.h"
 #include "listing.h"
 #include "raw.h"
+#include "rules.h"
 #include "shelf.h"
+#include "watch.h"
 
 smk_state *smk_core_state(PyObject *module)
 {
@@ -33,6 +35,8 @@ static PyMethodDef methods[] = {
     {"set_backend", SMK_PY_FUNCTION(smk_config_set_backend), SMK_PY_FAST, SMK_DOCS_SET_BACKEND},
     {"get_backend", smk_config_get_backend, METH_NOARGS, SMK_DOCS_GET_BACKEND},
     {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, SMK_DOCS_DEVICE_INFO},
+    {"bank_access", SMK_PY_FUNCTION(smk_rules_bank_access), SMK_PY_FAST, SMK_DOCS_BANK_ACCESS},
+    {"sectors", SMK_PY_FUNCTION(smk_rules_sectors), SMK_PY_FAST, SMK_DOCS_SECTORS},
     {"_config", smk_config_facts, METH_NOARGS, "_config()\n--\n\n"},
     {"_ptx_print", smk_door_ptx_print, METH_O, "_ptx_print(text, /)\n--\n\n"},
     {"_ptx_equal", SMK_PY_FUNCTION(smk_door_ptx_equal), METH_FASTCALL, "_ptx_equal(a, b, /)\n--\n\n"},
@@ -42,6 +46,10 @@ static PyMethodDef methods[] = {
      "_signature_bind(signature, family, names, shapes, /)\n--\n\n"},
     {"_fail_after", smk_door_fail_after, METH_O, "_fail_after(count, /)\n--\n\n"},
     {"_isa", smk_door_isa, METH_NOARGS, "_isa()\n--\n\n"},
+    {"_watch", SMK_PY_FUNCTION(smk_watch_call), METH_FASTCALL,
+     "_watch(mode, function, args, kwargs, blocks, model, /)\n--\n\n"},
+    {"_counters", smk_watch_counters, METH_NOARGS, "_counters()\n--\n\n"},
+    {"_fuse", SMK_PY_FUNCTION(smk_door_fuse), METH_FASTCALL, "_fuse(ptx, entry, /)\n--\n\n"},
     {"_run_stats", smk_door_run_stats, METH_NOARGS, "_run_stats()\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
@@ -80,7 +88,7 @@ static int execute(PyObject *module)
         smk_shelf_create(state) < 0 || PyModule_AddFunctions(module, family_methods) < 0 ||
         add_type(module, &smk_array_spec, &state->array_type) < 0 ||
         add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
-        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0) {
+        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0) {
         return -1;
     }
     return 0;
@@ -96,6 +104,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->array_type);
     Py_VISIT(state->raw_module_type);
     Py_VISIT(state->raw_kernel_type);
+    Py_VISIT(state->bank_access);
     return 0;
 }
 
@@ -109,6 +118,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->raw_module_type);
     Py_CLEAR(state->raw_kernel_type);
+    Py_CLEAR(state->bank_access);
     return 0;
 }
 

@@ -152,4 +152,211 @@
     ">>> smemkit.device_info(backend=\"sim\")[\"warp_lanes\"]\n"                                                       \
     "32\n"
 
+#define SMK_DOCS_BANK_ACCESS                                                                                           \
+    "bank_access(addresses, width=4, *, mask=0xffffffff, op=\"load\")\n"                                               \
+    "--\n"                                                                                                             \
+    "\n"                                                                                                               \
+    "What one warp-wide access to shared memory costs: its wavefronts and bank conflicts.\n"                           \
+    "\n"                                                                                                               \
+    "Shared memory has 32 banks of 4-byte words: byte a lies in bank a // 4 % 32. An access goes in phases\n"          \
+    "of consecutive lanes, 32 lanes for widths up to 4 bytes, 16 for 8, 8 for 16, and each phase takes as\n"           \
+    "many wavefronts as the bank with the most distinct words has of them; lanes on one word share it. A\n"            \
+    "load of 8 or 16 bytes doubles its phases where every lane's address is that of lane ^ 1, or every\n"              \
+    "one's is that of lane ^ 2. In atomics and copies each lane counts, also those on one word.\n"                     \
+    "\n"                                                                                                               \
+    "Parameters\n"                                                                                                     \
+    "----------\n"                                                                                                     \
+    "addresses : array-like of int\n"                                                                                  \
+    "    Bytes from the start of shared memory, one a lane; multiples of width. Lanes not in mask may hold\n"          \
+    "    anything.\n"                                                                                                  \
+    "width : int\n"                                                                                                    \
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"                                                                            \
+    "mask : int or array-like of int\n"                                                                                \
+    "    Bit i is set where lane i takes part.\n"                                                                      \
+    "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\" or \"increment\"\n"                                      \
+    "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more. \"cas\"\n"  \
+    "    is compare and swap, \"increment\" is red.add of the constant 1, whose lanes share words.\n"                  \
+    "\n"                                                                                                               \
+    "Shapes\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. Counts\n"             \
+    "have the shape of the leading axes, words is (..., 32).\n"                                                        \
+    "\n"                                                                                                               \
+    "Units\n"                                                                                                          \
+    "-----\n"                                                                                                          \
+    "Addresses and width in bytes, words in 4-byte words.\n"                                                           \
+    "\n"                                                                                                               \
+    "Returns\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    "BankAccess, a named tuple: wavefronts; conflicts, the wavefronts more than there are phases; phases,\n"           \
+    "with a lane that takes part (twice as many for cas, which brings two operands); words, how many distinct\n"       \
+    "words (of atomics: lanes) each bank serves in its busiest phase. The first three are ints for one access\n"       \
+    "and int64 arrays for more. Where words meet in a bank in a doubled phase, its wavefronts are those of\n"          \
+    "single phases, its conflicts still those of the doubled one: so the hardware counts.\n"                           \
+    "\n"                                                                                                               \
+    "Raises\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"           \
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width, op or mask that\n"          \
+    "does not exist and for a lane whose address is negative, misaligned or has more than 32 bits.\n"                  \
+    "\n"                                                                                                               \
+    "Source\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "Measured on an H200 with Nsight Compute: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_* are the\n"           \
+    "conflicts, smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_* the wavefronts (Nsight Compute\n"            \
+    "documentation, Memory Tables).\n"                                                                                 \
+    "\n"                                                                                                               \
+    "Example\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    ">>> import numpy, smemkit\n"                                                                                      \
+    ">>> lane = numpy.arange(32)\n"                                                                                    \
+    ">>> smemkit.bank_access(4 * 32 * lane).conflicts  # a column of a tile of 32 floats\n"                            \
+    "31\n"                                                                                                             \
+    ">>> smemkit.bank_access(4 * 33 * lane).conflicts  # padded\n"                                                     \
+    "0\n"
+
+#define SMK_DOCS_SECTORS                                                                                               \
+    "sectors(addresses, width=4, *, mask=0xffffffff)\n"                                                                \
+    "--\n"                                                                                                             \
+    "\n"                                                                                                               \
+    "How many sectors of global memory one warp-wide access touches; a sector is 32 aligned bytes.\n"                  \
+    "\n"                                                                                                               \
+    "Parameters\n"                                                                                                     \
+    "----------\n"                                                                                                     \
+    "addresses : array-like of int\n"                                                                                  \
+    "    In bytes, one a lane; multiples of width. Lanes not in mask may hold anything.\n"                             \
+    "width : int\n"                                                                                                    \
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"                                                                            \
+    "mask : int or array-like of int\n"                                                                                \
+    "    Bit i is set where lane i takes part.\n"                                                                      \
+    "\n"                                                                                                               \
+    "Shapes\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. The result\n"         \
+    "has the shape of the leading axes.\n"                                                                             \
+    "\n"                                                                                                               \
+    "Units\n"                                                                                                          \
+    "-----\n"                                                                                                          \
+    "Addresses and width in bytes.\n"                                                                                  \
+    "\n"                                                                                                               \
+    "Returns\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    "int for one access, else an int64 array.\n"                                                                       \
+    "\n"                                                                                                               \
+    "Raises\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"           \
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width or mask that does\n"         \
+    "not exist and for a lane whose address is negative or misaligned.\n"                                              \
+    "\n"                                                                                                               \
+    "Source\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "Measured on an H200 with Nsight Compute: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_* (Nsight\n"           \
+    "Compute documentation, Memory Tables).\n"                                                                         \
+    "\n"                                                                                                               \
+    "Example\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    ">>> import numpy, smemkit\n"                                                                                      \
+    ">>> lane = numpy.arange(32)\n"                                                                                    \
+    ">>> smemkit.sectors(4 * lane), smemkit.sectors(4 * lane + 4), smemkit.sectors(32 * lane)\n"                       \
+    "(4, 5, 32)\n"
+
+#define SMK_DOCS_KERNEL_PROFILE                                                                                        \
+    "profile($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, model=True)\n"   \
+    "--\n"                                                                                                             \
+    "\n"                                                                                                               \
+    "Runs the kernel on the simulator and counts what it does; smemkit.profile(kernel, grid, block, args).\n"          \
+    "\n"                                                                                                               \
+    "Parameters\n"                                                                                                     \
+    "----------\n"                                                                                                     \
+    "grid, block, args, shared_mem, max_steps\n"                                                                       \
+    "    As for a call of the kernel.\n"                                                                               \
+    "backend : \"cuda\" or None\n"                                                                                     \
+    "    \"cuda\" adds the time that the GPU takes.\n"                                                                 \
+    "blocks : int, optional\n"                                                                                         \
+    "    Counts only so many blocks, evenly spread over the grid; results are then incomplete.\n"                      \
+    "model : bool\n"                                                                                                   \
+    "    Counts accesses as ptxas fuses them; False: as the PTX has them.\n"                                           \
+    "\n"                                                                                                               \
+    "Returns\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    "Report\n"                                                                                                         \
+    "\n"                                                                                                               \
+    "Raises\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "As a call of the kernel; ArgumentError (ValueError) from within another profile.\n"                               \
+    "\n"                                                                                                               \
+    "Example\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    ">>> import numpy, smemkit\n"                                                                                      \
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"                                                                          \
+    "... .version 7.0\n"                                                                                               \
+    "... .target sm_75\n"                                                                                              \
+    "... .address_size 64\n"                                                                                           \
+    "... .visible .entry store(.param .u64 to)\n"                                                                      \
+    "... {\n"                                                                                                          \
+    "...     .reg .b32 %r<2>;\n"                                                                                       \
+    "...     .reg .b64 %rd<4>;\n"                                                                                      \
+    "...     ld.param.u64 %rd1, [to];\n"                                                                               \
+    "...     mov.u32 %r1, %tid.x;\n"                                                                                   \
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"                                                                         \
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"                                                                             \
+    "...     add.s64 %rd3, %rd1, %rd2;\n"                                                                              \
+    "...     st.global.u32 [%rd3], %r1;\n"                                                                             \
+    "...     ret;\n"                                                                                                   \
+    "... }\n"                                                                                                          \
+    "... \"\"\", \"store\")\n"                                                                                         \
+    ">>> out = numpy.zeros(64, dtype=\"uint32\")\n"                                                                    \
+    ">>> report = kernel.profile(1, 64, (out,))\n"                                                                     \
+    ">>> report.counters[\"global.store.requests\"], report.counters[\"global.store.sectors\"]\n"                      \
+    "(2, 8)\n"
+
+#define SMK_DOCS_KERNEL_CHECK                                                                                          \
+    "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None)\n"                 \
+    "--\n"                                                                                                             \
+    "\n"                                                                                                               \
+    "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n"     \
+    "\n"                                                                                                               \
+    "Parameters\n"                                                                                                     \
+    "----------\n"                                                                                                     \
+    "grid, block, args, shared_mem, max_steps\n"                                                                       \
+    "    As for a call of the kernel.\n"                                                                               \
+    "backend : None\n"                                                                                                 \
+    "    There is no other machine that can.\n"                                                                        \
+    "blocks : int, optional\n"                                                                                         \
+    "    Runs only so many blocks, evenly spread over the grid; results are then incomplete.\n"                        \
+    "\n"                                                                                                               \
+    "Returns\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    "CheckReport, true where nothing was found.\n"                                                                     \
+    "\n"                                                                                                               \
+    "Raises\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "As a call of the kernel, but for what the kernel does wrong: that is a finding.\n"                                \
+    "\n"                                                                                                               \
+    "Example\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    ">>> import numpy, smemkit\n"                                                                                      \
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"                                                                          \
+    "... .version 7.0\n"                                                                                               \
+    "... .target sm_75\n"                                                                                              \
+    "... .address_size 64\n"                                                                                           \
+    "... .visible .entry store(.param .u64 to)\n"                                                                      \
+    "... {\n"                                                                                                          \
+    "...     .reg .b32 %r<2>;\n"                                                                                       \
+    "...     .reg .b64 %rd<4>;\n"                                                                                      \
+    "...     ld.param.u64 %rd1, [to];\n"                                                                               \
+    "...     mov.u32 %r1, %tid.x;\n"                                                                                   \
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"                                                                         \
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"                                                                             \
+    "...     add.s64 %rd3, %rd1, %rd2;\n"                                                                              \
+    "...     st.global.u32 [%rd3], %r1;\n"                                                                             \
+    "...     ret;\n"                                                                                                   \
+    "... }\n"                                                                                                          \
+    "... \"\"\", \"store\")\n"                                                                                         \
+    ">>> bool(kernel.check(1, 64, (numpy.zeros(64, dtype=\"uint32\"),)))\n"                                            \
+    "True\n"                                                                                                           \
+    ">>> [finding.kind for finding in kernel.check(1, 64, (numpy.zeros(60, dtype=\"uint32\"),)).findings]\n"           \
+    "['out_of_bounds']\n"
+
 #endif

@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include "error.h"
+#include "watch.h"
 
 #include "../base/heap.h"
 
@@ -144,6 +145,9 @@ int smk_job_run(const smk_state *state, smk_job *job)
 {
     smk_error error = {0};
     watch w = {0};
+    if (job->backend->id == SMK_BACKEND_CUDA && smk_watch_simulates()) {
+        return smk_watch_refuse(state); /* its arrays live there */
+    }
     w.lock = PyThread_allocate_lock();
     if (w.lock == NULL) {
         PyErr_NoMemory();
@@ -159,7 +163,9 @@ int smk_job_run(const smk_state *state, smk_job *job)
     w.thread = PyEval_SaveThread();
     smk_status status = work(job, &options, &error);
     PyEval_RestoreThread(w.thread);
-    if (status != SMK_OK) {
+    if (smk_watch_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
+        status = SMK_INTERNAL; /* the exception is set */
+    } else if (status != SMK_OK) {
         error.status = status;
         /* what a kernel printed before it failed is often why; an exception there does not hide this one */
         if (!PyErr_Occurred() && flush_text(&w) < 0) {

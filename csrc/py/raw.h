@@ -7,10 +7,10 @@
 
 /* raw_module.c */
 typedef struct smk_raw_module {
-    PyObject_HEAD
-    smk_unit *unit;
+    PyObject_HEAD smk_unit *unit;
     smk_error refusal;          /* why our own parser does not take the text; status OK where it does */
     const smk_backend *backend; /* asked for at construction; NULL: chosen call by call */
+    PyObject *source;           /* str: the CUDA C that it was made from; None for PTX */
 } smk_raw_module;
 
 extern PyType_Spec smk_raw_module_spec;

@@ -2,12 +2,13 @@
 
 #include "argument.h"
 #include "bind.h"
+#include "docs.h"
 #include "error.h"
 #include "job.h"
+#include "watch.h"
 
 typedef struct smk_raw_kernel {
-    PyObject_HEAD
-    smk_raw_module *module;
+    PyObject_HEAD smk_raw_module *module;
     PyObject *name;   /* str */
     const char *text; /* the same, kept alive by it */
     uint32_t entry;   /* in the parsed module; SMK_NO_INDEX where there is none */
@@ -186,7 +187,7 @@ static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arg
         }
     } else if (arguments->backend != NULL) {
         *backend = arguments->backend;
-    } else if (kernel->module->backend != NULL) {
+    } else if (kernel->module->backend != NULL && !smk_watch_simulates()) {
         *backend = kernel->module->backend;
     } else if (smk_backend_choose(state, NULL, backend) < 0) {
         return -1;
@@ -223,8 +224,7 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         goto done;
     }
     smk_error error = {0};
-    if (arguments.function != NULL &&
-        smk_module_check_block(arguments.function, job.launch.block, &error) != SMK_OK) {
+    if (arguments.function != NULL && smk_module_check_block(arguments.function, job.launch.block, &error) != SMK_OK) {
         (void)snprintf(error.kernel, sizeof error.kernel, "%s", kernel->text);
         smk_error_raise(arguments.state, &error);
         goto done;
@@ -334,6 +334,42 @@ static PyObject *get_name(PyObject *self, void *closure)
     return Py_NewRef(((smk_raw_kernel *)(void *)self)->name);
 }
 
+static PyObject *get_source(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((smk_raw_kernel *)(void *)self)->module->source);
+}
+
+/* smemkit.report's function of that name with the kernel before the arguments. */
+static PyObject *call_report(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *report = PyImport_ImportModule("smemkit.report"), *function = NULL, *all = NULL, *result = NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+    function = report == NULL ? NULL : PyObject_GetAttrString(report, name);
+    all = function == NULL ? NULL : PyTuple_New(count + 1);
+    if (all != NULL) {
+        PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(arguments, i)));
+        }
+        result = PyObject_Call(function, all, keywords);
+    }
+    Py_XDECREF(report);
+    Py_XDECREF(function);
+    Py_XDECREF(all);
+    return result;
+}
+
+static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    return call_report(self, "profile", arguments, keywords);
+}
+
+static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    return call_report(self, "check", arguments, keywords);
+}
+
 static PyObject *represent(PyObject *self)
 {
     return PyUnicode_FromFormat("RawKernel(name=%R)", ((smk_raw_kernel *)(void *)self)->name);
@@ -363,11 +399,14 @@ static PyMethodDef methods[] = {
      "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
      "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
      "KeyboardInterrupt.\n"},
+    {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, SMK_DOCS_KERNEL_PROFILE},
+    {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, SMK_DOCS_KERNEL_CHECK},
     {NULL, NULL, 0, NULL},
 };
 
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
+    {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {"attributes", get_attributes, NULL,
      "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
      "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"

@@ -80,8 +80,8 @@ static PyObject *compile_source(PyObject *source, PyObject *options)
     return result;
 }
 
-/* PTX as a str or bytes, a new reference, from whatever the user passed. */
-static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *options)
+/* PTX as a str or bytes, a new reference, from whatever the user passed; and the CUDA C behind it, or None. */
+static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source)
 {
     const char *text = NULL;
     Py_ssize_t length = 0;
@@ -104,17 +104,11 @@ static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *optio
         return smk_error_fail(state, SMK_ARGUMENT, "code is empty; PTX text or CUDA C is needed");
     }
     if (is_ptx(text, (size_t)length)) {
+        *source = Py_NewRef(Py_None);
         return Py_NewRef(code);
     }
-    if (PyUnicode_Check(code)) {
-        return compile_source(code, options);
-    }
-    PyObject *source = PyUnicode_DecodeUTF8(text, length, NULL), *result = NULL;
-    if (source != NULL) {
-        result = compile_source(source, options);
-        Py_DECREF(source);
-    }
-    return result;
+    *source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(text, length, NULL);
+    return *source == NULL ? NULL : compile_source(*source, options);
 }
 
 /* A unit with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */
@@ -174,7 +168,7 @@ static int check_code(const smk_state *state, smk_raw_module *self)
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend)
 {
     smk_raw_module *self = NULL, *result = NULL;
-    PyObject *ptx = NULL;
+    PyObject *ptx = NULL, *source = NULL;
     const smk_backend *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -183,9 +177,9 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     if (backend != NULL && smk_backend_choose(state, backend, &machine) < 0) {
         return NULL;
     }
-    ptx = get_ptx(state, code, options);
+    ptx = get_ptx(state, code, options, &source);
     if (ptx == NULL) {
-        return NULL;
+        goto done;
     }
     if (PyBytes_Check(ptx)) {
         text = PyBytes_AS_STRING(ptx);
@@ -199,6 +193,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     }
     self->unit = NULL;
     self->backend = machine;
+    self->source = Py_NewRef(source);
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
     status = create_unit(text, (size_t)length, &self->unit, &error);
@@ -212,7 +207,8 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     }
     result = (smk_raw_module *)Py_NewRef((PyObject *)self);
 done:
-    Py_DECREF(ptx);
+    Py_XDECREF(ptx);
+    Py_XDECREF(source);
     Py_XDECREF(self);
     return result;
 }
@@ -235,6 +231,7 @@ static void deallocate(PyObject *self)
     Py_BEGIN_ALLOW_THREADS
     smk_unit_free(unit);
     Py_END_ALLOW_THREADS
+    Py_DECREF(((smk_raw_module *)(void *)self)->source);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -271,6 +268,12 @@ static PyObject *get_kernels(PyObject *self, void *closure)
     return smk_raw_module_names(module);
 }
 
+static PyObject *get_source(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((smk_raw_module *)(void *)self)->source);
+}
+
 static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"name"};
@@ -303,6 +306,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"kernels", get_kernels, NULL, "Names of the kernels (PTX entries), a tuple of str.", NULL},
+    {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 

@@ -144,9 +144,8 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
     }
 }
 
-/* What failed, and by how much. */
-static void fail_bounds(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
-                        unsigned bytes, smk_access_kind kind)
+void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                unsigned bytes, smk_access_kind kind, char *message, size_t size)
 {
     char text[MESSAGE_BYTES];
     const smk_warp_control *control = warp->control;
@@ -164,13 +163,18 @@ static void fail_bounds(smk_warp *warp, const smk_operation *op, unsigned lane, 
         smk_memory_view_describe(control->block->run->view, address, bytes, text, sizeof text);
         break;
     }
-    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS,
-                        "%s of %u bytes %s %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind), bytes,
-                        preposition(kind), space_written(warp, op, space), address, text);
+    (void)snprintf(message, size, "%s of %u bytes %s %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind),
+                   bytes, preposition(kind), space_written(warp, op, space), address, text);
 }
 
-/* Turns a generic address into one of a space. */
-static smk_space settle(smk_space space, uint64_t *address)
+void smk_access_describe_alignment(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                   unsigned bytes, smk_access_kind kind, char *message, size_t size)
+{
+    (void)snprintf(message, size, "%s of %u bytes %s %s memory at 0x%" PRIx64 ": the address is no multiple of %u",
+                   kind_name(kind), bytes, preposition(kind), space_written(warp, op, space), address, bytes);
+}
+
+smk_space smk_access_settle(smk_space space, uint64_t *address)
 {
     if (space != SMK_SPACE_GENERIC) {
         return space;
@@ -194,14 +198,15 @@ static smk_space settle(smk_space space, uint64_t *address)
 static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                   unsigned bytes, uint64_t limit, smk_access_kind kind)
 {
+    char text[2 * MESSAGE_BYTES];
     if (address % bytes != 0) {
-        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
-                            "%s of %u bytes %s %s memory at 0x%" PRIx64 ": the address is no multiple of %u",
-                            kind_name(kind), bytes, preposition(kind), space_written(warp, op, space), address, bytes);
+        smk_access_describe_alignment(warp, op, space, address, bytes, kind, text, sizeof text);
+        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED, "%s", text);
         return false;
     }
     if (address > limit || bytes > limit - address) {
-        fail_bounds(warp, op, lane, space, address, bytes, kind);
+        smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
+        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_OUT_OF_BOUNDS, "%s", text);
         return false;
     }
     return true;
@@ -211,7 +216,7 @@ unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigne
                                 uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared)
 {
     const smk_warp_control *control = warp->control;
-    space = settle(space, &address);
+    space = smk_access_settle(space, &address);
     *shared = space == SMK_SPACE_SHARED;
     if (space == SMK_SPACE_SHARED) {
         bool good = check(warp, op, lane, space, address, bytes, control->shared_bytes, kind);
@@ -246,7 +251,7 @@ bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane
                           void *to, unsigned bytes)
 {
     const smk_warp_control *control = warp->control;
-    space = settle(space, &address);
+    space = smk_access_settle(space, &address);
     if (space == SMK_SPACE_LOCAL) {
         if (!check(warp, op, lane, space, address, bytes, control->local_top, SMK_ACCESS_LOAD)) {
             return false;
@@ -275,7 +280,7 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
                            const void *from, unsigned bytes)
 {
     const smk_warp_control *control = warp->control;
-    space = settle(space, &address);
+    space = smk_access_settle(space, &address);
     if (space == SMK_SPACE_LOCAL) {
         if (!check(warp, op, lane, space, address, bytes, control->local_top, SMK_ACCESS_STORE)) {
             return false;

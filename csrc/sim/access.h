@@ -49,6 +49,15 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
 unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
                                 uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
 
+/* Turns a generic address into one of a space. */
+smk_space smk_access_settle(smk_space space, uint64_t *address);
+
+/* Why an access may not be: for messages. */
+void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                unsigned bytes, smk_access_kind kind, char *message, size_t size);
+void smk_access_describe_alignment(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                   unsigned bytes, smk_access_kind kind, char *message, size_t size);
+
 /* All active lanes one by one; what the fast handlers fall back to. */
 const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, smk_space space, bool narrow, bool store,
                                       uint32_t mask);

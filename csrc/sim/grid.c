@@ -412,6 +412,9 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
         run.view = view;
         status = run_blocks(&run, blocks, result, error);
     }
+    if (view != NULL && (observer == NULL || !observer->tracks)) {
+        smk_memory_view_settle(program->memory, view);
+    }
     smk_memory_view_free(program->memory, view);
     smk_heap_free(parameters);
     if (status != SMK_OK) {

@@ -30,6 +30,8 @@ typedef struct smk_allocation {
     unsigned char *host;
     uint32_t holders;
     bool constant;
+    bool known;                /* all of it has been written */
+    unsigned char *written;    /* else a bit a byte; NULL: nothing has */
     char name[NAME_MAX_BYTES]; /* of a variable; "" for what the host allocated */
 } smk_allocation;
 
@@ -37,7 +39,7 @@ struct smk_memory {
     pthread_mutex_t lock;
     smk_allocation **allocation; /* by address */
     size_t count, capacity;
-    uint64_t next;     /* where to look for room first: addresses come back late */
+    uint64_t next; /* where to look for room first: addresses come back late */
     uint64_t used, limit;
 };
 
@@ -72,6 +74,7 @@ static void drop(smk_memory *memory, smk_allocation *allocation)
     if (--allocation->holders == 0) {
         memory->used -= allocation->bytes;
         smk_heap_free(allocation->host);
+        smk_heap_free(allocation->written);
         smk_heap_free(allocation);
     }
 }
@@ -172,6 +175,7 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
         made->bytes = bytes;
         made->holders = 1;
         made->constant = constant;
+        made->known = name_length > 0; /* variables begin as zeros */
         size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
         memcpy(made->name, name, length);
     }
@@ -190,7 +194,8 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
         }
         smk_heap_free(made);
         return smk_status_fail(error, SMK_MEMORY,
-                               "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64 " bytes in use)",
+                               "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64
+                               " bytes in use)",
                                bytes, memory->used, memory->limit);
     }
     *address = made->address;
@@ -251,6 +256,68 @@ static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes
     return found;
 }
 
+/* Under the lock, or where nobody else asks. Where there is no memory for the bits all counts as written: better silent
+ * than wrong. */
+static void note_written(smk_allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    if (allocation->known || bytes == 0) {
+        return;
+    }
+    if (bytes == allocation->bytes) {
+        allocation->known = true;
+        return;
+    }
+    if (allocation->written == NULL) {
+        allocation->written = smk_heap_allocate((size_t)(allocation->bytes / 8 + 1), 1);
+        if (allocation->written == NULL) {
+            allocation->known = true;
+            return;
+        }
+    }
+    for (uint64_t i = offset; i < offset + bytes; i++) {
+        if (i % 8 == 0 && offset + bytes - i >= 8) {
+            uint64_t whole = (offset + bytes - i) / 8;
+            memset(allocation->written + i / 8, 0xFF, (size_t)whole);
+            i += 8 * whole - 1;
+        } else {
+            allocation->written[i / 8] |= (unsigned char)(1U << i % 8);
+        }
+    }
+}
+
+bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes)
+{
+    const smk_allocation *allocation = span->allocation;
+    if (allocation->known) {
+        return true;
+    }
+    if (allocation->written == NULL) {
+        return false;
+    }
+    for (uint64_t i = offset; i < offset + bytes && i < allocation->bytes; i++) {
+        if ((allocation->written[i / 8] >> i % 8 & 1) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void smk_memory_view_note(smk_memory *memory, const smk_span *span, uint64_t offset, uint64_t bytes)
+{
+    (void)pthread_mutex_lock(&memory->lock);
+    note_written(span->allocation, offset, bytes);
+    (void)pthread_mutex_unlock(&memory->lock);
+}
+
+void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view)
+{
+    (void)pthread_mutex_lock(&memory->lock);
+    for (size_t i = 0; i < view->count; i++) {
+        view->span[i].allocation->known = true;
+    }
+    (void)pthread_mutex_unlock(&memory->lock);
+}
+
 static void let_go(smk_memory *memory, smk_allocation *allocation)
 {
     (void)pthread_mutex_lock(&memory->lock);
@@ -267,11 +334,16 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     smk_allocation *allocation = hold(memory, address, bytes);
     if (allocation == NULL) {
         return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
-                               "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator", bytes,
-                               address);
+                               "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator",
+                               bytes, address);
     }
     unsigned char *device = allocation->host + (address - allocation->address);
     memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
+    if (from != NULL) {
+        (void)pthread_mutex_lock(&memory->lock);
+        note_written(allocation, address - allocation->address, bytes);
+        (void)pthread_mutex_unlock(&memory->lock);
+    }
     let_go(memory, allocation);
     return SMK_OK;
 }
@@ -356,6 +428,18 @@ static void name_span(const smk_span *span, char *text, size_t size)
                        span->bytes, span->address);
     } else {
         (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, span->bytes, span->address);
+    }
+}
+
+void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size)
+{
+    const smk_span *span = smk_memory_view_find(view, address);
+    text[0] = '\0';
+    if (span != NULL && span->allocation->name[0] != '\0') {
+        (void)snprintf(text, size, "%s, byte %" PRIu64, span->allocation->name, address - span->address);
+    } else if (span != NULL) {
+        (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, span->bytes,
+                       address - span->address);
     }
 }
 

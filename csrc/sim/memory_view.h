@@ -30,6 +30,18 @@ const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t addre
 /* "8 bytes past the end of the allocation of 4096 bytes at 0x..." for an access that is not inside one. */
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
 
+/* "allocation of 4096 bytes, byte 128", or the name of a variable; "" for what is in none. */
+void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size);
+
+/* Has the host, or a launch, written all of these bytes of an allocation? */
+bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes);
+
+/* They have been written. Nothing else may ask meanwhile. */
+void smk_memory_view_note(smk_memory *memory, const smk_span *span, uint64_t offset, uint64_t bytes);
+
+/* A launch that nobody has checked may have written anything in view. */
+void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view);
+
 /* As smk_memory_allocate, zero-filled, with a name for messages; what is constant, kernels may only read. */
 smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
                                         uint64_t bytes, uint64_t *address, smk_error *error);

@@ -39,6 +39,7 @@ typedef struct smk_access_event {
 typedef struct smk_observer {
     void *context;
     unsigned wants; /* smk_watch */
+    bool tracks;    /* it notes itself which global memory the launch has written */
 
     /* While lowering: false leaves this access unobserved. NULL: all are observed. */
     bool (*selects)(void *context, const smk_function *function, uint32_t instruction);

@@ -30,7 +30,8 @@ def test_parts(name):
     thing = getattr(smemkit, name)
     lines = thing.__doc__.splitlines()
     assert lines[0] and not lines[0].startswith(name + "(")
-    assert thing.__module__ in ("smemkit", "smemkit._core", "smemkit.config")
+    own = ("config", "counting", "explain", "report")
+    assert thing.__module__ in ("smemkit", "smemkit._core", *(f"smemkit.{name}" for name in own))
     parts = ["Shapes", "Example"]
     if name != "DeviceArray":
         parts += ["Returns", "Raises"]

@@ -5,7 +5,7 @@
 //          Slow because a bank serves one word at a time. As a thread reads along a row, the compiler makes
 //          16-byte loads of it, which softens the blow: 32 passes fetch four float32 (two float64) a thread.
 // Differs  from gemm/tiled: the indices of tile_b are exchanged, where it is written and where it is read.
-// Claims   shared.load.conflicts_per_request = 14    28 for a 16-byte load of tile_b, none for one of tile_a
+// Claims   shared.load.conflicts_per_request = 14    always: 28 for a 16-byte load of tile_b, none for one of tile_a
 //          shared.store.conflicts_per_request = 15.5 float32: 31 for tile_b, none for tile_a
 //          shared.store.conflicts_per_request = 15   float64: 30 for tile_b, none for tile_a
 // Source   the textbook bank conflict

@@ -5,8 +5,8 @@
 //          x walks along a row, so the 32 threads of a warp read 32 neighbours of b and one element of a.
 //          All gemm exhibits add in the same order, so all give the same bits.
 // Differs  from nothing: the ladder starts here.
-// Claims   global.load.sectors_per_request = 2.5     float32, n a multiple of 32: one for a, four for b
-//          global.load.sectors_per_request = 4.5     float64, n a multiple of 32: one for a, eight for b
+// Claims   global.load.sectors_per_request = 2.5     float32; n a multiple of 32: one for a, four for b
+//          global.load.sectors_per_request = 4.5     float64; n a multiple of 32: one for a, eight for b
 // Source   the definition of the matrix product
 
 extern "C" __global__ void __launch_bounds__(1024)

@@ -5,9 +5,9 @@
 //          Slow because the 32 threads of a warp read 32 rows of a: each fetches a sector of its own (32 bytes)
 //          and uses one element of it. They write c in the same way.
 // Differs  from gemm/naive: row takes x, col takes y.
-// Claims   global.load.sectors_per_request = 16.5    m a multiple of 32, rows of a not under 32 bytes:
+// Claims   global.load.sectors_per_request = 16.5    m a multiple of 32; k at least 8:
 //                                                    32 for a, one for b
-//          global.store.sectors_per_request = 32     m a multiple of 32, rows of c not under 32 bytes
+//          global.store.sectors_per_request = 32     m a multiple of 32; n at least 8
 // Source   the commonest mistake in first kernels
 
 extern "C" __global__ void __launch_bounds__(1024)

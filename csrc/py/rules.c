@@ -1,0 +1,390 @@
+#include "rules.h"
+
+#include "bind.h"
+#include "error.h"
+#include "host.h"
+
+#include "../sim/bank.h"
+#include "../sim/sector.h"
+
+#include <string.h>
+
+enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
+
+static const char *const op_names[SMK_BANK_OP_COUNT] = {
+    [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
+    [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
+};
+
+/* The arguments of a call, checked. */
+typedef struct accesses {
+    const smk_state *state;
+    const char *function;
+    PyArrayObject *address; /* uint64, C-contiguous, (..., 32) */
+    PyArrayObject *mask;    /* uint32, C-contiguous: of the leading axes; or without axes, for all */
+    npy_intp count;         /* warps */
+    unsigned bytes;         /* a lane */
+    uint64_t end;           /* addresses lie below; 0: all are good */
+    smk_bank_op op;
+} accesses;
+
+int smk_rules_create(PyObject *module, smk_state *state)
+{
+    PyObject *collections = PyImport_ImportModule("collections");
+    PyObject *make = NULL, *arguments = NULL, *keywords = NULL;
+    int status = -1;
+    if (collections != NULL) {
+        make = PyObject_GetAttrString(collections, "namedtuple");
+        arguments = Py_BuildValue("s(ssss)", "BankAccess", "wavefronts", "conflicts", "phases", "words");
+        keywords = Py_BuildValue("{s:s}", "module", "smemkit._core");
+    }
+    if (make != NULL && arguments != NULL && keywords != NULL) {
+        state->bank_access = PyObject_Call(make, arguments, keywords);
+    }
+    if (state->bank_access != NULL) {
+        status = PyModule_AddObjectRef(module, "BankAccess", state->bank_access);
+    }
+    Py_XDECREF(collections);
+    Py_XDECREF(make);
+    Py_XDECREF(arguments);
+    Py_XDECREF(keywords);
+    return status;
+}
+
+/* Arguments -------------------------------------------------------------------------------------- */
+
+/* Any array of integers, as NumPy makes one; NULL with an exception. A new reference. */
+static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
+{
+    PyArrayObject *array = smk_host_convert(value);
+    if (array == NULL) {
+        return NULL;
+    }
+    if (PyArray_SIZE(array) > 0 && !PyTypeNum_ISINTEGER(PyArray_TYPE(array))) {
+        PyObject *type = smk_host_type_name(PyArray_DESCR(array));
+        if (type != NULL && PyArray_TYPE(array) == NPY_OBJECT) {
+            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers that 64 bits hold", given->function, name);
+        } else if (type != NULL) {
+            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers, not %U", given->function, name, type);
+        }
+        Py_XDECREF(type);
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+/* The same numbers as one C-contiguous array of a type that holds them modulo its width. Takes the reference. */
+static PyArrayObject *convert(PyArrayObject *array, int type)
+{
+    if (array == NULL) {
+        return NULL;
+    }
+    const int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED;
+    PyObject *result = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
+    Py_DECREF(array);
+    return (PyArrayObject *)result;
+}
+
+static int refuse_shape(const accesses *given, PyArrayObject *array)
+{
+    PyObject *shape = smk_host_shape(PyArray_NDIM(array), PyArray_DIMS(array));
+    if (shape != NULL) {
+        smk_error_fail(given->state, SMK_SHAPE,
+                       "%s: the last axis of addresses must have 32 lanes; the shape of addresses is %R",
+                       given->function, shape);
+        Py_DECREF(shape);
+    }
+    return -1;
+}
+
+/* The sign is looked at first: as uint64 it is gone. -1 with an exception. */
+static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
+{
+    PyArrayObject *array = get_integers(given, "addresses", value);
+    if (array == NULL) {
+        return -1;
+    }
+    const int rank = PyArray_NDIM(array);
+    if (rank == 0 || PyArray_DIM(array, rank - 1) != LANES) {
+        int status = refuse_shape(given, array);
+        Py_DECREF(array);
+        return status;
+    }
+    *is_signed = PyTypeNum_ISSIGNED(PyArray_TYPE(array));
+    given->count = PyArray_SIZE(array) / LANES;
+    given->address = convert(array, NPY_UINT64);
+    return given->address == NULL ? -1 : 0;
+}
+
+/* One mask for all, or an array of the leading axes' shape; a new reference, NULL with an exception. */
+static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
+{
+    const int rank = PyArray_NDIM(given->address) - 1;
+    if (PyArray_NDIM(mask) == 0) {
+        return (PyArrayObject *)Py_NewRef((PyObject *)mask);
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
+    PyObject *shape = smk_host_shape(rank, PyArray_DIMS(given->address));
+    if (numpy != NULL && shape != NULL) {
+        result = PyObject_CallMethod(numpy, "broadcast_to", "OO", (PyObject *)mask, shape);
+        if (result == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+            PyErr_Clear();
+            PyObject *own = smk_host_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
+            if (own != NULL) {
+                smk_error_fail(given->state, SMK_SHAPE,
+                               "%s: mask of shape %R does not fit the leading axes of addresses, %R", given->function,
+                               own, shape);
+                Py_DECREF(own);
+            }
+        }
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(shape);
+    return (PyArrayObject *)result;
+}
+
+static int refuse_mask(const accesses *given, PyObject *mask)
+{
+    smk_error_fail(given->state, SMK_ARGUMENT, "%s: mask is %R; it has one bit for each of 32 lanes, 0 to 0xffffffff",
+                   given->function, mask);
+    return -1;
+}
+
+static int read_mask(accesses *given, PyObject *value)
+{
+    PyArrayObject *array = NULL, *wide = NULL;
+    if (value == NULL) {
+        given->mask = (PyArrayObject *)PyArray_SimpleNew(0, NULL, NPY_UINT32);
+        if (given->mask != NULL) {
+            *(uint32_t *)PyArray_DATA(given->mask) = UINT32_MAX;
+        }
+        return given->mask == NULL ? -1 : 0;
+    }
+    if (PyLong_Check(value) && !PyBool_Check(value)) { /* an int that no array holds */
+        int overflow = 0;
+        (void)PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow != 0) {
+            return refuse_mask(given, value);
+        }
+    }
+    array = get_integers(given, "mask", value);
+    if (array == NULL) {
+        return -1;
+    }
+    wide = broadcast_mask(given, array);
+    Py_DECREF(array);
+    wide = convert(wide, NPY_INT64); /* a uint64 above its range becomes negative, and is refused as such */
+    if (wide == NULL) {
+        return -1;
+    }
+    const int64_t *number = PyArray_DATA(wide);
+    for (npy_intp i = 0; i < PyArray_SIZE(wide); i++) {
+        if (number[i] < 0 || number[i] > (int64_t)UINT32_MAX) {
+            PyObject *item = PyLong_FromLongLong(number[i]);
+            int status = item == NULL ? -1 : refuse_mask(given, item);
+            Py_XDECREF(item);
+            Py_DECREF(wide);
+            return status;
+        }
+    }
+    given->mask = convert(wide, NPY_UINT32);
+    return given->mask == NULL ? -1 : 0;
+}
+
+static int read_width(accesses *given, PyObject *value)
+{
+    long width = 4;
+    if (value != NULL) {
+        PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+        if (whole == NULL) {
+            PyErr_Clear();
+            smk_error_fail(given->state, SMK_TYPE, "%s: width must be an int, not %.100s", given->function,
+                           Py_TYPE(value)->tp_name);
+            return -1;
+        }
+        int overflow = 0;
+        width = PyLong_AsLongAndOverflow(whole, &overflow);
+        Py_DECREF(whole);
+    }
+    if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16) {
+        smk_error_fail(given->state, SMK_ARGUMENT, "%s: width is %R; accepted are 1, 2, 4, 8 and 16 bytes a lane",
+                       given->function, value);
+        return -1;
+    }
+    given->bytes = (unsigned)width;
+    return 0;
+}
+
+static int read_op(accesses *given, PyObject *value)
+{
+    const char *text = value == NULL ? "load" : smk_bind_text(given->state, given->function, "op", value);
+    if (text == NULL) {
+        return -1;
+    }
+    for (int op = 0; op < SMK_BANK_OP_COUNT; op++) {
+        if (strcmp(text, op_names[op]) == 0) {
+            given->op = (smk_bank_op)op;
+            return 0;
+        }
+    }
+    smk_error_fail(given->state, SMK_ARGUMENT,
+                   "%s: op is %R; accepted are 'load', 'store', 'atomic', 'async', 'cas' and 'increment'",
+                   given->function, value);
+    return -1;
+}
+
+static uint32_t get_mask(const accesses *given, npy_intp warp)
+{
+    const uint32_t *mask = PyArray_DATA(given->mask);
+    return mask[PyArray_NDIM(given->mask) == 0 ? 0 : warp];
+}
+
+/* Names the first lane whose address is not accepted; lanes that are not active may hold anything. */
+static int check_addresses(const accesses *given, bool is_signed)
+{
+    const uint64_t *address = PyArray_DATA(given->address);
+    for (npy_intp warp = 0; warp < given->count; warp++) {
+        const uint32_t mask = get_mask(given, warp);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            const uint64_t own = address[warp * LANES + lane];
+            const char *fault = is_signed && own >> 63 != 0           ? "it must not be negative"
+                                : own % given->bytes != 0             ? "it must be a multiple of the width"
+                                : given->end > 0 && own >= given->end ? "an address of shared memory has 32 bits"
+                                                                      : NULL;
+            if (fault == NULL || (mask >> lane & 1) == 0) {
+                continue;
+            }
+            char where[64] = "", number[32];
+            if (PyArray_NDIM(given->address) > 1) {
+                (void)PyOS_snprintf(where, sizeof where, " of access %lld", (long long)warp);
+            }
+            (void)PyOS_snprintf(number, sizeof number, is_signed ? "%lld" : "%llu", (long long)own);
+            smk_error_fail(given->state, SMK_ARGUMENT, "%s: the address of lane %u%s is %s; %s (width %u)",
+                           given->function, lane, where, number, fault, given->bytes);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_call(accesses *given, PyObject *const values[3])
+{
+    bool is_signed = false;
+    return read_width(given, values[1]) < 0 || read_addresses(given, values[0], &is_signed) < 0 ||
+                   read_mask(given, values[2]) < 0
+               ? -1
+               : check_addresses(given, is_signed);
+}
+
+static void release(accesses *given)
+{
+    Py_CLEAR(given->address);
+    Py_CLEAR(given->mask);
+}
+
+/* Results ---------------------------------------------------------------------------------------- */
+
+/* int64, of the leading axes and `last` more elements at the end of each where that is not 0. */
+static PyArrayObject *create_result(const accesses *given, npy_intp last)
+{
+    npy_intp shape[LENGTHS_MAX];
+    int rank = PyArray_NDIM(given->address) - 1;
+    memcpy(shape, PyArray_DIMS(given->address), (size_t)rank * sizeof *shape);
+    if (last > 0) {
+        shape[rank++] = last;
+    }
+    return (PyArrayObject *)PyArray_ZEROS(rank, shape, NPY_INT64, 0);
+}
+
+/* An int for an array without axes. Takes the reference. */
+static PyObject *finish_result(PyArrayObject *array)
+{
+    if (array == NULL || PyArray_NDIM(array) > 0) {
+        return (PyObject *)array;
+    }
+    PyObject *number = PyLong_FromLongLong(*(const int64_t *)PyArray_DATA(array));
+    Py_DECREF(array);
+    return number;
+}
+
+static void count_banks(const accesses *given, int64_t *const columns[3], int64_t *words)
+{
+    const uint64_t *address = PyArray_DATA(given->address);
+    for (npy_intp warp = 0; warp < given->count; warp++) {
+        uint32_t row[BANKS];
+        const uint32_t mask = get_mask(given, warp);
+        const uint64_t *own = address + warp * LANES;
+        const smk_bank_cost cost = smk_bank_count(own, given->bytes, mask, given->op);
+        columns[0][warp] = cost.wavefronts;
+        columns[1][warp] = cost.conflicts;
+        columns[2][warp] = cost.ideal;
+        smk_bank_words(own, given->bytes, mask, given->op, row);
+        for (unsigned bank = 0; bank < BANKS; bank++) {
+            words[warp * BANKS + bank] = row[bank];
+        }
+    }
+}
+
+PyObject *smk_rules_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    static const char *const names[] = {"addresses", "width", "mask", "op"};
+    static const smk_call call = {"bank_access", names, 4, 2, 1};
+    accesses given = {.state = smk_core_state(module), .function = "bank_access", .end = UINT64_C(1) << 32};
+    PyObject *values[4], *result = NULL;
+    PyArrayObject *columns[4] = {NULL};
+    if (smk_bind_call(&call, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
+        read_call(&given, values) < 0) {
+        goto done;
+    }
+    for (int i = 0; i < 4; i++) {
+        columns[i] = create_result(&given, i == 3 ? BANKS : 0);
+        if (columns[i] == NULL) {
+            goto done;
+        }
+    }
+    int64_t *const data[3] = {PyArray_DATA(columns[0]), PyArray_DATA(columns[1]), PyArray_DATA(columns[2])};
+    Py_BEGIN_ALLOW_THREADS
+    count_banks(&given, data, PyArray_DATA(columns[3]));
+    Py_END_ALLOW_THREADS
+    PyObject *fields[4] = {NULL};
+    for (int i = 0; i < 4; i++) {
+        fields[i] = finish_result(columns[i]);
+        columns[i] = NULL;
+    }
+    if (fields[0] != NULL && fields[1] != NULL && fields[2] != NULL && fields[3] != NULL) {
+        result =
+            PyObject_CallFunctionObjArgs(given.state->bank_access, fields[0], fields[1], fields[2], fields[3], NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(fields[i]);
+    }
+done:
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    release(&given);
+    return result;
+}
+
+PyObject *smk_rules_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    static const char *const names[] = {"addresses", "width", "mask"};
+    static const smk_call call = {"sectors", names, 3, 2, 1};
+    accesses given = {.state = smk_core_state(module), .function = "sectors"};
+    PyObject *values[3];
+    PyArrayObject *column = NULL;
+    if (smk_bind_call(&call, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
+        column = create_result(&given, 0);
+    }
+    if (column != NULL) {
+        const uint64_t *address = PyArray_DATA(given.address);
+        int64_t *sectors = PyArray_DATA(column);
+        Py_BEGIN_ALLOW_THREADS
+        for (npy_intp warp = 0; warp < given.count; warp++) {
+            sectors[warp] = smk_sector_count(address + warp * LANES, given.bytes, get_mask(&given, warp));
+        }
+        Py_END_ALLOW_THREADS
+    }
+    release(&given);
+    return finish_result(column);
+}

@@ -1,0 +1,13 @@
+/* The rules of banks and sectors as functions of arrays. */
+#ifndef SMK_PY_RULES_H
+#define SMK_PY_RULES_H
+
+#include "py.h"
+
+/* Creates the named tuple BankAccess, keeps it in the state and adds it to the module. 0, or -1 with an exception. */
+int smk_rules_create(PyObject *module, smk_state *state);
+
+PyObject *smk_rules_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+PyObject *smk_rules_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+
+#endif

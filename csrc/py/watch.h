@@ -1,0 +1,57 @@
+/* Watched calls: what smemkit.profile and smemkit.check are made of.
+ *
+ * _watch installs a watch on its thread and calls a Python function; each launch that the thread makes meanwhile leaves a
+ * record, which becomes a dict as soon as the launch is over.
+ */
+#ifndef SMK_PY_WATCH_H
+#define SMK_PY_WATCH_H
+
+#include "py.h"
+
+#include "../base/launch.h"
+#include "../sim/check.h"
+#include "../sim/report.h"
+
+typedef enum smk_watch_mode { SMK_WATCH_PROFILE, SMK_WATCH_CHECK, SMK_WATCH_TIME, SMK_WATCH_MODE_COUNT } smk_watch_mode;
+
+/* One launch. What it points to lives as long as the launch's job. */
+typedef struct smk_watch_record {
+    struct smk_watch_record *next;
+    smk_watch_mode mode;
+    const char *kernel;
+    const smk_module *module; /* NULL: of mode TIME */
+    smk_dim3 grid, block;
+    uint64_t shared_bytes;
+    smk_count_result count;
+    smk_report_line *lines;
+    uint32_t line_count;
+    smk_check_result check;
+    double time_ms;
+} smk_watch_record;
+
+/* _watch(mode, function, args, kwargs, blocks, model) -> (result, launches); _counters() -> tuple of dicts */
+PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+PyObject *smk_watch_counters(PyObject *module, PyObject *ignored);
+
+/* True while this thread's launches must run on the simulator; and the exception for one that cannot: -1. */
+bool smk_watch_simulates(void);
+int smk_watch_refuse(const smk_state *state);
+
+/* smk_grid_run as this thread's watch wants it (sim), without the GIL. */
+smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_t entry, const char *kernel,
+                         const smk_launch *launch, const smk_run_options *options, smk_run_result *result,
+                         smk_error *error);
+
+/* True where this thread's launches on the GPU are timed; and the record of one. Without the GIL. */
+bool smk_watch_times(void);
+smk_status smk_watch_note_time(const char *kernel, const smk_launch *launch, uint64_t shared_bytes, double time_ms,
+                               smk_error *error);
+
+/* With the GIL, at the end of each job: this thread's new records become dicts (`keep`) or are dropped. 0, or -1 with an
+ * exception. */
+int smk_watch_collect(const smk_state *state, bool keep);
+
+/* watch_dict.c: a record as a dict, a new reference; NULL with an exception. `text` is the PTX as a str. */
+PyObject *smk_watch_describe(const smk_state *state, const smk_watch_record *record, PyObject *text);
+
+#endif

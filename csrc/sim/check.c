@@ -1,0 +1,468 @@
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "check.h"
+
+#include "../base/heap.h"
+#include "access.h"
+#include "barrier.h"
+#include "bits.h"
+#include "program.h"
+#include "race.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NO_ACCESS = 0xff, LANES = 32, SHIFT_MAX = 2 };
+
+typedef struct checking {
+    smk_race_launch race;
+    const smk_image *image;
+    uint64_t stopped_block;
+    smk_error stopped;
+    bool failed;
+} checking;
+
+/* What there is to know of the program ---------------------------------------------------------------- */
+
+static uint8_t flags_of(const smk_instruction *instruction)
+{
+    bool atomic = instruction->opcode == SMK_OPCODE_ATOM || instruction->opcode == SMK_OPCODE_RED;
+    bool is_volatile = smk_module_has(instruction, SMK_MODIFIER_VOLATILE);
+    bool both = smk_module_has(instruction, SMK_MODIFIER_ACQ_REL);
+    bool acquire = both || smk_module_has(instruction, SMK_MODIFIER_ACQUIRE);
+    bool release = both || smk_module_has(instruction, SMK_MODIFIER_RELEASE);
+    bool strong = atomic || is_volatile || acquire || release || smk_module_has(instruction, SMK_MODIFIER_RELAXED);
+    bool near = smk_module_has(instruction, SMK_MODIFIER_CTA);
+    return (uint8_t)((strong ? SMK_RACE_STRONG : 0) | (atomic ? SMK_RACE_ATOMIC : 0) |
+                     (is_volatile ? SMK_RACE_VOLATILE : 0) | (acquire ? SMK_RACE_ACQUIRE : 0) |
+                     (release ? SMK_RACE_RELEASE : 0) | (near ? SMK_RACE_NEAR : 0));
+}
+
+/* The narrowest access decides how many bytes a cell has. */
+static void narrow(checking *c, const smk_instruction *instruction)
+{
+    unsigned bits = smk_module_type_bits((smk_type)instruction->type), shift = bits <= 8 ? 0 : bits <= 16 ? 1 : 2;
+    bool generic = instruction->space == SMK_SPACE_GENERIC;
+    if ((generic || instruction->space == SMK_SPACE_SHARED) && shift < c->race.shared_shift) {
+        c->race.shared_shift = shift;
+    }
+    if ((generic || instruction->space == SMK_SPACE_GLOBAL) && shift < c->race.global_shift) {
+        c->race.global_shift = shift;
+    }
+}
+
+static bool is_access(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+    case SMK_OPCODE_ST:
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static smk_status survey(checking *c, const smk_module *module, smk_error *error)
+{
+    uint32_t count = 0;
+    c->race.places.module = module;
+    c->race.shared_shift = c->race.global_shift = SHIFT_MAX;
+    c->race.places.first = smk_heap_allocate((size_t)module->function_count + 2, sizeof *c->race.places.first);
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        count += module->functions[i].instruction_count;
+    }
+    c->race.flags = smk_heap_allocate((size_t)count + 1, 1);
+    if (c->race.places.first == NULL || c->race.flags == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    count = 0;
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        const smk_function *function = &module->functions[i];
+        c->race.places.first[i] = count;
+        for (uint32_t k = 0; k < function->instruction_count; k++, count++) {
+            if (c->image->code[i] == NULL) {
+                continue;
+            }
+            const smk_instruction *instruction = &function->instructions[k];
+            if (is_access(instruction)) {
+                c->race.flags[count] = flags_of(instruction);
+                c->race.strong = c->race.strong || c->race.flags[count] != 0;
+                narrow(c, instruction);
+            }
+        }
+    }
+    c->race.places.first[module->function_count] = count;
+    return SMK_OK;
+}
+
+/* Parameters lie where the program says, and their addresses are known beforehand but for computed ones. */
+static bool selects(void *context, const smk_function *function, uint32_t instruction)
+{
+    const smk_instruction *i = &function->instructions[instruction];
+    const smk_operand *from = &i->operands[i->opcode == SMK_OPCODE_ST ? 0 : 1];
+    (void)context;
+    return i->space != SMK_SPACE_PARAM || from->base_kind == SMK_OPERAND_REGISTER;
+}
+
+/* Blocks that run ------------------------------------------------------------------------------------- */
+
+static void close_race(void *context, void *state)
+{
+    checking *c = context;
+    smk_race *race = state;
+    c->failed = c->failed || race->order.failed || race->shared.failed || race->global.failed;
+    smk_order_free(&race->order);
+    smk_shadow_free(&race->shared);
+    smk_shadow_free(&race->global);
+    smk_heap_free(race);
+}
+
+static smk_status open_race(void *context, const smk_block *block, void **state, smk_error *error)
+{
+    checking *c = context;
+    smk_race *race = smk_heap_allocate(1, sizeof *race);
+    if (race == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    race->launch = &c->race;
+    uint64_t shared_bytes = block->run->shared_bytes == 0 ? 1 : block->run->shared_bytes;
+    smk_status status =
+        smk_order_create(&race->order, block->warp_count, c->race.ordered ? &c->race.order : NULL, error);
+    if (status == SMK_OK) {
+        status = smk_shadow_create(&race->shared, c->race.shared_shift, shared_bytes, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_shadow_create(&race->global, c->race.global_shift, 0, error);
+    }
+    race->order.strong = c->race.strong;
+    if (status != SMK_OK) {
+        close_race(c, race);
+        return status;
+    }
+    *state = race;
+    return SMK_OK;
+}
+
+static void begin(void *state, const smk_block *block)
+{
+    smk_race *race = state;
+    race->block = block;
+    race->sequence = 0;
+    race->span = NULL;
+    smk_order_begin(&race->order, block->number);
+    smk_shadow_begin(&race->shared);
+    smk_shadow_begin(&race->global);
+    /* a copy that an earlier block never waited for has no stamp that grows old */
+    for (uint32_t i = 0; i < race->shared.direct_count; i++) {
+        for (unsigned k = 0; k < SMK_SHADOW_CELLS; k++) {
+            uint32_t *time = &race->shared.direct[i].wtime[k];
+            *time = *time == SMK_SHADOW_PENDING ? 0 : *time;
+        }
+    }
+    for (unsigned i = 0; i < SMK_BLOCK_BARRIERS; i++) {
+        race->barrier[i] = SMK_FINDING_NOWHERE;
+    }
+}
+
+static smk_finding_event barrier_event(const smk_race *race, uint32_t place, uint32_t thread)
+{
+    return (smk_finding_event){
+        .place = place, .kind = NO_ACCESS, .space = SMK_SPACE_SHARED, .block = race->block->number, .thread = thread};
+}
+
+static uint32_t place_of(const smk_race *race, const smk_operation *op)
+{
+    const smk_finding_places *places = &race->launch->places;
+    uint32_t most = places->module->functions[op->function].instruction_count;
+    return smk_finding_place(places, op->function, op->instruction < most ? op->instruction : most - 1);
+}
+
+/* The instruction that an error names: where the failed warp was. */
+static uint32_t place_of_error(const smk_race *race, const smk_error *error)
+{
+    const smk_finding_places *places = &race->launch->places;
+    for (uint32_t i = 0; i < places->module->function_count; i++) {
+        const smk_function *function = &places->module->functions[i];
+        for (uint32_t k = 0; k < function->instruction_count; k++) {
+            const smk_instruction *instruction = &function->instructions[k];
+            if (instruction->line == error->ptx_line && instruction->column == error->ptx_column) {
+                return smk_finding_place(places, i, k);
+            }
+        }
+    }
+    return 0;
+}
+
+/* Where else threads of the block wait: at another barrier, or on another way through the failed warp. */
+static bool find_other(const smk_race *race, uint32_t place, uint32_t *other, uint32_t *thread)
+{
+    const smk_block *block = race->block;
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        const smk_warp *warp = &block->warp[i];
+        const smk_warp_control *control = &block->control[i];
+        const smk_operation *op = NULL;
+        uint32_t lanes = control->live & ~warp->active;
+        if (control->state == SMK_WARP_BARRIER) {
+            op = control->pc;
+            lanes = warp->active;
+        } else if (control->state == SMK_WARP_FAILED && lanes != 0) {
+            op = smk_warp_waiting(warp, lanes);
+        }
+        if (op != NULL && lanes != 0 && place_of(race, op) != place) {
+            *other = place_of(race, op);
+            *thread = i * LANES + smk_bits_first(lanes);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void note_error(smk_race *race, const smk_error *error, smk_finding_kind kind)
+{
+    const smk_dim3 *size = &race->block->run->launch->block;
+    uint32_t place = place_of_error(race, error), other = 0, other_thread = 0;
+    uint32_t thread = error->thread[0] + size->x * (error->thread[1] + size->y * error->thread[2]);
+    smk_finding_event first = barrier_event(race, place, thread);
+    bool two = kind == SMK_FINDING_BARRIER && find_other(race, place, &other, &other_thread);
+    smk_finding_event second = barrier_event(race, other, other_thread);
+    if (kind != SMK_FINDING_BARRIER) {
+        first.kind = SMK_ACCESS_LOAD;
+        first.space = SMK_SPACE_GLOBAL;
+    }
+    smk_finding_add(&race->launch->sink, kind, &first, two ? &second : NULL, race->block->number, race->sequence++,
+                    error->message);
+}
+
+static bool end(void *state, const smk_block *block, bool failed)
+{
+    smk_race *race = state;
+    checking *c = (checking *)(void *)race->launch; /* its first member */
+    if (!c->race.ordered && !race->global.failed) {
+        smk_blocks_merge(&c->race.blocks, &race->global, block->number, race->order.begin);
+    }
+    if (!failed) {
+        return false;
+    }
+    const smk_error *error = &block->error;
+    if (error->status == SMK_MEMORY || error->status == SMK_INTERNAL) {
+        return false;
+    }
+    if (error->status == SMK_BARRIER || error->status == SMK_DEADLOCK) {
+        note_error(race, error, SMK_FINDING_BARRIER);
+    } else if (error->status == SMK_OUT_OF_BOUNDS) {
+        note_error(race, error, SMK_FINDING_OUT_OF_BOUNDS);
+    } else if (error->status == SMK_MISALIGNED) {
+        note_error(race, error, SMK_FINDING_MISALIGNED);
+    }
+    (void)pthread_mutex_lock(&c->race.sink.lock);
+    if (c->stopped.status == SMK_OK || block->number < c->stopped_block) {
+        c->stopped = *error;
+        c->stopped_block = block->number;
+    }
+    (void)pthread_mutex_unlock(&c->race.sink.lock);
+    return true;
+}
+
+static uint32_t access(void *state, const smk_warp *warp, const smk_access_event *event)
+{
+    return smk_race_access(state, warp, event);
+}
+
+/* Whether two barriers are one in the source: unrolling and inlining make several of one. */
+static bool is_same_barrier(const smk_race *race, uint32_t a, uint32_t b)
+{
+    uint32_t function, at;
+    const smk_instruction *x = smk_finding_locate(&race->launch->places, a, &function, &at);
+    const smk_instruction *y = smk_finding_locate(&race->launch->places, b, &function, &at);
+    return a == b || x == NULL || y == NULL ||
+           (x->source_line != 0 && x->source_line == y->source_line && x->source_file == y->source_file);
+}
+
+static void arrive(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits)
+{
+    smk_race *race = state;
+    const smk_instruction *instruction =
+        &race->launch->places.module->functions[op->function].instructions[op->instruction];
+    bool aligned = instruction->opcode == SMK_OPCODE_BAR || smk_module_has(instruction, SMK_MODIFIER_ALIGNED);
+    uint32_t place = place_of(race, op), index = warp->control->index;
+    smk_order_arrive(&race->order, index, barrier);
+    if (!waits || !aligned || op->u.immediate != 0) {
+        return;
+    }
+    if (race->barrier[barrier] == SMK_FINDING_NOWHERE) {
+        race->barrier[barrier] = place;
+        race->barrier_thread[barrier] = index * LANES + smk_bits_first(warp->active);
+    } else if (!is_same_barrier(race, race->barrier[barrier], place)) {
+        smk_finding_event first = barrier_event(race, race->barrier[barrier], race->barrier_thread[barrier]);
+        smk_finding_event second = barrier_event(race, place, index * LANES + smk_bits_first(warp->active));
+        smk_finding_add(&race->launch->sink, SMK_FINDING_BARRIER, &first, &second, race->block->number,
+                        race->sequence++, NULL);
+    }
+}
+
+static void release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived)
+{
+    smk_race *race = state;
+    (void)arrived;
+    race->barrier[barrier] = SMK_FINDING_NOWHERE;
+    smk_order_release(&race->order, barrier, waited, block->live);
+}
+
+static void meet(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    smk_race *race = state;
+    (void)op;
+    smk_order_meet(&race->order, warp->control->index, mask, mask == warp->control->lanes);
+}
+
+static void fence(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    smk_race *race = state;
+    const smk_instruction *instruction =
+        &race->launch->places.module->functions[op->function].instructions[op->instruction];
+    (void)mask;
+    smk_order_fence(&race->order, warp->control->index, !smk_module_has(instruction, SMK_MODIFIER_CTA));
+}
+
+static void land(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)
+{
+    (void)op;
+    smk_race_land(state, warp->control->index, copy);
+}
+
+/* A launch --------------------------------------------------------------------------------------------- */
+
+/* What the launch has written is initialised from now on. */
+static void note_written(const checking *c, smk_memory *memory, const smk_memory_view *view)
+{
+    const smk_blocks_line *line;
+    uint64_t cell_bytes = UINT64_C(1) << c->race.global_shift;
+    for (uint32_t n = 0; (line = smk_blocks_get(&c->race.blocks, n)) != NULL; n++) {
+        const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
+        for (unsigned i = 0; i < SMK_SHADOW_CELLS && (writes != NULL || atomics != NULL); i++) {
+            uint64_t address = (line->number * SMK_SHADOW_CELLS + i) * cell_bytes;
+            if ((writes == NULL || writes->block[0][i] == 0) && (atomics == NULL || atomics->block[0][i] == 0)) {
+                continue;
+            }
+            const smk_span *span = smk_memory_view_find(view, address);
+            if (span != NULL && !smk_memory_view_known(span, address - span->address, cell_bytes)) {
+                smk_memory_view_note(memory, span, address - span->address, cell_bytes);
+            }
+        }
+    }
+}
+
+static smk_status prepare(checking *c, smk_program *program, uint32_t entry, const smk_launch *launch, smk_error *error)
+{
+    uint64_t total = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
+    smk_status status = smk_finding_open(&c->race.sink, error);
+    if (status != SMK_OK) {
+        c->race.sink.slot = NULL;
+        return status;
+    }
+    c->image = program->image[entry];
+    c->race.ordered = c->image->ordered;
+    status = survey(c, program->module, error);
+    if (status == SMK_OK) {
+        status = smk_blocks_create(&c->race.blocks, c->race.global_shift, error);
+    }
+    if (status == SMK_OK && c->race.ordered) {
+        status = smk_order_launch_create(&c->race.order, total, error);
+    }
+    return status;
+}
+
+static void clean_up(checking *c)
+{
+    if (c->race.sink.slot != NULL) {
+        smk_finding_close(&c->race.sink);
+    }
+    smk_blocks_free(&c->race.blocks);
+    smk_order_launch_free(&c->race.order);
+    smk_heap_free(c->race.places.first);
+    smk_heap_free(c->race.flags);
+}
+
+/* The run has ended, well or not: what is to be said of it. */
+static smk_status conclude(checking *c, const smk_launch *launch, const smk_memory_view *view, smk_status status,
+                           const smk_error *failure, smk_check_result *made, smk_error *error)
+{
+    if (c->failed || c->race.blocks.failed) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    smk_race_finish(&c->race);
+    if (status != SMK_OK && (status != SMK_STEP_BUDGET || c->race.sink.count == 0)) {
+        *error = *failure;
+        return status;
+    }
+    made->stopped = c->stopped;
+    if (status == SMK_STEP_BUDGET && made->stopped.status == SMK_OK) {
+        made->stopped = *failure;
+    }
+    if (made->stopped.status != SMK_OK && c->race.sink.count == 0) {
+        *error = made->stopped;
+        return made->stopped.status;
+    }
+    return smk_finding_list(&c->race.sink, &c->race.places, c->image, launch, view, made, error);
+}
+
+smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                         uint64_t blocks, smk_check_result *result, smk_error *error)
+{
+    checking c = {0};
+    smk_check_result made = {0};
+    smk_run_result run = {0};
+    smk_error failure, unused;
+    smk_memory_view *view = NULL;
+    const smk_observer observer = {.context = &c,
+                                   .wants = SMK_WATCH_ACCESSES | SMK_WATCH_ORDER,
+                                   .tracks = true,
+                                   .selects = selects,
+                                   .open = open_race,
+                                   .close = close_race,
+                                   .begin = begin,
+                                   .end = end,
+                                   .access = access,
+                                   .arrive = arrive,
+                                   .release = release,
+                                   .meet = meet,
+                                   .fence = fence,
+                                   .land = land};
+    error = error == NULL ? &unused : error;
+    if (entry >= program->module->function_count || program->image[entry] == NULL) {
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
+    }
+    smk_status status = prepare(&c, program, entry, launch, error);
+    if (status == SMK_OK) {
+        status = smk_memory_view_create(program->memory, &view, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_observer_run(program, entry, launch, options, &observer, blocks, &run, &failure);
+        note_written(&c, program->memory, view);
+        status = conclude(&c, launch, view, status, &failure, &made, error);
+    }
+    if (status == SMK_OK) {
+        made.blocks = run.blocks;
+        made.blocks_total = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
+        *result = made;
+    } else {
+        smk_check_free(&made);
+    }
+    smk_memory_view_free(program->memory, view);
+    clean_up(&c);
+    return status;
+}
+
+void smk_check_free(smk_check_result *result)
+{
+    if (result != NULL) {
+        smk_heap_free(result->finding);
+        result->finding = NULL;
+        result->finding_count = 0;
+    }
+}

@@ -1,0 +1,70 @@
+/* Judges the accesses of one block: bounds, initialisation, and order. */
+#ifndef SMK_SIM_RACE_H
+#define SMK_SIM_RACE_H
+
+#include "blocks.h"
+#include "finding.h"
+#include "observer.h"
+#include "order.h"
+#include "shadow.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Of a place. Strong: atomic, volatile, relaxed, acquire, release. */
+enum {
+    SMK_RACE_STRONG = 1,
+    SMK_RACE_ATOMIC = 2,
+    SMK_RACE_VOLATILE = 4,
+    SMK_RACE_ACQUIRE = 8,
+    SMK_RACE_RELEASE = 16,
+    SMK_RACE_NEAR = 32 /* scope: the block */
+};
+
+/* Two strong accesses do not race. But lanes of a warp that count on volatile alone count on running in step, which nothing
+ * promises: their order is by luck. */
+static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool same_warp)
+{
+    bool both = (a & b & SMK_RACE_STRONG) != 0;
+    return both && !(same_warp && (a & b & SMK_RACE_VOLATILE) != 0);
+}
+
+/* What is the same for all blocks of a launch. */
+typedef struct smk_race_launch {
+    smk_finding_places places;
+    uint8_t *flags; /* by place */
+    smk_finding_sink sink;
+    smk_blocks blocks;
+    smk_order_launch order;
+    bool ordered, strong;
+    unsigned shared_shift, global_shift;
+} smk_race_launch;
+
+/* Of a block that runs. */
+typedef struct smk_race {
+    smk_race_launch *launch;
+    const smk_block *block;
+    smk_order order;
+    smk_shadow shared, global;
+    uint64_t sequence; /* of findings */
+    const smk_span *span;
+    bool span_known;
+    uint32_t barrier[SMK_BLOCK_BARRIERS]; /* place where the first came; NOWHERE: none yet */
+    uint32_t barrier_thread[SMK_BLOCK_BARRIERS];
+} smk_race;
+
+uint32_t smk_race_access(smk_race *race, const smk_warp *warp, const smk_access_event *event);
+void smk_race_land(smk_race *race, uint32_t warp, const smk_pending *copy);
+
+/* A former access to a cell, as far as it is remembered. */
+smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place, bool loads, smk_space space,
+                                  uint64_t address, uint64_t block, uint32_t thread);
+
+/* After the last block of an unordered launch: races between blocks. */
+void smk_race_finish(smk_race_launch *launch);
+
+/* stray.c: finds lanes whose address is wrong; returns those that may go ahead. */
+uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                         const uint64_t *address, uint32_t mask);
+
+#endif

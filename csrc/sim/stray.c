@@ -1,0 +1,92 @@
+/* Accesses that are out of bounds or misaligned. */
+#include "race.h"
+
+#include "access.h"
+#include "bits.h"
+
+static void report(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space, unsigned lane,
+                   uint64_t address, unsigned bytes, bool misaligned)
+{
+    char text[320];
+    const smk_operation *op = event->op;
+    smk_access_kind kind = event->kind == SMK_ACCESS_COPY ? SMK_ACCESS_STORE : event->kind;
+    smk_finding_event side = {
+        .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
+        .kind = (uint8_t)event->kind,
+        .space = space,
+        .address = address,
+        .bytes = bytes,
+        .block = race->block->number,
+        .thread = warp->control->index * 32 + lane,
+    };
+    if (misaligned) {
+        smk_access_describe_alignment(warp, op, space, address, event->bytes, kind, text, sizeof text);
+    } else {
+        smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
+    }
+    smk_finding_add(&race->launch->sink, misaligned ? SMK_FINDING_MISALIGNED : SMK_FINDING_OUT_OF_BOUNDS, &side, NULL,
+                    race->block->number, race->sequence++, text);
+}
+
+static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t address, unsigned bytes)
+{
+    const smk_span *span = race->span;
+    if (span == NULL || address - span->address >= span->bytes) {
+        span = smk_memory_view_find(race->block->run->view, address);
+        if (span == NULL) {
+            return false;
+        }
+        race->span = span;
+        race->span_known = smk_memory_view_known(span, 0, span->bytes);
+    }
+    return bytes <= span->bytes - (address - span->address) && !(span->constant && event->kind != SMK_ACCESS_LOAD);
+}
+
+/* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at all of them at
+ * once. */
+static bool are_good(const smk_race *race, const smk_access_event *event, const uint64_t *address, bool global,
+                     uint64_t limit)
+{
+    uint64_t start = 0, bits = 0, most = 0;
+    if (global) {
+        if (race->span == NULL || (race->span->constant && event->kind != SMK_ACCESS_LOAD)) {
+            return false;
+        }
+        start = race->span->address;
+        limit = race->span->bytes;
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        uint64_t at = address[i] - start;
+        bits |= address[i];
+        most = at > most ? at : most;
+    }
+    return (bits & (event->bytes - 1)) == 0 && most <= limit && event->bytes <= limit - most;
+}
+
+uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                         const uint64_t *address, uint32_t mask)
+{
+    const smk_warp_control *control = warp->control;
+    uint32_t good = mask;
+    uint64_t odd = 0, limit = 0;
+    bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_CONST;
+    limit = space == SMK_SPACE_SHARED  ? control->shared_bytes
+            : space == SMK_SPACE_LOCAL ? control->local_top
+            : space == SMK_SPACE_PARAM ? control->parameter_bytes
+                                       : 0;
+    if (mask == UINT32_MAX && event->used == NULL && are_good(race, event, address, global, limit)) {
+        return mask;
+    }
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        uint64_t at = address[lane];
+        unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
+        odd = at & (event->bytes - 1);
+        bool inside = global ? is_inside(race, event, at, bytes) : at <= limit && bytes <= limit - at;
+        if (odd != 0 || !inside) {
+            report(race, warp, event, space, lane, at, bytes, odd != 0);
+            good &= ~(UINT32_C(1) << lane);
+        }
+    }
+    return good;
+}

@@ -1,0 +1,300 @@
+"""The commands profile and check: a kernel of the package, or one of a file."""
+
+import argparse
+import json
+import math
+import operator
+import re
+import sys
+from pathlib import Path
+
+import numpy
+
+import smemkit
+
+from . import counting, html, report
+
+ARGUMENTS = """\
+arguments of a kernel (--arg, once for each parameter, in order):
+  float32[1024]            array of zeros; any NumPy element type, any shape: int32[64,64]
+  float32[64,64]:random    random values (normal; integers: 0 to 255), by --seed
+  float32[1024]:arange     0, 1, 2, ...
+  float32[1024]:ones       ones
+  float32[1024]:2.5        that value everywhere
+  int32=5  float32=1.5     a number of that type
+  5  0x10  1.5             a number; the kernel's parameter gives the type
+  @data.npy                an array that numpy.save has written
+"""
+OPERATORS = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+class UsageError(smemkit.Error):
+    """What the command line cannot mean; exit status 2."""
+
+
+def add_commands(commands):
+    """Adds profile and check to the subparsers of the main parser."""
+    for name, words in (
+        ("profile", "count bank conflicts, sectors, divergence by source line, and advise"),
+        ("check", "look for races, missing barriers, stray and uninitialised accesses"),
+    ):
+        one = commands.add_parser(
+            name,
+            help=words,
+            description=f"{words}; on the simulator, no GPU needed",
+            epilog=ARGUMENTS,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        one.set_defaults(run=run)
+        one.add_argument("what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx")
+        group = one.add_argument_group("of a family")
+        group.add_argument("--variant", default="auto", help="default: the fastest")
+        group.add_argument(
+            "--shape",
+            default="256",
+            help="lengths in the order of the family's signature (gemm: m,k,n); one number: all "
+            "the same (default: 256)",
+        )
+        group.add_argument("--dtype", default="float32", help="element type (default: float32)")
+        group = one.add_argument_group("of a file")
+        group.add_argument("--kernel", help="name of the kernel (where the file has several)")
+        group.add_argument("--grid", help="blocks: x[,y[,z]]")
+        group.add_argument("--block", help="threads of a block: x[,y[,z]]")
+        group.add_argument("--arg", action="append", default=[], help="an argument; see below")
+        group.add_argument(
+            "--shared-mem", type=int, default=0, help="bytes of dynamic shared memory"
+        )
+        group.add_argument(
+            "--option",
+            action="append",
+            default=[],
+            help="for the compiler, as in --option=-DTILE=16",
+        )
+        one.add_argument("--blocks", type=int, help="watch only so many blocks of each launch")
+        one.add_argument("--backend", help="cuda: measured time beside the counts (profile)")
+        one.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
+        one.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
+        one.add_argument("--html", metavar="FILE", help="write it as a page")
+        if name == "profile":
+            one.add_argument(
+                "--fail-on",
+                action="append",
+                default=[],
+                metavar="CONDITION",
+                help='exit status 1 where it holds, as in "shared.load.conflicts>0"; repeatable',
+            )
+            one.add_argument(
+                "--as-written",
+                action="store_true",
+                help="count PTX accesses as written, not as ptxas fuses them",
+            )
+
+
+# Conditions --------------------------------------------------------------------------------------
+
+
+def parse_condition(text):
+    """ "shared.load.conflicts>0" -> (name, operator, number)."""
+    found = re.fullmatch(r"\s*([\w.]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*", text)
+    try:
+        limit = float(found[3]) if found else math.nan
+    except ValueError:
+        limit = math.nan
+    if math.isnan(limit):
+        raise UsageError(
+            f"--fail-on {text!r} is no condition; write COUNTER OPERATOR NUMBER, as in "
+            f"'shared.load.conflicts>0' (operators: {' '.join(OPERATORS)})"
+        )
+    names = list(counting.counters())
+    if found[1] not in names:
+        raise UsageError(f"--fail-on {text!r}: {counting.refuse_name(found[1], names)}")
+    return found[1], found[2], limit
+
+
+def judge_condition(condition, table):
+    """(whether it holds, a sentence that says so); a ratio of nothing never holds."""
+    name, sign, limit = condition
+    value = table[name]
+    words = f"{name} {sign} {limit:g}"
+    if value is None or math.isnan(value):
+        return False, f"not met: {words} (it has no value here: nothing to divide by)"
+    if OPERATORS[sign](value, limit):
+        return True, f"failed on {words}: it is {value:g}"
+    return False, None
+
+
+# What to call ------------------------------------------------------------------------------------
+
+
+def _parse_lengths(name, text, most=None):
+    try:
+        lengths = tuple(int(part) for part in text.split(","))
+    except ValueError:
+        raise UsageError(f"{name} {text!r}: whole numbers with commas between are needed") from None
+    if any(length < 0 for length in lengths) or (most and len(lengths) > most):
+        raise UsageError(f"{name} {text!r}: 1 to {most or 'n'} numbers, none negative, are needed")
+    return lengths
+
+
+def _make_random(rng, dtype, shape):
+    if dtype.kind in "iu":
+        return rng.integers(0, min(256, numpy.iinfo(dtype).max + 1), shape).astype(dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, shape).astype(dtype)
+    return rng.standard_normal(shape).astype(dtype)
+
+
+def _read_dtype(text, words):
+    try:
+        dtype = numpy.dtype(words)
+    except TypeError:
+        dtype = None
+    if dtype is None or dtype.kind not in "biuf":
+        raise UsageError(f"{text!r}: {words!r} is no element type, as float32 or int32 are")
+    return dtype
+
+
+def make_argument(text, rng):
+    """One --arg as a value; see ARGUMENTS."""
+    if text.startswith("@"):
+        return numpy.load(text[1:], allow_pickle=False)
+    array = re.fullmatch(r"(\w+)\[([\d,\s]*)\](?::(\S+))?", text)
+    number = re.fullmatch(r"(\w+)=(\S+)", text)
+    try:
+        if array:
+            dtype = _read_dtype(text, array[1])
+            shape = _parse_lengths("--arg", array[2])
+            return _fill(dtype, shape, array[3] or "zeros", rng)
+        if number:
+            dtype = _read_dtype(text, number[1])
+            return dtype.type(_read_number(number[2]))
+        return _read_number(text)
+    except (ValueError, OverflowError) as error:
+        if isinstance(error, smemkit.Error):
+            raise
+        raise UsageError(
+            f"--arg {text!r} is not understood ({error}); --help lists the forms"
+        ) from None
+
+
+def _read_number(text):
+    try:
+        return int(text, 0)
+    except ValueError:
+        return float(text)
+
+
+def _fill(dtype, shape, how, rng):
+    if how == "random":
+        return _make_random(rng, dtype, shape)
+    if how == "arange":
+        return numpy.arange(math.prod(shape)).astype(dtype).reshape(shape)
+    value = {"zeros": 0, "ones": 1}.get(how)
+    return numpy.full(shape, _read_number(how) if value is None else value, dtype=dtype)
+
+
+def make_family_call(chosen, rng):
+    """(function, arguments, keywords) of a family, its operands random."""
+    signature = smemkit.families()[chosen.what]["signature"]
+    operands = [group.split(",") for group in re.findall(r"\(([^()]*)\)", signature.split("->")[0])]
+    names = list(dict.fromkeys(name for operand in operands for name in operand if name))
+    lengths = _parse_lengths("--shape", chosen.shape)
+    if len(lengths) == 1:
+        lengths *= len(names)
+    if len(lengths) != len(names):
+        raise UsageError(f"--shape {chosen.shape!r}: {chosen.what} has {','.join(names)}")
+    size = dict(zip(names, lengths, strict=True))
+    dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
+    arrays = [
+        _make_random(rng, dtype, [size[name] for name in operand if name]) for operand in operands
+    ]
+    return getattr(smemkit, chosen.what), arrays, {"variant": chosen.variant}
+
+
+def make_file_call(chosen, rng):
+    """(kernel, arguments, keywords) of a .cu or .ptx file."""
+    for name in ("grid", "block"):
+        if getattr(chosen, name) is None:
+            raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")
+    grid, block = (
+        _parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
+    )
+    values = tuple(make_argument(text, rng) for text in chosen.arg)
+    code = Path(chosen.what).read_text(encoding="utf-8")
+    options = {"options": chosen.option} if chosen.option else {}
+    name = chosen.kernel
+    if name is None:
+        names = smemkit.RawModule(code, **options).kernels
+        if len(names) != 1:
+            raise UsageError(
+                f"{chosen.what} has the kernels {', '.join(names)}: --kernel says which"
+            )
+        name = names[0]
+    kernel = smemkit.RawKernel(code, name, **options)
+    return kernel, (grid, block, values), {"shared_mem": chosen.shared_mem}
+
+
+def make_call(chosen):
+    rng = numpy.random.default_rng(chosen.seed)
+    if chosen.what in smemkit.families():
+        function, arguments, keywords = make_family_call(chosen, rng)
+    elif Path(chosen.what).suffix in (".cu", ".ptx"):
+        function, arguments, keywords = make_file_call(chosen, rng)
+    else:
+        raise UsageError(
+            f"{chosen.what!r} is neither a family ({', '.join(smemkit.families())}) nor a .cu or "
+            ".ptx file"
+        )
+    if chosen.backend is not None:
+        keywords["backend"] = chosen.backend
+    if chosen.blocks is not None:
+        keywords["blocks"] = chosen.blocks
+    return function, arguments, keywords
+
+
+# Running -----------------------------------------------------------------------------------------
+
+
+def run(chosen):
+    """Runs the command and returns the exit status."""
+    conditions = [parse_condition(text) for text in getattr(chosen, "fail_on", [])]
+    if chosen.blocks is not None and chosen.blocks < 1:
+        raise UsageError(f"--blocks {chosen.blocks}: 1 or more is needed")
+    function, arguments, keywords = make_call(chosen)
+    if chosen.command == "check":
+        done = report.check(function, *arguments, **keywords)
+    else:
+        model = not chosen.as_written
+        done = report.profile(function, *arguments, model=model, **keywords)
+    if chosen.json != "-":
+        print(done)
+    if chosen.json:
+        text = json.dumps(done.to_dict(), indent=1, allow_nan=False) + "\n"
+        if chosen.json == "-":
+            print(text, end="")
+        else:
+            Path(chosen.json).write_text(text, encoding="utf-8")
+    if chosen.html:
+        page = html.make_page(done, f"smemkit {chosen.command} {chosen.what}")
+        Path(chosen.html).write_text(page, encoding="utf-8")
+    if chosen.command == "check":
+        return 0 if done else 1
+    return judge(conditions, done)
+
+
+def judge(conditions, done):
+    """The exit status by the conditions, each that holds (or has no value) on a line of its own."""
+    status = 0
+    for condition in conditions:
+        met, words = judge_condition(condition, done.counters)
+        if words:
+            print(f"smemkit: {words}", file=sys.stderr)
+        status = 1 if met else status
+    return status

@@ -1,0 +1,329 @@
+"""What was counted: counters, source lines, launches and recorded accesses."""
+
+import difflib
+from collections.abc import Mapping
+from pathlib import Path
+
+from . import _core
+from . import compile as compiler
+
+# Ratios are formed from sums, so that they can be formed anew where launches or lines are added:
+# scale * above / below. The table is that of csrc/sim/counters.def; a test compares them.
+RATIOS = {
+    "instructions.active_lanes": ("instructions.thread", "instructions.warp", 1),
+    "branch.efficiency": ("branch.uniform", "branch.instructions", 100),
+    "async.sectors_per_request": ("async.sectors", "async.requests", 1),
+}
+for _op in ("load", "store", "atomic"):
+    RATIOS[f"shared.{_op}.conflicts_per_request"] = (
+        f"shared.{_op}.conflicts",
+        f"shared.{_op}.instructions",
+        1,
+    )
+    RATIOS[f"global.{_op}.sectors_per_request"] = (
+        f"global.{_op}.sectors",
+        f"global.{_op}.requests",
+        1,
+    )
+PTX_FILE = "ptx"  # the file of lines that stand in no source file
+
+
+def counters():
+    """Every counter that smemkit.profile fills: unit, meaning, and what Nsight Compute calls it.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    dict from name to {"unit": str, "meaning": str, "ncu": str}; ncu is "" where there is none.
+
+    Raises
+    ------
+    Nothing.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.counters()["shared.load.conflicts"]["unit"]
+    'wavefronts'
+    """
+    return {
+        row["name"]: {key: row[key] for key in ("unit", "meaning", "ncu")}
+        for row in _core._counters()
+    }
+
+
+class UnknownCounterError(_core.Error, KeyError):
+    """A name that is no counter's; the message tells the nearest."""
+
+    def __str__(self):
+        return str(self.args[0])
+
+
+def refuse_name(name, names):
+    """The error for a name that is none of `names`."""
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(near)}?" if near else "smemkit.counters() lists them"
+    return UnknownCounterError(f"there is no counter {name!r}; {hint}")
+
+
+class Counters(Mapping):
+    """Read-only mapping from counter to number; a ratio with nothing below it is None."""
+
+    def __init__(self, sums):
+        self._values = {row["name"]: sums.get(row["name"], 0) for row in _core._counters()}
+        for name in self._values.keys() & RATIOS.keys():
+            above, below, scale = RATIOS[name]
+            divisor = sums.get(below, 0)
+            self._values[name] = scale * sums.get(above, 0) / divisor if divisor else None
+
+    def __getitem__(self, name):
+        try:
+            return self._values[name]
+        except (KeyError, TypeError):
+            raise refuse_name(name, self._values) from None
+
+    def __iter__(self):
+        return iter(self._values)
+
+    def __len__(self):
+        return len(self._values)
+
+    def __repr__(self):
+        filled = {name: value for name, value in self._values.items() if value}
+        return f"Counters({filled})"
+
+    def total(self, *names):
+        """The sum of several counters."""
+        return sum(self._values[name] for name in names)
+
+
+def add_sums(tables):
+    """Adds counters of several mappings; ratios are left out, for Counters to form anew."""
+    sums = {}
+    for table in tables:
+        for name, value in table.items():
+            if name not in RATIOS and value:
+                sums[name] = sums.get(name, 0) + value
+    return sums
+
+
+class Sources:
+    """Source text by file name, for one module."""
+
+    def __init__(self, kernel, ptx, given=None):
+        self.ptx = ptx.splitlines()
+        self._given = given
+        self._package = _find_package_source(kernel, ptx)
+        self._texts = {}
+
+    def lines(self, file):
+        """The lines of a file, or None where nobody has it."""
+        if file == PTX_FILE:
+            return self.ptx
+        if file not in self._texts:
+            self._texts[file] = self._read(file)
+        return self._texts[file]
+
+    def _read(self, file):
+        name = Path(file).name
+        if self._package is not None and self._package[0] == name:
+            return self._package[1].splitlines()
+        if self._given is not None and name == compiler.FILE_NAME:
+            return self._given.splitlines()
+        try:
+            return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+        except (OSError, ValueError):
+            return None
+
+    def text(self, file, line, otherwise=""):
+        """One line without its margins; `otherwise` (the PTX) where the file is not at hand."""
+        lines = self.lines(file) if file is not None else None
+        if lines is not None and 0 < line <= len(lines):
+            return lines[line - 1].strip()
+        return otherwise.strip()
+
+
+def _find_package_source(kernel, ptx):
+    """(file name, text) where the module is one of the package's, else None."""
+    for family, facts in _core.families().items():
+        for variant in facts["variants"]:
+            if kernel.startswith(f"{family}_{variant}_") and _core.ptx(family, variant) == ptx:
+                return f"{variant}.cu", _core.source(family, variant)
+    return None
+
+
+class Line:
+    """A source line: file, line, text, counters, kernels (the names of those that ran it)."""
+
+    def __init__(self, file, line, text, sums, kernels, ptx):
+        self.file, self.line, self.text = file, line, text
+        self.counters = Counters(sums)
+        self.kernels = tuple(kernels)
+        self.module = ptx
+
+    @property
+    def place(self):
+        return f"{self.file}:{self.line}"
+
+    def __repr__(self):
+        return f"Line({self.place!r}, {self.text!r})"
+
+    def to_dict(self):
+        return {
+            "file": self.file,
+            "line": self.line,
+            "text": self.text,
+            "kernels": list(self.kernels),
+            "counters": dict(self.counters),
+        }
+
+
+class Sample:
+    """The costliest request of one access: 32 lane addresses, mask, bytes a lane, cost.
+
+    cost is wavefronts for shared memory and sectors for global memory. Addresses of shared memory
+    count from the block's first byte of it.
+    """
+
+    def __init__(self, facts, kernel, sources):
+        for name in ("function", "ptx_line", "space", "op", "bytes", "mask", "cost", "warp"):
+            setattr(self, name, facts[name])
+        self.kernel = kernel
+        self.block = tuple(facts["block"])
+        self.addresses = facts["addresses"]
+        self.file, self.line = place_of(facts)
+        self.text = sources.text(self.file, self.line, sources.text(PTX_FILE, self.ptx_line))
+
+    @property
+    def place(self):
+        return f"{self.file}:{self.line}"
+
+    def active(self):
+        """(lane, address) of each lane that takes part."""
+        return [(i, int(a)) for i, a in enumerate(self.addresses) if self.mask >> i & 1]
+
+    def __repr__(self):
+        return (
+            f"Sample({self.place!r}, {self.space} {self.op}, {self.bytes} bytes a lane, "
+            f"cost={self.cost})"
+        )
+
+    def to_dict(self):
+        names = ("kernel", "file", "line", "ptx_line", "space", "op", "bytes", "mask", "cost")
+        facts = {name: getattr(self, name) for name in names}
+        facts |= {"warp": self.warp, "block": list(self.block)}
+        return facts | {"addresses": [int(address) for address in self.addresses]}
+
+
+def place_of(facts):
+    """(file, line) of an instruction; those without a source line stand in the PTX itself."""
+    if facts.get("file") is None or not facts.get("line"):
+        return PTX_FILE, facts["ptx_line"]
+    return facts["file"], facts["line"]
+
+
+class Launch:
+    """One launch: kernel, grid, block, shared_bytes, blocks of blocks_total counted, counters.
+
+    times_ms holds the GPU's samples, and time_ms their median; () and None without a GPU.
+    """
+
+    def __init__(self, facts, given=None):
+        self.kernel = facts["kernel"]
+        self.grid, self.block = tuple(facts["grid"]), tuple(facts["block"])
+        self.shared_bytes = facts["shared_bytes"]
+        self.blocks, self.blocks_total = facts["blocks"], facts["blocks_total"]
+        self.modelled = facts["modelled"]
+        self.ptx = facts["ptx"]
+        self.instructions = facts["instructions"]
+        self.counters = Counters(add_sums([facts["counters"]]))
+        self.sources = Sources(self.kernel, self.ptx, facts.get("source") or given)
+        self.samples = [Sample(sample, self.kernel, self.sources) for sample in facts["samples"]]
+        self.times_ms = ()
+
+    @property
+    def time_ms(self):
+        return median(self.times_ms)
+
+    def __repr__(self):
+        return f"Launch({self.kernel!r}, grid={self.grid}, block={self.block})"
+
+    def to_dict(self):
+        return {
+            "kernel": self.kernel,
+            "grid": list(self.grid),
+            "block": list(self.block),
+            "shared_bytes": self.shared_bytes,
+            "blocks": self.blocks,
+            "blocks_total": self.blocks_total,
+            "modelled": self.modelled,
+            "time_ms": self.time_ms,
+            "times_ms": list(self.times_ms),
+            "counters": dict(self.counters),
+        }
+
+
+def median(values):
+    """The median, or None of nothing."""
+    ordered = sorted(values)
+    if not ordered:
+        return None
+    middle = len(ordered) // 2
+    if len(ordered) % 2:
+        return ordered[middle]
+    return (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def collect_lines(launches):
+    """The lines of several launches, added up where they are of one module; by file and line."""
+    rows = {}
+    for launch in launches:
+        for instruction in launch.instructions:
+            file, line = place_of(instruction)
+            key = (file, line, launch.ptx)
+            text = launch.sources.text(file, line, instruction["ptx"])
+            row = rows.setdefault(key, {"text": text, "tables": [], "kernels": {}})
+            row["tables"].append(instruction["counters"])
+            row["kernels"][launch.kernel] = None
+    lines = [
+        Line(file, line, row["text"], add_sums(row["tables"]), row["kernels"], ptx)
+        for (file, line, ptx), row in rows.items()
+    ]
+    return sorted(lines, key=lambda line: (line.file, line.line))  # stable: then by launch
+
+
+CONFLICTS = (
+    "shared.load.conflicts",
+    "shared.store.conflicts",
+    "shared.atomic.conflicts",
+    "async.conflicts",
+)
+WAVEFRONTS = tuple(name.replace("conflicts", "wavefronts") for name in CONFLICTS)
+
+
+def count_conflicts(table):
+    """All bank conflicts of a line or a report."""
+    return table.total(*CONFLICTS)
+
+
+def count_excess_sectors(table):
+    """Sectors of global memory beyond those that the bytes would fill, and one a request."""
+    excess = 0
+    for op in ("load", "store", "atomic"):
+        least = max(table[f"global.{op}.requests"], -(-table[f"global.{op}.bytes"] // 32))
+        excess += max(0, table[f"global.{op}.sectors"] - least)
+    return excess
+
+
+def get_sources(report):
+    """(file, lines of the file or None, Line objects in it) for each source file, for listings."""
+    groups = {}
+    for line in report.lines:
+        groups.setdefault((line.file, line.module), []).append(line)
+    by_module = {launch.ptx: launch.sources for launch in report.launches}
+    for (file, module), lines in groups.items():
+        text = None if file == PTX_FILE else by_module[module].lines(file)
+        yield file, text, lines

@@ -1,0 +1,496 @@
+"""Advice in words, each from a counter and with its evidence. It claims what was counted."""
+
+import re
+from dataclasses import dataclass, field
+
+import numpy
+
+from . import _core
+from .counting import Launch, add_sums, collect_lines, place_of
+from .trials import (
+    ADDRESS,
+    SECTOR,
+    compare_padding,
+    count_cost,
+    count_crowd,
+    find_row_bytes,
+    find_runs,
+    read_width,
+    try_cures,
+)
+
+# Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, technical
+# specifications): shared memory with what the system keeps of it for each block, threads, blocks.
+SM_SHARED_BYTES, BLOCK_SHARED_BYTES = 228 * 1024, 227 * 1024
+RESERVED_BYTES, SM_THREADS, SM_BLOCKS = 1024, 2048, 32
+UNCOALESCED = 1.5  # sectors counted for each one needed
+MISALIGNED = 1.2
+CONFLICTED = 0.1  # conflicts for each wavefront
+DIVERGENT = 0.25  # of the executions of a branch
+IDLE = 0.2  # of all lanes; less is what guards at edges and of one thread cost
+CROWDED = 8  # lanes on one address of an atomic
+
+
+@dataclass(frozen=True)
+class Advice:
+    """kind, lines ((file, line), ...), text, and evidence: what was counted."""
+
+    kind: str
+    lines: tuple
+    text: str
+    evidence: dict = field(default_factory=dict)
+
+    @property
+    def line(self):
+        """Number of the first line, or None."""
+        return self.lines[0][1] if self.lines else None
+
+    def __str__(self):
+        return self.text
+
+    def to_dict(self):
+        return {
+            "kind": self.kind,
+            "lines": [list(place) for place in self.lines],
+            "text": self.text,
+            "evidence": dict(self.evidence),
+        }
+
+
+def explain(report):
+    """Say in words why a kernel is slow, from the counters of a profile.
+
+    Parameters
+    ----------
+    report : Report
+        What smemkit.profile returned.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    list of Advice, each with kind, lines, text and evidence (counter to value). The kinds are
+    "uncoalesced", "misaligned", "bank_conflict", "padding", "data_read_once", "occupancy",
+    "divergence", "redundant_barrier", "local_memory" and "atomic_contention". Empty where the
+    counters show nothing wrong.
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError) for anything but a Report.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> [advice.kind for advice in smemkit.explain(report)]
+    ['bank_conflict', 'bank_conflict']
+    """
+    launches = getattr(report, "launches", None)
+    if not isinstance(launches, tuple) or not all(isinstance(one, Launch) for one in launches):
+        raise _core.ArgumentTypeError(
+            f"explain takes the Report that smemkit.profile returns, not {type(report).__name__}"
+        )
+    groups = {}
+    for launch in launches:
+        groups.setdefault((launch.kernel, launch.ptx), []).append(launch)
+    found = []
+    for group in groups.values():
+        kernel = Kernel(group)
+        for judge in JUDGES:
+            found += judge(kernel)
+    found.sort(
+        key=lambda one: one.kind == "misaligned"
+    )  # it costs least, and most shapes have some
+    return list({(one.kind, one.lines, one.text): one for one in found}.values())
+
+
+class Kernel:
+    """All launches of one kernel, with their instructions added up."""
+
+    def __init__(self, launches):
+        self.name = launches[0].kernel
+        self.launches = launches
+        self.sources = launches[0].sources
+        self.sums = add_sums(launch.counters for launch in launches)
+        self.lines = collect_lines(launches)
+        rows, samples = {}, {}
+        for launch in launches:
+            for facts in launch.instructions:
+                rows.setdefault((facts["function"], facts["ptx_line"]), []).append(facts)
+            for sample in launch.samples:
+                key = (sample.function, sample.ptx_line, sample.space, sample.op)
+                if key not in samples or samples[key].cost < sample.cost:
+                    samples[key] = sample
+        self.samples = samples
+        self.instructions = [
+            {**same[0], "counters": add_sums(one["counters"] for one in same)}
+            for _, same in sorted(rows.items())
+        ]
+
+    def sample(self, facts, space, op):
+        return self.samples.get((facts["function"], facts["ptx_line"], space, op))
+
+    def gather(self, chosen):
+        """(place, [(facts, more)]) for chosen instructions, those of one source line together."""
+        places = {}
+        for facts, more in chosen:
+            places.setdefault(place_of(facts), []).append((facts, more))
+        return sorted(places.items())
+
+    def text(self, place):
+        return self.sources.text(*place)
+
+
+def _name(place):
+    return f"{place[0]}:{place[1]}"
+
+
+def _add(rows, *names):
+    """The counters of instructions, added."""
+    sums = add_sums(facts["counters"] for facts, _ in rows)
+    return {name: sums.get(name, 0) for name in names}
+
+
+# Global memory -----------------------------------------------------------------------------------
+
+
+def _is_scattered(sample):
+    """Many short pieces; False: long pieces, that at most begin off a sector's boundary."""
+    if sample is None:
+        return True
+    runs = find_runs(sample)
+    return len(runs) > 1 and sum(runs) < SECTOR * len(runs)
+
+
+def judge_coalescing(kernel):
+    for op in ("load", "store", "atomic"):
+        names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
+        chosen = {"uncoalesced": [], "misaligned": []}
+        for facts in kernel.instructions:
+            requests, sectors, asked = (facts["counters"].get(name, 0) for name in names)
+            if not requests:
+                continue
+            ratio = sectors / max(requests, asked / SECTOR)
+            scattered = _is_scattered(kernel.sample(facts, "global", op))
+            if scattered and ratio >= UNCOALESCED:
+                chosen["uncoalesced"].append((facts, None))
+            elif not scattered and ratio >= MISALIGNED:
+                chosen["misaligned"].append((facts, None))
+        for kind, rows in chosen.items():
+            for place, same in kernel.gather(rows):
+                yield _describe_coalescing(kernel, kind, op, place, _add(same, *names))
+
+
+def _describe_coalescing(kernel, kind, op, place, evidence):
+    requests, sectors, asked = evidence.values()
+    counted, expected = sectors / requests, max(1.0, asked / SECTOR / requests)
+    evidence |= {
+        f"global.{op}.sectors_per_request": counted,
+        "expected sectors per request": expected,
+    }
+    head = f"{_name(place)}: global {op} takes {counted:.3g} sectors a request"
+    text = f"{head} where its {asked / requests:.3g} bytes need {expected:.3g}. "
+    if kind == "uncoalesced":
+        text += (
+            "Lanes that are neighbours touch memory that is not: let threadIdx.x walk along the "
+            "axis whose elements lie side by side, or pass the data through a tile in shared memory"
+        )
+    else:
+        text += (
+            "The lanes walk side by side, but the rows do not begin at a multiple of 32 bytes: "
+            "align the start, or make the rows a multiple of 32 bytes long"
+        )
+    return Advice(kind, (place,), f"{text}. [{kernel.text(place)}]", evidence)
+
+
+# Shared memory -----------------------------------------------------------------------------------
+
+
+def judge_conflicts(kernel):
+    for op in ("load", "store", "atomic", "async"):
+        stem = "async" if op == "async" else f"shared.{op}"
+        asked = "async.copies" if op == "async" else f"{stem}.instructions"
+        names = (f"{stem}.conflicts", f"{stem}.wavefronts", asked)
+        rows = [
+            (facts, kernel.sample(facts, "shared", op))
+            for facts in kernel.instructions
+            if facts["counters"].get(names[0], 0)
+        ]
+        for place, same in kernel.gather(rows):
+            evidence = _add(same, *names)
+            if evidence[names[0]] < CONFLICTED * evidence[names[1]]:
+                continue
+            recorded = [row for row in same if row[1] is not None]
+            worst = max(recorded, key=lambda row: row[1].cost, default=None)
+            if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
+                continue  # lanes that meet in one word: judge_atomics has the word
+            text = (
+                f"{_name(place)}: bank conflicts make shared {op} take "
+                f"{evidence[names[1]]:,} wavefronts, {evidence[names[0]]:,} of them conflicts. "
+            )
+            yield Advice(
+                "bank_conflict",
+                (place,),
+                f"{text}{_describe_cures(worst, evidence)} [{kernel.text(place)}]",
+                evidence,
+            )
+
+
+def _describe_cures(worst, evidence):
+    if worst is None:
+        return "Let the lanes of a warp meet different banks."
+    facts, sample = worst
+    wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.op)
+    evidence |= {
+        "wavefronts of the worst request": wavefronts,
+        "conflicts of the worst request": conflicts,
+    }
+    if sample.op == "atomic":
+        return (
+            f"Its worst request takes {wavefronts} wavefronts: lanes that meet in one bank are "
+            "served one by one. A copy for each warp or lane, added up at the end, spreads them."
+        )
+    element = min(read_width(facts["ptx"]) or sample.bytes, sample.bytes)
+    cures = try_cures(sample, element)
+    if not cures:
+        return (
+            f"Its worst request takes {wavefronts}; neither one pad element a row nor an xor "
+            "swizzle removes its conflicts: change which lane takes which element."
+        )
+    for words, cost in cures:
+        evidence[f"wavefronts with {words}"] = cost
+    listed = "; or ".join(f"{words}: {cost}" for words, cost in cures)
+    return (
+        f"Its worst request takes {wavefronts} wavefronts; tried on it, "
+        f"these remove the conflicts: {listed}."
+    )
+
+
+def judge_padding(kernel):
+    """Rows padded by one element, with nothing to cure by it: narrow loads instead of wide ones."""
+    groups = {}
+    for facts in kernel.instructions:
+        width, address = read_width(facts["ptx"]), ADDRESS.search(facts["ptx"])
+        if facts["role"] == "alone" and "ld" in facts["ptx"] and ".shared" in facts["ptx"]:
+            if width in (4, 8) and address and not re.search(r"\.v[24]", facts["ptx"]):
+                key = (facts["function"], address[1], place_of(facts), width)
+                groups.setdefault(key, {})[int(address[2] or 0)] = facts
+    for (_, register, place, width), members in groups.items():
+        starts = [
+            offset
+            for offset in members
+            if offset % 16 == 0 and all(offset + step in members for step in range(0, 16, width))
+        ]
+        if not starts:
+            continue
+        facts = members[starts[0]]
+        sample = kernel.sample(facts, "shared", "load")
+        rows = [(one, None) for one in members.values()]
+        evidence = _add(rows, "shared.load.instructions", "shared.load.conflicts")
+        pitch = find_row_bytes(kernel.sources.ptx, facts["ptx_line"], register)
+        if sample is None or evidence["shared.load.conflicts"] or pitch is None:
+            continue
+        if pitch % 16 == 0 or (pitch - width) % 16:
+            continue
+        now, fused = compare_padding(sample, pitch, width)
+        if fused is not None and fused < now:
+            evidence |= {
+                "bytes a lane and load": width,
+                "bytes from row to row": pitch,
+                "wavefronts of 16 bytes a lane, padded": now,
+                "wavefronts of 16 bytes a lane, not padded": fused,
+            }
+            text = (
+                f"{_name(place)}: padding costs more than it saves here. Rows of {pitch} bytes "
+                f"are not aligned to 16, so {len(members)} neighbouring elements are read by "
+                f"{width}-byte loads: {now} wavefronts for 16 bytes a lane. Rows of "
+                f"{pitch - width} bytes let ptxas fuse them: {fused}, still without a conflict on "
+                f"this read. [{kernel.text(place)}]"
+            )
+            yield Advice("padding", (place,), text, evidence)
+
+
+def judge_reuse(kernel):
+    """Shared memory in which each thread reads back only what it wrote, once."""
+    loaded = kernel.sums.get("shared.load.bytes", 0)
+    stored = kernel.sums.get("shared.store.bytes", 0) + kernel.sums.get("async.bytes", 0)
+    if not loaded or not stored or loaded > 1.25 * stored:
+        return
+    if kernel.sums.get("shared.atomic.instructions", 0):
+        return
+    shared = [sample for sample in kernel.samples.values() if sample.space == "shared"]
+    writes = [sample for sample in shared if sample.op in ("store", "async")]
+    reads = [sample for sample in shared if sample.op == "load"]
+    places = sorted({(sample.file, sample.line) for sample in reads})
+    if not reads or not all(any(_is_same(read, write) for write in writes) for read in reads):
+        return
+    evidence = {"shared.load.bytes": loaded, "shared.store.bytes": stored, "reuse": loaded / stored}
+    text = (
+        f"{_name(places[0])}: each byte put into shared memory is read "
+        f"{loaded / stored:.2g} times, and in the recorded requests by the very lane that wrote "
+        "it. Shared memory does not pay for data read once: keep it in a register. "
+        f"[{kernel.text(places[0])}]"
+    )
+    yield Advice("data_read_once", tuple(places), text, evidence)
+
+
+def _is_same(read, write):
+    """Both of one warp, and each lane reads what the same lane has written."""
+    where = (read.block, read.warp) == (write.block, write.warp)
+    return where and set(read.active()) <= set(write.active()) and read.bytes <= write.bytes
+
+
+def judge_occupancy(kernel):
+    for launch in kernel.launches:
+        threads = int(numpy.prod(launch.block))
+        if not launch.shared_bytes:
+            continue
+        rounded = -(-threads // 32) * 32
+        by_threads = min(SM_THREADS // rounded, SM_BLOCKS)
+        by_shared = SM_SHARED_BYTES // (-(-launch.shared_bytes // 128) * 128 + RESERVED_BYTES)
+        if by_shared >= by_threads:
+            continue
+        evidence = {
+            "shared bytes a block": launch.shared_bytes,
+            "shared bytes a multiprocessor": SM_SHARED_BYTES,
+            "blocks a multiprocessor by shared memory": by_shared,
+            "blocks a multiprocessor by threads": by_threads,
+            "occupancy in percent": 100 * by_shared * rounded / SM_THREADS,
+        }
+        text = (
+            f"{kernel.name}: shared memory limits how many blocks a multiprocessor holds. "
+            f"{launch.shared_bytes:,} bytes a block (and {RESERVED_BYTES:,} kept by the system) of "
+            f"{SM_SHARED_BYTES:,} let {by_shared} block(s) of {threads} "
+            f"threads stay at once, where the threads alone let {by_threads}: "
+            f"{by_shared * rounded:,} of {SM_THREADS:,} threads (compute capability 9.0; registers "
+            "are not considered). A smaller tile, or more threads for this one, raises it"
+        )
+        yield Advice("occupancy", (), f"{text}.", evidence)
+
+
+# Control -----------------------------------------------------------------------------------------
+
+
+def judge_divergence(kernel):
+    lanes, warps = (kernel.sums.get(f"instructions.{name}", 0) for name in ("thread", "warp"))
+    if not warps or 1 - lanes / (32 * warps) < IDLE:
+        return
+    for line in kernel.lines:
+        divergent, branches = (
+            line.counters[f"branch.{name}"] for name in ("divergent", "instructions")
+        )
+        if not branches or divergent < DIVERGENT * branches:
+            continue
+        evidence = {
+            "branch.divergent": divergent,
+            "branch.instructions": branches,
+            "branch.efficiency": line.counters["branch.efficiency"],
+            "instructions.active_lanes": lanes / warps,
+        }
+        text = (
+            f"{line.place}: {divergent:,} of {branches:,} branches part the lanes of a warp, which "
+            f"then runs both ways one after the other; in this kernel {lanes / warps:.3g} of 32 "
+            "lanes work in an average instruction. Let the condition be the same for all 32 lanes "
+            f"of a warp. [{line.text}]"
+        )
+        yield Advice("divergence", ((line.file, line.line),), text, evidence)
+
+
+BARRIER = re.compile(
+    r"^\s*(bar\.sync|barrier\.sync(?:\.aligned)?|bar\.cta\.sync|barrier\.cta\.sync(?:\.aligned)?)\s+0\s*;"
+)
+# What may lie between two barriers without giving the second something to order. Everything else,
+# labels included, ends the straight run.
+QUIET = re.compile(
+    r"^\s*(//.*|\.loc\b.*|\.pragma\b.*|(add|sub|mul|mad|fma|neg|abs|min|max|mov|cvt|cvta|and|or|xor|not|shl|shr|"
+    r"setp|selp|set|div|rem|rcp|sqrt|rsqrt|sin|cos|ex2|lg2|bfe|bfi|popc|clz|prmt|ld\.param|ld\.const)\b.*;)?\s*$"
+)
+
+
+def judge_barriers(kernel):
+    """Two barriers in a straight run without an access to memory between them."""
+    ptx = kernel.sources.ptx
+    executed = [facts for facts in kernel.instructions if BARRIER.match(facts["ptx"])]
+    for facts in executed:
+        number = facts["ptx_line"]
+        above = number - 1
+        while above > 0 and QUIET.match(ptx[above - 1]):
+            above -= 1
+        if above == 0 or not BARRIER.match(ptx[above - 1]):
+            continue
+        other = next((one for one in executed if one["ptx_line"] == above), None)
+        if other is None:
+            continue
+        place, first = place_of(facts), place_of(other)
+        text = (
+            f"{_name(place)}: a barrier that orders nothing. Between the barrier of {_name(first)} "
+            "and this one no thread touches memory: one of the two will do."
+        )
+        evidence = {"barrier.count": facts["counters"].get("barrier.count", 0)}
+        yield Advice(
+            "redundant_barrier", (place, first), f"{text} [{kernel.text(place)}]", evidence
+        )
+
+
+# Local memory, atomics ---------------------------------------------------------------------------
+
+
+def judge_local_memory(kernel):
+    names = (
+        "local.load.requests",
+        "local.store.requests",
+        "local.load.sectors",
+        "local.store.sectors",
+    )
+    lines = [line for line in kernel.lines if line.counters.total(*names[:2])]
+    if not lines:
+        return
+    evidence = {name: kernel.sums.get(name, 0) for name in names}
+    lines.sort(key=lambda line: -line.counters.total(*names[:2]))
+    text = (
+        f"{lines[0].place}: {evidence[names[0]]:,} loads and {evidence[names[1]]:,} stores go to "
+        "local memory, which lies in device memory: an array of the thread is indexed by what the "
+        "compiler does not know, or its address is taken. Make the index constant (unroll the "
+        f"loop), or keep it in shared memory. [{lines[0].text}]"
+    )
+    yield Advice("local_memory", tuple((line.file, line.line) for line in lines), text, evidence)
+
+
+def judge_atomics(kernel):
+    for space, asked in (("shared", "instructions"), ("global", "requests")):
+        name = f"{space}.atomic.{asked}"
+        for facts in kernel.instructions:
+            sample = kernel.sample(facts, space, "atomic")
+            crowd = count_crowd(sample) if sample is not None else 0
+            if crowd < CROWDED or not facts["counters"].get(name):
+                continue
+            place = place_of(facts)
+            evidence = {name: facts["counters"][name], "lanes on one address": crowd}
+            cure = (
+                "add them up within the warp first (__shfl_down_sync), or in shared memory and "
+                "then once a block"
+                if space == "global"
+                else "add them up within the warp first (__shfl_down_sync), or give each warp or "
+                "lane a copy of its own"
+            )
+            text = (
+                f"{_name(place)}: {crowd} lanes of one request meet in one address of {space} "
+                f"memory, and an atomic serves them one by one: {cure}. [{kernel.text(place)}]"
+            )
+            yield Advice("atomic_contention", (place,), text, evidence)
+
+
+JUDGES = (
+    judge_coalescing,
+    judge_conflicts,
+    judge_padding,
+    judge_reuse,
+    judge_occupancy,
+    judge_divergence,
+    judge_barriers,
+    judge_local_memory,
+    judge_atomics,
+)

@@ -1,0 +1,136 @@
+"""What is wrong with a launch: the findings of check, each with its two accesses."""
+
+from . import html
+from ._version import __version__
+from .counting import Sources, place_of
+
+
+class Side:
+    """One of the accesses that a finding is about."""
+
+    def __init__(self, facts, sources):
+        self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
+        self.address, self.variable = facts["address"], facts["variable"]
+        self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
+        self.function, self.ptx_line, self.ptx = (
+            facts[name] for name in ("function", "ptx_line", "ptx")
+        )
+        self.file, self.line = place_of(facts)
+        self.text = sources.text(self.file, self.line, self.ptx)
+
+    @property
+    def place(self):
+        return f"{self.file}:{self.line}"
+
+    def __str__(self):
+        what = f"{self.op} by thread {self.thread} of block {self.block}"
+        if self.bytes:
+            name = f" ({self.variable})" if self.variable else ""
+            what += f", {self.bytes} bytes at {self.space} {self.address:#x}{name}"
+        return f"{self.place}  {self.text}\n      {what}"
+
+    def __repr__(self):
+        return f"Side({self.place!r}, {self.op}, block={self.block}, thread={self.thread})"
+
+    def to_dict(self):
+        names = ("op", "file", "line", "text", "ptx_line", "ptx", "space", "address", "bytes")
+        facts = {name: getattr(self, name) for name in (*names, "variable", "function")}
+        return facts | {"block": list(self.block), "thread": list(self.thread)}
+
+
+class Finding:
+    """A fault: kind, message, count (how often alike), first and second (Side, or None)."""
+
+    def __init__(self, facts, kernel, sources):
+        self.kind, self.message = facts["kind"], facts["message"]
+        self.count, self.kernel = facts["count"], kernel
+        self.first = Side(facts["first"], sources)
+        self.second = Side(facts["second"], sources) if facts.get("second") else None
+
+    def __str__(self):
+        times = f" ({self.count:,} times)" if self.count > 1 else ""
+        parts = [f"{self.kind} in {self.kernel}: {self.message}{times}", f"    {self.first}"]
+        if self.second is not None:
+            parts.append(f"    {self.second}")
+        return "\n".join(parts)
+
+    def __repr__(self):
+        places = [side.place for side in (self.first, self.second) if side is not None]
+        return f"Finding({self.kind!r}, {', '.join(places)}, count={self.count})"
+
+    def to_dict(self):
+        return {
+            "kind": self.kind,
+            "kernel": self.kernel,
+            "message": self.message,
+            "count": self.count,
+            "first": self.first.to_dict(),
+            "second": self.second.to_dict() if self.second else None,
+        }
+
+
+class CheckReport:
+    """What check found: findings, and the result of the call. True where nothing was found.
+
+    Attributes: result, findings, kernels (a name for each launch), sampled ((checked, total)
+    blocks where blocks= was given), truncated (there were more different findings than are kept),
+    stopped (why a launch ended early, or None).
+    """
+
+    def __init__(self, launches, result, *, blocks=0, given=None):
+        self.result = result
+        self.findings = []
+        self.kernels = tuple(launch["kernel"] for launch in launches)
+        self.truncated = any(launch["truncated"] for launch in launches)
+        reasons = [launch["stopped"] for launch in launches if launch["stopped"]]
+        self.stopped = "; ".join(reasons) or None
+        self.sampled = None
+        if blocks:
+            self.sampled = tuple(
+                sum(launch[name] for launch in launches) for name in ("blocks", "blocks_total")
+            )
+        for launch in launches:
+            sources = Sources(launch["kernel"], launch["ptx"], launch.get("source") or given)
+            self.findings += [
+                Finding(finding, launch["kernel"], sources) for finding in launch["findings"]
+            ]
+
+    def __bool__(self):
+        return not self.findings and self.stopped is None
+
+    @property
+    def label(self):
+        if self.sampled and self.sampled[0] < self.sampled[1]:
+            return f"SAMPLE: {self.sampled[0]:,} of {self.sampled[1]:,} blocks checked"
+        return "all blocks checked"
+
+    def __repr__(self):
+        return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {self._count()}>"
+
+    def _count(self):
+        number = len(self.findings)
+        return f"{number} finding{'' if number == 1 else 's'}" if number else "nothing found"
+
+    def __str__(self):
+        names = ", ".join(dict.fromkeys(self.kernels))
+        parts = [f"{names}: {self._count()}; {self.label}"]
+        parts += [f"\n{finding}" for finding in self.findings]
+        if self.truncated:
+            parts.append("\nThere are more; cure these first.")
+        if self.stopped:
+            parts.append(f"\nIt ended early: {self.stopped}")
+        return "\n".join(parts)
+
+    def to_dict(self):
+        return {
+            "smemkit": __version__,
+            "kind": "check",
+            "kernels": list(self.kernels),
+            "sampled": list(self.sampled) if self.sampled else None,
+            "truncated": self.truncated,
+            "stopped": self.stopped,
+            "findings": [finding.to_dict() for finding in self.findings],
+        }
+
+    def _repr_html_(self):
+        return html.draw_findings(self)

@@ -1,0 +1,392 @@
+"""How reports look in a notebook: HTML that needs nothing else, in light and dark themes.
+
+Colours are an orange and a blue that every kind of sight tells apart, laid thinly over whatever
+background the page has, so that its own text colour stays readable; each has its number beside it.
+"""
+
+from html import escape
+
+from . import _core
+from .counting import (
+    PTX_FILE,
+    WAVEFRONTS,
+    count_conflicts,
+    count_excess_sectors,
+    counters,
+    get_sources,
+)
+
+ORANGE, BLUE = "213,94,0", "0,114,178"
+STYLE = """<style>
+.smemkit{font:13px/1.45 system-ui,sans-serif;color:inherit}
+.smemkit table{border-collapse:collapse;margin:.5em 0;color:inherit}
+.smemkit th,.smemkit td{padding:1px 8px;text-align:right;border:0;background:none;
+ font-variant-numeric:tabular-nums;white-space:pre}
+.smemkit th{font-weight:600;border-bottom:1px solid rgba(128,128,128,.6);vertical-align:bottom}
+.smemkit td.t,.smemkit th.t{text-align:left}
+.smemkit td.c{text-align:left;font-family:ui-monospace,monospace;font-size:12px}
+.smemkit td.n{opacity:.65}
+.smemkit .scroll{overflow-x:auto;max-height:70em;overflow-y:auto}
+.smemkit .note{border-left:4px solid rgb(213,94,0);padding:.2em .6em;margin:.5em 0}
+.smemkit h4{margin:.8em 0 .2em}
+.smemkit svg{max-width:100%;height:auto;color:inherit}
+.smemkit svg text{fill:currentColor;font:9px system-ui,sans-serif}
+</style>"""
+CONTEXT = 3  # lines around the counted ones that are shown of a long source file
+LONG = 300
+
+
+def _wrap(*parts):
+    return f'<div class="smemkit">{STYLE}{"".join(parts)}</div>'
+
+
+def _number(value):
+    if value is None:
+        return ""
+    if isinstance(value, int) or float(value).is_integer():
+        return f"{int(value):,}" if value else ""
+    return f"{value:,.2f}"
+
+
+def _head_of(report):
+    rows, timed = [], report.time_ms is not None
+    for launch in report.launches[:20]:
+        shape = [" × ".join(map(str, size)) for size in (launch.grid, launch.block)]
+        time_ms = "" if launch.time_ms is None else f"{launch.time_ms:.4f}"
+        cells = [*shape, f"{launch.shared_bytes:,}", time_ms]
+        columns = "".join(f"<td>{cell}</td>" for cell in cells[: 3 + timed])
+        rows.append(f'<tr><td class="t">{escape(launch.kernel)}</td>{columns}</tr>')
+    names = ("grid", "block", "shared [bytes]", "GPU time [ms]")[: 3 + timed]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    more = len(report.launches) - 20
+    tail = f"<p>and {more} more launches</p>" if more > 0 else ""
+    note = ' class="note"' if report.label.startswith("SAMPLE") else ""
+    table = f'<table><tr><th class="t">kernel</th>{head}</tr>{"".join(rows)}</table>{tail}'
+    return f"{table}<p{note}>{escape(report.label)}</p>"
+
+
+def _totals_of(report):
+    facts = counters()
+    rows = "".join(
+        f'<tr title="{escape(facts[name]["meaning"])}"><td class="t">{escape(name)}</td>'
+        f'<td>{_number(value)}</td><td class="t">{escape(facts[name]["unit"])}</td></tr>'
+        for name, value in report.counters.items()
+        if value
+    )
+    head = '<tr><th class="t">counter</th><th>value</th><th class="t">unit</th></tr>'
+    return f"<details><summary>all counters</summary><table>{head}{rows}</table></details>"
+
+
+def _sectors_a_request(table):
+    requests = table.total(*(f"global.{op}.requests" for op in ("load", "store", "atomic")))
+    sectors = table.total(*(f"global.{op}.sectors" for op in ("load", "store", "atomic")))
+    return sectors / requests if requests else None
+
+
+COLUMNS = (  # heading, what stands there, what shades it
+    ("warp\ninstructions", lambda table: table["instructions.warp"], None),
+    ("shared\nwavefronts", lambda table: table.total(*WAVEFRONTS), None),
+    ("bank\nconflicts", count_conflicts, count_conflicts),
+    ("sectors /\nrequest", _sectors_a_request, count_excess_sectors),
+    (
+        "divergent\nbranches",
+        lambda table: table["branch.divergent"],
+        lambda table: table["branch.divergent"],
+    ),
+)
+
+
+def _shown(text, counted):
+    """Numbers of the lines to show: those from the first counted to the last, or around them."""
+    if text is None:
+        return sorted(counted)
+    first, last = max(1, min(counted) - CONTEXT), min(len(text), max(counted) + CONTEXT)
+    if last - first < LONG:
+        return range(first, last + 1)
+    near = {n + d for n in counted for d in range(-CONTEXT, CONTEXT + 1)}
+    return sorted(n for n in near if 1 <= n <= len(text))
+
+
+def _list_file(file, text, lines, alone):
+    counted = {line.line: line for line in lines}
+    heats = [(shade or value) for _, value, shade in COLUMNS]
+    most = [max(heat(line.counters) or 0 for line in lines) for heat in heats]
+    head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in COLUMNS)
+    rows, before = [], None
+    for number in _shown(text, counted):
+        if before is not None and number > before + 1:
+            rows.append(f'<tr><td class="n">⋮</td><td colspan="{len(COLUMNS) + 1}"></td></tr>')
+        before = number
+        line = counted.get(number)
+        cells = "<td></td>" * len(COLUMNS)
+        if line is not None:
+            cells = "".join(
+                _margin(line.counters, value, shade, top)
+                for (_, value, shade), top in zip(COLUMNS, most, strict=True)
+            )
+        code = text[number - 1] if text and number <= len(text) else line.text if line else ""
+        rows.append(f'<tr><td class="n">{number}</td>{cells}<td class="c">{escape(code)}</td></tr>')
+    title = f'<tr><th></th>{head}<th class="t">{escape(str(file))}</th></tr>'
+    listing = f'<div class="scroll"><table>{title}{"".join(rows)}</table></div>'
+    if file != PTX_FILE:
+        return listing
+    kind = "details open" if alone else "details"
+    return f"<{kind}><summary>PTX without a source line</summary>{listing}</details>"
+
+
+def _margin(table, value, shade, top):
+    shown = value(table)
+    if shade is None:
+        return f"<td>{_number(shown)}</td>"
+    heat = shade(table)
+    style = f' style="background:rgba({ORANGE},{0.08 + 0.5 * heat / top:.2f})"' if heat else ""
+    return f"<td{style}>{_number(shown)}</td>"
+
+
+def draw_report(report):
+    """The HTML of a Report: launches, advice, the source with counters, and the worst access."""
+    advice = "".join(f"<li><b>{escape(a.kind)}</b> {escape(a.text)}</li>" for a in report.advice)
+    advice = f"<h4>advice</h4><ol>{advice}</ol>" if advice else "<h4>advice: none</h4>"
+    groups = list(get_sources(report))
+    listings = "".join(_list_file(*group, len(groups) == 1) for group in groups)
+    legend = (
+        "<p>shaded: bank conflicts, sectors beyond the bytes asked for, divergent branches, each "
+        "by its share of the worst line</p>"
+    )
+    picture = draw_picture(report.access()) if report.samples else ""
+    return _wrap(_head_of(report), advice, _totals_of(report), listings, legend, picture)
+
+
+def draw_comparison(comparison):
+    heading, *rows = comparison.table()
+    head = "".join(
+        f'<th class="{"" if 0 < i < 4 else "t"}">{escape(cell)}</th>'
+        for i, cell in enumerate(heading)
+    )
+    body = "".join(
+        "<tr>"
+        + "".join(
+            f'<td class="{"" if 0 < i < 4 else "t"}">{escape(cell)}</td>'
+            for i, cell in enumerate(row)
+        )
+        + "</tr>"
+        for row in rows
+    )
+    notes = "".join(
+        f'<p class="note">{escape(name)}: {escape(label)}</p>'
+        for name, label in zip(comparison.names, comparison.labels, strict=True)
+        if label.startswith("SAMPLE")
+    )
+    return _wrap(f"<table><tr>{head}</tr>{body}</table>{notes}")
+
+
+def draw_findings(report):
+    """The HTML of a CheckReport."""
+    names = escape(", ".join(dict.fromkeys(report.kernels)))
+    parts = [f"<p><b>{names}</b>: {escape(report._count())}; {escape(report.label)}</p>"]
+    for finding in report.findings:
+        sides = "".join(
+            f'<tr><td class="t">{escape(side.place)}</td><td class="c">{escape(side.text)}</td>'
+            f'<td class="t">{escape(str(side).partition(chr(10))[2].strip())}</td></tr>'
+            for side in (finding.first, finding.second)
+            if side is not None
+        )
+        times = f" ({finding.count:,} times)" if finding.count > 1 else ""
+        parts.append(
+            f'<div class="note"><b>{escape(finding.kind)}</b> in {escape(finding.kernel)}: '
+            f"{escape(finding.message)}{times}"
+            f'<div class="scroll"><table>{sides}</table></div></div>'
+        )
+    if report.truncated:
+        parts.append("<p>There are more; cure these first.</p>")
+    if report.stopped:
+        parts.append(f"<p>It ended early: {escape(report.stopped)}</p>")
+    return _wrap(*parts)
+
+
+# Pictures ----------------------------------------------------------------------------------------
+
+
+class Picture:
+    """A drawing of one request; shown in a notebook, .svg is the drawing alone."""
+
+    def __init__(self, sample):
+        self.sample = sample
+
+    @property
+    def svg(self):
+        return draw_svg(self.sample)
+
+    def _repr_html_(self):
+        return _wrap(draw_picture(self.sample))
+
+    def __repr__(self):
+        return f"<Picture of {self.sample!r}>"
+
+
+CELL, LEFT, TOP = 18, 62, 34
+MOST_SECTORS = 64
+
+
+def draw_picture(sample):
+    unit = "wavefronts" if sample.space == "shared" else "sectors"
+    title = (
+        f"{sample.place}: {sample.space} {sample.op}, {sample.bytes} bytes a lane, "
+        f"{sample.cost} {unit}"
+    )
+    where = f"costliest request, by warp {sample.warp} of block {sample.block}"
+    return (
+        f"<h4>{escape(title)}</h4><p>{escape(where)}<br><code>{escape(sample.text)}</code></p>"
+        f"{draw_svg(sample)}"
+    )
+
+
+def draw_svg(sample):
+    """Inline SVG: a row a lane; a column a bank of shared memory, or a sector of global memory."""
+    if sample.space == "shared":
+        return _draw_banks(sample)
+    return _draw_sectors(sample)
+
+
+def _frame(width, height, label, body):
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
+        f'height="{height}" role="img" aria-label="{escape(label)}">{body}</svg>'
+    )
+
+
+def _text(x, y, words, anchor="middle"):
+    return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(str(words))}</text>'
+
+
+def _cell(x, y, colour, strength, words, tip):
+    box = (
+        f'<rect x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="2" '
+        f'fill="rgba({colour},{strength})" stroke="rgb({colour})">'
+        f"<title>{escape(tip)}</title></rect>"
+    )
+    return box + _text(x + CELL / 2, y + CELL / 2 + 3, words)
+
+
+def _lanes(columns):
+    """Names of the lanes at the left, and faint lines."""
+    parts = []
+    for lane in range(32):
+        y = TOP + lane * CELL
+        parts.append(_text(LEFT - 6, y + CELL / 2 + 3, f"lane {lane}", "end"))
+        parts.append(
+            f'<path d="M{LEFT} {y}h{columns * CELL}" stroke="currentColor" stroke-opacity=".15"/>'
+        )
+    return "".join(parts)
+
+
+def _phase_lanes(sample):
+    """Lanes that go together, by the rule of the banks; wider accesses go in more phases."""
+    access = _core.bank_access(sample.addresses, sample.bytes, mask=sample.mask, op=sample.op)
+    lanes = 32 if sample.op == "atomic" else {8: 16, 16: 8}.get(sample.bytes, 32)
+    phases = len({lane // lanes for lane, _ in sample.active()})
+    while lanes < 32 and int(access.phases) < phases:  # pairs of lanes that read one address
+        lanes *= 2
+        phases = len({lane // lanes for lane, _ in sample.active()})
+    return lanes, access
+
+
+def _draw_banks(sample):
+    lanes, access = _phase_lanes(sample)
+    words = {}  # (phase, bank) -> the words, or the lanes of an atomic, that it serves
+    places = []
+    for lane, address in sample.active():
+        for word in range(address // 4, (address + max(sample.bytes, 1) - 1) // 4 + 1):
+            served = words.setdefault((lane // lanes, word % 32), {})
+            served.setdefault((word, lane) if sample.op == "atomic" else word, len(served))
+            places.append((lane, word))
+    parts = [_text(LEFT + b * CELL + CELL / 2, TOP - 6, b) for b in range(32)]
+    parts += [_text(LEFT + 16 * CELL, 12, "bank"), _lanes(32)]
+    for lane, word in places:
+        served = words[lane // lanes, word % 32]
+        many = len(served) > 1
+        tip = f"lane {lane}, bank {word % 32}, word {word}; {len(served)} of this bank in the phase"
+        x, y = LEFT + word % 32 * CELL, TOP + lane * CELL
+        parts.append(_cell(x, y, ORANGE if many else BLUE, 0.35, word // 32, tip))
+    for start in range(lanes, 32, lanes):
+        y = TOP + start * CELL
+        parts.append(
+            f'<path d="M{LEFT - 40} {y}h{32 * CELL + 40}" stroke="currentColor" '
+            'stroke-dasharray="4 3"/>'
+        )
+    foot = TOP + 32 * CELL
+    for bank in range(32):
+        most = max((len(s) for (_, b), s in words.items() if b == bank), default=0)
+        parts.append(_text(LEFT + bank * CELL + CELL / 2, foot + 14, most or "·"))
+    what = "lanes" if sample.op == "atomic" else "words"
+    parts.append(_text(LEFT - 6, foot + 14, what, "end"))
+    parts.append(
+        _text(
+            LEFT,
+            foot + 32,
+            f"in the cells: word / 32; below: {what} that the bank serves in its busiest phase",
+            "start",
+        )
+    )
+    parts.append(
+        _text(
+            LEFT,
+            foot + 46,
+            f"blue: the bank serves one; orange: more. {int(access.wavefronts)} wavefronts, "
+            f"{int(access.conflicts)} of them conflicts; dashed lines part the phases",
+            "start",
+        )
+    )
+    return _frame(
+        LEFT + 32 * CELL + 10, foot + 54, "lanes and banks of one request", "".join(parts)
+    )
+
+
+def _draw_sectors(sample):
+    touched = {}  # sector -> lanes in it
+    for lane, address in sample.active():
+        for sector in range(address // 32, (address + sample.bytes - 1) // 32 + 1):
+            touched.setdefault(sector, []).append(lane)
+    shown = sorted(touched)[:MOST_SECTORS]
+    columns = max(len(shown), 16)
+    parts = [
+        _text(LEFT + columns * CELL / 2, 12, "sector (32 bytes), in order of address"),
+        _lanes(columns),
+    ]
+    foot = TOP + 32 * CELL
+    for column, sector in enumerate(shown):
+        x = LEFT + column * CELL
+        used = set()
+        for _, address in sample.active():
+            used |= set(range(address, address + sample.bytes)) & set(
+                range(sector * 32, sector * 32 + 32)
+            )
+        full = len(used) / 32
+        parts.append(_text(x + CELL / 2, TOP - 6, column))
+        for lane in touched[sector]:
+            tip = f"lane {lane}, sector at {sector * 32:#x}; {len(used)} of its 32 bytes are used"
+            parts.append(_cell(x, TOP + lane * CELL, BLUE if full > 0.5 else ORANGE, 0.35, "", tip))
+        parts.append(_text(x + CELL / 2, foot + 14, len(used)))
+    parts.append(_text(LEFT - 6, foot + 14, "bytes used", "end"))
+    more = len(touched) - len(shown)
+    note = f"; {more} more sectors are not drawn" if more else ""
+    parts.append(
+        _text(
+            LEFT,
+            foot + 32,
+            f"{len(touched)} sectors; blue: more than half of the sector is used{note}",
+            "start",
+        )
+    )
+    return _frame(
+        LEFT + columns * CELL + 10, foot + 42, "lanes and sectors of one request", "".join(parts)
+    )
+
+
+def make_page(report, title):
+    """A whole page of it, for a file."""
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escape(title)}</title></head><body>{report._repr_html_()}</body></html>\n"
+    )

@@ -1,0 +1,166 @@
+"""Trials on recorded requests: what a pad, a swizzle or no pad would make of their wavefronts."""
+
+import re
+
+import numpy
+
+from . import _core
+
+SECTOR = 32  # bytes
+
+
+def find_runs(sample):
+    """Lengths in bytes of the pieces of memory that a request touches, without gaps inside."""
+    runs, end = [], None
+    for address in sorted({address for _, address in sample.active()}):
+        if end is None or address > end:
+            runs.append([address, address])
+        end = max(end or 0, address + sample.bytes)
+        runs[-1][1] = end
+    return [end - start for start, end in runs]
+
+
+TYPE_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
+
+
+def read_width(ptx):
+    """Bytes a lane that a PTX load or store moves: ld.shared.v2.f32 -> 8; None where not known."""
+    opcode = re.sub(r"^@!?%\w+\s+", "", ptx.strip()).partition(" ")[0].partition("\t")[0]
+    kind = re.search(r"\.[a-z]+?x?(8|16|32|64|128)(?:x2)?$", opcode)
+    if kind is None:
+        return None
+    many = 4 if ".v4" in opcode else 2 if ".v2" in opcode else 1
+    return many * TYPE_BYTES[kind[1]]
+
+
+def count_cost(addresses, width, mask, op):
+    """(wavefronts, conflicts) by the rule of the banks."""
+    lanes = numpy.asarray(addresses, dtype=numpy.uint64)
+    access = _core.bank_access(lanes, width, mask=mask, op=op)
+    return int(access.wavefronts), int(access.conflicts)
+
+
+def waste(sample):
+    """What to draw first: conflicts of shared memory, then sectors or wavefronts."""
+    if sample.space != "shared":
+        needed = -(-sum(find_runs(sample)) // SECTOR)
+        return (0, sample.cost - needed, sample.cost)
+    return (count_cost(sample.addresses, sample.bytes, sample.mask, sample.op)[1], 0, sample.cost)
+
+
+def find_pitch(addresses):
+    """The distance in bytes that neighbouring lanes most often have; None where there is none."""
+    steps = abs(numpy.diff(numpy.asarray(addresses, dtype=numpy.int64)))
+    values, counts = numpy.unique(steps[steps > 0], return_counts=True)
+    if not len(values) or 2 * counts.max() <= counts.sum():
+        return None
+    return int(values[counts.argmax()])
+
+
+def try_cures(sample, element):
+    """(words, wavefronts) of each pad or swizzle that removes a request's conflicts."""
+    lanes = numpy.array([int(address) for address in sample.addresses], dtype=numpy.int64)
+    active = [lane for lane, _ in sample.active()]
+    pitch = find_pitch(lanes[active])
+    width = sample.bytes
+    if pitch is None or pitch % element or pitch < element:
+        return []
+    low = lanes[active].min()
+    offset = numpy.zeros(32, dtype=numpy.int64)
+    offset[active] = lanes[active] - low
+    low -= low // 128 * 128
+    row, column = offset // pitch, offset % pitch
+    trials = [
+        (f"one pad element ({element} bytes) a row of {pitch}", offset + row * element, element)
+    ]
+    if width > element:
+        trials.append(
+            (
+                f"{width} pad bytes a row of {pitch}, which keeps the {width}-byte accesses",
+                offset + row * width,
+                width,
+            )
+        )
+    if pitch < 128 and width == element:
+        trials.append(
+            (
+                f"one spare element after every {128 // element}",
+                offset + offset // 128 * element,
+                element,
+            )
+        )
+    chunks = pitch // width
+    if chunks > 1 and chunks & (chunks - 1) == 0 and pitch % width == 0:
+        moved = row * pitch + ((column // width) ^ (row % chunks)) * width + column % width
+        trials.append(("an xor swizzle (column ^ row)", moved, width))
+    cures = []
+    for words, moved, size in trials:
+        parts = [
+            count_cost(low + moved + start, size, sample.mask, sample.op)
+            for start in range(0, width, size)
+        ]
+        if not any(conflicts for _, conflicts in parts):
+            cures.append((words, sum(wavefronts for wavefronts, _ in parts)))
+    return cures
+
+
+ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
+
+
+DEFINITION = re.compile(r"^\s*([a-z][\w.]*)\s+(%\w+)\s*,\s*(.*?)\s*;")
+
+
+def find_row_bytes(ptx, ptx_line, register):
+    """The odd row length by which an address is made, in bytes; None where there is none.
+
+    Follows the register's definitions up the text, through additions and shifts, to a product with
+    a constant that is no power of two.
+    """
+    made = {}
+    for text in reversed(ptx[: ptx_line - 1]):
+        if text.startswith("{"):
+            break
+        found = DEFINITION.match(text)
+        if found:
+            made.setdefault(found[2], (found[1], [part.strip() for part in found[3].split(",")]))
+    pending, seen = [(register, 1)], set()
+    while pending:
+        name, scale = pending.pop()
+        if name in seen or name not in made:
+            continue
+        seen.add(name)
+        opcode, operands = made[name]
+        base = opcode.partition(".")[0]
+        constants = [int(part) for part in operands if re.fullmatch(r"\d+", part)]
+        if base in ("mul", "mad") and len(operands) > 1 and operands[1].isdigit():
+            factor = int(operands[1])
+            if factor & (factor - 1):
+                return factor * scale
+            pending += [(operands[0], scale * factor), *((part, scale) for part in operands[2:])]
+        elif base == "shl" and constants and constants[0] < 16:
+            pending.append((operands[0], scale << constants[0]))
+        elif base in ("add", "sub", "mov", "cvt", "cvta", "or"):
+            pending += [(part, scale) for part in operands if part.startswith("%")]
+    return None
+
+
+def compare_padding(sample, pitch, width):
+    """Wavefronts for 16 bytes a lane: as it is, and of one load without the pad (or None)."""
+    lanes = numpy.zeros(32, dtype=numpy.int64)
+    for lane, address in sample.active():
+        lanes[lane] = address
+    active = [lane for lane, _ in sample.active()]
+    offset = lanes - lanes[active].min()
+    row, column = offset // pitch, offset % pitch
+    if (column[active] % 16).any():
+        return 0, None
+    moved = numpy.where(offset < 0, 0, row * (pitch - width) + column)
+    now = 16 // width * count_cost(sample.addresses, width, sample.mask, "load")[0]
+    wavefronts, conflicts = count_cost(moved, 16, sample.mask, "load")
+    return now, None if conflicts else wavefronts
+
+
+def count_crowd(sample):
+    """The most lanes of a request that meet in one address."""
+    addresses = [address for _, address in sample.active()]
+    return max((addresses.count(address) for address in set(addresses)), default=0)

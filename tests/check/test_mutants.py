@@ -1,0 +1,284 @@
+"""Each barrier taken out of a kernel is a race, each guard taken out an access out of bounds.
+
+The kernels are those of the package (all of them, later ones too), of tests/world and of
+tests/counts. What is not found because it is no fault stands in a table by name, with the reason;
+the test then proves that it stays clean.
+"""
+
+import dataclasses
+import functools
+import importlib
+import itertools
+import re
+import sys
+from pathlib import Path
+
+import check_cases
+import check_ptx
+import mutate
+import numpy as np
+import pytest
+from redundant import CLEAN_WITHOUT_BARRIER, CLEAN_WITHOUT_GUARD, MORE_SHAPES, NOT_CLEAN
+
+import smemkit
+
+COUNTS = Path(__file__).resolve().parents[1] / "counts"
+ORDER = {"race", "warp_hazard", "global_race", "uninitialized", "async_read"}
+STEPS = 200_000  # ends mutants that would never end
+
+# The package -------------------------------------------------------------------------------------
+
+KERNELS = [(family, name) for family in smemkit.families() for name in smemkit.variants(family)]
+IDS = ["/".join(kernel) for kernel in KERNELS]
+# Dimensions in the order of the signature; cut to as many as there are.
+REGULAR = [(64, 64, 64, 64), (32, 32, 32, 32)]
+RAGGED = [(33, 35, 37, 39), (40, 3, 70, 5), (31, 4, 32, 9), (33, 0, 7, 3), (1000, 1, 2, 1)]
+
+
+def read_signature(signature):
+    """([dimensions of each input], [of each output], dimensions in order) of "(m,k)->(m)"."""
+    sides = [re.findall(r"\(([^()]*)\)", side) for side in signature.split("->")]
+    inputs, outputs = (
+        [[name for name in re.split(r"[ ,]+", core) if name] for core in side] for side in sides
+    )
+    return inputs, outputs, list(dict.fromkeys(itertools.chain(*inputs, *outputs)))
+
+
+def launch(family, variant, dtype, sizes):
+    """Grid, block and arguments of an entry, as smemkit itself passes them."""
+    inputs, outputs, names = read_signature(smemkit.families()[family]["signature"])
+    size = dict(zip(names, sizes, strict=False))
+    dimensions = [size[name] for name in names]
+    grid, block, empty = smemkit._core._registry_plan(family, variant, dimensions)
+    rng = np.random.default_rng(7)
+    arrays = [rng.integers(-4, 5, [size[name] for name in shape]).astype(dtype) for shape in inputs]
+    arrays += [np.zeros([size[name] for name in shape], dtype) for shape in outputs]
+    return grid, block, [*arrays, *dimensions], empty
+
+
+def check_entry(text, family, variant, dtype, sizes):
+    """The report of one launch of an entry of `text`; None where nothing is to be done."""
+    grid, block, args, _ = launch(family, variant, dtype, sizes)
+    if 0 in grid:
+        return None
+    kernel = smemkit.RawModule(text, backend="sim").get_function(f"{family}_{variant}_{dtype}")
+    return smemkit.check(kernel, grid, block, args, max_steps=STEPS, backend="sim")
+
+
+def kinds_of(report):
+    return {finding.kind for finding in report.findings} if report is not None else set()
+
+
+def dtype_of(entry):
+    return entry.rsplit("_", 1)[1]
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
+def test_package_originals_are_clean(kernel):
+    text = smemkit.ptx(*kernel)
+    for dtype in smemkit.variants(kernel[0])[kernel[1]]["dtypes"]:
+        for sizes in (*REGULAR, *RAGGED):
+            report = check_entry(text, *kernel, dtype, sizes)
+            assert report is None or report, f"{dtype} {sizes}\n{report}"
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
+def test_package_barriers(kernel):
+    for mutant in mutate.remove_barriers(smemkit.ptx(*kernel)):
+        for sizes in (REGULAR[0], RAGGED[0]):
+            report = check_entry(mutant.text, *kernel, dtype_of(mutant.entry), sizes)
+            judge(mutant, kinds_of(report), CLEAN_WITHOUT_BARRIER, ORDER)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
+def test_package_guards(kernel):
+    mutants = mutate.remove_guards(smemkit.ptx(*kernel))
+    assert mutants, "a kernel that takes every shape has guards"
+    for mutant in mutants:
+        found = set()
+        for sizes in RAGGED:
+            if "out_of_bounds" in found:
+                break
+            found |= kinds_of(check_entry(mutant.text, *kernel, dtype_of(mutant.entry), sizes))
+        judge(mutant, found, CLEAN_WITHOUT_GUARD, {"out_of_bounds"})
+
+
+ENDS = {"bounds_guarded": 100, "bounds_first_guarded": 128, "initial_ragged_zeros": 50}
+
+
+@pytest.mark.parametrize("entry", ENDS)
+def test_guards_of_the_pairs(entry):
+    case = next(case for case in check_cases.CASES if case.entry == entry)
+    text = check_ptx.load_ptx(case.file, "O3")
+    mutants = [mutant for mutant in mutate.remove_guards(text) if mutant.entry == entry]
+    assert mutants
+    for mutant in mutants:
+        args = (np.arange(ENDS[entry], dtype=np.int32), *case.args()[1:])
+        kernel = smemkit.RawModule(mutant.text, backend="sim").get_function(entry)
+        report = smemkit.check(kernel, case.grid, case.block, args, backend="sim")
+        judge(mutant, kinds_of(report), CLEAN_WITHOUT_GUARD, {"out_of_bounds"})
+
+
+def judge(mutant, found, table, expected):
+    """A mutant is found out, or stands in the table and is clean."""
+    if mutant.names & table.keys():
+        assert not found, f"{mutant.label} is in the table of harmless ones, but has {found}"
+    else:
+        assert found & expected, f"nothing found of {expected}: {mutant.label}, {mutant.what}"
+
+
+# The kernels of other tests ----------------------------------------------------------------------
+
+
+@functools.cache
+def world():
+    """{name: case} of tests/world."""
+    for name in ("cases_arithmetic", "cases_control", "cases_memory"):
+        importlib.import_module(name)
+    return importlib.import_module("world_cases").CASES
+
+
+@functools.cache
+def counts():
+    """{name: [case]} of tests/counts."""
+    sys.path.append(str(COUNTS))
+    for path in sorted(COUNTS.glob("count_cases_*.py")):
+        importlib.import_module(path.stem)
+    cases = {}
+    for case in importlib.import_module("count_launches").CASES:
+        cases.setdefault(case.name, []).append(case)
+    return cases
+
+
+def with_barriers():
+    """(folder, name) of all kernels there that have barriers."""
+    load = importlib.import_module("regenerate").load_ptx
+    texts = {("world", name): load(name, "O3") for name in sorted(world())}
+    texts |= {("counts", name): cases[0].ptx for name, cases in sorted(counts().items())}
+    return {name: text for name, text in texts.items() if mutate.remove_barriers(text)}
+
+
+OTHERS = with_barriers()
+
+
+def check_world(name, text, rng):
+    """Kinds found in all launches of a case; what its outputs are is not asked."""
+    module, found = smemkit.RawModule(text, backend="sim"), []
+
+    def run(entry, grid, block, *args, shared=0):
+        kernel = module.get_function(entry)
+        words = {"shared_mem": shared, "max_steps": STEPS, "backend": "sim"}
+        found.extend(smemkit.check(kernel, grid, block, args, **words).findings)
+        if found:
+            raise Found  # enough is known
+
+    try:
+        world()[name](run, rng, "sim")
+    except (Found, AssertionError, IndexError, ValueError):
+        pass
+    return found
+
+
+class Found(Exception):
+    """Ends a case whose verdict is known."""
+
+
+def check_counts(name, text):
+    found, cases = [], counts()[name]
+    more = [dataclasses.replace(cases[0], shape=MORE_SHAPES[name])] if name in MORE_SHAPES else []
+    for case in (*cases, *more):
+        made = case.make()
+        kernel = smemkit.RawModule(text, backend="sim").get_function(case.entry)
+        words = {"shared_mem": made.shared, "max_steps": STEPS, "backend": "sim"}
+        found += smemkit.check(kernel, made.grid, made.block, made.args, **words).findings
+    return found
+
+
+def check_other(kernel, text):
+    folder, name = kernel
+    if folder == "counts":
+        return check_counts(name, text)
+    return check_world(name, text, np.random.default_rng(3))
+
+
+OTHER_IDS = ["/".join(kernel) for kernel in OTHERS]
+
+
+@pytest.mark.parametrize("kernel", OTHERS, ids=OTHER_IDS)
+def test_other_originals(kernel):
+    found = check_other(kernel, OTHERS[kernel])
+    told = "\n".join(map(str, found))
+    assert {finding.kind for finding in found} == NOT_CLEAN.get("/".join(kernel), set()), told
+
+
+@pytest.mark.parametrize(
+    "kernel", [name for name in OTHERS if "/".join(name) not in NOT_CLEAN], ids="/".join
+)
+def test_other_barriers(kernel):
+    for mutant in mutate.remove_barriers(OTHERS[kernel]):
+        kinds = {finding.kind for finding in check_other(kernel, mutant.text)}
+        judge(mutant, kinds, CLEAN_WITHOUT_BARRIER, ORDER | {"barrier", "out_of_bounds"})
+
+
+def test_tables_name_what_is_there():
+    """An entry of a table that fits no mutant any more is out of date."""
+    texts = [smemkit.ptx(*kernel) for kernel in KERNELS]
+    guards = itertools.chain(*map(mutate.remove_guards, texts))
+    barriers = itertools.chain(*map(mutate.remove_barriers, [*texts, *OTHERS.values()]))
+    for table, mutants in ((CLEAN_WITHOUT_GUARD, guards), (CLEAN_WITHOUT_BARRIER, barriers)):
+        assert set(table) <= set().union(*(mutant.names for mutant in mutants))
+        assert all(table.values()), "why?"
+    assert set(NOT_CLEAN) <= set(OTHER_IDS)
+    assert {f"counts/{name}" for name in MORE_SHAPES} <= set(OTHER_IDS)
+
+
+# The mutator itself ------------------------------------------------------------------------------
+
+TEXT = """
+.visible .entry one(
+)
+{
+\t.loc\t1 5 2
+\t@%p1 bra \t$L_end;
+\tbar.sync \t0;
+$L_loop:
+\t.loc\t1 7 2
+\tld.global.f32 \t%f1, [%rd1];
+\t@%p2 bra \t$L_loop;
+\t@!%p3 st.global.f32 \t[%rd1], %f1;
+\tbarrier.sync 1, 64;
+\t@%p4 bra \t$L_other;
+\tbra.uni \t$L_end;
+$L_other:
+\t.loc\t2 9 2, function_name $L_f, inlined_at 1 8 2
+\tred.global.add.f32 \t[%rd1], %f1;
+$L_end:
+\tret;
+}
+"""
+
+
+def test_mutants_of_a_small_text():
+    barriers = mutate.remove_barriers(TEXT)
+    assert [(m.line, m.source_line, m.what) for m in barriers] == [
+        (7, 5, "bar.sync \t0;"),
+        (13, 7, "barrier.sync 1, 64;"),
+    ]
+    guards = mutate.remove_guards(TEXT)
+    assert [(m.line, m.text.splitlines()[m.line - 1].strip()) for m in guards] == [
+        (6, ""),
+        (12, "st.global.f32 \t[%rd1], %f1;"),
+        (14, "bra $L_other;"),
+    ]
+    for mutant in (*barriers, *guards):
+        old, new = TEXT.splitlines(), mutant.text.splitlines()
+        assert [i for i in range(len(old)) if old[i] != new[i]] == [mutant.line - 1]
+
+
+def test_signatures():
+    assert read_signature("(m,k),(k,n)->(m,n)") == (
+        [["m", "k"], ["k", "n"]],
+        [["m", "n"]],
+        ["m", "k", "n"],
+    )
+    assert read_signature("(n)->()") == ([["n"]], [[]], ["n"])

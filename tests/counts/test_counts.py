@@ -1,0 +1,297 @@
+r"""Results of the kernels here, and their counts against those that Nsight Compute gave on an H200.
+
+The record is made on such a machine by
+    python -m smemkit compare --cases tests/counts/count_cases.py \
+        --json smemkit/recorded/counts_h200.json
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import numpy
+import pytest
+import regenerate_counts
+from count_cases import CASES
+from explained import EXPLAINED
+
+import smemkit
+from smemkit import compare
+from smemkit.report import profile
+
+RECORD = Path(smemkit.__file__).parent / "recorded" / "counts_h200.json"
+IDS = [f"{case.name}-{case.label.replace(' ', '')}" for case in CASES]
+
+
+@pytest.fixture(scope="module")
+def record():
+    """The recorded rows by kernel and case."""
+    assert RECORD.is_file(), f"{RECORD.name} is missing: the head of this file says how it is made"
+    rows = json.loads(RECORD.read_text())["rows"]
+    found = {(row["kernel"], row["case"]): row for row in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def list_all():
+    return compare.list_rows(compare.FAMILIES, [Path(__file__).parent / "count_cases.py"])
+
+
+ROWS = list_all()
+ROW_IDS = [f"{row.kernel}-{row.case.replace(' ', '')}" for row in ROWS]
+
+
+# The kernels -------------------------------------------------------------------------------------
+
+
+def test_every_file_has_two_cases_and_ptx():
+    names = regenerate_counts.names()
+    assert len(names) >= 32
+    for name in names:
+        labels = {case.label for case in CASES if case.name == name}
+        assert len(labels) >= 2, f"{name} has {len(labels)} launches"
+        text = regenerate_counts.load_ptx(name)
+        assert f".entry {name}(" in text and f'"{name}.cu"' in text and ".loc" in text
+    assert {case.name for case in CASES} == set(names)
+    assert {path.stem for path in regenerate_counts.path_of("x").parent.iterdir()} == set(names)
+
+
+def test_headers_say_what_a_kernel_shows():
+    for name in regenerate_counts.names():
+        lines = (regenerate_counts.FOLDER / f"{name}.cu").read_text().splitlines()
+        assert lines[0].startswith("// ") and lines[1].startswith("// Counts: "), name
+        assert len(lines) <= 60, name
+
+
+@pytest.mark.parametrize("case", CASES, ids=IDS)
+def test_result(case, machine):
+    launch = case.make()
+    kernel = smemkit.RawKernel(case.ptx, case.entry)
+    kernel(launch.grid, launch.block, launch.args, shared_mem=launch.shared, backend=machine)
+    launch.check()
+    for index in launch.expected:
+        assert launch.expected[index].any(), "an output that is all zero shows little"
+
+
+def test_a_case_is_the_same_each_time():
+    for case in CASES:
+        for a, b in zip(case.make().args, case.make().args, strict=True):
+            assert numpy.array_equal(a, b)
+
+
+def test_check_sees_a_wrong_output_and_a_changed_input():
+    launch = next(case for case in CASES if case.name == "transpose_padded").make()
+    with pytest.raises(AssertionError, match="argument 1 differs"):
+        launch.check()
+    launch.args[1][...] = launch.args[0].T
+    launch.check()
+    launch.args[0][3, 4] += 1
+    with pytest.raises(AssertionError, match="argument 0 differs at 1 places"):
+        launch.check()
+
+
+@pytest.mark.skipif(regenerate_counts.find_nvcc() is None, reason="no nvcc here")
+def test_kept_ptx_is_of_the_source():
+    """With the compiler that made the kept texts they come out the same; another one may differ."""
+    name = "gemm_squares"
+    kept = regenerate_counts.load_ptx(name)
+    now = regenerate_counts.compile_ptx(regenerate_counts.find_nvcc(), name)
+    if [line for line in kept.splitlines() if "Build ID" in line] != [
+        line for line in now.splitlines() if "Build ID" in line
+    ]:
+        pytest.skip("another nvcc than the one that made the kept texts")
+    assert kept == now
+
+
+# The counts --------------------------------------------------------------------------------------
+
+
+def test_record_holds_every_kernel(record):
+    assert set(record) == {(row.kernel, row.case) for row in ROWS}
+    others = {kernel for kernel, _ in record if not kernel.startswith("gemm_")}
+    assert len(others) >= 20
+    for row in record.values():
+        assert not row["wrong"], "a result was wrong when the record was made"
+        assert any(pair["ncu"] for pair in row["counters"].values())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=ROW_IDS)
+def test_counts_equal_the_record(row, record):
+    recorded = record[row.kernel, row.case]
+    counted, launch, wrong = compare.count_on_simulator(row)
+    assert wrong is None
+    assert list(launch.grid) == recorded["grid"] and list(launch.block) == recorded["block"]
+    different = {}
+    for name in compare.held_counters():
+        pair = recorded["counters"].get(name, {"sim": 0, "ncu": 0})
+        if counted[name] != pair["ncu"]:
+            different[name] = f"{counted[name]} counted, {pair['ncu']} on the H200"
+            if (row.kernel, name) in EXPLAINED:
+                # What is explained must at least not change unnoticed.
+                assert counted[name] == pair["sim"], f"{name}: not as when it was recorded"
+    unexplained = {n: text for n, text in different.items() if (row.kernel, n) not in EXPLAINED}
+    assert not unexplained
+
+
+def test_explained_differences_still_differ(record):
+    for kernel, counter in EXPLAINED:
+        pairs = [
+            row["counters"].get(counter) for (name, _), row in record.items() if name == kernel
+        ]
+        assert pairs, f"{kernel} is not in the record"
+        assert any(pair and pair["sim"] != pair["ncu"] for pair in pairs), f"{kernel}: {counter}"
+        assert len(EXPLAINED[kernel, counter]) > 20
+
+
+# The command -------------------------------------------------------------------------------------
+
+NCU = """==PROF== Connected to process 7 (/usr/bin/python)
+==WARNING== Note: Running with unmodified GPU clocks.
+==PROF== Disconnected from process 7
+"ID","Process ID","Kernel Name","Block Size","first.sum","second.sum"
+"","","","","inst","sector"
+"0","7","copy(const float *, float *)","(32, 1, 1)","1,024","3"
+"1","7","add","(64, 1, 1)","0","12,345,678"
+"""
+
+
+def test_parse_csv():
+    rows = compare.parse_csv(NCU)
+    assert [row["Kernel Name"] for row in rows] == ["copy(const float *, float *)", "add"]
+    needed = {"one": ["first.sum"], "both": ["first.sum", "second.sum"]}
+    assert compare.read_counters(rows[0], needed) == {"one": 1024, "both": 1027}
+    assert compare.read_counters(rows[1], needed) == {"one": 0, "both": 12345678}
+    needed["none"] = ["third.sum"]
+    assert compare.read_counters(rows[1], needed, partial=True) == {"one": 0, "both": 12345678}
+    with pytest.raises(smemkit.BackendError, match=r"third\.sum, which is none"):
+        compare.read_counters(rows[1], needed)
+    with pytest.raises(smemkit.BackendError, match="is no count"):
+        compare.read_number("0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no table"),
+        ("==PROF== Connected\n", "no table"),
+        ("==ERROR== ERR_NVGPUCTRPERM - The user does not have permission", "administrator"),
+        ("==ERROR== Failed to find metric regex:^x.sum", "Failed to find metric"),
+    ],
+)
+def test_parse_csv_says_what_is_wrong(text, words):
+    with pytest.raises(smemkit.BackendError, match=words):
+        compare.parse_csv(text)
+
+
+def make_csv(rows, needed, change=None):
+    """A table as ncu would print it where the hardware counted just what the simulator does."""
+    metrics = sorted({metric for several in needed.values() for metric in several})
+    lines = ["==PROF== Connected", '"ID","Kernel Name",' + ",".join(f'"{m}"' for m in metrics)]
+    lines.append(",".join(['""'] * (len(metrics) + 2)))
+    for number, row in enumerate(rows):
+        counted, _, _ = compare.count_on_simulator(row)
+        values = dict.fromkeys(metrics, 0)
+        for name, several in needed.items():
+            values[several[-1]] = counted[name]
+        values.update((change or {}).get(row.kernel, {}))
+        cells = ",".join(f'"{values[metric]:,}"' for metric in metrics)
+        lines.append(f'"{number}","{row.kernel}",{cells}')
+    return "\n".join(lines) + "\n"
+
+
+def run_compare(tmp_path, text, *options):
+    (tmp_path / "ncu.csv").write_text(text)
+    parser = argparse.ArgumentParser()
+    compare.add_arguments(parser)
+    words = ["--ncu-csv", str(tmp_path / "ncu.csv"), "--json", str(tmp_path / "out.json"), *options]
+    status = compare.run(parser.parse_args(words))
+    return status, json.loads((tmp_path / "out.json").read_text())
+
+
+def test_command_joins_both_counts(tmp_path, capsys):
+    rows, needed = compare.list_rows(["gemm"], []), compare.held_counters()
+    assert "shared.load.wavefronts" in needed and len(needed["global.atomic.requests"]) == 2
+    status, written = run_compare(tmp_path, make_csv(rows, needed))
+    assert status == 0
+    assert "0 differ" in capsys.readouterr().out
+    assert len(written["rows"]) == len(rows) == 4 * len(smemkit.variants("gemm"))
+    assert {"device", "driver", "cuda", "nvcc", "smemkit", "date"} <= set(written)
+
+    metric = needed["shared.load.wavefronts"][0]
+    text = make_csv(rows, needed, {"gemm_tiled_float64": {metric: 5}})
+    status, written = run_compare(tmp_path, text)
+    out = capsys.readouterr().out
+    assert status == 1
+    assert "gemm_tiled_float64" in out and "gemm_padded_float64" not in out
+    differences = compare.list_differences(written["rows"])
+    assert {(kernel, counter, ncu) for kernel, _, counter, _, ncu in differences} == {
+        ("gemm_tiled_float64", "shared.load.wavefronts", 5)
+    }
+
+
+def test_command_refuses_a_table_of_other_launches(tmp_path):
+    rows, needed = compare.list_rows(["gemm"], []), compare.held_counters()
+    lines = make_csv(rows, needed).splitlines()
+    with pytest.raises(smemkit.BackendError, match="27 launches"):
+        run_compare(tmp_path, "\n".join(lines[:-1]))
+    swapped = "\n".join([*lines[:3], lines[4], lines[3], *lines[5:]])
+    with pytest.raises(smemkit.BackendError, match="where gemm_naive_float32 was launched"):
+        run_compare(tmp_path, swapped)
+
+
+def test_command_without_what_it_needs(tmp_path, monkeypatch, cuda_missing):
+    with pytest.raises(smemkit.ArgumentError, match="cannot be compared; known: gemm"):
+        compare.list_rows(["sorting"], [])
+    with pytest.raises(smemkit.ArgumentError, match="no file"):
+        compare.list_rows([], [tmp_path / "absent.py"])
+    (tmp_path / "empty.py").write_text("CASES = []\n")
+    with pytest.raises(smemkit.ArgumentError, match="no CASES"):
+        compare.list_rows([], [tmp_path / "empty.py"])
+    monkeypatch.setenv("SMEMKIT_NCU", str(tmp_path / "ncu"))
+    with pytest.raises(smemkit.BackendError, match="ncu is not found"):
+        compare.find_ncu()
+    if cuda_missing is not None:
+        parser = argparse.ArgumentParser()
+        compare.add_arguments(parser)
+        with pytest.raises(smemkit.BackendError):
+            compare.run(parser.parse_args([]))
+
+
+def test_every_family_is_compared():
+    assert set(compare.FAMILIES) == set(smemkit.families())
+
+
+def test_wrong_results_and_ncu_failures_are_told(tmp_path, monkeypatch):
+    """A stand-in for ncu: what it prints, and its status, come through as errors."""
+    fake = tmp_path / "ncu"
+    monkeypatch.setenv("SMEMKIT_NCU", str(fake))
+    monkeypatch.setattr(smemkit, "device_info", lambda backend: {})
+    chosen = argparse.Namespace(cases=[], family=["gemm"])
+    for body, words in (
+        ("echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1", "administrator"),
+        ("echo broken >&2; exit 9", "status 9:\nbroken"),
+    ):
+        fake.write_text(f"#!/bin/sh\n{body}\n")
+        fake.chmod(0o755)
+        with pytest.raises(smemkit.BackendError, match=words):
+            compare.measure(chosen, compare.held_counters())
+
+    def check(result):
+        raise AssertionError("argument 1 differs")
+
+    assert compare.is_right(check, None) == "argument 1 differs"
+    assert compare.is_right(lambda result: None, None) is None
+
+
+def test_profile_leaves_the_result(rng):
+    """Counting does not change what a kernel computes."""
+    case = CASES[int(rng.integers(len(CASES)))]
+    launch = case.make()
+    profile(
+        smemkit.RawKernel(case.ptx, case.entry),
+        launch.grid,
+        launch.block,
+        launch.args,
+        shared_mem=launch.shared,
+    )
+    launch.check()

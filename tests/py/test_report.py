@@ -1,0 +1,349 @@
+"""smemkit.profile and smemkit.check: what the reports hold, and what they refuse."""
+
+import json
+import sys
+
+import numpy
+import pytest
+from watched import (
+    BARRIER_LINE,
+    LOAD_LINE,
+    STORE_LINE,
+    STRIDE,
+    STRIDE_INSTRUCTIONS,
+    make_stride,
+)
+
+import smemkit
+from smemkit import _core
+from smemkit.counting import RATIOS, median
+
+
+@pytest.fixture
+def stride():
+    """The report of 32 threads whose words all lie in one bank."""
+    out = numpy.zeros(32, dtype="int32")
+    report = make_stride().profile(1, 32, (out, 32))
+    assert out.tolist() == list(range(32))
+    return report
+
+
+@pytest.fixture
+def matrices(rng):
+    return [rng.standard_normal((64, 64)).astype("float32") for _ in range(2)]
+
+
+def test_counts_by_hand(stride):
+    counted = {name: value for name, value in stride.counters.items() if value}
+    assert counted == {
+        "instructions.warp": STRIDE_INSTRUCTIONS,
+        "instructions.thread": 32 * STRIDE_INSTRUCTIONS,
+        "instructions.active_lanes": 32,
+        "shared.load.instructions": 1,
+        "shared.load.wavefronts": 32,
+        "shared.load.ideal": 1,
+        "shared.load.conflicts": 31,
+        "shared.load.conflicts_per_request": 31,
+        "shared.load.bytes": 128,
+        "shared.store.instructions": 1,
+        "shared.store.wavefronts": 32,
+        "shared.store.ideal": 1,
+        "shared.store.conflicts": 31,
+        "shared.store.conflicts_per_request": 31,
+        "shared.store.bytes": 128,
+        "global.store.requests": 1,
+        "global.store.sectors": 4,
+        "global.store.sectors_per_request": 4,
+        "global.store.bytes": 128,
+        "global.store.bytes_moved": 128,
+        "barrier.count": 1,
+    }
+
+
+def test_lines_of_ptx(stride):
+    lines = {line.line: line for line in stride.lines}
+    assert len(lines) == STRIDE_INSTRUCTIONS
+    assert [line.line for line in stride.lines] == sorted(lines)
+    assert lines[STORE_LINE].text == "st.shared.u32 [%r5], %r2;"
+    assert lines[STORE_LINE].counters["shared.store.conflicts"] == 31
+    assert lines[LOAD_LINE].counters["shared.load.conflicts"] == 31
+    assert lines[BARRIER_LINE].counters["barrier.count"] == 1
+    assert lines[BARRIER_LINE].counters["shared.load.conflicts_per_request"] is None
+    assert all(line.kernels == ("stride",) and line.file == "ptx" for line in stride.lines)
+
+
+def test_lines_add_up_and_are_those_of_the_simulator(matrices):
+    report = smemkit.profile(smemkit.gemm, *matrices, variant="column")
+    for name in report.counters.keys() - RATIOS.keys():
+        assert sum(line.counters[name] for line in report.lines) == report.counters[name]
+    _, (launch,) = _core._watch(
+        "profile", smemkit.gemm, tuple(matrices), {"variant": "column"}, 0, True
+    )
+    ours = {(line.file, line.line): dict(line.counters) for line in report.lines}
+    theirs = {(row["file"], row["line"]): row["counters"] for row in launch["lines"] if row["line"]}
+    assert theirs and theirs == {place: ours[place] for place in theirs}
+    assert dict(report.launches[0].counters) == launch["counters"]  # ratios too
+
+
+def test_every_ratio_is_known():
+    assert RATIOS.keys() == {row["name"] for row in _core._counters() if row["ratio"]}
+    facts = smemkit.counters()
+    for above, below, _ in RATIOS.values():
+        assert {above, below} <= facts.keys()
+    assert all(set(row) == {"unit", "meaning", "ncu"} for row in facts.values())
+
+
+def test_source_of_a_package_kernel(matrices):
+    report = smemkit.profile(smemkit.gemm, *matrices, variant="column")
+    source = smemkit.source("gemm", "column").splitlines()
+    found = [line for line in report.lines if line.file == "column.cu"]
+    assert len(found) > 5
+    assert all(line.text == source[line.line - 1].strip() for line in found)
+    (worst,) = [line for line in found if line.counters["shared.load.conflicts"]]
+    assert "tile_b[threadIdx.x][i]" in worst.text
+    numpy.testing.assert_allclose(report.result, matrices[0] @ matrices[1], rtol=1e-3, atol=1e-3)
+
+
+def test_launches_of_one_call_are_added(matrices):
+    def twice():
+        smemkit.gemm(*matrices, variant="tiled")
+        return smemkit.gemm(*matrices, variant="column")
+
+    both = smemkit.profile(twice)
+    parts = [smemkit.profile(smemkit.gemm, *matrices, variant=name) for name in ("tiled", "column")]
+    assert [one.kernel for one in both.launches] == ["gemm_tiled_float32", "gemm_column_float32"]
+    for name in both.counters.keys() - RATIOS.keys():
+        assert both.counters[name] == sum(part.counters[name] for part in parts)
+    load = "shared.load.conflicts"
+    expected = parts[1].counters[load] / both.counters["shared.load.instructions"]
+    assert both.counters["shared.load.conflicts_per_request"] == expected
+    assert {line.file for line in both.lines} == {"tiled.cu", "column.cu", "ptx"}
+
+
+def test_counters_are_a_mapping(stride):
+    with pytest.raises(KeyError, match=r"shared\.load\.conflicts"):
+        stride.counters["shared.load.conflict"]
+    with pytest.raises(smemkit.Error):
+        stride.counters["elephants"]
+    assert "elephants" not in stride.counters and stride.counters.get("elephants") is None
+    with pytest.raises(TypeError):
+        stride.counters["shared.load.conflicts"] = 0
+    assert list(stride.counters) == [row["name"] for row in _core._counters()]
+
+
+def test_print(stride):
+    text = str(stride)
+    assert "stride  1 x 1 x 1  32 x 1 x 1" in text
+    assert "all blocks counted" in text
+    assert "shared.load.conflicts" in text and "global.load.requests" not in text
+    assert f"ptx:{STORE_LINE}" in text.split("most bank conflicts")[1]
+    assert repr(stride) == "<Report of stride: 1 launch(es)>"
+
+
+def test_sample_of_blocks(matrices):
+    report = smemkit.profile(smemkit.gemm, *matrices, variant="tiled", blocks=2)
+    assert report.sampled == (2, 4)
+    assert "SAMPLE: 2 of 4 blocks" in str(report)
+    assert "SAMPLE: 2 of 4 blocks" in report._repr_html_()
+    assert "sampled=(2, 4)" in repr(report)
+    assert report.to_dict()["sampled"] == [2, 4]
+    assert "SAMPLE" in report.to_dataframe().attrs["label"]
+    full = smemkit.profile(smemkit.gemm, *matrices, variant="tiled")
+    assert full.sampled is None and "SAMPLE" not in str(full)
+    assert 2 * report.counters["barrier.count"] == full.counters["barrier.count"]
+    assert "SAMPLE" in str(full.compare(report))
+
+
+def test_as_written(matrices):
+    fused, plain = (
+        smemkit.profile(smemkit.gemm, *matrices, variant="tiled", model=model)
+        for model in (True, False)
+    )
+    name = "shared.load.instructions"  # 32 threads' rows: 64 loads a step, tile_a's fused by four
+    assert plain.counters[name] == 4 * 32 * 2 * 64
+    assert fused.counters[name] == 4 * 32 * 2 * 40
+    assert "as written" in str(plain) and "ptxas" in str(fused)
+
+
+def test_dict_is_json(stride):
+    facts = stride.to_dict()
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    assert facts["counters"]["shared.load.conflicts"] == 31
+    assert facts["samples"][0]["addresses"] == [128 * lane for lane in range(32)]
+    assert facts["launches"][0]["time_ms"] is None
+
+
+def test_dataframe(stride):
+    frame = stride.to_dataframe()
+    assert len(frame) == STRIDE_INSTRUCTIONS
+    assert frame["shared.load.conflicts"].sum() == 31
+    assert list(frame.columns[:3]) == ["file", "line", "text"]
+
+
+def test_dataframe_without_pandas(stride, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(smemkit.BackendError, match="pip install pandas"):
+        stride.to_dataframe()
+
+
+def test_access(stride):
+    sample = stride.access(line=LOAD_LINE)
+    assert (sample.op, sample.space, sample.bytes, sample.cost) == ("load", "shared", 4, 32)
+    assert sample.active() == [(lane, 128 * lane) for lane in range(32)]
+    assert stride.access(op="store", space="global").cost == 4
+    assert stride.access().space == "shared"  # conflicts come first
+    with pytest.raises(smemkit.ArgumentError, match="lines with one"):
+        stride.access(line=1)
+
+
+def test_compare(stride):
+    clean = make_stride().profile(1, 32, (numpy.zeros(32, dtype="int32"), 1))
+    comparison = stride.compare(clean, names=("bad", "good"))
+    rows = {row[0]: row[2:] for row in comparison.rows}
+    assert rows["shared.load.wavefronts"] == (32, 1, 1 / 32)
+    assert rows["shared.load.conflicts"] == (31, 0, 0)
+    assert {row[0]: row[4] for row in clean.compare(stride).rows}["shared.load.conflicts"] is None
+    heading, *lines = str(comparison).splitlines()
+    assert heading.split() == ["counter", "bad", "good", "ratio", "unit"]
+    assert len(lines) == len(rows)
+    assert list(comparison.to_dataframe().columns) == ["counter", "unit", "bad", "good", "ratio"]
+    assert json.dumps(comparison.to_dict(), allow_nan=False)
+    with pytest.raises(smemkit.ArgumentTypeError):
+        stride.compare({})
+    with pytest.raises(smemkit.ArgumentError):
+        stride.compare(clean, names=("one",))
+
+
+@pytest.mark.parametrize("verb", [smemkit.profile, smemkit.check])
+def test_refusals(verb, matrices):
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"takes a function"):
+        verb(3)
+    with pytest.raises(smemkit.ArgumentError, match="launched no kernel"):
+        verb(lambda: 1)
+    for blocks in (0, -1, 2**63):
+        with pytest.raises(smemkit.ArgumentError, match="blocks"):
+            verb(smemkit.gemm, *matrices, blocks=blocks)
+    for blocks in (1.5, True, "2"):
+        with pytest.raises(smemkit.ArgumentTypeError, match="blocks"):
+            verb(smemkit.gemm, *matrices, blocks=blocks)
+    with pytest.raises(smemkit.ShapeError):
+        verb(smemkit.gemm, matrices[0], matrices[1][:3])
+
+
+def test_what_the_function_raises_goes_through():
+    def fail():
+        raise RuntimeError("mine")
+
+    with pytest.raises(RuntimeError, match="mine"):
+        smemkit.profile(fail)
+
+
+def test_cuda_without_a_gpu(matrices, cuda_missing):
+    if cuda_missing is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(smemkit.BackendError) as call:
+        smemkit.gemm(*matrices, backend="cuda")
+    with pytest.raises(smemkit.BackendError) as profiled:
+        smemkit.profile(smemkit.gemm, *matrices, backend="cuda")
+    assert str(profiled.value) == str(call.value)
+
+
+def test_cuda_takes_no_device_arrays(matrices):
+    device = smemkit.asarray(matrices[0], backend="sim")
+    with pytest.raises(smemkit.BackendError, match="pass NumPy arrays"):
+        smemkit.profile(smemkit.gemm, device, device, backend="cuda")
+
+
+def test_times_of_a_gpu(matrices, cuda_missing):
+    """Measured where there is one; the arguments see one call."""
+    if cuda_missing is not None:
+        pytest.skip("no GPU (the head of this report says why)")
+    report = smemkit.profile(smemkit.gemm, *matrices, variant="tiled", backend="cuda")
+    assert len(report.times_ms) == 1 and len(report.times_ms[0]) >= 10
+    assert all(0 < time_ms < 1000 for time_ms in report.times_ms[0])
+    assert report.time_ms == median(report.times_ms[0]) == report.launches[0].time_ms
+    assert "GPU time [ms]" in str(report)
+    out = numpy.zeros(32, dtype="int32")
+    make_stride().profile(1, 32, (out, 1), backend="cuda")
+    assert out.tolist() == list(range(32))
+
+
+def test_time_by_a_fake_gpu(matrices, monkeypatch):
+    """Warm-up and repeats see copies, the last call the arrays themselves."""
+    real, seen, times = _core._watch, [], iter(range(1, 100))
+
+    def watch(mode, function, args, kwargs, blocks, model):
+        if mode != "time":
+            assert kwargs["backend"] == "sim"
+            return real(mode, function, args, kwargs, blocks, model)
+        seen.append(args)
+        assert kwargs == {"variant": "tiled", "backend": "cuda"}
+        facts = {"kernel": "gemm_tiled_float32", "time_ms": float(next(times))}
+        return "result", [facts]
+
+    monkeypatch.setattr(_core, "_watch", watch)
+    monkeypatch.setattr(_core, "device_info", lambda **words: {})
+    report = smemkit.profile(smemkit.gemm, *matrices, variant="tiled", backend="cuda")
+    assert report.result == "result"
+    assert seen[-1][0] is matrices[0]
+    assert all(args[0] is not matrices[0] for args in seen[:-1])
+    assert report.launches[0].times_ms == tuple(range(4, 15))  # three are warm-up
+    assert report.time_ms == 9
+    assert "GPU time [ms]" in str(report) and "9.0000" in report._repr_html_()
+
+
+def test_median():
+    assert median([]) is None
+    assert median([3, 1, 2]) == 2
+    assert median([4, 1, 2, 3]) == 2.5
+
+
+# check -------------------------------------------------------------------------------------------
+
+
+def test_check_of_a_clean_kernel(matrices):
+    report = smemkit.check(smemkit.gemm, *matrices, variant="tiled")
+    assert report and report.findings == []
+    assert "nothing found" in str(report)
+    numpy.testing.assert_allclose(report.result, matrices[0] @ matrices[1], rtol=1e-3, atol=1e-3)
+
+
+def test_check_finds_a_race():
+    # Without its barrier, and reading the next warp's words, the kernel races.
+    code = STRIDE.replace("    bar.sync 0;\n", "    xor.b32 %r5, %r5, 128;\n")
+    report = make_stride(code).check(1, 64, (numpy.zeros(64, dtype="int32"), 1))
+    assert not report
+    assert "race" in {finding.kind for finding in report.findings}
+    finding = next(finding for finding in report.findings if finding.kind == "race")
+    lines = {finding.first.line, finding.second.line}
+    assert lines == {STORE_LINE, LOAD_LINE}
+    assert {finding.first.op, finding.second.op} == {"store", "load"}
+    assert finding.first.space == "shared" and finding.first.bytes == 4
+    assert "tile" in finding.first.variable
+    text = str(report)
+    assert "st.shared.u32 [%r5], %r2;" in text and "ld.shared.u32 %r6, [%r5];" in text
+    facts = report.to_dict()
+    assert json.loads(json.dumps(facts, allow_nan=False)) == facts
+    assert "race" in report._repr_html_()
+
+
+def test_check_report_of_made_findings():
+    """Every part of a finding is told, with and without a second side."""
+    side = {"op": "store", "function": "k", "ptx_line": 2, "ptx": "st.shared.u32 [%r1], %r2;"}
+    side |= {"file": None, "line": None, "block": (0, 0, 0), "thread": (3, 0, 0)}
+    side |= {"space": "shared", "address": 16, "bytes": 4, "variable": "tile<b>"}
+    launch = {"kernel": "k", "ptx": "one\ntwo", "blocks": 1, "blocks_total": 8}
+    launch |= {"truncated": True, "stopped": "the step budget is spent"}
+    launch["findings"] = [
+        {"kind": "race", "message": "m & m", "count": 7, "first": side, "second": side},
+        {"kind": "barrier", "message": "n", "count": 1, "first": side, "second": None},
+    ]
+    report = smemkit.report.CheckReport([launch], None, blocks=1)
+    assert not report and report.sampled == (1, 8)
+    text = str(report)
+    for words in ("2 findings", "race in k: m & m (7 times)", "ptx:2  two", "thread (3, 0, 0)"):
+        assert words in text
+    assert "SAMPLE: 1 of 8" in text and "step budget" in text and "There are more" in text
+    html = report._repr_html_()
+    assert "tile&lt;b&gt;" in html and "m &amp; m" in html and "tile<b>" not in html
+    assert report.findings[1].to_dict()["second"] is None

@@ -1,0 +1,133 @@
+"""Machine code for compute capability 9.0, as a list of memory accesses with their source lines.
+
+ptxas comes from the wheel nvidia-cuda-nvcc, $SMEMKIT_NVCC's folder, $CUDA_HOME or PATH; nvdisasm
+and cuobjdump from their wheels or from the same places.
+"""
+
+import collections
+import functools
+import importlib.util
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+
+ARCH = "sm_90"
+
+# One access of the machine code. op: load, store, atomic, async; space: shared, global, local,
+# generic.
+Access = collections.namedtuple("Access", "function file line op space bytes text")
+
+OPCODES = {
+    "LDS": ("load", "shared"),
+    "STS": ("store", "shared"),
+    "ATOMS": ("atomic", "shared"),
+    "LDG": ("load", "global"),
+    "STG": ("store", "global"),
+    "ATOMG": ("atomic", "global"),
+    "RED": ("atomic", "global"),
+    "REDG": ("atomic", "global"),
+    "LDL": ("load", "local"),
+    "STL": ("store", "local"),
+    "LD": ("load", "generic"),
+    "ST": ("store", "generic"),
+    "ATOM": ("atomic", "generic"),
+    "LDGSTS": ("async", "global"),
+}
+WIDTHS = {"U8": 1, "S8": 1, "U16": 2, "S16": 2, "64": 8, "128": 16, "F64": 8, "S64": 8, "U64": 8}
+POSITION = re.compile(r'//## File "([^"]*)", line (\d+)( inlined at .*)?')
+INSTRUCTION = re.compile(
+    r"\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z]\w*)((?:\.\w+)*)\s*([^;]*);"
+)
+
+
+def wheel_folders():
+    """Folders bin of NVIDIA's Python packages."""
+    spec = importlib.util.find_spec("nvidia")
+    for folder in (spec.submodule_search_locations or ()) if spec else ():
+        yield from sorted(pathlib.Path(folder).glob("*/bin"))
+
+
+@functools.cache
+def find_tool(name):
+    """The path of ptxas, nvdisasm or cuobjdump, or None."""
+    folders = list(wheel_folders())
+    nvcc = os.environ.get("SMEMKIT_NVCC")
+    if nvcc:
+        folders.append(pathlib.Path(nvcc).parent)
+    if os.environ.get("CUDA_HOME"):
+        folders.append(pathlib.Path(os.environ["CUDA_HOME"]) / "bin")
+    for folder in folders:
+        if (folder / name).exists():
+            return str(folder / name)
+    return shutil.which(name)
+
+
+def run(*command, folder=None):
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise RuntimeError(f"{command[0]} failed: {done.stdout}{done.stderr}")
+    return done.stdout
+
+
+@functools.cache
+def disassemble_ptx(text):
+    """Accesses of the machine code that ptxas makes of a PTX text."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "code.ptx"
+        path.write_text(text)
+        ptxas = find_tool("ptxas")
+        options = () if re.search(r"^\.target.*\bdebug\b", text, re.M) else ("-lineinfo",)
+        run(ptxas, f"-arch={ARCH}", *options, "code.ptx", "-o", "code.cubin", folder=folder)
+        return read_cubin(path.with_suffix(".cubin"))
+
+
+def disassemble_fatbin(path):
+    """Accesses of the image for 9.0 in a fatbin, or None where it holds none."""
+    with tempfile.TemporaryDirectory() as folder:
+        run(
+            find_tool("cuobjdump"), "-xelf", "all", str(pathlib.Path(path).resolve()), folder=folder
+        )
+        found = sorted(pathlib.Path(folder).glob(f"*{ARCH}*.cubin"))
+        return [access for image in found for access in read_cubin(image)] if found else None
+
+
+def read_cubin(path):
+    return parse(run(find_tool("nvdisasm"), "--print-line-info", str(path)))
+
+
+def width_of(opcode, suffixes):
+    """Bytes a lane."""
+    names = suffixes.split(".")
+    if opcode == "LDGSTS":
+        names = [name for name in names if name != "LTC128B"]
+    return next((WIDTHS[name] for name in names if name in WIDTHS), 4)
+
+
+def parse(listing):
+    """The accesses in a listing of nvdisasm."""
+    found, function, place, outer = [], "", (None, 0), False
+    for line in listing.splitlines():
+        if line.startswith(".text."):
+            function, place = line[len(".text.") :].rstrip(":"), (None, 0)
+            continue
+        position = POSITION.search(line)
+        if position:
+            # of a chain "inlined at" the first is the innermost
+            if not outer:
+                place = (os.path.basename(position[1]), int(position[2]))
+            outer = position[3] is not None
+            continue
+        instruction = INSTRUCTION.match(line)
+        if instruction:
+            outer = False
+            if "@!PT" in line:
+                continue  # never executed: it only fills a pipeline
+            opcode, suffixes, rest = instruction.groups()
+            if opcode in OPCODES:
+                width = width_of(opcode, suffixes)
+                text = f"{opcode}{suffixes} {rest.strip()}"
+                found.append(Access(function, *place, *OPCODES[opcode], width, text))
+    return found

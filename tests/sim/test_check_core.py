@@ -1,0 +1,90 @@
+"""check's core: findings do not depend on luck, on host threads, or on which allocation fails."""
+
+import numpy as np
+import pytest
+
+import smemkit
+
+PTX = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry neighbours(.param .u64 data, .param .u64 out)
+{
+    .reg .b32 %r<8>;
+    .reg .b64 %rd<8>;
+    .reg .f32 %f<4>;
+    .shared .align 4 .b8 tile[512];
+    ld.param.u64 %rd1, [data];
+    ld.param.u64 %rd2, [out];
+    mov.u32 %r1, %tid.x;
+    mov.u32 %r2, %ctaid.x;
+    mad.lo.u32 %r3, %r2, 128, %r1;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.u64 %rd4, %rd1, %rd3;
+    add.u64 %rd5, %rd2, %rd3;
+    ld.global.f32 %f1, [%rd4];
+    shl.b32 %r4, %r1, 2;
+    mov.u32 %r5, tile;
+    add.u32 %r6, %r5, %r4;
+    st.shared.f32 [%r6], %f1;
+    BARRIER
+    xor.b32 %r7, %r4, 128;
+    add.u32 %r7, %r5, %r7;
+    ld.shared.f32 %f2, [%r7];
+    st.global.f32 [%rd5], %f2;
+    ret;
+}
+"""
+
+
+def check_neighbours(barrier, blocks=16):
+    kernel = smemkit.RawModule(PTX.replace("BARRIER", barrier), backend="sim").get_function(
+        "neighbours"
+    )
+    data = np.arange(blocks * 128, dtype=np.float32)
+    out = np.zeros_like(data)
+    return kernel.check((blocks,), (128,), (data, out), backend="sim")
+
+
+def test_a_barrier_orders():
+    report = check_neighbours("bar.sync 0;")
+    assert bool(report)
+    assert not report.findings
+
+
+def test_a_missing_barrier_is_one_race_with_a_count():
+    report = check_neighbours("")
+    assert not report
+    assert [finding.kind for finding in report.findings] == ["race"]
+    finding = report.findings[0]
+    assert finding.count == 16 * 128
+    assert {finding.first.op, finding.second.op} == {"store", "load"}
+    assert finding.first.variable.startswith("tile, byte ")
+    assert tuple(finding.first.block) == (0, 0, 0)
+
+
+def test_a_meeting_of_warps_in_themselves_is_not_enough():
+    assert {f.kind for f in check_neighbours("bar.warp.sync 0xffffffff;").findings} == {"race"}
+
+
+@pytest.mark.parametrize("barrier", ["", "bar.sync 0;"])
+def test_the_same_again_and_again(barrier):
+    reports = [check_neighbours(barrier) for _ in range(5)]
+    messages = [[(f.kind, f.message, f.count) for f in report.findings] for report in reports]
+    assert all(message == messages[0] for message in messages)
+
+
+def test_each_allocation_may_fail():
+    try:
+        for n in range(1, 400):
+            smemkit._core._fail_after(n)
+            try:
+                report = check_neighbours("", blocks=2)
+            except MemoryError:
+                continue
+            finally:
+                smemkit._core._fail_after(0)
+            assert len(report.findings) == 1
+    finally:
+        smemkit._core._fail_after(0)
