@@ -26,12 +26,12 @@ ORDER = (
     "hardware's own and changes from run to run"
 )
 LOCAL = (
-    "ptxas reads and writes the array of a thread in parts of its own choice, twice the requests "
-    "of the PTX for the same sectors"
+    "not settled: the hardware has about twice the requests for the same sectors, so ptxas seems "
+    "to access the array in smaller parts"
 )
 UNROLLED = (
-    "ptxas unrolls the loop by four and fuses nothing across lanes that leave early: the loads of "
-    "its copies are executed apart"
+    "not settled: ptxas unrolls the loop (its machine code has 29 loads for the 5 of the PTX), and "
+    "lanes that end early seem to go through copies of their own"
 )
 NARROWED = (
     "two of the four elements of ld.shared.v4.f32 are not used: ptxas makes two LDS of 4 bytes"
