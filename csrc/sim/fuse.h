@@ -4,20 +4,23 @@
  * it becomes: ptxas fuses neighbouring accesses whose alignment it can prove, and drops loads that nobody needs.
  * (Evidence: tests/sass compares every plan with disassembled machine code, by source line.)
  *
- * The rules, as ptxas 13.0 follows them for compute capability 9.0, inside straight code:
+ * The rules, as ptxas 13.0 follows them for compute capability 9.0:
  * - Loads of one base and one element size become one of 16 bytes where three or four of its four words are wanted, with
- *   the odd one read in vain, and else pairs of 8 bytes; both only where the base is known to be so aligned. Elements of
- *   vectors take part one by one, and those that nobody reads are not loaded. 8-byte elements join in pairs,
- *   16-bit ones up to four where they are not widened by the load; bytes never. Vectors of bytes or halves are words. Other loads may stand between, a store into the same memory, an atomic, a fence, a barrier of block
- *   or warp and a call may not (but for ld.global.nc, which minds nothing). The same element is loaded once.
- * - Stores join while nothing else touches that memory between them: full groups of 16 bytes, then pairs; halves join up to
- *   8 bytes. What the next store of the run overwrites is not stored.
+ *   the odd one read in vain, and else pairs of 8 bytes; both only where the base is known to be so aligned. 8-byte
+ *   elements join in pairs; halves up to four, where they are not widened by the load; bytes never. Elements of vectors
+ *   take part one by one, and those that nobody reads are not loaded; vectors of bytes or halves are words. The same
+ *   element is loaded once.
+ * - Other loads may stand between. A store into the same memory, an atomic, a fence, a barrier of block or warp and a call
+ *   may not (but for ld.global.nc, which minds nothing).
+ * - Loads join across blocks too, where one stands above the others on every way.
+ * - Stores join while nothing else touches that memory between them: full groups of 16 bytes, then pairs; halves join up
+ *   to 8 bytes. What the next store of the run overwrites is not stored.
  * - A load of what the last store into that memory wrote takes it from the register.
  * - What is volatile stays as it is.
- * - Loads join across blocks too, where one stands above the others on every way and nothing changes the memory between.
- * - Of an address ptxas knows its trailing zero bits: through mov, add, sub, mul, mad, shl, and, or, xor, bfi, selp, cvt, cvta
- *   and where control flow joins, not through shr, min or max. Shared variables of a kernel are
- *   places in one block of memory that starts on a multiple of 1024, and neighbours join; of a pointer parameter nothing is known, not even with .align. But a wide access proves its own alignment for others.
+ * - Of an address ptxas knows its trailing zero bits: through mov, add, sub, mul, mad, shl, and, or, xor, bfi, selp, cvt,
+ *   cvta and where control flow joins, not through shr, min or max. Shared variables of a kernel are places in one block
+ *   of memory that starts on a multiple of 1024, and neighbours join. Of a pointer parameter nothing is known, not even
+ *   with .align, but a wide access proves its own alignment for others.
  */
 #ifndef SMK_SIM_FUSE_H
 #define SMK_SIM_FUSE_H
