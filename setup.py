@@ -41,7 +41,17 @@ LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes 
 ARCHES = ("75", "80", "90", "100", "120")
 LOWEST_ARCH = "75"
 NVCC_OLDEST = (12, 8)  # the first that knows sm_100 and sm_120, and whose cudart loads libraries
-C_TYPES = {"float32": "float", "float64": "double"}
+C_TYPES = {
+    "float32": "float",
+    "float64": "double",
+    "uint8": "unsigned char",
+    "int32": "int",
+    "int64": "long long",
+    "bits8": "unsigned char",
+    "bits16": "unsigned short",
+    "bits32": "unsigned int",
+    "bits64": "unsigned long long",
+}
 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
 C_FLAGS = (
@@ -165,34 +175,65 @@ def look_for_toolkit():
 class Kernel:
     """One exhibit: csrc/kernels/<family>/<variant>.cu and its row of variants.def."""
 
-    def __init__(self, path, types):
+    def __init__(self, path, types, arch, choices):
         self.path = path
         self.family, self.variant, self.types = path.parent.name, path.stem, types
         self.name = f"{self.family}/{self.variant}"
         self.text = path.read_text(encoding="utf-8")
-        need = re.search(r"^// Needs +compute_(\d+)", self.text, re.MULTILINE)
-        self.arch = need[1] if need else LOWEST_ARCH
+        self.arch = arch
+        self.choices = [row for row in choices if row["family"] == self.family]
         self.wrapper = self.write_wrapper()
-        self.source_hash = hash_text(self.text, self.wrapper)
+        self.source_hash = hash_text(self.text, self.wrapper, arch)
 
-    def write_wrapper(self):
-        """The translation unit that makes one entry of each element type."""
-        entry, lines = f"{self.family}_{self.variant}", []
+    def list_entries(self):
+        """(ending of the entry's name, what is defined for it) of each entry."""
         for name in self.types:
             if name not in C_TYPES:
                 fail(f"variants.def: {self.name}: no C type is known for {name}")
-            lines += [f"#define T {C_TYPES[name]}", f"#define {entry} {entry}_{name}"]
-            lines += [f'#include "{self.path.name}"', f"#undef {entry}", "#undef T"]
+            rows = [row for row in self.choices if row["type"] == name]
+            if self.choices and not rows:
+                fail(f"choices.def has no row for {self.name} of {name}")
+            for row in rows:
+                accumulator = C_TYPES[row["result"]]
+                operation = f"{self.family}_{row['choice']}_{name}"
+                yield (
+                    f"{row['choice']}_{name}",
+                    {
+                        "T": C_TYPES[name],
+                        "A": accumulator,
+                        "OP": operation,
+                        "NEUTRAL": f"({accumulator})({row['neutral']})",
+                    },
+                    f"__device__ inline {accumulator} {operation}({accumulator} a, {accumulator} b)"
+                    f" {{ return {row['expression']}; }}",
+                )
+            if not self.choices:
+                yield name, {"T": C_TYPES[name]}, None
+
+    def write_wrapper(self):
+        """The translation unit that makes one entry of each element type and choice.
+
+        All names of the file that begin with the entry's (variables beside it) are made its own.
+        """
+        entry = f"{self.family}_{self.variant}"
+        names = sorted({entry, *re.findall(rf"\b{entry}_\w+", self.text)})
+        lines = []
+        for ending, defined, operation in self.list_entries():
+            defined = {**defined, **{name: f"{name}_{ending}" for name in names}}
+            lines += [operation] if operation else []
+            lines += [f"#define {name} {text}" for name, text in defined.items()]
+            lines += [f'#include "{self.path.name}"', *(f"#undef {name}" for name in defined)]
         return "\n".join(lines) + "\n"
 
     def files(self, folder, *suffixes):
         return [Path(folder) / self.family / f"{self.variant}{suffix}" for suffix in suffixes]
 
     def compile(self, toolkit, arches, folder):
-        """Leaves .ptx and .fatbin in folder, the machine code of that very PTX."""
+        """Leaves .ptx, .fatbin, the machine code of that very PTX, and .usage in folder."""
         chosen = [arch for arch in arches if int(arch) >= int(self.arch)]
         codes = ",".join([f"sm_{arch}" for arch in chosen] + [f"compute_{self.arch}"])
-        ptx, fatbin, stamp, unit = self.files(folder, ".ptx", ".fatbin", ".stamp", ".types.cu")
+        ptx, fatbin, usage = self.files(folder, ".ptx", ".fatbin", ".usage")
+        stamp, unit = self.files(folder, ".stamp", ".types.cu")
         to_ptx = [
             "-ptx",
             "-lineinfo",
@@ -202,8 +243,10 @@ class Kernel:
             "all-warnings",
         ]
         to_fatbin = ["-fatbin", "-lineinfo", f"-gencode=arch=compute_{self.arch},code=[{codes}]"]
+        to_fatbin += ["-Xptxas", "-v"]
         wanted = hash_text(self.source_hash, toolkit.version, *to_ptx, *to_fatbin)
-        if ptx.exists() and fatbin.exists() and stamp.exists() and stamp.read_text() == wanted:
+        made = all(path.exists() for path in (ptx, fatbin, usage, stamp))
+        if made and stamp.read_text() == wanted:
             return
         stamp.unlink(missing_ok=True)
         unit.parent.mkdir(parents=True, exist_ok=True)
@@ -211,8 +254,19 @@ class Kernel:
         say(f"nvcc {self.path} for {', '.join(self.types)}")
         run_tool([toolkit.nvcc, *to_ptx, f"-I{self.path.parent}", "-o", ptx, unit])
         ptx.write_text(cut_file_paths(ptx.read_text(encoding="utf-8")), encoding="utf-8")
-        run_tool([toolkit.nvcc, *to_fatbin, "-o", fatbin, ptx])
+        report = run_tool([toolkit.nvcc, *to_fatbin, "-o", fatbin, ptx])
+        usage.write_text(read_usage(report, self.name, len(chosen)), encoding="utf-8")
         stamp.write_text(wanted)
+
+
+def read_usage(report, name, arch_count):
+    """ptxas -v -> a line each: entry, architecture, registers a thread, shared bytes a block."""
+    entry = r"Compiling entry function '(\w+)' for 'sm_(\d+)'"
+    used = r"Used (\d+) registers(?:[^\n]*?\b(\d+)(?:\+\d+)? bytes smem)?"
+    rows = re.findall(rf"{entry}(?:(?!Compiling entry)[\s\S])*?{used}", report)
+    if len(rows) != len(re.findall(entry, report)) or len({row[1] for row in rows}) != arch_count:
+        raise BuildError(f"{name}: what ptxas -v says was not understood:\n{report}")
+    return "".join(f"{row[0]} {row[1]} {row[2]} {row[3] or 0}\n" for row in rows)
 
 
 def cut_file_paths(ptx):
@@ -220,21 +274,45 @@ def cut_file_paths(ptx):
     return re.sub(r'^(\s*\.file\s+\d+\s+")[^"\n]*/', r"\1", ptx, flags=re.MULTILINE)
 
 
+def read_table(name, macro, columns):
+    """The rows of a table of csrc/registry as dicts."""
+    path = Path("csrc/registry") / name
+    text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    rows = []
+    for body in re.findall(rf"^{macro}\((.*)\)[ \t]*$", text, re.MULTILINE):
+        cells = [
+            quoted if plain == "" else plain.strip()
+            for quoted, plain in re.findall(r'\s*(?:"([^"]*)"|([^,"]+))\s*(?:,|$)', body)
+        ]
+        if len(cells) != len(columns):
+            fail(f"{path}: a row is malformed: {body}")
+        rows.append(dict(zip(columns, cells, strict=True)))
+    if len(rows) != len(re.findall(rf"^{macro}\(", text, re.MULTILINE)):
+        fail(f"{path}: a row is malformed")
+    return rows
+
+
+VARIANT_COLUMNS = "family name block_x block_y tile_x tile_y types arch plan speed shows".split()
+CHOICE_COLUMNS = "family choice type result expression neutral".split()
+
+
 def list_kernels():
     """Every .cu with its row; a missing half stops the build, by name."""
-    table = Path("csrc/registry/variants.def").read_text(encoding="utf-8")
-    row = re.compile(
-        r'^SMK_VARIANT\(\s*(\w+)\s*,\s*(\w+)\s*,(?:[^"\n,]*,){4}\s*"([^"\n]*)"', re.MULTILINE
-    )
-    rows = {f"{match[1]}/{match[2]}": match[3].split() for match in row.finditer(table)}
-    if len(rows) != len(re.findall(r"^SMK_VARIANT\(", table, re.MULTILINE)):
-        fail("csrc/registry/variants.def: a row is malformed or stands twice")
+    rows = {}
+    for row in read_table("variants.def", "SMK_VARIANT", VARIANT_COLUMNS):
+        if f"{row['family']}/{row['name']}" in rows:
+            fail(f"csrc/registry/variants.def: {row['family']}/{row['name']} stands twice")
+        rows[f"{row['family']}/{row['name']}"] = row
+    choices = read_table("choices.def", "SMK_CHOICE", CHOICE_COLUMNS)
     sources = {f"{path.parent.name}/{path.stem}": path for path in sorted(KERNELS.glob("*/*.cu"))}
     for name in sorted(rows.keys() - sources.keys()):
         fail(f"csrc/registry/variants.def has a row {name}, but there is no {KERNELS}/{name}.cu")
     for name in sorted(sources.keys() - rows.keys()):
         fail(f"{sources[name]} has no row in csrc/registry/variants.def")
-    return [Kernel(path, rows[name]) for name, path in sources.items()]
+    return [
+        Kernel(path, rows[name]["types"].split(), rows[name]["arch"], choices)
+        for name, path in sources.items()
+    ]
 
 
 def choose_arches(toolkit):
@@ -332,16 +410,16 @@ class BuildExtension(build_ext):
     def place_kernels(self, in_sources):
         """Copies what belongs to each kernel into the package; the paths."""
         target = PREBUILT if in_sources else Path(self.build_lib) / PREBUILT
-        origin, suffixes = (
-            (self.kernel_cache(), (".ptx", ".fatbin")) if self.toolkit else (PREBUILT, (".ptx",))
-        )
+        origin, suffixes = PREBUILT, (".ptx",)
+        if self.toolkit:
+            origin, suffixes = self.kernel_cache(), (".ptx", ".fatbin", ".usage")
         wanted = {}
         for kernel in self.kernels:
             for path in kernel.files("", *suffixes):
                 wanted[target / path] = origin / path
             wanted[target / kernel.files("", ".cu")[0]] = kernel.path
         for path in target.glob("*/*"):
-            if path.suffix in (".cu", ".ptx", ".fatbin") and path not in wanted:
+            if path.suffix in (".cu", ".ptx", ".fatbin", ".usage") and path not in wanted:
                 path.unlink()  # of a kernel that is gone
         for path, source in wanted.items():
             path.parent.mkdir(parents=True, exist_ok=True)

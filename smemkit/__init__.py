@@ -40,25 +40,40 @@ from ._core import (
     asarray,
     asnumpy,
     bank_access,
+    conv2d,
     device_info,
+    dot,
     empty,
     families,
     gemm,
     get_backend,
+    kernel,
+    limits,
+    occupancy,
     ptx,
+    reduce,
     sectors,
     set_backend,
+    smooth,
     source,
+    suggest_block,
+    transpose,
     variants,
+    vector_add,
 )
 from ._version import __version__
 from .config import show_config
 from .counting import counters
 from .explain import explain
+from .gather import ArgumentIndexError, gather
+from .histogram import histogram
 from .report import check, profile
+
+from . import bench as bench, plot as plot, probe as probe  # isort: skip
 
 __all__ = [
     "ArgumentError",
+    "ArgumentIndexError",
     "ArgumentTypeError",
     "BackendError",
     "BarrierError",
@@ -88,18 +103,30 @@ __all__ = [
     "asnumpy",
     "bank_access",
     "check",
+    "conv2d",
     "counters",
     "device_info",
+    "dot",
     "empty",
     "explain",
     "families",
+    "gather",
     "gemm",
     "get_backend",
+    "histogram",
+    "kernel",
+    "limits",
+    "occupancy",
     "profile",
     "ptx",
+    "reduce",
     "sectors",
     "set_backend",
     "show_config",
+    "smooth",
     "source",
+    "suggest_block",
+    "transpose",
     "variants",
+    "vector_add",
 ]

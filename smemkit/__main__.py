@@ -1,4 +1,4 @@
-"""The command line: smemkit demo, info, profile, check, compare (or python -m smemkit ...)."""
+"""The command line: smemkit demo, info, variants, profile, ... (or python -m smemkit ...)."""
 
 import argparse
 import os
@@ -6,7 +6,7 @@ import sys
 
 import smemkit
 
-from . import command, compare, demo
+from . import bench, catalogue, command, compare, demo
 
 
 def print_info():
@@ -38,7 +38,10 @@ def main(arguments=None):
     one.set_defaults(run=lambda chosen: demo.run(seed=chosen.seed))
     one = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
     one.set_defaults(run=lambda chosen: print_info())
+    catalogue.add_command(commands)
     command.add_commands(commands)
+    one = commands.add_parser("bench", help="times on a GPU, also beside peers; counts without one")
+    bench.add_arguments(one)
     one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
     compare.add_arguments(one)
     one.set_defaults(run=compare.run)

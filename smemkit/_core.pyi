@@ -9,9 +9,12 @@ from .report import CheckReport, Report
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 _Lengths: TypeAlias = int | Sequence[int]
 _Fact: TypeAlias = int | float | str
+_Capability: TypeAlias = str | tuple[int, int]
+_Kernel: TypeAlias = "RawKernel | str | tuple[Any, ...]"
+_Array: TypeAlias = "ArrayLike | DeviceArray"
 
 class _Family(TypedDict):
-    signature: str
+    signature: str | None
     shows: str
     variants: tuple[str, ...]
 
@@ -20,6 +23,7 @@ class _Variant(TypedDict):
     dtypes: tuple[str, ...]
     block: tuple[int, int]
     tile: tuple[int, int]
+    compute_capability: str
     auto: bool
 
 class _Parameter(TypedDict):
@@ -74,6 +78,21 @@ class BankAccess(tuple):  # a named tuple; ints for one access, else int64 array
     conflicts: Any
     phases: Any
     words: numpy.ndarray[Any, numpy.dtype[numpy.int64]]
+
+class Occupancy(tuple):  # a named tuple
+    blocks: int
+    warps: int
+    threads: int
+    percent: float
+    limited_by: tuple[str, ...]
+    limits: dict[str, int | None]
+    registers: int
+    block_registers: int
+    shared_bytes: int
+    block_shared_bytes: int
+    spare_shared_bytes: int
+    carveout_bytes: int
+    compute_capability: str
 
 class DeviceArray:
     @property
@@ -170,6 +189,63 @@ def gemm(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
+def transpose(
+    a: _Array, *, variant: str = "auto", out: _Array | None = None, backend: _Backend | None = None
+) -> Any: ...
+def reduce(
+    x: _Array,
+    op: Literal["sum", "max", "min"] = "sum",
+    axis: None = None,
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
+def dot(
+    x: _Array,
+    y: _Array,
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
+def smooth(
+    x: _Array, *, variant: str = "auto", out: _Array | None = None, backend: _Backend | None = None
+) -> Any: ...
+def conv2d(
+    image: _Array,
+    weights: _Array,
+    mode: Literal["constant", "reflect", "nearest", "wrap"] = "constant",
+    form: Literal["convolve", "correlate"] = "convolve",
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
+def histogram(
+    x: _Array,
+    edges: _Array,
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
+def vector_add(
+    x: _Array,
+    y: _Array,
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
+def gather(
+    x: _Array,
+    index: _Array,
+    *,
+    variant: str = "auto",
+    out: _Array | None = None,
+    backend: _Backend | None = None,
+) -> Any: ...
 def asarray(
     x: ArrayLike | DeviceArray, dtype: DTypeLike | None = None, backend: _Backend | None = None
 ) -> DeviceArray: ...
@@ -183,6 +259,9 @@ def families() -> dict[str, _Family]: ...
 def variants(family: str) -> dict[str, _Variant]: ...
 def source(family: str, variant: str) -> str: ...
 def ptx(family: str, variant: str) -> str: ...
+def kernel(
+    family: str, variant: str, dtype: DTypeLike | None = None, choice: str | None = None
+) -> RawKernel: ...
 def set_backend(backend: _Backend | None) -> None: ...
 def get_backend() -> Literal["cuda", "sim"]: ...
 def device_info(device: int | None = None, backend: _Backend | None = None) -> dict[str, _Fact]: ...
@@ -194,6 +273,27 @@ def bank_access(
     op: Literal["load", "store", "atomic", "async", "cas", "increment"] = "load",
 ) -> BankAccess: ...
 def sectors(addresses: ArrayLike, width: int = 4, *, mask: ArrayLike = 0xFFFFFFFF) -> Any: ...
+def limits(compute_capability: _Capability | None = None) -> dict[str, Any]: ...
+def occupancy(
+    kernel: _Kernel,
+    block: _Lengths | None = None,
+    shared_bytes: int | None = None,
+    compute_capability: _Capability | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    choice: str | None = None,
+    registers: int | None = None,
+) -> Occupancy: ...
+def suggest_block(
+    kernel: _Kernel,
+    shared_bytes: int | Callable[[int], int] | None = None,
+    compute_capability: _Capability | None = None,
+    *,
+    dtype: DTypeLike | None = None,
+    choice: str | None = None,
+    registers: int | None = None,
+    prefer: Literal["largest", "smallest"] = "largest",
+) -> int: ...
 
 # For smemkit's own Python files and tests.
 def _config() -> dict[str, _Fact]: ...
@@ -218,4 +318,23 @@ def _watch(
 ) -> tuple[Any, list[dict[str, Any]]]: ...
 def _counters() -> tuple[dict[str, Any], ...]: ...
 def _fuse(ptx: str, entry: str, /) -> list[dict[str, Any]]: ...
+def _occupancy(
+    compute_capability: _Capability,
+    threads: int,
+    threads_max: int,
+    registers: int,
+    barriers: int,
+    static: int,
+    dynamic: int,
+    /,
+) -> Occupancy: ...
+def _calculator(
+    kernel: RawKernel, threads: tuple[int, ...], shared_bytes: int, /
+) -> list[int] | tuple[int, int]: ...
+def _timer() -> Any: ...
+def _timer_start(timer: Any, /) -> None: ...
+def _timer_stop(timer: Any, /) -> float: ...
+def _synchronize() -> None: ...
+def _clear(array: DeviceArray, /) -> None: ...
+def _copy(target: DeviceArray, source: DeviceArray, /) -> None: ...
 def _run_stats() -> dict[str, int]: ...

@@ -1,13 +1,16 @@
 """python -m smemkit compare: our counts beside those of Nsight Compute, launch by launch.
 
-A child process makes every launch once on the GPU under ncu; the same launches are then counted on
-the simulator. The results of all are checked on both machines.
+A child process makes every call once on the GPU under ncu; the same calls are then counted on the
+simulator. The results of all are checked on both machines. The exit status is 0 where all counts
+are equal, but for those that a file of --cases explains, and all results are right.
 """
 
 import argparse
 import csv
 import datetime
+import functools
 import importlib.util
+import itertools
 import json
 import os
 import re
@@ -15,6 +18,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,20 +26,19 @@ import numpy
 
 import smemkit
 
-from . import _core
+from . import _core, samples
 from .counting import counters as list_counters
 from .report import profile
 
 # Counters of these kinds are the machine's exactly. Instructions and branches are PTX's on one side
 # and machine code's on the other.
 HELD = ("shared.", "global.", "local.", "async.")
-GEMM_SHAPES = ((64, 64, 64), (100, 70, 90))  # (m, k, n)
 PERMISSION = "ERR_NVGPUCTRPERM"
 
 
 @dataclass
 class Row:
-    """One launch: how to make it, and what to call it. make() -> (call, check)."""
+    """One call: how to make it, and what to call its launches. make() -> (call, check)."""
 
     kernel: str
     case: str
@@ -45,36 +48,36 @@ class Row:
 # Launches ----------------------------------------------------------------------------------------
 
 
-def _list_gemm():
-    for shape in GEMM_SHAPES:
-        for dtype in ("float32", "float64"):
-            for variant in smemkit.variants("gemm"):
-                case = "m={}, k={}, n={}, {}".format(*shape, dtype)
-                yield Row(f"gemm_{variant}_{dtype}", case, _make_gemm(variant, shape, dtype))
+def _list_family(family):
+    """Every kernel of a family, at each of its sizes."""
+    for number, sizes in enumerate(samples.list_sizes(family)):
+        choices = samples.list_choices(family, regular=number == 0)
+        for variant, facts in smemkit.variants(family).items():
+            for dtype, keywords in itertools.product(facts["dtypes"], choices):
+                sample = functools.partial(_make_sample, family, sizes, dtype, keywords)
+                made = sample()
+                yield Row(made.entry(variant), made.label, _make_call(sample, variant))
 
 
-def _make_gemm(variant, shape, dtype):
+def _make_sample(family, sizes, dtype, keywords):
+    """The same numbers each time, with any NumPy."""
+    seed = zlib.crc32(repr((family, sizes, dtype, keywords)).encode())
+    return samples.make(family, sizes, dtype, numpy.random.RandomState(seed), keywords)
+
+
+def _make_call(sample, variant):
     def make():
-        m, k, n = shape
-        random = numpy.random.RandomState(m)
-        a = random.randint(-9, 10, (m, k)).astype(dtype)
-        b = random.randint(-9, 10, (k, n)).astype(dtype)
+        made = sample()
 
         def call(backend):
             if backend == "sim":
-                report = profile(smemkit.gemm, a, b, variant=variant)
+                report = profile(lambda: made.call(variant, backend))
                 return report.result, report
-            return smemkit.gemm(a, b, variant=variant, backend=backend), None
+            return made.call(variant, backend), None
 
-        def check(result):
-            assert (result == a @ b).all(), "the product is wrong"
-
-        return call, check
+        return call, lambda result: made.check(result, variant)
 
     return make
-
-
-FAMILIES = {"gemm": _list_gemm}
 
 
 def _make_case(case):
@@ -97,8 +100,8 @@ def _make_case(case):
     return make
 
 
-def _load_cases(path):
-    """The CASES of a Python file."""
+def _load_file(path):
+    """A Python file with CASES, as a module."""
     path = Path(path)
     if not path.is_file():
         raise _core.ArgumentError(f"--cases: there is no file {path}")
@@ -107,11 +110,11 @@ def _load_cases(path):
     spec.loader.exec_module(module)
     if not getattr(module, "CASES", None):
         raise _core.ArgumentError(f"--cases: {path} has no CASES")
-    return module.CASES
+    return module
 
 
 def list_rows(families, files):
-    """All launches, in the order in which they are made.
+    """All calls, in the order in which they are made.
 
     Parameters
     ----------
@@ -123,15 +126,24 @@ def list_rows(families, files):
     -------
     list of Row
     """
-    rows = []
+    rows, known = [], samples.list_families()
     for family in families:
-        if family not in FAMILIES:
-            known = ", ".join(FAMILIES)
-            raise _core.ArgumentError(f"--family: {family!r} cannot be compared; known: {known}")
-        rows += FAMILIES[family]()
+        if family not in known:
+            raise _core.ArgumentError(
+                f"--family: {family!r} cannot be compared; known: {', '.join(known)}"
+            )
+        rows += _list_family(family)
     for path in files:
-        rows += [Row(case.name, case.label, _make_case(case)) for case in _load_cases(path)]
+        rows += [Row(case.name, case.label, _make_case(case)) for case in _load_file(path).CASES]
     return rows
+
+
+def list_explained(files):
+    """{(kernel, counter): reason} of the EXPLAINED of files that have it."""
+    explained = {}
+    for path in files:
+        explained |= getattr(_load_file(path), "EXPLAINED", {})
+    return explained
 
 
 def held_counters():
@@ -294,50 +306,93 @@ def is_right(check, result):
 # The table ---------------------------------------------------------------------------------------
 
 
+@dataclass
+class Counted:
+    """One launch on the simulator. wrong: of the call's result, None where it is right."""
+
+    kernel: str
+    case: str
+    counters: dict
+    launch: object
+    wrong: str | None
+
+
 def count_on_simulator(row):
-    """(counters, launch facts, what is wrong with the result or None)."""
+    """A list of Counted, one a launch of the call; the second one's case ends in "launch 2"."""
     call, check = row.make()
     result, report = call("sim")
-    launches = report.launches
-    if len(launches) != 1:
-        raise _core.InternalError(f"{row.kernel}: {len(launches)} launches, not one")
-    return report.counters, launches[0], is_right(check, result)
+    wrong = is_right(check, result)
+    return [
+        Counted(
+            launch.kernel,
+            row.case if number == 1 else f"{row.case}, launch {number}",
+            launch.counters,
+            launch,
+            wrong,
+        )
+        for number, launch in enumerate(report.launches, 1)
+    ]
+
+
+def join(counted, theirs, wrong=None):
+    """A row of the table: {"kernel", "case", "grid", "block", "shared_bytes", "counters": {name:
+    {"sim": n, "ncu": n}}, "wrong": {machine: text}}; counters that are 0 on both are left out."""
+    ours, launch = counted.counters, counted.launch
+    pairs = {name: {"sim": int(ours[name]), "ncu": n} for name, n in theirs.items()}
+    return {
+        "kernel": counted.kernel,
+        "case": counted.case,
+        "grid": list(launch.grid),
+        "block": list(launch.block),
+        "shared_bytes": launch.shared_bytes,
+        "counters": {name: pair for name, pair in pairs.items() if any(pair.values())},
+        "wrong": {
+            machine: text for machine, text in (("cuda", wrong), ("sim", counted.wrong)) if text
+        },
+    }
 
 
 def compare_rows(rows, table, made, needed, partial=False):
-    """Joins both machines' counts.
+    """Joins both machines' counts, a row for each launch."""
+    calls = [count_on_simulator(row) for row in rows]
+    total = sum(map(len, calls))
+    if len(table) != total:
+        raise _core.BackendError(f"ncu saw {len(table)} launches, and {total} were made")
+    joined, left = [], iter(table)
+    for row, launches, child in zip(rows, calls, made, strict=True):
+        for counted in launches:
+            measured = next(left)
+            name = measured["Kernel Name"].split("(")[0]
+            if name != counted.kernel or child["kernel"] != row.kernel:
+                raise _core.BackendError(f"ncu saw {name} where {counted.kernel} was launched")
+            theirs = read_counters(measured, needed, partial)
+            joined.append(join(counted, theirs, child["right"]))
+    return joined
+
+
+def recount(rows, recorded, needed):
+    """Counts anew, beside the hardware's counts of a table that was made before.
+
+    Parameters
+    ----------
+    rows : list of Row
+    recorded : the "rows" of such a table
+    needed : as held_counters() has it
 
     Returns
     -------
-    list of {"kernel", "case", "grid", "block", "shared_bytes", "counters": {name: {"sim": n,
-    "ncu": n}}, "wrong": {machine: text}}; counters that are 0 on both are left out
+    (joined, missing): rows of a table, and (kernel, case) of launches that the old one has not
     """
-    if len(table) != len(rows):
-        raise _core.BackendError(f"ncu saw {len(table)} launches, and {len(rows)} were made")
-    joined = []
-    for row, measured, child in zip(rows, table, made, strict=True):
-        name = measured["Kernel Name"].split("(")[0]
-        if name != row.kernel or child["kernel"] != row.kernel:
-            raise _core.BackendError(f"ncu saw {name} where {row.kernel} was launched")
-        ours, launch, wrong = count_on_simulator(row)
-        theirs = read_counters(measured, needed, partial)
-        pairs = {name: {"sim": int(ours[name]), "ncu": n} for name, n in theirs.items()}
-        joined.append(
-            {
-                "kernel": row.kernel,
-                "case": row.case,
-                "grid": list(launch.grid),
-                "block": list(launch.block),
-                "shared_bytes": launch.shared_bytes,
-                "counters": {name: pair for name, pair in pairs.items() if any(pair.values())},
-                "wrong": {
-                    machine: text
-                    for machine, text in (("cuda", child["right"]), ("sim", wrong))
-                    if text
-                },
-            }
-        )
-    return joined
+    kept = {(row["kernel"], row["case"]): row for row in recorded}
+    joined, missing = [], []
+    for counted in itertools.chain.from_iterable(map(count_on_simulator, rows)):
+        old = kept.get((counted.kernel, counted.case))
+        if old is None:
+            missing.append((counted.kernel, counted.case))
+            continue
+        theirs = {name: old["counters"].get(name, {"ncu": 0})["ncu"] for name in needed}
+        joined.append(join(counted, theirs, old["wrong"].get("cuda")))
+    return joined, missing
 
 
 def list_differences(rows):
@@ -370,17 +425,32 @@ def describe_machine():
     }
 
 
-def print_table(rows, needed):
-    """The rows that differ, then totals."""
+def print_lines(heading, differences):
+    lines = [(*heading, "counter", "sim", "ncu")]
+    lines += [tuple(map(str, line)) for line in differences]
+    widths = [max(len(line[i]) for line in lines) for i in range(5)]
+    for line in lines:
+        cells = [f"{c:<{w}}" for c, w in zip(line[:3], widths, strict=False)]
+        cells += [f"{c:>{w}}" for c, w in zip(line[3:], widths[3:], strict=True)]
+        print("  ".join(cells))
+    print()
+
+
+def print_table(rows, needed, explained):
+    """The rows that differ, then totals; True where all is equal or explained, and right."""
     differences = list_differences(rows)
-    if differences:
-        lines = [("kernel", "case", "counter", "sim", "ncu")]
-        lines += [tuple(map(str, line)) for line in differences]
-        widths = [max(len(line[i]) for line in lines) for i in range(5)]
-        for line in lines:
-            cells = [f"{c:<{w}}" for c, w in zip(line[:3], widths, strict=False)]
-            cells += [f"{c:>{w}}" for c, w in zip(line[3:], widths[3:], strict=True)]
-            print("  ".join(cells))
+    known = [line for line in differences if (line[0], line[2]) in explained]
+    others = [line for line in differences if (line[0], line[2]) not in explained]
+    if others:
+        print_lines(("kernel", "case"), others)
+    if known:
+        print_lines(("explained", "case"), known)
+        reasons = {}
+        for kernel, _, counter, _, _ in known:
+            names = reasons.setdefault(explained[kernel, counter], [])
+            names += [kernel] if kernel not in names else []
+        for reason, names in reasons.items():
+            print(f"{', '.join(names)}: {reason}")
         print()
     wrong = [(row, machine, text) for row in rows for machine, text in row["wrong"].items()]
     for row, machine, text in wrong:
@@ -392,10 +462,10 @@ def print_table(rows, needed):
     print(f"launches  {len(rows)}, of which {len(bad)} differ")
     print(
         f"counts    {len(pairs)} of {len(needed)} counters that are not 0 on both, "
-        f"of which {len(differences)} differ"
+        f"of which {len(differences)} differ, {len(known)} of them explained"
     )
     print(f"results   {len(wrong)} wrong")
-    return not differences and not wrong
+    return not others and not wrong
 
 
 def add_arguments(parser):
@@ -406,7 +476,8 @@ def add_arguments(parser):
         metavar="FILE",
         action="append",
         default=[],
-        help="Python file with CASES: kernels of your own and their launches (may be repeated)",
+        help="Python file with CASES: kernels of your own and their launches; and EXPLAINED, "
+        "differences that have a reason: {(kernel, counter): reason} (may be repeated)",
     )
     parser.add_argument(
         "--family",
@@ -417,15 +488,32 @@ def add_arguments(parser):
     parser.add_argument(
         "--ncu-csv", metavar="FILE", help="what ncu printed for these launches; no GPU is needed"
     )
+    parser.add_argument(
+        "--recount",
+        metavar="FILE",
+        help="a table that --json wrote: its counts of the GPU are kept, ours are made anew",
+    )
     parser.add_argument("--keep-csv", metavar="FILE", help="write what ncu printed here")
 
 
+def write_table(path, machine, rows):
+    """The table as JSON, a launch a line."""
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    head = json.dumps(machine, indent=1)[:-2]
+    Path(path).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
+
+
 def run(arguments):
-    """Compares, prints the table and returns the exit status: 0 where all counts are equal.
+    """Compares, prints the table and returns the exit status.
 
     Parameters
     ----------
     arguments : argparse.Namespace of add_arguments
+
+    Returns
+    -------
+    0 where every count is equal or its difference is explained, no result is wrong, and (with
+    --recount) the table has every launch; else 1.
 
     Raises
     ------
@@ -442,21 +530,28 @@ def run(arguments):
     ['gemm']
     """
     if not arguments.family:
-        arguments.family = list(FAMILIES)
+        arguments.family = samples.list_families()
     rows, needed = list_rows(arguments.family, arguments.cases), held_counters()
-    if arguments.ncu_csv:
+    machine, missing = describe_machine(), []
+    if arguments.recount:
+        table = json.loads(Path(arguments.recount).read_text())
+        joined, missing = recount(rows, table.pop("rows"), needed)
+        machine = table
+    elif arguments.ncu_csv:
         text = Path(arguments.ncu_csv).read_text()
         made = [{"kernel": row.kernel, "case": row.case, "right": None} for row in rows]
+        joined = compare_rows(rows, parse_csv(text), made, needed, partial=True)
     else:
         text, made = measure(arguments, needed)
-    if arguments.keep_csv:
-        Path(arguments.keep_csv).write_text(text)
-    joined = compare_rows(rows, parse_csv(text), made, needed, bool(arguments.ncu_csv))
+        if arguments.keep_csv:
+            Path(arguments.keep_csv).write_text(text)
+        joined = compare_rows(rows, parse_csv(text), made, needed)
     if arguments.json:
-        lines = ",\n".join("  " + json.dumps(row) for row in joined)
-        head = json.dumps(describe_machine(), indent=1)[:-2]
-        Path(arguments.json).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
-    return 0 if print_table(joined, needed) else 1
+        write_table(arguments.json, machine, joined)
+    good = print_table(joined, needed, list_explained(arguments.cases))
+    for kernel, case in missing:
+        print(f"not in {arguments.recount}: {kernel} ({case})")
+    return 0 if good and not missing else 1
 
 
 def main():

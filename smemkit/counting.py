@@ -185,11 +185,13 @@ class Sample:
     """The costliest request of one access: 32 lane addresses, mask, bytes a lane, cost.
 
     cost is wavefronts for shared memory and sectors for global memory. Addresses of shared memory
-    count from the block's first byte of it.
+    count from the block's first byte of it. rule is the op of smemkit.bank_access that this access
+    follows: of atomics, "atomic", "cas" or "increment".
     """
 
     def __init__(self, facts, kernel, sources):
-        for name in ("function", "ptx_line", "space", "op", "bytes", "mask", "cost", "warp"):
+        self.cost, self.warp = facts["cost"], facts["warp"]
+        for name in ("function", "ptx_line", "space", "op", "rule", "bytes", "mask"):
             setattr(self, name, facts[name])
         self.kernel = kernel
         self.block = tuple(facts["block"])
@@ -212,9 +214,9 @@ class Sample:
         )
 
     def to_dict(self):
-        names = ("kernel", "file", "line", "ptx_line", "space", "op", "bytes", "mask", "cost")
+        names = ("kernel", "file", "line", "ptx_line", "space", "op", "rule", "bytes", "mask")
         facts = {name: getattr(self, name) for name in names}
-        facts |= {"warp": self.warp, "block": list(self.block)}
+        facts |= {"cost": self.cost, "warp": self.warp, "block": list(self.block)}
         return facts | {"addresses": [int(address) for address in self.addresses]}
 
 

@@ -243,7 +243,7 @@ def _describe_cures(worst, evidence):
     if worst is None:
         return "Let the lanes of a warp meet different banks."
     facts, sample = worst
-    wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.op)
+    wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
     evidence |= {
         "wavefronts of the worst request": wavefronts,
         "conflicts of the worst request": conflicts,

@@ -34,6 +34,7 @@ STYLE = """<style>
 </style>"""
 CONTEXT = 3  # lines around the counted ones that are shown of a long source file
 LONG = 300
+COUNT_LANES = ("atomic", "cas", "async")  # rules by which lanes on one word are served apart
 
 
 def _wrap(*parts):
@@ -282,8 +283,8 @@ def _lanes(columns):
 
 def _phase_lanes(sample):
     """Lanes that go together, by the rule of the banks; wider accesses go in more phases."""
-    access = _core.bank_access(sample.addresses, sample.bytes, mask=sample.mask, op=sample.op)
-    lanes = 32 if sample.op == "atomic" else {8: 16, 16: 8}.get(sample.bytes, 32)
+    access = _core.bank_access(sample.addresses, sample.bytes, mask=sample.mask, op=sample.rule)
+    lanes = {8: 16, 16: 8}.get(sample.bytes, 32)
     phases = len({lane // lanes for lane, _ in sample.active()})
     while lanes < 32 and int(access.phases) < phases:  # pairs of lanes that read one address
         lanes *= 2
@@ -294,11 +295,11 @@ def _phase_lanes(sample):
 def _draw_banks(sample):
     lanes, access = _phase_lanes(sample)
     words = {}  # (phase, bank) -> the words, or the lanes of an atomic, that it serves
-    places = []
+    places, by_lane = [], sample.rule in COUNT_LANES
     for lane, address in sample.active():
         for word in range(address // 4, (address + max(sample.bytes, 1) - 1) // 4 + 1):
             served = words.setdefault((lane // lanes, word % 32), {})
-            served.setdefault((word, lane) if sample.op == "atomic" else word, len(served))
+            served.setdefault((word, lane) if by_lane else word, len(served))
             places.append((lane, word))
     parts = [_text(LEFT + b * CELL + CELL / 2, TOP - 6, b) for b in range(32)]
     parts += [_text(LEFT + 16 * CELL, 12, "bank"), _lanes(32)]
@@ -318,7 +319,7 @@ def _draw_banks(sample):
     for bank in range(32):
         most = max((len(s) for (_, b), s in words.items() if b == bank), default=0)
         parts.append(_text(LEFT + bank * CELL + CELL / 2, foot + 14, most or "·"))
-    what = "lanes" if sample.op == "atomic" else "words"
+    what = "lanes" if by_lane else "words"
     parts.append(_text(LEFT - 6, foot + 14, what, "end"))
     parts.append(
         _text(

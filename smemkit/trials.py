@@ -45,7 +45,7 @@ def waste(sample):
     if sample.space != "shared":
         needed = -(-sum(find_runs(sample)) // SECTOR)
         return (0, sample.cost - needed, sample.cost)
-    return (count_cost(sample.addresses, sample.bytes, sample.mask, sample.op)[1], 0, sample.cost)
+    return (count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)[1], 0, sample.cost)
 
 
 def find_pitch(addresses):
@@ -96,7 +96,7 @@ def try_cures(sample, element):
     cures = []
     for words, moved, size in trials:
         parts = [
-            count_cost(low + moved + start, size, sample.mask, sample.op)
+            count_cost(low + moved + start, size, sample.mask, sample.rule)
             for start in range(0, width, size)
         ]
         if not any(conflicts for _, conflicts in parts):

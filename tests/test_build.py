@@ -68,7 +68,13 @@ def test_row_twice(tree):
     text = (tree / TABLE).read_text(encoding="utf-8")
     row = re.search(r"^SMK_VARIANT.*\n", text, re.MULTILINE)[0]
     (tree / TABLE).write_text(text + row, encoding="utf-8")
-    assert f"{TABLE}: a row is malformed or stands twice" in build(tree)
+    assert f"{TABLE}: gemm/naive stands twice" in build(tree)
+
+
+def test_malformed_row(tree):
+    text = (tree / TABLE).read_text(encoding="utf-8")
+    (tree / TABLE).write_text(text + "SMK_VARIANT(gemm, short, 1)\n", encoding="utf-8")
+    assert f"{TABLE}: a row is malformed: gemm, short, 1" in build(tree)
 
 
 def test_unknown_element_type(tree):
@@ -126,26 +132,48 @@ def test_prebuilt_ptx_of_another_source_is_refused(tree, setup):
 
 
 def test_wrapper_makes_an_entry_of_each_type(setup):
-    kernel = setup["Kernel"](EXHIBIT, ["float32", "float64"])
+    kernel = setup["Kernel"](EXHIBIT, ["float32", "float64"], "75", [])
     assert kernel.wrapper.splitlines() == [
         "#define T float",
         "#define gemm_tiled gemm_tiled_float32",
         '#include "tiled.cu"',
-        "#undef gemm_tiled",
         "#undef T",
+        "#undef gemm_tiled",
         "#define T double",
         "#define gemm_tiled gemm_tiled_float64",
         '#include "tiled.cu"',
-        "#undef gemm_tiled",
         "#undef T",
+        "#undef gemm_tiled",
     ]
-    assert kernel.arch == "75"
 
 
-def test_exhibit_may_need_a_newer_architecture(tree, setup):
-    text = (tree / EXHIBIT).read_text(encoding="utf-8")
-    (tree / EXHIBIT).write_text(text.replace("// Source", "// Needs    compute_80\n// Source"))
-    assert setup["Kernel"](EXHIBIT, ["float32"]).arch == "80"
+def test_wrapper_makes_an_entry_of_each_choice(tree, setup):
+    (tree / EXHIBIT).write_text("__constant__ T gemm_tiled_weights[9];\n")
+    row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
+    row |= {"expression": "a + b", "neutral": "0ll"}
+    kernel = setup["Kernel"](EXHIBIT, ["int32"], "75", [row, row | {"family": "dot"}])
+    assert kernel.wrapper.splitlines() == [
+        "__device__ inline long long gemm_sum_int32(long long a, long long b) { return a + b; }",
+        "#define T int",
+        "#define A long long",
+        "#define OP gemm_sum_int32",
+        "#define NEUTRAL (long long)(0ll)",
+        "#define gemm_tiled gemm_tiled_sum_int32",
+        "#define gemm_tiled_weights gemm_tiled_weights_sum_int32",
+        '#include "tiled.cu"',
+        "#undef T",
+        "#undef A",
+        "#undef OP",
+        "#undef NEUTRAL",
+        "#undef gemm_tiled",
+        "#undef gemm_tiled_weights",
+    ]
+
+
+def test_choice_without_a_row_for_a_type(setup):
+    row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
+    with pytest.raises(SystemExit, match="choices.def has no row for gemm/tiled of float32"):
+        setup["Kernel"](EXHIBIT, ["float32"], "75", [row])
 
 
 def test_file_lines_keep_the_name_only(setup):

@@ -13,6 +13,9 @@ VARIANTS = tuple(smemkit.variants("gemm"))
 DTYPES = ("float32", "float64")
 WIDE = np.longdouble  # more digits than float64 has, where the machine has such a type
 
+# Rows of 16-byte vectors and such that are not, in each operand, over tiles that end in the middle.
+ROWS = [(34, 36, 132), (34, 37, 132), (34, 36, 134), (34, 38, 133), (130, 9, 260), (131, 17, 259)]
+
 each_variant = pytest.mark.parametrize("variant", [*VARIANTS, "auto"])
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
@@ -61,7 +64,7 @@ def test_integers_bit_for_bit(variant, dtype, machine, rng):
 @each_variant
 @each_dtype
 def test_normal_data_within_the_bound(variant, dtype, machine, rng):
-    for m, k, n in [(129, 65, 70), (33, 200, 31), (7, 1000, 3), (96, 96, 96)]:
+    for m, k, n in [(129, 65, 70), (33, 200, 31), (7, 1000, 3), (96, 96, 96), *ROWS]:
         a, b = shapes.normal(rng, (m, k), dtype), shapes.normal(rng, (k, n), dtype)
         check_near(smemkit.gemm(a, b, variant=variant, backend=machine), a, b)
 
@@ -196,7 +199,12 @@ def test_one_array_for_both_operands(machine, rng):
 @each_dtype
 def test_nan_and_infinity(variant, dtype, machine, rng):
     """They reach exactly the elements that they reach in NumPy, across edges of tiles too."""
-    a, b = shapes.integers(rng, (35, 37), dtype), shapes.integers(rng, (37, 41), dtype)
+    for n in (41, 44):
+        check_nan_and_infinity(variant, dtype, machine, rng, n)
+
+
+def check_nan_and_infinity(variant, dtype, machine, rng, n):
+    a, b = shapes.integers(rng, (35, 37), dtype), shapes.integers(rng, (37, n), dtype)
     a[3, 36] = np.nan
     a[33, 2] = np.inf
     a[5, 0] = -np.inf
@@ -209,6 +217,21 @@ def test_nan_and_infinity(variant, dtype, machine, rng):
     got = smemkit.gemm(a, b, variant=variant, backend=machine)
     assert np.array_equal(got, expected, equal_nan=True)
     assert np.isfinite(got).sum() == np.isfinite(expected).sum() > 0
+
+
+@each_variant
+@each_dtype
+def test_edges_of_nan(variant, dtype, machine, rng):
+    """What lies in the last row and column of a ragged tile stays in its own row and column."""
+    m, k, n = 131, 11, 261
+    a, b = shapes.integers(rng, (m, k), dtype), shapes.integers(rng, (k, n), dtype)
+    a[-1] = np.nan
+    b[:, -1] = np.inf
+    with np.errstate(invalid="ignore"):
+        expected = a.astype(np.float64) @ b.astype(np.float64)
+    got = smemkit.gemm(a, b, variant=variant, backend=machine)
+    assert np.array_equal(got, expected, equal_nan=True)
+    assert np.isfinite(got[:-1, :-1]).all() and not np.isfinite(got[-1]).any()
 
 
 @each_dtype
@@ -362,6 +385,17 @@ def test_more_rows_than_a_grid_has_blocks(machine, rng):
     a, b = shapes.integers(rng, (rows, 1), "float32"), np.full((1, 1), 3, np.float32)
     got = smemkit.gemm(a, b, variant="naive", backend=machine)
     assert np.array_equal(got, a * 3)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_more_elements_than_32_bits_count(variant, machine, rng):
+    """Elements behind the 2^31st are right (the simulator gets a shape of the same kind)."""
+    side = 46_400 if machine == "cuda" else 400
+    a, b = shapes.integers(rng, (side, 1), "float32"), shapes.integers(rng, (1, side), "float32")
+    da, db = smemkit.asarray(a, backend=machine), smemkit.asarray(b, backend=machine)
+    got = smemkit.asnumpy(smemkit.gemm(da, db, variant=variant))
+    for row in [*range(0, side, 997), side - 2, side - 1]:
+        assert np.array_equal(got[row], a[row] * b[0]), row
 
 
 def test_threads_of_the_caller(machine, rng):

@@ -39,6 +39,16 @@ smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *
     return fail_absent(error);
 }
 
+smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
+                               smk_error *error)
+{
+    (void)device;
+    (void)capability;
+    (void)multiprocessors;
+    (void)shared_bytes_max;
+    return fail_absent(error);
+}
+
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     (void)bytes;
@@ -68,6 +78,21 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     return fail_absent(error);
 }
 
+smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    (void)address;
+    (void)bytes;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
+{
+    (void)target;
+    (void)source;
+    (void)bytes;
+    return fail_absent(error);
+}
+
 smk_status smk_library_load(const void *image, smk_library **library, smk_error *error)
 {
     (void)image;
@@ -85,6 +110,16 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     (void)library;
     (void)name;
     (void)kernel;
+    return fail_absent(error);
+}
+
+smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *address, uint64_t *bytes,
+                              smk_error *error)
+{
+    (void)library;
+    (void)name;
+    (void)address;
+    (void)bytes;
     return fail_absent(error);
 }
 
@@ -106,6 +141,24 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
 smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
     (void)name;
+    return fail_absent(error);
+}
+
+smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error)
+{
+    (void)kernel;
+    (void)threads;
+    (void)shared_bytes;
+    (void)blocks;
+    return fail_absent(error);
+}
+
+smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
+{
+    (void)kernel;
+    (void)shared_bytes;
+    (void)grid;
+    (void)block;
     return fail_absent(error);
 }
 

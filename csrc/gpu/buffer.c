@@ -3,12 +3,58 @@
 #include "error.h"
 
 #include <cuda_runtime_api.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "CUDA addresses and sizes are 64 bits");
 
 static void *device_pointer(uint64_t address)
 {
     return (void *)(uintptr_t)address;
+}
+
+/* Freed memory that the device's pool keeps for the next allocation; more goes back to the driver. */
+#define POOL_BYTES_KEPT (UINT64_C(1) << 30)
+
+enum { DEVICES_MAX = 64 };
+
+/* Whether the present device allocates in order with launches, from a pool: without waiting for the device. */
+static bool uses_pool(void)
+{
+    static atomic_int known[DEVICES_MAX]; /* 0: not asked for yet; 1: no; 2: yes */
+    int device = 0, supported = 0;
+    cudaMemPool_t pool = NULL;
+    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES_MAX) {
+        (void)cudaGetLastError();
+        return false;
+    }
+    if (atomic_load(&known[device]) == 0) {
+        uint64_t kept = POOL_BYTES_KEPT;
+        bool good = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
+                    supported != 0 && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess &&
+                    cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept) == cudaSuccess;
+        if (!good) {
+            (void)cudaGetLastError();
+        }
+        atomic_store(&known[device], good ? 2 : 1);
+    }
+    return atomic_load(&known[device]) == 2;
+}
+
+/* From the pool; where it has too little, once more after all that is kept has gone back. */
+static cudaError_t allocate_from_pool(void **pointer, size_t bytes)
+{
+    int device = 0;
+    cudaMemPool_t pool = NULL;
+    cudaError_t code = cudaMallocAsync(pointer, bytes, NULL);
+    if (code == cudaErrorMemoryAllocation) {
+        (void)cudaGetLastError();
+        if (cudaDeviceSynchronize() == cudaSuccess && cudaGetDevice(&device) == cudaSuccess &&
+            cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess && cudaMemPoolTrimTo(pool, 0) == cudaSuccess) {
+            code = cudaMallocAsync(pointer, bytes, NULL);
+        }
+    }
+    return code;
 }
 
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
@@ -18,7 +64,7 @@ smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *err
         return SMK_OK;
     }
     void *pointer = NULL;
-    cudaError_t code = cudaMalloc(&pointer, (size_t)bytes);
+    cudaError_t code = uses_pool() ? allocate_from_pool(&pointer, (size_t)bytes) : cudaMalloc(&pointer, (size_t)bytes);
     if (code == cudaSuccess) {
         *address = (uint64_t)(uintptr_t)pointer;
         return SMK_OK;
@@ -40,8 +86,9 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
     if (address == 0) {
         return SMK_OK;
     }
-    return smk_error_from_cuda(cudaFree(device_pointer(address)), error, "freeing GPU memory at 0x%llx",
-                               (unsigned long long)address);
+    void *pointer = device_pointer(address);
+    cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, NULL) : cudaFree(pointer);
+    return smk_error_from_cuda(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
 }
 
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
@@ -62,4 +109,25 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     return smk_error_from_cuda(cudaMemcpy(host, device_pointer(address), (size_t)bytes, cudaMemcpyDeviceToHost), error,
                                "copying %llu bytes from the GPU at 0x%llx", (unsigned long long)bytes,
                                (unsigned long long)address);
+}
+
+smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    if (bytes == 0) {
+        return SMK_OK;
+    }
+    return smk_error_from_cuda(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, NULL), error,
+                               "clearing %llu bytes of the GPU at 0x%llx", (unsigned long long)bytes,
+                               (unsigned long long)address);
+}
+
+smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
+{
+    if (bytes == 0) {
+        return SMK_OK;
+    }
+    return smk_error_from_cuda(
+        cudaMemcpyAsync(device_pointer(target), device_pointer(source), (size_t)bytes, cudaMemcpyDeviceToDevice, NULL),
+        error, "copying %llu bytes on the GPU from 0x%llx to 0x%llx", (unsigned long long)bytes,
+        (unsigned long long)source, (unsigned long long)target);
 }

@@ -74,6 +74,26 @@ void smk_context_versions(int *driver, int *runtime)
     }
 }
 
+smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
+                               smk_error *error)
+{
+    static const enum cudaDeviceAttr asked[] = {cudaDevAttrComputeCapabilityMajor, cudaDevAttrComputeCapabilityMinor,
+                                                cudaDevAttrMultiProcessorCount,
+                                                cudaDevAttrMaxSharedMemoryPerBlockOptin};
+    int values[sizeof asked / sizeof asked[0]] = {0};
+    smk_status status = check_device(device, error);
+    for (size_t i = 0; i < sizeof asked / sizeof asked[0] && status == SMK_OK; i++) {
+        status = smk_error_from_cuda(cudaDeviceGetAttribute(&values[i], asked[i], device), error,
+                                     "asking what device %d can do", device);
+    }
+    if (status == SMK_OK) {
+        *capability = 10 * values[0] + values[1];
+        *multiprocessors = values[2];
+        *shared_bytes_max = (uint64_t)values[3];
+    }
+    return status;
+}
+
 /* Facts -------------------------------------------------------------------------------------------- */
 
 typedef struct fact_texts {

@@ -13,7 +13,8 @@
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-smk_status smk_error_from_cuda(cudaError_t code, smk_error *error, const char *format, ...);
+smk_status
+smk_error_from_cuda(cudaError_t code, smk_error *error, const char *format, ...);
 
 /* True for the codes after which every further call of the process fails with the same code. */
 bool smk_error_loses_context(cudaError_t code);

@@ -42,6 +42,11 @@ enum { SMK_FACTS_MAX = 160 };
  * out. Errors: ARGUMENT, BACKEND, CUDA. */
 smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *count, smk_error *error);
 
+/* What decides how a kernel may be launched: compute capability times ten, multiprocessors, shared memory a block with
+ * opt-in. Errors: ARGUMENT, BACKEND, CUDA. */
+smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
+                               smk_error *error);
+
 /* buffer.c ------------------------------------------------------------------------------------- */
 
 /* On the present device. MEMORY where it has none left (says how much was asked for and how much is free). `bytes` 0
@@ -50,6 +55,10 @@ smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *err
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error); /* synchronous */
 smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error);     /* synchronous */
+
+/* Asynchronous, in order with launches. */
+smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error);
+smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
 
 /* library.c ------------------------------------------------------------------------------------ */
 
@@ -73,6 +82,9 @@ typedef struct smk_kernel_attributes {
 
 /* A kernel handle lives as long as its library. ARGUMENT where the library has no kernel of that name. */
 smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error);
+/* A module-scope variable of the library on the present device. ARGUMENT where it has none of that name. */
+smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *address, uint64_t *bytes,
+                              smk_error *error);
 smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error);
 
 /* launch.c ------------------------------------------------------------------------------------- */
@@ -83,6 +95,15 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
 
 /* Waits for all work of the present device; reports what a kernel did wrong. */
 smk_status smk_launch_synchronize(const char *name, smk_error *error);
+
+/* calculator.c --------------------------------------------------------------------------------- */
+
+/* Resident blocks of a kernel on one multiprocessor, by the CUDA runtime. Gives the kernel leave to use all the shared
+ * memory of a block, as launches do. Errors: CUDA. */
+smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error);
+
+/* The block size of the best occupancy, and the grid that fills the device with it; 0 where no block runs. */
+smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error);
 
 /* timer.c -------------------------------------------------------------------------------------- */
 

@@ -90,6 +90,24 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     return SMK_OK;
 }
 
+smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *address, uint64_t *bytes,
+                              smk_error *error)
+{
+    void *found = NULL;
+    size_t found_bytes = 0;
+    cudaError_t code = cudaLibraryGetGlobal(&found, &found_bytes, library->handle, name);
+    if (code == cudaErrorSymbolNotFound) {
+        (void)cudaGetLastError();
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no variable '%.200s'", name);
+    }
+    smk_status status = smk_error_from_cuda(code, error, "looking for the variable '%.100s'", name);
+    if (status == SMK_OK) {
+        *address = (uint64_t)(uintptr_t)found;
+        *bytes = (uint64_t)found_bytes;
+    }
+    return status;
+}
+
 smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error)
 {
     struct cudaFuncAttributes read;

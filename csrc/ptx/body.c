@@ -1,4 +1,4 @@
-/* Bodies: scopes, labels, tables, line marks. */
+/* Bodies: scopes, labels, tables. */
 #include "instruction.h"
 #include "parse.h"
 
@@ -58,42 +58,6 @@ static smk_status close_scope(smk_parser *parser)
 {
     SMK_TRY(resolve_pending(parser));
     smk_symbol_close(&parser->symbols);
-    return SMK_OK;
-}
-
-/* .loc file line column {, function_name ...}: only the innermost place is kept */
-static smk_status parse_loc(smk_parser *parser)
-{
-    uint64_t values[3] = {0, 0, 0};
-    bool more = false;
-    SMK_TRY(smk_parse_next(parser));
-    for (unsigned i = 0; i < 3; i++) {
-        SMK_TRY(smk_constant_parse_count(parser, "a number of .loc", UINT32_MAX, &values[i]));
-    }
-    parser->has_loc = true;
-    parser->source_number = (uint32_t)values[0];
-    parser->source_line = (uint32_t)values[1];
-    SMK_TRY(smk_parse_accept(parser, ',', &more));
-    while (more) {
-        smk_token word;
-        SMK_TRY(smk_parse_name(parser, &word));
-        if (smk_text_is(word.text, "function_name")) {
-            SMK_TRY(smk_parse_name(parser, &word));
-            bool moved = false;
-            SMK_TRY(smk_parse_accept(parser, '+', &moved));
-            if (moved) {
-                SMK_TRY(smk_constant_parse_count(parser, "the offset", UINT64_MAX, &values[0]));
-            }
-        } else if (smk_text_is(word.text, "inlined_at")) {
-            for (unsigned i = 0; i < 3; i++) {
-                SMK_TRY(smk_constant_parse_count(parser, "a number of .loc", UINT32_MAX, &values[i]));
-            }
-        } else {
-            return smk_parse_fail(parser, &word, SMK_PTX, "expected 'function_name' or 'inlined_at', found '%.*s'",
-                                  SMK_TEXT_PRINT(word.text));
-        }
-        SMK_TRY(smk_parse_accept(parser, ',', &more));
-    }
     return SMK_OK;
 }
 
@@ -176,7 +140,7 @@ static smk_status parse_directive(smk_parser *parser)
 {
     const smk_linkage none = {false, false, false, false};
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_LOC)) {
-        return parse_loc(parser);
+        return smk_loc_parse(parser);
     }
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_REG)) {
         return smk_variable_parse_registers(parser);
@@ -237,7 +201,7 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
     parser->instructions.count = 0;
     parser->pending.count = 0;
     parser->pending_start[parser->symbols.depth] = 0;
-    parser->has_loc = false;
+    smk_loc_begin(parser);
     SMK_TRY(smk_parse_next(parser));
     for (;;) {
         if (parser->token.kind == SMK_TOKEN_END) {

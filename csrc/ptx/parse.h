@@ -16,7 +16,7 @@ typedef enum smk_directive {
 /* While a function is parsed its own variables are numbered from here; the module's count is not known yet. */
 #define SMK_PARSE_LOCAL UINT32_C(0x80000000)
 
-enum { SMK_DEPTH_MAX = 64, SMK_REGISTERS_MAX = 1 << 20, SMK_PARAMETERS_MAX = 4096 };
+enum { SMK_DEPTH_MAX = 64, SMK_REGISTERS_MAX = 1 << 20, SMK_PARAMETERS_MAX = 4096, SMK_PARSE_BUCKETS = 512 };
 
 /* A name that must turn out to be a label when its scope ends. */
 typedef struct smk_pending {
@@ -56,6 +56,9 @@ typedef struct smk_parser {
     uint32_t source_number; /* .loc: file number and line */
     uint32_t source_line;
     bool has_loc;
+    uint32_t home_number; /* file of the function's first .loc */
+    smk_vector inlined;   /* loc.c: which place was inlined at which */
+    uint32_t inlined_bucket[SMK_PARSE_BUCKETS];
 } smk_parser;
 
 /* An instruction with the places of its parts, for messages. */
@@ -122,6 +125,10 @@ smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_v
                                         bool *is_register);
 smk_status smk_variable_parse_registers(smk_parser *parser);
 smk_status smk_initial_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
+
+/* loc.c: line marks. A body begins; and a mark is the present token. */
+void smk_loc_begin(smk_parser *parser);
+smk_status smk_loc_parse(smk_parser *parser);
 
 /* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
 smk_status smk_function_parse(smk_parser *parser, bool is_extern);

@@ -6,6 +6,7 @@
 
 #include "../base/launch.h"
 #include "../ptx/module.h"
+#include "../registry/plan.h"
 #include "../sim/sim.h"
 
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
@@ -34,14 +35,21 @@ typedef struct smk_code_facts {
 typedef struct smk_backend {
     smk_backend_id id;
     const char *name;
+    /* What plans may depend on; it lives as long as the process. */
+    smk_status (*machine)(const smk_machine **machine, smk_error *error);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*release)(uint64_t address, smk_error *error);
     smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
     smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
+    /* On the device, in order with launches. */
+    smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
+    smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
     /* `entry` is one that will be launched, or NULL: by it the GPU sees whether an image fits. */
     smk_status (*load)(const smk_image *image, const char *entry, smk_code **code, smk_error *error);
     void (*unload)(smk_code *code); /* accepts NULL */
     smk_status (*query)(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error);
+    /* A module-scope variable. ARGUMENT where there is none of that name. */
+    smk_status (*symbol)(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error);
     smk_status (*launch)(smk_code *code, const char *entry, const smk_launch *launch, const smk_run_options *options,
                          smk_error *error);
     smk_status (*synchronize)(const char *name, smk_error *error);

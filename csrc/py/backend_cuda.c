@@ -5,6 +5,7 @@
 #include "../base/heap.h"
 #include "../gpu/gpu.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 
 struct smk_code {
@@ -39,6 +40,42 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
         };
     }
     return status;
+}
+
+/* Facts of each device, asked for once. */
+static smk_status describe_machine(const smk_machine **machine, smk_error *error)
+{
+    enum { DEVICES_MAX = 64 };
+    static struct {
+        smk_machine machine;
+        atomic_int state; /* 0: not asked for yet; 1: being written; 2: known */
+    } devices[DEVICES_MAX];
+    static _Thread_local smk_machine fresh;
+    int device = 0, capability = 0, multiprocessors = 0, expected = 0;
+    uint64_t shared_bytes_max = 0;
+    smk_status status = smk_context_current(&device, error);
+    if (status == SMK_OK && device < DEVICES_MAX && atomic_load(&devices[device].state) == 2) {
+        *machine = &devices[device].machine;
+        return SMK_OK;
+    }
+    if (status == SMK_OK) {
+        status = smk_context_machine(device, &capability, &multiprocessors, &shared_bytes_max, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    fresh = (smk_machine){capability, (uint32_t)multiprocessors, (size_t)shared_bytes_max};
+    *machine = &fresh;
+    if (device < DEVICES_MAX && atomic_compare_exchange_strong(&devices[device].state, &expected, 1)) {
+        devices[device].machine = fresh;
+        atomic_store(&devices[device].state, 2);
+    }
+    return SMK_OK;
+}
+
+static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+{
+    return smk_library_symbol(code->library, name, address, bytes, error);
 }
 
 /* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
@@ -124,13 +161,17 @@ static smk_status synchronize(const char *name, smk_error *error)
 const smk_backend smk_backend_cuda = {
     .id = SMK_BACKEND_CUDA,
     .name = "cuda",
+    .machine = describe_machine,
     .allocate = smk_buffer_allocate,
     .release = smk_buffer_free,
     .upload = smk_buffer_upload,
     .download = smk_buffer_download,
+    .clear = smk_buffer_clear,
+    .copy = smk_buffer_copy,
     .load = load,
     .unload = unload,
     .query = query,
+    .symbol = symbol,
     .launch = launch,
     .synchronize = synchronize,
 };

@@ -69,6 +69,50 @@ static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_err
     return status == SMK_OK && bytes > 0 ? smk_memory_read(present, address, host, bytes, error) : status;
 }
 
+/* The simulated machine is an H200, so that its counts are those of one. */
+static smk_status describe_machine(const smk_machine **machine, smk_error *error)
+{
+    static const smk_machine simulated = {
+        .capability = 90, .multiprocessors = 132, .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+    (void)error;
+    *machine = &simulated;
+    return SMK_OK;
+}
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+static smk_status clear(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    static const unsigned char zeros[CHUNK_BYTES];
+    smk_status status = SMK_OK;
+    while (bytes > 0 && status == SMK_OK) {
+        uint64_t chunk = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        status = upload(address, zeros, chunk, error);
+        address += chunk;
+        bytes -= chunk;
+    }
+    return status;
+}
+
+static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
+{
+    unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
+    smk_status status =
+        chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to copy on the simulator") : SMK_OK;
+    while (bytes > 0 && status == SMK_OK) {
+        uint64_t chunk_bytes = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        status = download(source, chunk, chunk_bytes, error);
+        if (status == SMK_OK) {
+            status = upload(target, chunk, chunk_bytes, error);
+        }
+        target += chunk_bytes;
+        source += chunk_bytes;
+        bytes -= chunk_bytes;
+    }
+    smk_heap_free(chunk);
+    return status;
+}
+
 static void unload(smk_code *code)
 {
     if (code != NULL) {
@@ -127,6 +171,11 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
     return status;
 }
 
+static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+{
+    return smk_program_global(code->program, name, address, bytes, error);
+}
+
 static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
                          smk_error *error)
 {
@@ -151,13 +200,17 @@ static smk_status synchronize(const char *name, smk_error *error)
 const smk_backend smk_backend_sim = {
     .id = SMK_BACKEND_SIM,
     .name = "sim",
+    .machine = describe_machine,
     .allocate = allocate,
     .release = release,
     .upload = upload,
     .download = download,
+    .clear = clear,
+    .copy = copy,
     .load = load,
     .unload = unload,
     .query = query,
+    .symbol = symbol,
     .launch = launch,
     .synchronize = synchronize,
 };

@@ -8,8 +8,12 @@
 #include "door.h"
 #include "error.h"
 #include "family.h"
+#include "limits.h"
+#include "limits_docs.h"
 #include "listing.h"
+#include "measure.h"
 #include "raw.h"
+#include "resident.h"
 #include "rules.h"
 #include "shelf.h"
 #include "watch.h"
@@ -32,11 +36,15 @@ static PyMethodDef methods[] = {
     {"variants", SMK_PY_FUNCTION(smk_listing_variants), SMK_PY_FAST, SMK_DOCS_VARIANTS},
     {"source", SMK_PY_FUNCTION(smk_listing_source), SMK_PY_FAST, SMK_DOCS_SOURCE},
     {"ptx", SMK_PY_FUNCTION(smk_listing_ptx), SMK_PY_FAST, SMK_DOCS_PTX},
+    {"kernel", SMK_PY_FUNCTION(smk_listing_kernel), SMK_PY_FAST, SMK_DOCS_KERNEL},
     {"set_backend", SMK_PY_FUNCTION(smk_config_set_backend), SMK_PY_FAST, SMK_DOCS_SET_BACKEND},
     {"get_backend", smk_config_get_backend, METH_NOARGS, SMK_DOCS_GET_BACKEND},
     {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, SMK_DOCS_DEVICE_INFO},
     {"bank_access", SMK_PY_FUNCTION(smk_rules_bank_access), SMK_PY_FAST, SMK_DOCS_BANK_ACCESS},
     {"sectors", SMK_PY_FUNCTION(smk_rules_sectors), SMK_PY_FAST, SMK_DOCS_SECTORS},
+    {"limits", SMK_PY_FUNCTION(smk_limits_limits), SMK_PY_FAST, SMK_DOCS_LIMITS},
+    {"occupancy", SMK_PY_FUNCTION(smk_resident_occupancy), SMK_PY_FAST, SMK_DOCS_OCCUPANCY},
+    {"suggest_block", SMK_PY_FUNCTION(smk_resident_suggest_block), SMK_PY_FAST, SMK_DOCS_SUGGEST_BLOCK},
     {"_config", smk_config_facts, METH_NOARGS, "_config()\n--\n\n"},
     {"_ptx_print", smk_door_ptx_print, METH_O, "_ptx_print(text, /)\n--\n\n"},
     {"_ptx_equal", SMK_PY_FUNCTION(smk_door_ptx_equal), METH_FASTCALL, "_ptx_equal(a, b, /)\n--\n\n"},
@@ -50,6 +58,16 @@ static PyMethodDef methods[] = {
      "_watch(mode, function, args, kwargs, blocks, model, /)\n--\n\n"},
     {"_counters", smk_watch_counters, METH_NOARGS, "_counters()\n--\n\n"},
     {"_fuse", SMK_PY_FUNCTION(smk_door_fuse), METH_FASTCALL, "_fuse(ptx, entry, /)\n--\n\n"},
+    {"_occupancy", SMK_PY_FUNCTION(smk_resident_door), METH_FASTCALL,
+     "_occupancy(compute_capability, threads, threads_max, registers, barriers, static, dynamic, /)\n--\n\n"},
+    {"_calculator", SMK_PY_FUNCTION(smk_resident_calculator), METH_FASTCALL,
+     "_calculator(kernel, threads, shared_bytes, /)\n--\n\n"},
+    {"_timer", smk_measure_create, METH_NOARGS, "_timer()\n--\n\n"},
+    {"_timer_start", smk_measure_start, METH_O, "_timer_start(timer, /)\n--\n\n"},
+    {"_timer_stop", smk_measure_stop, METH_O, "_timer_stop(timer, /)\n--\n\n"},
+    {"_synchronize", smk_measure_synchronize, METH_NOARGS, "_synchronize()\n--\n\n"},
+    {"_clear", smk_measure_clear, METH_O, "_clear(array, /)\n--\n\n"},
+    {"_copy", SMK_PY_FUNCTION(smk_measure_copy), METH_FASTCALL, "_copy(target, source, /)\n--\n\n"},
     {"_run_stats", smk_door_run_stats, METH_NOARGS, "_run_stats()\n--\n\n"},
     {NULL, NULL, 0, NULL},
 };
@@ -88,7 +106,8 @@ static int execute(PyObject *module)
         smk_shelf_create(state) < 0 || PyModule_AddFunctions(module, family_methods) < 0 ||
         add_type(module, &smk_array_spec, &state->array_type) < 0 ||
         add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
-        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0) {
+        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0 ||
+        smk_resident_create(module, state) < 0) {
         return -1;
     }
     return 0;
@@ -105,6 +124,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->raw_module_type);
     Py_VISIT(state->raw_kernel_type);
     Py_VISIT(state->bank_access);
+    Py_VISIT(state->occupancy);
     return 0;
 }
 
@@ -119,6 +139,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->raw_module_type);
     Py_CLEAR(state->raw_kernel_type);
     Py_CLEAR(state->bank_access);
+    Py_CLEAR(state->occupancy);
     return 0;
 }
 

@@ -92,6 +92,39 @@
     ">>> \"__global__\" in smemkit.source(\"gemm\", \"padded\")\n"                                                     \
     "True\n"
 
+#define SMK_DOCS_KERNEL                                                                                                \
+    "kernel(family, variant, dtype=None, choice=None)\n"                                                               \
+    "--\n"                                                                                                             \
+    "\n"                                                                                                               \
+    "One of the package's kernels as a RawKernel, for launches, profiles and checks of your own.\n"                    \
+    "\n"                                                                                                               \
+    "Parameters\n"                                                                                                     \
+    "----------\n"                                                                                                     \
+    "family, variant : str\n"                                                                                          \
+    "    Keys of smemkit.families() and smemkit.variants(family).\n"                                                   \
+    "dtype : numpy.dtype or what makes one, optional\n"                                                                \
+    "    The element type; by default the first that the variant takes.\n"                                             \
+    "choice : str, optional\n"                                                                                         \
+    "    Where the family compiles a choice in (the op of reduce): which; by default the first.\n"                     \
+    "\n"                                                                                                               \
+    "Shapes\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "None; the kernel's header says what its parameters are, and smemkit.variants its block.\n"                        \
+    "\n"                                                                                                               \
+    "Returns\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    "RawKernel\n"                                                                                                      \
+    "\n"                                                                                                               \
+    "Raises\n"                                                                                                         \
+    "------\n"                                                                                                         \
+    "ArgumentError (ValueError), ArgumentTypeError (TypeError).\n"                                                     \
+    "\n"                                                                                                               \
+    "Example\n"                                                                                                        \
+    "-------\n"                                                                                                        \
+    ">>> import smemkit\n"                                                                                             \
+    ">>> smemkit.kernel(\"gemm\", \"padded\", \"float64\").name\n"                                                     \
+    "'gemm_padded_float64'\n"
+
 #define SMK_DOCS_PTX                                                                                                   \
     "ptx(family, variant)\n--\n\n"                                                                                     \
     "The PTX of a kernel: one entry for each element type, <family>_<variant>_<dtype>.\n\n"                            \
@@ -191,8 +224,7 @@
     "BankAccess, a named tuple: wavefronts; conflicts, the wavefronts more than there are phases; phases,\n"           \
     "with a lane that takes part (twice as many for cas, which brings two operands); words, how many distinct\n"       \
     "words (of atomics: lanes) each bank serves in its busiest phase. The first three are ints for one access\n"       \
-    "and int64 arrays for more. Where words meet in a bank in a doubled phase, its wavefronts are those of\n"          \
-    "single phases, its conflicts still those of the doubled one: so the hardware counts.\n"                           \
+    "and int64 arrays for more.\n"                                                                                     \
     "\n"                                                                                                               \
     "Raises\n"                                                                                                         \
     "------\n"                                                                                                         \
@@ -203,7 +235,7 @@
     "Source\n"                                                                                                         \
     "------\n"                                                                                                         \
     "Measured on an H200 with Nsight Compute: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_* are the\n"           \
-    "conflicts, smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_* the wavefronts (Nsight Compute\n"            \
+    "conflicts, l1tex__data_pipe_lsu_wavefronts_mem_shared_op_* the wavefronts (Nsight Compute\n"                      \
     "documentation, Memory Tables).\n"                                                                                 \
     "\n"                                                                                                               \
     "Example\n"                                                                                                        \

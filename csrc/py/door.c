@@ -5,7 +5,7 @@
 #include "listing.h"
 
 #include "../base/heap.h"
-#include "../registry/registry.h"
+#include "../registry/plan.h"
 
 /* str or bytes as a slice; NULL with an exception. */
 static const char *get_text(PyObject *object, Py_ssize_t *length)
@@ -118,8 +118,7 @@ PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, P
     if (variant == NULL) {
         return NULL;
     }
-    if (smk_registry_plan(smk_registry_find_family(family), variant, dimensions, &grid, &block, &empty, &error) !=
-        SMK_OK) {
+    if (smk_plan_grid(smk_registry_find_family(family), variant, dimensions, &grid, &block, &empty, &error) != SMK_OK) {
         return smk_error_raise(state, &error);
     }
     return Py_BuildValue("(III)(III)N", grid.x, grid.y, grid.z, block.x, block.y, block.z, PyBool_FromLong(empty));

@@ -22,8 +22,10 @@ static const char *const roles[] = {
 static const char *const forms[] = {
     [SMK_FUSE_PLAIN] = "plain",
     [SMK_FUSE_SPIN] = "spin",
+    [SMK_FUSE_BOUND] = "bound",
     [SMK_FUSE_COUNT] = "count",
     [SMK_FUSE_SINGLE] = "single",
+    [SMK_FUSE_SCAN] = "scan",
 };
 
 static bool is_access(const smk_instruction *instruction)

@@ -6,17 +6,14 @@
 
 #include "../registry/registry.h"
 
-enum { SMK_FAMILY_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1 };
+enum { SMK_FAMILY_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1, SMK_FAMILY_ATTRIBUTES_MAX = 4 };
 
-/* Names of a family's inputs in Python: "a", "b", ... */
-extern const char *const smk_family_input_names[SMK_FAMILY_INPUTS_MAX];
+/* family(inputs..., attributes..., *, variant="auto", out=None, backend=None) */
+PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                                PyObject *keywords);
 
-/* family(a, b, ..., *, variant="auto", out=None, backend=None) */
-PyObject *smk_family_call(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
-                          PyObject *keywords);
-
-/* A row for each family, ended by a row of NULLs; docstrings are written at the first call. NULL with an
- * exception. */
+/* A row for each family that can be called, ended by a row of NULLs; docstrings are written at the first call. NULL with
+ * an exception. */
 PyMethodDef *smk_family_methods(void);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "../base/heap.h"
 
+#include <pthread.h>
 #include <string.h>
 
 /* What the simulator's callbacks share. */
@@ -116,27 +117,86 @@ static smk_status copy_out(const smk_job *job, smk_error *error)
     return status;
 }
 
+/* What stands ready before the first step. The workspace is released as soon as the steps are under way: machines
+ * work in order, and reuse no memory before its time. */
+static smk_status prepare(const smk_job *job, smk_code *code, uint64_t workspace, smk_error *error)
+{
+    const smk_backend *backend = job->backend;
+    uint64_t symbol = 0, symbol_bytes = 0;
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->workspace.place_count; i++) {
+        job->workspace.places[i].address = workspace + job->workspace.places[i].offset;
+    }
+    if (job->workspace.cleared_bytes > 0) {
+        status = backend->clear(workspace, job->workspace.cleared_bytes, error);
+    }
+    if (status == SMK_OK && job->cleared.address != NULL) {
+        status = backend->clear(*job->cleared.address, job->cleared.bytes, error);
+    }
+    if (status == SMK_OK && job->symbol != NULL) {
+        status = backend->symbol(code, job->symbol, &symbol, &symbol_bytes, error);
+        if (status == SMK_OK && symbol_bytes < job->symbol_value.bytes) {
+            status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", job->symbol,
+                                     (unsigned long long)symbol_bytes, (unsigned long long)job->symbol_value.bytes);
+        }
+        if (status == SMK_OK) {
+            status = backend->copy(symbol, *job->symbol_value.address, job->symbol_value.bytes, error);
+        }
+    }
+    return status;
+}
+
+/* Jobs with a symbol share it with every other job of their unit: one at a time. */
+static pthread_mutex_t symbol_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->step_count && status == SMK_OK; i++) {
+        status = job->backend->launch(code, job->steps[i].entry, &job->steps[i].launch, options, error);
+    }
+    return status;
+}
+
 static smk_status work(const smk_job *job, const smk_run_options *options, smk_error *error)
 {
+    const smk_backend *backend = job->backend;
+    const char *entry = job->step_count > 0 ? job->steps[0].entry : NULL;
     smk_code *code = NULL;
     size_t allocated = 0;
-    smk_status status = smk_unit_code(job->unit, job->backend, job->entry, &code, error);
+    uint64_t workspace = 0;
+    smk_status status = smk_unit_code(job->unit, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
     status = copy_in(job, &allocated, error);
+    if (status == SMK_OK && job->workspace.bytes > 0) {
+        status = backend->allocate(job->workspace.bytes, &workspace, error);
+    }
+    if (job->symbol != NULL) {
+        (void)pthread_mutex_lock(&symbol_lock);
+    }
     if (status == SMK_OK) {
-        status = job->backend->launch(code, job->entry, &job->launch, options, error);
+        status = prepare(job, code, workspace, error);
+    }
+    if (status == SMK_OK) {
+        status = run_steps(job, code, options, error);
+    }
+    if (job->symbol != NULL) {
+        (void)pthread_mutex_unlock(&symbol_lock);
+    }
+    if (workspace != 0) {
+        (void)backend->release(workspace, NULL);
     }
     if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
-        status = job->backend->synchronize(job->entry, error);
+        status = backend->synchronize(entry, error);
     }
     if (status == SMK_OK) {
         status = copy_out(job, error);
     }
     while (allocated > 0) {
         allocated--;
-        (void)job->backend->release(job->transfers[allocated].address, NULL);
+        (void)backend->release(job->transfers[allocated].address, NULL);
     }
     return status;
 }
@@ -175,7 +235,7 @@ int smk_job_run(const smk_state *state, smk_job *job)
     } else if (flush_text(&w) < 0) {
         status = SMK_INTERNAL; /* of sys.stdout; the exception is set */
     } else if (w.lost) {
-        smk_error_fail(state, SMK_MEMORY, "%s: no memory left for what the kernel prints", job->entry);
+        smk_error_fail(state, SMK_MEMORY, "no memory left for what a kernel prints");
         status = SMK_MEMORY;
     }
     smk_heap_free(w.text);

@@ -1,4 +1,4 @@
-/* One launch from beginning to end, without the GIL: load, allocate, copy in, run, copy out, free. */
+/* Launches from beginning to end, without the GIL: load, allocate, copy in, run, copy out, free. */
 #ifndef SMK_PY_JOB_H
 #define SMK_PY_JOB_H
 
@@ -13,15 +13,41 @@ typedef struct smk_transfer {
     bool in, out;     /* copied before, copied after a run without error */
 } smk_transfer;
 
+typedef struct smk_job_step {
+    const char *entry;
+    smk_launch launch;
+} smk_job_step;
+
+/* Device memory whose address is known when the job runs. */
+typedef struct smk_job_range {
+    const uint64_t *address; /* NULL: none */
+    uint64_t bytes;
+} smk_job_range;
+
+/* A place in the workspace; a kernel parameter may point to `address`, which the job writes. */
+typedef struct smk_job_place {
+    uint64_t offset, address;
+} smk_job_place;
+
+typedef struct smk_job_workspace {
+    uint64_t bytes, cleared_bytes; /* the first of them are 0 before the first step */
+    smk_job_place *places;
+    size_t place_count;
+} smk_job_workspace;
+
 typedef struct smk_job {
     const smk_backend *backend;
     smk_unit *unit;
-    const char *entry;
-    smk_launch launch;
+    smk_job_step *steps; /* one after the other */
+    size_t step_count;
     smk_transfer *transfers;
     size_t transfer_count;
+    smk_job_workspace workspace;
+    smk_job_range cleared; /* 0 before the first step */
+    const char *symbol;    /* a variable of the unit's module that takes symbol_value; NULL: none */
+    smk_job_range symbol_value;
     uint64_t max_steps;
-    bool wait; /* for the kernel's end; implied by a transfer */
+    bool wait; /* for the kernels' end; implied by a transfer */
 } smk_job;
 
 /* Called with the GIL, which it gives up. Signals are handled meanwhile, and what the kernel prints goes to sys.stdout.

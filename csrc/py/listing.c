@@ -2,6 +2,8 @@
 
 #include "bind.h"
 #include "error.h"
+#include "host.h"
+#include "raw.h"
 #include "shelf.h"
 
 #include "../base/heap.h"
@@ -45,6 +47,11 @@ static PyObject *list_variants(const smk_family *family)
     return freeze(list);
 }
 
+static PyObject *optional_text(const char *text)
+{
+    return text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(text);
+}
+
 PyObject *smk_listing_families(PyObject *module, PyObject *ignored)
 {
     PyObject *result = PyDict_New();
@@ -53,7 +60,7 @@ PyObject *smk_listing_families(PyObject *module, PyObject *ignored)
     for (size_t i = 0; result != NULL && i < smk_registry_family_count(); i++) {
         const smk_family *family = smk_registry_family(i);
         PyObject *facts = PyDict_New();
-        if (facts == NULL || set_item(facts, "signature", PyUnicode_FromString(family->signature)) < 0 ||
+        if (facts == NULL || set_item(facts, "signature", optional_text(family->signature)) < 0 ||
             set_item(facts, "shows", PyUnicode_FromString(family->sentence)) < 0 ||
             set_item(facts, "variants", list_variants(family)) < 0 ||
             PyDict_SetItemString(result, family->name, facts) < 0) {
@@ -82,6 +89,8 @@ static PyObject *describe(const smk_variant *variant)
                           set_item(facts, "dtypes", split_types(variant)) < 0 ||
                           set_item(facts, "block", Py_BuildValue("(II)", variant->block_x, variant->block_y)) < 0 ||
                           set_item(facts, "tile", Py_BuildValue("(II)", variant->tile_x, variant->tile_y)) < 0 ||
+                          set_item(facts, "compute_capability",
+                                   PyUnicode_FromFormat("%d.%d", variant->arch / 10, variant->arch % 10)) < 0 ||
                           set_item(facts, "auto", PyBool_FromLong(variant->speed > 0)) < 0)) {
         Py_CLEAR(facts);
     }
@@ -176,4 +185,95 @@ PyObject *smk_listing_source(PyObject *module, PyObject *const *arguments, Py_ss
 PyObject *smk_listing_ptx(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     return read_text(module, arguments, given, keywords, "ptx", "ptx");
+}
+
+/* The type's word as the row spells it: "float32" itself, or bits32 for it. NULL with an exception. */
+static int find_type(const smk_state *state, const smk_variant *variant, PyObject *value, char *type, size_t type_bytes)
+{
+    PyArray_Descr *descr = NULL;
+    PyObject *name = NULL;
+    int64_t place = 0;
+    if (value == NULL) {
+        return smk_registry_word(variant->types, 0, type, type_bytes) ? 0 : -1;
+    }
+    if (PyArray_DescrConverter(value, &descr) == NPY_FAIL) {
+        return -1;
+    }
+    name = smk_host_type_name(descr);
+    const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    if (text != NULL) {
+        (void)snprintf(type, type_bytes, "%s", text);
+        if (!smk_registry_lists(variant->types, type, &place)) {
+            (void)snprintf(type, type_bytes, "bits%d", (int)PyDataType_ELSIZE(descr) * 8);
+        }
+        if (!smk_registry_lists(variant->types, type, &place)) {
+            smk_error_fail(state, SMK_TYPE, "%s variant '%s' is compiled for %s, not %s", variant->family,
+                           variant->name, variant->types, text);
+            text = NULL;
+        }
+    }
+    Py_XDECREF(name);
+    Py_DECREF(descr);
+    return text == NULL ? -1 : 0;
+}
+
+/* The compiled choice by name, the first by default; "" where the family has none. */
+static int find_choice(const smk_state *state, const smk_variant *variant, PyObject *value, char *choice,
+                       size_t choice_bytes)
+{
+    const smk_attribute *attribute = NULL;
+    int64_t place = 0;
+    for (size_t i = 0; (attribute = smk_registry_attribute(variant->family, i)) != NULL; i++) {
+        if (attribute->kind == SMK_ATTRIBUTE_COMPILED) {
+            break;
+        }
+    }
+    const char *word = value == NULL ? NULL : smk_bind_text(state, "kernel", "choice", value);
+    if (value != NULL && word == NULL) {
+        return -1;
+    }
+    if (attribute == NULL && word != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s has no choices that are compiled in", variant->family);
+        return -1;
+    }
+    if (word != NULL && !smk_registry_lists(attribute->choices, word, &place)) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: choice is '%s', accepted are: %s", variant->family, word,
+                       attribute->choices);
+        return -1;
+    }
+    if (attribute != NULL) {
+        (void)smk_registry_word(attribute->choices, (size_t)place, choice, choice_bytes);
+    }
+    return 0;
+}
+
+/* kernel(family, variant, dtype=None, choice=None) */
+PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"family", "variant", "dtype", "choice"};
+    static const smk_call call = {"kernel", names, 4, 4, 2};
+    enum { ENTRY_BYTES = 128 };
+    const smk_state *state = smk_core_state(module);
+    char type[SMK_NAME_MAX] = "", choice[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
+    PyObject *values[4], *name = NULL, *result = NULL;
+    smk_raw_module *code = NULL;
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const char *family = smk_bind_text(state, "kernel", "family", values[0]);
+    const char *text = family == NULL ? NULL : smk_bind_text(state, "kernel", "variant", values[1]);
+    const smk_variant *variant = text == NULL ? NULL : smk_listing_find(state, family, text);
+    if (variant == NULL || find_type(state, variant, smk_bind_optional(values[2]), type, sizeof type) < 0 ||
+        find_choice(state, variant, smk_bind_optional(values[3]), choice, sizeof choice) < 0) {
+        return NULL;
+    }
+    smk_registry_entry(variant, choice, type, entry, sizeof entry);
+    name = PyUnicode_FromString(entry);
+    code = name == NULL ? NULL : smk_raw_module_of_variant(state, variant);
+    if (code != NULL) {
+        result = smk_raw_kernel_create(state, code, name);
+        Py_DECREF(code);
+    }
+    Py_XDECREF(name);
+    return result;
 }

@@ -8,6 +8,7 @@ PyObject *smk_listing_families(PyObject *module, PyObject *ignored);
 PyObject *smk_listing_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 PyObject *smk_listing_source(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 PyObject *smk_listing_ptx(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 
 /* The row of a variant by name, or NULL with an ArgumentError that lists the known ones. */
 struct smk_variant;

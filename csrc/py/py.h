@@ -39,6 +39,7 @@ typedef struct smk_state {
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
     PyObject *bank_access;           /* the named tuple */
+    PyObject *occupancy;             /* the named tuple */
     PyObject *folder;                /* bytes: where the package lies, as the file system spells it */
     struct smk_unit *_Atomic *units; /* of every variant of the registry, loaded when first used */
 } smk_state;

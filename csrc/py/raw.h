@@ -19,6 +19,9 @@ extern PyType_Spec smk_raw_module_spec;
  * exception. */
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend);
 
+/* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception. */
+smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const struct smk_variant *variant);
+
 /* The parsed text, or NULL where only the GPU may take it. */
 const smk_module *smk_raw_module_parsed(const smk_raw_module *module);
 
@@ -27,6 +30,10 @@ extern PyType_Spec smk_raw_kernel_spec;
 
 /* The kernel of that name; a new reference, or NULL with an ArgumentError that lists the known ones. */
 PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name);
+
+/* What a RawKernel is made of: its module (borrowed) and the name of its entry, which live as long as it. False where
+ * the object is none. */
+bool smk_raw_kernel_open(const smk_state *state, PyObject *object, const smk_raw_module **module, const char **entry);
 
 /* Names of all kernels of a module, a new tuple. */
 PyObject *smk_raw_module_names(const smk_raw_module *module);

@@ -65,6 +65,17 @@ PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, 
     return (PyObject *)self;
 }
 
+bool smk_raw_kernel_open(const smk_state *state, PyObject *object, const smk_raw_module **module, const char **entry)
+{
+    if (!Py_IS_TYPE(object, state->raw_kernel_type)) {
+        return false;
+    }
+    const smk_raw_kernel *kernel = (const smk_raw_kernel *)(const void *)object;
+    *module = kernel->module;
+    *entry = kernel->text;
+    return true;
+}
+
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"code", "name", "options", NULL};
@@ -214,24 +225,25 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         .module = smk_raw_module_parsed(kernel->module),
         .function = get_function(kernel),
     };
-    smk_job job = {.unit = kernel->module->unit, .entry = kernel->text};
-    if (read_lengths(kernel, "grid", values[0], &job.launch.grid) < 0 ||
-        read_lengths(kernel, "block", values[1], &job.launch.block) < 0 ||
-        read_shared_bytes(kernel, values[3], &job.launch.shared_bytes) < 0 ||
+    smk_job_step step = {.entry = kernel->text};
+    smk_job job = {.unit = kernel->module->unit, .steps = &step, .step_count = 1};
+    if (read_lengths(kernel, "grid", values[0], &step.launch.grid) < 0 ||
+        read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
+        read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
         smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &job.max_steps) < 0 ||
         smk_argument_convert(&arguments, values[2]) < 0 ||
         choose_machine(kernel, &arguments, values[4], &job.backend) < 0) {
         goto done;
     }
     smk_error error = {0};
-    if (arguments.function != NULL && smk_module_check_block(arguments.function, job.launch.block, &error) != SMK_OK) {
+    if (arguments.function != NULL && smk_module_check_block(arguments.function, step.launch.block, &error) != SMK_OK) {
         (void)snprintf(error.kernel, sizeof error.kernel, "%s", kernel->text);
         smk_error_raise(arguments.state, &error);
         goto done;
     }
     job.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
-    job.launch.parameters = arguments.parameters;
-    job.launch.parameter_count = arguments.count;
+    step.launch.parameters = arguments.parameters;
+    step.launch.parameter_count = arguments.count;
     job.transfers = arguments.transfers;
     job.transfer_count = arguments.transfer_count;
     if (smk_job_run(arguments.state, &job) < 0 || smk_argument_copy_back(&arguments) < 0) {

@@ -2,6 +2,7 @@
 
 #include "bind.h"
 #include "error.h"
+#include "shelf.h"
 
 #include "../base/heap.h"
 
@@ -211,6 +212,41 @@ done:
     Py_XDECREF(source);
     Py_XDECREF(self);
     return result;
+}
+
+smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_variant *variant)
+{
+    smk_raw_module *self = NULL;
+    smk_unit *unit = NULL;
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    char *source = NULL;
+    size_t length = 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_shelf_read(state, variant, "cu", &source, &length, &error);
+    if (status == SMK_OK) {
+        status = smk_shelf_load(state, variant, &unit, &error);
+    }
+    Py_END_ALLOW_THREADS
+    PyObject *text = status != SMK_OK ? NULL : PyUnicode_DecodeUTF8(source, (Py_ssize_t)length, "strict");
+    self = text == NULL ? NULL : PyObject_New(smk_raw_module, state->raw_module_type);
+    smk_heap_free(source);
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+    }
+    if (self == NULL) {
+        Py_XDECREF(text);
+        smk_unit_free(unit);
+        return NULL;
+    }
+    self->unit = unit;
+    self->backend = NULL;
+    self->source = text;
+    memset(&self->refusal, 0, sizeof self->refusal);
+    if (check_code(state, self) < 0) {
+        Py_CLEAR(self);
+    }
+    return self;
 }
 
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)

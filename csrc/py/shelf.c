@@ -82,7 +82,7 @@ smk_status smk_shelf_read(const smk_state *state, const smk_variant *variant, co
     return status;
 }
 
-static smk_status load_unit(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
+smk_status smk_shelf_load(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
 {
     char *ptx = NULL, *fatbin = NULL;
     size_t ptx_length = 0, fatbin_length = 0;
@@ -112,7 +112,7 @@ smk_status smk_shelf_unit(const smk_state *state, const smk_variant *variant, sm
     }
     smk_unit *fresh = NULL, *present = atomic_load(&state->units[index]);
     if (present == NULL) {
-        smk_status status = load_unit(state, variant, &fresh, error);
+        smk_status status = smk_shelf_load(state, variant, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }

@@ -16,6 +16,9 @@ void smk_shelf_free(smk_state *state);
 smk_status smk_shelf_read(const smk_state *state, const smk_variant *variant, const char *kind, char **bytes,
                           size_t *length, smk_error *error);
 
+/* A unit of the variant's files, the caller's own. Needs no GIL. */
+smk_status smk_shelf_load(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error);
+
 /* The unit of a variant, loaded at the first call; owned by the state. Needs no GIL. */
 smk_status smk_shelf_unit(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error);
 

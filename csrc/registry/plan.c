@@ -1,5 +1,6 @@
-#include "registry.h"
+#include "plan.h"
 
+#include <math.h>
 #include <string.h>
 
 /* What every GPU since compute capability 3.0 takes, and so does the simulator. */
@@ -66,8 +67,8 @@ static smk_status fail_size(const smk_family *family, const smk_variant *variant
                            family->name, variant->name, axis, (long long)blocks, tile, (long long)limit);
 }
 
-smk_status smk_registry_plan(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
-                             smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error)
+smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
+                         smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error)
 {
     smk_signature signature;
     smk_status status = smk_signature_parse(family->signature, &signature, error);
@@ -105,5 +106,120 @@ smk_status smk_registry_plan(const smk_family *family, const smk_variant *varian
     *grid = (smk_dim3){(uint32_t)x, (uint32_t)y, (uint32_t)z};
     *block = threads;
     *empty = false;
+    return SMK_OK;
+}
+
+void smk_plan_add(smk_step *step, smk_source source, int64_t value)
+{
+    if (step->parameter_count < SMK_PLAN_PARAMETERS_MAX) { /* one too many is refused by the launch, which counts */
+        step->parameter[step->parameter_count] = (smk_parameter){source, value};
+        step->parameter_count++;
+    }
+}
+
+void smk_plan_add_all(smk_step *step, const smk_request *request)
+{
+    const smk_signature *signature = request->signature;
+    for (size_t i = 0; i < signature->input_count + signature->output_count; i++) {
+        smk_plan_add(step, SMK_SOURCE_OPERAND, (int64_t)i);
+    }
+    for (size_t i = 0; i < signature->dimension_count; i++) {
+        smk_plan_add(step, SMK_SOURCE_NUMBER, request->dimensions[i]);
+    }
+    for (size_t i = 0; i < request->number_count; i++) {
+        smk_plan_add(step, SMK_SOURCE_NUMBER, request->numbers[i]);
+    }
+}
+
+smk_status smk_plan_one(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 1};
+    bool empty = false;
+    smk_step *step = &made.step[0];
+    smk_status status =
+        smk_plan_grid(request->family, request->variant, request->dimensions, &step->grid, &step->block, &empty, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (empty) {
+        made.step_count = 0;
+    } else {
+        smk_plan_add_all(step, request);
+    }
+    *plan = made;
+    return SMK_OK;
+}
+
+smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error)
+{
+    if (machine->capability < variant->arch) {
+        return smk_status_fail(error, SMK_BACKEND,
+                               "%s variant '%s' needs compute capability %d.%d, this device has %d.%d", variant->family,
+                               variant->name, variant->arch / 10, variant->arch % 10, machine->capability / 10,
+                               machine->capability % 10);
+    }
+    return SMK_OK;
+}
+
+smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_status status = smk_plan_check_machine(request->variant, request->machine, error);
+    return status == SMK_OK ? request->variant->plan(request, plan, error) : status;
+}
+
+/* How much of the machine the blocks keep busy, on average over the rounds that they need: 33 blocks of 32
+ * multiprocessors take two rounds, the second of them nearly idle. */
+static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
+{
+    double blocks = 0.0;
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const smk_dim3 *grid = &plan->step[i].grid;
+        double here = (double)grid->x * (double)grid->y * (double)grid->z;
+        blocks = here > blocks ? here : blocks; /* the step that counts */
+    }
+    if (multiprocessors == 0 || blocks < 1.0) {
+        return 1.0;
+    }
+    double rounds = ceil(blocks / (double)multiprocessors);
+    return blocks / (rounds * (double)multiprocessors);
+}
+
+smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error)
+{
+    const smk_variant *best = NULL;
+    smk_plan made;
+    smk_error refusal = {0};
+    double best_speed = 0.0;
+    int refused_speed = 0;
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        int64_t place = 0;
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, request->family->name) != 0 || row->speed <= 0 ||
+            !smk_registry_lists(row->types, request->type, &place)) {
+            continue;
+        }
+        smk_error reason = {0};
+        request->variant = row;
+        if (smk_plan_make(request, &made, &reason) != SMK_OK) {
+            if (row->speed > refused_speed) {
+                refused_speed = row->speed;
+                refusal = reason;
+            }
+            continue;
+        }
+        double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
+        if (best == NULL || speed > best_speed) {
+            best = row;
+            best_speed = speed;
+            *plan = made;
+        }
+    }
+    request->variant = best;
+    if (best == NULL) {
+        if (error != NULL) {
+            *error = refusal;
+        }
+        return refusal.status != SMK_OK ? refusal.status : SMK_INTERNAL;
+    }
     return SMK_OK;
 }

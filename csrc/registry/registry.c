@@ -1,10 +1,11 @@
-#include "registry.h"
+#include "plan.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Operations as the table writes them: d[] holds the dimensions as doubles. */
-#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence)                                                   \
+#define SMK_SHELF(name, sentence)
+#define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     static double count_##name(const int64_t *dimensions)                                                              \
     {                                                                                                                  \
         double d[SMK_DIMENSIONS_MAX];                                                                                  \
@@ -15,22 +16,53 @@
     }
 #include "families.def"
 #undef SMK_FAMILY
+#undef SMK_SHELF
 
 static const smk_family families[] = {
-#define SMK_FAMILY(name, signature, grid_x, grid_y, flops, sentence)                                                   \
-    {#name, signature, grid_x, grid_y, sentence, count_##name},
+#define SMK_SHELF(name, sentence) {#name, NULL, NULL, NULL, NULL, NULL, NULL, sentence},
+#define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
+    {#name, signature, inputs, result, grid_x, grid_y, count_##name, sentence},
 #include "families.def"
 #undef SMK_FAMILY
+#undef SMK_SHELF
 };
 
+/* The plans that the rows name. */
+#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
+    smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
+#include "variants.def"
+#undef SMK_VARIANT
+
 static const smk_variant variants[] = {
-#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, speed, shows)                               \
-    {#family, #name, block_x, block_y, tile_x, tile_y, types, speed, shows},
+#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
+    {#family, #name, block_x, block_y, tile_x, tile_y, types, arch, smk_plan_##plan, speed, shows},
 #include "variants.def"
 #undef SMK_VARIANT
 };
 
-enum { FAMILY_COUNT = sizeof families / sizeof families[0], VARIANT_COUNT = sizeof variants / sizeof variants[0] };
+static const smk_attribute attributes[] = {
+#define SMK_ATTRIBUTE(family, name, kind, choices, meaning) {#family, #name, SMK_ATTRIBUTE_##kind, choices, meaning},
+#include "attributes.def"
+#undef SMK_ATTRIBUTE
+};
+
+/* A row of choices.def; what its kernel is made of concerns the build alone. */
+typedef struct choice_row {
+    const char *family, *choice, *type, *result;
+} choice_row;
+
+static const choice_row choices[] = {
+#define SMK_CHOICE(family, choice, type, result, expression, neutral) {#family, #choice, #type, #result},
+#include "choices.def"
+#undef SMK_CHOICE
+};
+
+enum {
+    FAMILY_COUNT = sizeof families / sizeof families[0],
+    VARIANT_COUNT = sizeof variants / sizeof variants[0],
+    ATTRIBUTE_COUNT = sizeof attributes / sizeof attributes[0],
+    CHOICE_COUNT = sizeof choices / sizeof choices[0]
+};
 
 size_t smk_registry_family_count(void)
 {
@@ -72,22 +104,41 @@ static bool next_word(const char **list, const char **word, size_t *length)
     return *length != 0;
 }
 
-static bool accepts_word(const smk_variant *variant, const char *type, size_t type_length)
+static bool find_word(const char *list, const char *wanted, size_t wanted_length, int64_t *place)
 {
-    const char *list = variant->types;
     const char *word = NULL;
     size_t length = 0;
-    while (next_word(&list, &word, &length)) {
-        if (length == type_length && memcmp(word, type, length) == 0) {
+    for (int64_t i = 0; next_word(&list, &word, &length); i++) {
+        if (length == wanted_length && memcmp(word, wanted, length) == 0) {
+            *place = i;
             return true;
         }
     }
     return false;
 }
 
-bool smk_registry_accepts(const smk_variant *variant, const char *type)
+static bool accepts_word(const smk_variant *variant, const char *type, size_t type_length)
 {
-    return accepts_word(variant, type, strlen(type));
+    int64_t ignored = 0;
+    return find_word(variant->types, type, type_length, &ignored);
+}
+
+bool smk_registry_lists(const char *list, const char *word, int64_t *place)
+{
+    return find_word(list, word, strlen(word), place);
+}
+
+bool smk_registry_word(const char *list, size_t place, char *word, size_t word_bytes)
+{
+    const char *found = NULL;
+    size_t length = 0;
+    for (size_t i = 0; next_word(&list, &found, &length); i++) {
+        if (i == place) {
+            (void)snprintf(word, word_bytes, "%.*s", (int)length, found);
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool is_taken_by_auto(const smk_variant *variant, const char *family)
@@ -127,13 +178,30 @@ static void add_word(listing *l, const char *word, size_t length)
     }
 }
 
+/* A type as people call it: bits32 is any of four bytes. */
+static void add_type(listing *l, const char *word, size_t length)
+{
+    static const struct {
+        const char *type, *words;
+    } sizes[] = {
+        {"bits8", "1-byte items"}, {"bits16", "2-byte items"}, {"bits32", "4-byte items"}, {"bits64", "8-byte items"}};
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        if (strlen(sizes[i].type) == length && memcmp(sizes[i].type, word, length) == 0) {
+            word = sizes[i].words;
+            length = strlen(word);
+            break;
+        }
+    }
+    add_word(l, word, length);
+}
+
 static void add_types(listing *l, const smk_variant *variant)
 {
     const char *list = variant->types;
     const char *word = NULL;
     size_t length = 0;
     while (next_word(&list, &word, &length)) {
-        add_word(l, word, length);
+        add_type(l, word, length);
     }
 }
 
@@ -169,7 +237,7 @@ static smk_status fail_auto(const char *family, const char *type, smk_error *err
         size_t length = 0;
         while (is_taken_by_auto(&variants[i], family) && next_word(&list, &word, &length)) {
             if (!is_accepted_before(i, family, word, length)) {
-                add_word(&accepted, word, length);
+                add_type(&accepted, word, length);
             }
         }
     }
@@ -181,7 +249,8 @@ static smk_status select_fastest(const char *family, const char *type, const smk
     const smk_variant *best = NULL;
     for (size_t i = 0; i < VARIANT_COUNT; i++) {
         const smk_variant *v = &variants[i];
-        if (is_taken_by_auto(v, family) && smk_registry_accepts(v, type) && (best == NULL || v->speed > best->speed)) {
+        bool taken = is_taken_by_auto(v, family) && accepts_word(v, type, strlen(type));
+        if (taken && (best == NULL || v->speed > best->speed)) {
             best = v;
         }
     }
@@ -210,7 +279,7 @@ smk_status smk_registry_select(const char *family, const char *variant, const ch
     if (found == NULL) {
         return fail_variant(family, variant, error);
     }
-    if (!smk_registry_accepts(found, type)) {
+    if (!accepts_word(found, type, strlen(type))) {
         listing accepted = {.separator = " or "};
         add_types(&accepted, found);
         return smk_status_fail(error, SMK_TYPE, "%.60s variant '%.60s' takes arrays of %s, not %.60s", family, variant,
@@ -220,7 +289,77 @@ smk_status smk_registry_select(const char *family, const char *variant, const ch
     return SMK_OK;
 }
 
-void smk_registry_entry(const smk_variant *variant, const char *type, char *entry, size_t entry_bytes)
+/* "x:flat:int64" into `input`. */
+static bool read_input(const char *word, size_t length, smk_input *input)
 {
-    (void)snprintf(entry, entry_bytes, "%s_%s_%s", variant->family, variant->name, type);
+    memset(input, 0, sizeof *input);
+    for (size_t part = 0; length > 0; part++) {
+        const char *colon = memchr(word, ':', length);
+        size_t used = colon == NULL ? length : (size_t)(colon - word);
+        if (used == 0 || used >= SMK_NAME_MAX) {
+            return false;
+        }
+        if (part == 0) {
+            memcpy(input->name, word, used);
+        } else if (used == 4 && memcmp(word, "flat", 4) == 0) {
+            input->is_flat = true;
+        } else {
+            memcpy(input->type, word, used);
+        }
+        used += colon != NULL;
+        word += used;
+        length -= used;
+    }
+    return input->name[0] != '\0';
+}
+
+smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OPERANDS_MAX_FAMILY], size_t *count,
+                               smk_error *error)
+{
+    const char *list = family->inputs == NULL ? "" : family->inputs;
+    const char *word = NULL;
+    size_t length = 0, found = 0;
+    while (next_word(&list, &word, &length)) {
+        if (found + 1 >= SMK_OPERANDS_MAX_FAMILY || !read_input(word, length, &inputs[found])) {
+            return smk_status_fail(error, SMK_INTERNAL, "families.def: the inputs of %s are malformed", family->name);
+        }
+        found++;
+    }
+    *count = found;
+    return SMK_OK;
+}
+
+const smk_attribute *smk_registry_attribute(const char *family, size_t place)
+{
+    for (size_t i = 0; i < ATTRIBUTE_COUNT; i++) {
+        if (strcmp(attributes[i].family, family) == 0 && place-- == 0) {
+            return &attributes[i];
+        }
+    }
+    return NULL;
+}
+
+const char *smk_registry_result(const smk_family *family, const char *choice, const char *type)
+{
+    if (strcmp(family->result, "same") == 0) {
+        return type;
+    }
+    if (strcmp(family->result, "choice") != 0) {
+        return family->result;
+    }
+    for (size_t i = 0; i < CHOICE_COUNT; i++) {
+        const choice_row *row = &choices[i];
+        if (strcmp(row->family, family->name) == 0 && strcmp(row->choice, choice) == 0 &&
+            strcmp(row->type, type) == 0) {
+            return row->result;
+        }
+    }
+    return NULL;
+}
+
+void smk_registry_entry(const smk_variant *variant, const char *choice, const char *type, char *entry,
+                        size_t entry_bytes)
+{
+    (void)snprintf(entry, entry_bytes, "%s_%s%s%s_%s", variant->family, variant->name, choice[0] != '\0' ? "_" : "",
+                   choice, type);
 }

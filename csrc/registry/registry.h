@@ -9,7 +9,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMK_DIMENSIONS_MAX = 8, SMK_OPERANDS_MAX_FAMILY = 8, SMK_RANK_MAX = 4, SMK_DIMENSION_NAME_MAX = 16 };
+enum {
+    SMK_DIMENSIONS_MAX = 8,
+    SMK_OPERANDS_MAX_FAMILY = 8,
+    SMK_RANK_MAX = 4,
+    SMK_DIMENSION_NAME_MAX = 16,
+    SMK_NAME_MAX = 24
+};
 
 /* The largest element of any family (float64, int64). */
 enum { SMK_ITEM_BYTES_MAX = 8 };
@@ -38,22 +44,47 @@ smk_status smk_signature_bind(const smk_signature *signature, const char *family
 smk_status smk_signature_bytes(const smk_signature *signature, const char *family, size_t operand,
                                const int64_t *dimensions, int64_t item_bytes, int64_t *bytes, smk_error *error);
 
+/* The rows of the tables, whose heads say what the columns mean. */
 typedef struct smk_family {
     const char *name;
-    const char *signature;
-    const char *grid_x, *grid_y; /* "": the grid has no such axis */
-    const char *sentence;
+    const char *signature; /* NULL: a shelf; then all up to the sentence is NULL too */
+    const char *inputs;
+    const char *result;
+    const char *grid_x, *grid_y;                /* "": the grid has no such axis */
     double (*flops)(const int64_t *dimensions); /* reads SMK_DIMENSIONS_MAX of them */
+    const char *sentence;
 } smk_family;
+
+struct smk_request;
+struct smk_plan;
 
 typedef struct smk_variant {
     const char *family;
     const char *name;
     uint32_t block_x, block_y, tile_x, tile_y;
     const char *types; /* "float32 float64" */
+    int arch;          /* the lowest compute capability, times ten */
+    smk_status (*plan)(const struct smk_request *request, struct smk_plan *plan, smk_error *error); /* plan.h */
     int speed;
     const char *shows;
 } smk_variant;
+
+typedef enum smk_attribute_kind { SMK_ATTRIBUTE_COMPILED, SMK_ATTRIBUTE_NUMBER, SMK_ATTRIBUTE_NONE } smk_attribute_kind;
+
+typedef struct smk_attribute {
+    const char *family;
+    const char *name;
+    smk_attribute_kind kind;
+    const char *choices; /* "sum max min" */
+    const char *meaning;
+} smk_attribute;
+
+/* One input as its family's row describes it. */
+typedef struct smk_input {
+    char name[SMK_NAME_MAX];
+    char type[SMK_NAME_MAX]; /* "": the type that selects the kernel */
+    bool is_flat;
+} smk_input;
 
 size_t smk_registry_family_count(void);
 const smk_family *smk_registry_family(size_t index);
@@ -61,22 +92,32 @@ const smk_family *smk_registry_find_family(const char *name); /* NULL where ther
 size_t smk_registry_variant_count(void);                      /* of all families */
 const smk_variant *smk_registry_variant(size_t index);
 
-/* The variant by name, or for "auto" the fastest that accepts the type.
+/* The variant by name, or for "auto" the one of the highest speed that accepts the type (smk_plan_choose looks at shape
+ * and machine too).
  * Errors: ARGUMENT, listing the known names; TYPE, naming the accepted types. */
 smk_status smk_registry_select(const char *family, const char *variant, const char *type, const smk_variant **selected,
                                smk_error *error);
 
-/* True where the list of types ("float32 float64") holds the type. */
-bool smk_registry_accepts(const smk_variant *variant, const char *type);
+/* True where the list of words ("float32 float64") holds the word; its place in the list goes to *place (not NULL). */
+bool smk_registry_lists(const char *list, const char *word, int64_t *place);
 
-/* The kernel's entry: "<family>_<variant>_<type>" into `entry`. */
-void smk_registry_entry(const smk_variant *variant, const char *type, char *entry, size_t entry_bytes);
+/* Word `place` of a list into `word`, cut to its size; false where the list is shorter. */
+bool smk_registry_word(const char *list, size_t place, char *word, size_t word_bytes);
 
-/* Grid and block for bound dimensions. A grid_y beyond 65,535 blocks folds into z: kernels take
- * blockIdx.z * gridDim.y + blockIdx.y, and some blocks of the last layer may lie behind the end. *empty is set where
- * there is nothing to launch (no output has elements); the grid is 0 then.
- * Errors: LAUNCH where no grid holds the shape; ARGUMENT for a negative dimension. */
-smk_status smk_registry_plan(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
-                             smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error);
+/* The inputs of a family's row; their number. INTERNAL where the row is malformed or has more than
+ * SMK_OPERANDS_MAX_FAMILY - 1. */
+smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OPERANDS_MAX_FAMILY], size_t *count,
+                               smk_error *error);
+
+/* The family's attribute number `place`, in the order of the table, or NULL. */
+const smk_attribute *smk_registry_attribute(const char *family, size_t place);
+
+/* Element type of the result for a type of the first input (and the compiled choice, "" without one); NULL where
+ * choices.def has no such row. */
+const char *smk_registry_result(const smk_family *family, const char *choice, const char *type);
+
+/* The kernel's entry, "<family>_<variant>[_<choice>]_<type>", into `entry`. */
+void smk_registry_entry(const smk_variant *variant, const char *choice, const char *type, char *entry,
+                        size_t entry_bytes);
 
 #endif

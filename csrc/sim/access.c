@@ -69,6 +69,20 @@ smk_handler smk_access_find(bool store, smk_space space, bool narrow, smk_elemen
     }
 }
 
+smk_access_compare *smk_access_comparer(void)
+{
+    switch (smk_isa_current()) {
+#if defined(__x86_64__)
+    case SMK_ISA_AVX512:
+        return smk_access_compare_avx512;
+    case SMK_ISA_AVX2:
+        return smk_access_compare_avx2;
+#endif
+    default:
+        return smk_access_compare_baseline;
+    }
+}
+
 bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address)
 {
     const smk_span *span = smk_memory_view_find(warp->control->block->run->view, address);

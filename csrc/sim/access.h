@@ -68,12 +68,19 @@ void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind k
 /* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
 bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address);
 
+/* The lanes of a row of 32 addresses (32-bit ones where `narrow`) that are first + lane * step. */
+typedef uint32_t smk_access_compare(const void *row, bool narrow, uint64_t first, uint64_t step);
+smk_access_compare *smk_access_comparer(void); /* for the present instruction set */
+smk_access_compare smk_access_compare_baseline;
+
 /* One table of handlers for each instruction set (access_baseline.c, ...). */
 typedef smk_handler smk_access_finder(bool store, smk_space space, bool narrow, smk_element element, unsigned count);
 smk_access_finder smk_access_find_baseline;
 #if defined(__x86_64__)
 smk_access_finder smk_access_find_avx2;
 smk_access_finder smk_access_find_avx512;
+smk_access_compare smk_access_compare_avx2;
+smk_access_compare smk_access_compare_avx512;
 #endif
 
 #endif

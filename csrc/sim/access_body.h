@@ -538,3 +538,8 @@ smk_handler NAME(smk_access_find)(bool store, smk_space space, bool narrow, smk_
         return find_global(store, element, count);
     }
 }
+
+uint32_t NAME(smk_access_compare)(const void *row, bool narrow, uint64_t first, uint64_t step)
+{
+    return narrow ? lanes_equal32(row, (uint32_t)first, (uint32_t)step) : lanes_equal64(row, first, step);
+}

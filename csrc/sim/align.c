@@ -27,6 +27,7 @@ struct smk_align {
     uint8_t *zeros;  /* by register: over all its definitions */
     uint8_t *read;   /* by register: somebody needs it */
     uint8_t *writes; /* by register: 0, 1, 2 for more */
+    uint8_t *varies; /* by register: from lane to lane */
     uint32_t *since; /* by register: the stamp under which `value` was set; 0: never */
     smk_align_value *value;
     entry *entries;
@@ -141,6 +142,13 @@ static bool is_wanted(const smk_align *a, const smk_instruction *instruction)
     return w.wanted;
 }
 
+/* Is its first operand nothing but a result? */
+static bool only_writes_first(const smk_instruction *instruction)
+{
+    return writes_first(instruction) && instruction->opcode != SMK_OPCODE_BAR &&
+           instruction->opcode != SMK_OPCODE_BARRIER && instruction->opcode != SMK_OPCODE_CALL;
+}
+
 /* Backwards until nothing is new: what is read by something that is itself needed. */
 static void find_reads(smk_align *a)
 {
@@ -155,7 +163,7 @@ static void find_reads(smk_align *a)
                 a->read[instruction->guard] = 1;
                 news = true;
             }
-            for (unsigned k = is_pure(instruction) ? 1 : 0; k < instruction->operand_count; k++) {
+            for (unsigned k = only_writes_first(instruction) ? 1 : 0; k < instruction->operand_count; k++) {
                 news = mark_operand(a, &instruction->operands[k]) || news;
             }
         }
@@ -581,6 +589,13 @@ bool smk_align_is_read(const smk_align *align, uint32_t reg)
     return align->read[reg] != 0;
 }
 
+bool smk_align_is_uniform(const smk_align *align, const smk_operand *operand)
+{
+    const bool in_register = operand->kind == SMK_OPERAND_ADDRESS ? operand->base_kind == SMK_OPERAND_REGISTER
+                                                                  : operand->kind == SMK_OPERAND_REGISTER;
+    return !in_register || align->varies[operand->index] == 0;
+}
+
 void smk_align_free(smk_align *align)
 {
     if (align != NULL) {
@@ -604,7 +619,7 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     }
     a->module = module;
     a->function = function;
-    a->zeros = smk_heap_allocate(3 * registers + 1, 1);
+    a->zeros = smk_heap_allocate(4 * registers + 1, 1);
     a->since = smk_heap_allocate(registers, sizeof *a->since);
     a->value = smk_heap_allocate(registers, sizeof *a->value);
     a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
@@ -617,6 +632,7 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     }
     a->read = a->zeros + registers;
     a->writes = a->read + registers;
+    a->varies = a->writes + registers;
     a->room = ROOM;
     a->chain_mask = 2 * ROOM - 1;
     a->count = 1;
@@ -627,6 +643,7 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     smk_align_lay_out(module, function, a->place);
     find_reads(a);
     find_zeros(a);
+    smk_align_find_varying(function, a->writes, a->varies);
     *align = a;
     return SMK_OK;
 }

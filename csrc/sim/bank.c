@@ -203,26 +203,7 @@ static void add_phases(const sketch *seen, const phasing *layout, uint32_t mask,
     }
 }
 
-/* A load of 8 or 16 bytes whose lanes share their units in pairs goes in half as many phases. Where two units of such a wide
- * phase meet in a group its lanes are served in narrow phases after all, though the conflicts are still those of the wide
- * one. */
-static void add_wide_phases(const sketch *seen, const phasing *narrow, uint32_t mask, smk_bank_cost *cost)
-{
-    phasing wide = *narrow;
-    wide.phase_lanes *= 2;
-    for (unsigned first = 0; first < LANES; first += wide.phase_lanes) {
-        const uint32_t phase = get_phase(&wide, first, mask);
-        smk_bank_cost whole = {0}, halves = {0};
-        add_phases(seen, &wide, phase, &whole);
-        if (whole.conflicts > 0) {
-            add_phases(seen, narrow, phase, &halves);
-        }
-        cost->wavefronts += whole.conflicts > 0 ? halves.wavefronts : whole.wavefronts;
-        cost->conflicts += whole.conflicts;
-        cost->ideal += whole.ideal;
-    }
-}
-
+/* A load of 8 or 16 bytes whose lanes share their units in pairs goes in half as many phases. */
 static bool is_shared_in_pairs(const sketch *seen, const phasing *layout, smk_bank_op op)
 {
     return op == SMK_BANK_LOAD && layout->groups < BANKS && (seen->has_partners[0] || seen->has_partners[1]);
@@ -231,7 +212,7 @@ static bool is_shared_in_pairs(const sketch *seen, const phasing *layout, smk_ba
 smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op)
 {
     smk_bank_cost cost = {0};
-    const phasing layout = get_layout(bytes, op);
+    phasing layout = get_layout(bytes, op);
     const uint32_t phases = LANES / layout.phase_lanes;
     const clone *run = get_clone();
     uint64_t differs[2];
@@ -250,11 +231,8 @@ smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_
     }
     if (cost.ideal == 0) {
         run->look(address, &layout, mask, &seen);
-        if (is_shared_in_pairs(&seen, &layout, op)) {
-            add_wide_phases(&seen, &layout, mask, &cost);
-        } else {
-            add_phases(&seen, &layout, mask, &cost);
-        }
+        layout.phase_lanes *= is_shared_in_pairs(&seen, &layout, op) ? 2 : 1;
+        add_phases(&seen, &layout, mask, &cost);
     }
     if (op == SMK_BANK_CAS) {
         cost.wavefronts *= 2; /* two operands a lane: what to compare with and what to write */

@@ -22,9 +22,9 @@ typedef enum smk_bank_op {
     SMK_BANK_OP_COUNT
 } smk_bank_op;
 
-/* As Nsight Compute has them: wavefronts smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_*, conflicts
- * l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_*. They differ by `ideal`, but for CAS, and for loads in pairs whose words
- * meet in a bank: those take the wavefronts of the narrow phases and the conflicts of the doubled ones. */
+/* As Nsight Compute has them: wavefronts l1tex__data_pipe_lsu_wavefronts_mem_shared_op_*, conflicts
+ * l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_* (of copies, which have none of the first: the metrics of the same
+ * names that begin with smsp__sass). Conflicts are wavefronts - ideal; of CAS half of that. */
 typedef struct smk_bank_cost {
     uint32_t wavefronts;
     uint32_t ideal; /* wavefronts if no two words met in a bank: phases with an active lane (CAS: twice that) */

@@ -5,6 +5,7 @@
 #include "blocks.h"
 
 #include "../base/heap.h"
+#include "bits.h"
 #include "race.h"
 
 #include <string.h>
@@ -125,40 +126,35 @@ static void insert(smk_blocks_set *set, uint32_t i, uint32_t block, uint32_t pla
     }
 }
 
-/* The first warp's record of a cell. */
-static bool find_record(smk_shadow_row *const *rows, uint32_t i, uint32_t begin, uint32_t *place, uint16_t *who)
-{
-    for (uint32_t warp = 0; warp < SMK_SHADOW_WARPS; warp++) {
-        const smk_shadow_row *row = rows[warp];
-        if (row != NULL && row->time[i] >= begin) {
-            uint32_t lane = 0;
-            while (lane < 31 && (row->lanes[i] >> lane & 1) == 0) {
-                lane++;
-            }
-            *place = row->place[i];
-            *who = (uint16_t)(warp * 32 + lane);
-            return true;
-        }
-    }
-    return false;
-}
-
-static void merge_rows(smk_blocks *blocks, smk_blocks_line *to, unsigned class, const uint32_t *times,
-                       smk_shadow_row *const *rows, uint32_t block, uint32_t begin)
+/* One record of the cells that `seen` has not yet; the lowest lane of each. */
+static void merge_row(smk_blocks_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
+                      uint32_t *seen)
 {
     for (uint32_t i = 0; i < CELLS; i++) {
-        uint32_t place;
-        uint16_t who;
-        if (times[i] < begin) {
+        if (row->time[i] < begin || (*seen >> i & 1) != 0 || row->lanes[i] == 0) {
             continue;
         }
-        smk_blocks_set *set = set_of(blocks, to, class);
-        if (set == NULL) {
-            return;
-        }
+        *seen |= UINT32_C(1) << i;
         uint32_t next = set->block[1][i];
-        if ((next == 0 || block < next) && find_record(rows, i, begin, &place, &who)) {
-            insert(set, i, block, place, who);
+        if (next == 0 || block < next) {
+            insert(set, i, block, row->place[i], (uint16_t)(warp * 32 + smk_bits_first(row->lanes[i])));
+        }
+    }
+}
+
+/* The records of all warps, the first warp's of each cell. */
+static void merge_rows(smk_blocks *blocks, smk_blocks_line *to, unsigned class, smk_shadow_row *const *rows,
+                       uint32_t warps, uint32_t block, uint32_t begin)
+{
+    uint32_t seen = 0;
+    for (uint32_t left = warps; left != 0 && seen != UINT32_MAX; left &= left - 1) {
+        uint32_t warp = smk_bits_first(left);
+        smk_blocks_set *set = rows[warp] == NULL ? NULL : set_of(blocks, to, class);
+        if (set == NULL) {
+            continue;
+        }
+        for (const smk_shadow_row *row = rows[warp]; row != NULL; row = row->more) {
+            merge_row(set, row, block, warp, begin, &seen);
         }
     }
 }
@@ -175,7 +171,7 @@ static uint32_t find_done(const smk_blocks_set *set)
     return most;
 }
 
-static void merge_line(smk_blocks *blocks, const smk_shadow_line *from, uint32_t block, uint32_t begin)
+static void merge_line(smk_blocks *blocks, smk_shadow *shadow, smk_shadow_line *from, uint32_t block, uint32_t begin)
 {
     uint32_t written = 0, changed = 0;
     for (uint32_t i = 0; i < CELLS; i++) {
@@ -186,10 +182,13 @@ static void merge_line(smk_blocks *blocks, const smk_shadow_line *from, uint32_t
     if (to == NULL || (!written && !changed && to->done != 0 && block > to->done)) {
         return;
     }
-    merge_rows(blocks, to, SMK_BLOCKS_READ, from->rtime, from->loads, block, begin);
+    for (uint32_t left = from->wide_loaders; left != 0; left &= left - 1) {
+        smk_shadow_spread(shadow, from, smk_bits_first(left));
+    }
+    merge_rows(blocks, to, SMK_BLOCKS_READ, from->loads, from->loaders, block, begin);
     to->done = find_done(to->set[SMK_BLOCKS_READ]);
     if (changed) {
-        merge_rows(blocks, to, SMK_BLOCKS_ATOMIC, from->stime, from->atomics, block, begin);
+        merge_rows(blocks, to, SMK_BLOCKS_ATOMIC, from->atomics, from->changers, block, begin);
     }
     smk_blocks_set *set = written ? set_of(blocks, to, SMK_BLOCKS_WRITE) : NULL;
     for (uint32_t i = 0; i < CELLS && set != NULL; i++) {
@@ -199,12 +198,12 @@ static void merge_line(smk_blocks *blocks, const smk_shadow_line *from, uint32_t
     }
 }
 
-void smk_blocks_merge(smk_blocks *blocks, const smk_shadow *shadow, uint64_t block, uint32_t begin)
+void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, uint32_t begin)
 {
     (void)pthread_mutex_lock(&blocks->lock);
-    const smk_shadow_line *line;
+    smk_shadow_line *line;
     for (uint32_t i = 0; (line = smk_shadow_get(shadow, i)) != NULL && !blocks->failed; i++) {
-        merge_line(blocks, line, (uint32_t)block + 1, begin);
+        merge_line(blocks, shadow, line, (uint32_t)block + 1, begin);
     }
     (void)pthread_mutex_unlock(&blocks->lock);
 }

@@ -51,7 +51,7 @@ smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, smk_error *erro
 void smk_blocks_free(smk_blocks *blocks);
 
 /* A block of an unordered launch has ended; `begin` is its first stamp. */
-void smk_blocks_merge(smk_blocks *blocks, const smk_shadow *shadow, uint64_t block, uint32_t begin);
+void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, uint32_t begin);
 
 /* Ordered: notes an access to a cell. True where it races with another block's: `other` says which. */
 bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, const uint8_t *flags,

@@ -153,7 +153,6 @@ static void begin(void *state, const smk_block *block)
     smk_race *race = state;
     race->block = block;
     race->sequence = 0;
-    race->span = NULL;
     smk_order_begin(&race->order, block->number);
     smk_shadow_begin(&race->shared);
     smk_shadow_begin(&race->global);
@@ -266,11 +265,6 @@ static bool end(void *state, const smk_block *block, bool failed)
     }
     (void)pthread_mutex_unlock(&c->race.sink.lock);
     return true;
-}
-
-static uint32_t access(void *state, const smk_warp *warp, const smk_access_event *event)
-{
-    return smk_race_access(state, warp, event);
 }
 
 /* Whether two barriers are one in the source: unrolling and inlining make several of one. */
@@ -427,7 +421,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
                                    .close = close_race,
                                    .begin = begin,
                                    .end = end,
-                                   .access = access,
+                                   .access = smk_race_access,
                                    .arrive = arrive,
                                    .release = release,
                                    .meet = meet,

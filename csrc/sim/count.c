@@ -63,6 +63,7 @@ typedef struct worker {
     counting *count;
     const uint32_t *first;
     numbers own;
+    smk_access_event source; /* of the copy whose target comes next; mask 0: it reads nothing */
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -111,7 +112,7 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
         break;
     case SMK_OPCODE_ATOM:
     case SMK_OPCODE_RED:
-        *op = SMK_BANK_ATOMIC;
+        *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
         break;
     case SMK_OPCODE_CP:
         *op = SMK_BANK_ASYNC;
@@ -141,10 +142,17 @@ static void number_accesses(counting *c, uint32_t function, bool room)
         if (plan != NULL && plan[i].role == SMK_FUSE_LEADER) {
             access.bytes = plan[i].bytes;
             access.shift = plan[i].shift;
+            access.more_bytes = plan[i].more_bytes;
+            access.more_shift = plan[i].more_shift;
         }
+        access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSE_PLAIN;
+        access.op = access.form == SMK_FUSE_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
+        access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
         for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
             access.tally[memory] = touches[memory] ? c->tally_count++ : SMK_NO_INDEX;
         }
+        const bool loop = access.form == SMK_FUSE_SPIN || access.form == SMK_FUSE_BOUND;
+        access.loads = loop ? c->tally_count++ : SMK_NO_INDEX;
         if (room) {
             c->number[c->first[function] + i] = c->access_count;
             c->access[c->access_count] = access;
@@ -313,12 +321,27 @@ static void note_branch(void *state, const smk_warp *warp, const smk_operation *
     w->own.diverged[place] += taken != 0 && stayed != 0;
 }
 
+/* Its cost depends on both sides. */
+static void note_copy(worker *w, const smk_tally_access *access, const smk_warp *warp, const smk_access_event *event)
+{
+    if (event->kind == SMK_ACCESS_COPY) {
+        smk_tally_add_copy(w->own.tally, access, warp, &w->source, event);
+        w->source.mask = 0;
+    } else {
+        w->source = *event;
+    }
+}
+
 static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_event *event)
 {
     worker *w = state;
     uint32_t number = w->count->number[get_place(w, event->op)];
     if (number != SMK_NO_INDEX) {
         const smk_tally_access *access = &w->count->access[number];
+        if (access->op == SMK_BANK_ASYNC) {
+            note_copy(w, access, warp, event);
+            return event->mask;
+        }
         smk_tally_add(w->own.tally, access, warp, event);
         if (access->more_bytes != 0) {
             smk_tally_access second = *access;
@@ -397,21 +420,28 @@ static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES
                         {NONE, NONE, NONE, NONE, NONE, NONE}},
 };
 
+static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const smk_tally *t)
+{
+    const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
+    const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
+    const bool is_atomic = op == SMK_BANK_CAS || op == SMK_BANK_INCREMENT;
+    for (unsigned i = 0; i < MEASURES; i++) {
+        smk_counter counter = targets[is_atomic ? SMK_BANK_ATOMIC : op][memory][i];
+        if (counter != NONE) {
+            value[counter] += measures[i];
+        }
+    }
+}
+
 static void add_access(uint64_t *value, const smk_tally_access *access, const smk_tally *tallies)
 {
     for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
-        if (access->tally[memory] == SMK_NO_INDEX) {
-            continue;
+        if (access->tally[memory] != SMK_NO_INDEX) {
+            add_tally(value, (smk_bank_op)access->op, memory, &tallies[access->tally[memory]]);
         }
-        const smk_tally *t = &tallies[access->tally[memory]];
-        const uint64_t measures[MEASURES] = {t->requests,        t->cost,  t->ideal,
-                                             t->cost - t->ideal, t->bytes, t->cost * SECTOR_BYTES};
-        for (unsigned i = 0; i < MEASURES; i++) {
-            smk_counter counter = targets[access->op][memory][i];
-            if (counter != NONE) {
-                value[counter] += measures[i];
-            }
-        }
+    }
+    if (access->loads != SMK_NO_INDEX) {
+        add_tally(value, SMK_BANK_LOAD, SMK_TALLY_SHARED, &tallies[access->loads]);
     }
 }
 

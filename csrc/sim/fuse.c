@@ -2,6 +2,7 @@
 
 #include "../base/heap.h"
 #include "align.h"
+#include "atomic.h"
 #include "fuse_flow.h"
 
 #include <stdlib.h>
@@ -281,29 +282,52 @@ static void add_store(planner *p, uint32_t instruction)
 
 /* Atomic operations ---------------------------------------------------------------------------------- */
 
-static bool is_uniform(const smk_operand *address)
+static bool is_number(planner *p, const smk_operand *operand, uint64_t wanted)
 {
-    return address->base_kind == SMK_OPERAND_VARIABLE || address->base_kind == SMK_OPERAND_IMMEDIATE;
+    const smk_operand number = {.base_kind = operand->kind, .index = operand->index, .bits = operand->bits};
+    const bool simple = operand->kind == SMK_OPERAND_REGISTER || operand->kind == SMK_OPERAND_IMMEDIATE;
+    const smk_align_value value = smk_align_address(p->align, &number);
+    return simple && value.base == 0 && (uint32_t)(uint64_t)value.offset == wanted;
+}
+
+static bool is_constant(planner *p, const smk_operand *operand)
+{
+    const smk_operand number = {.base_kind = operand->kind, .index = operand->index, .bits = operand->bits};
+    return operand->kind == SMK_OPERAND_IMMEDIATE ||
+           (operand->kind == SMK_OPERAND_REGISTER && smk_align_address(p->align, &number).base == 0);
+}
+
+/* All lanes' values make one value. */
+static bool is_reduced(smk_modifier operation)
+{
+    return operation == SMK_MODIFIER_ADD || operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ||
+           operation == SMK_MODIFIER_AND || operation == SMK_MODIFIER_OR || operation == SMK_MODIFIER_XOR;
 }
 
 /* The machine has no shared addition of floating numbers, and of 8 bytes only exch and cas. */
-static uint8_t get_form(const planner *p, const smk_instruction *in)
+static uint8_t get_form(planner *p, const smk_instruction *in)
 {
     const bool returns = in->opcode == SMK_OPCODE_ATOM && is_wanted(p, &in->operands[0]);
-    const unsigned first = in->opcode == SMK_OPCODE_ATOM ? 1 : 0;
+    const unsigned first = in->opcode == SMK_OPCODE_ATOM ? 1 : 0, bits = smk_module_type_bits((smk_type)in->type);
     const smk_operand *value = &in->operands[first + 1];
-    const bool adds = smk_module_has(in, SMK_MODIFIER_ADD);
-    if (smk_module_has(in, SMK_MODIFIER_EXCH) || smk_module_has(in, SMK_MODIFIER_CAS)) {
+    const smk_modifier operation = smk_atomic_operation(in);
+    if (operation == SMK_MODIFIER_EXCH || operation == SMK_MODIFIER_CAS || bits < 32 || bits > 64) {
         return SMK_FUSE_PLAIN;
     }
-    if (smk_module_type_bits((smk_type)in->type) != 32 || smk_module_type_kind((smk_type)in->type) == SMK_KIND_FLOAT) {
-        return SMK_FUSE_SPIN;
+    if (bits == 64 || smk_module_type_kind((smk_type)in->type) == SMK_KIND_FLOAT) {
+        return operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ? SMK_FUSE_BOUND : SMK_FUSE_SPIN;
     }
-    if (adds && !returns && value->kind == SMK_OPERAND_IMMEDIATE && value->bits == 1) {
+    if (!returns && ((operation == SMK_MODIFIER_ADD && is_number(p, value, 1)) ||
+                     (operation == SMK_MODIFIER_INC && is_number(p, value, UINT32_MAX)))) {
         return SMK_FUSE_COUNT;
     }
-    const bool simple = !returns || value->kind == SMK_OPERAND_IMMEDIATE;
-    return adds && simple && is_uniform(&in->operands[first]) && !in->guarded ? SMK_FUSE_SINGLE : SMK_FUSE_PLAIN;
+    if (!is_reduced(operation) || !smk_align_is_uniform(p->align, &in->operands[first])) {
+        return SMK_FUSE_PLAIN;
+    }
+    if (returns && operation != SMK_MODIFIER_ADD) {
+        return SMK_FUSE_PLAIN;
+    }
+    return !returns || is_constant(p, value) ? SMK_FUSE_SINGLE : SMK_FUSE_SCAN;
 }
 
 /* One instruction ------------------------------------------------------------------------------------ */

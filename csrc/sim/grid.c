@@ -4,6 +4,7 @@
 #endif
 
 #include "../base/heap.h"
+#include "access.h"
 #include "bits.h"
 #include "block.h"
 #include "launch.h"
@@ -397,6 +398,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
                    .launch = launch,
                    .options = options == NULL ? &defaults : options,
                    .observer = observer,
+                   .compare = smk_access_comparer(),
                    .grid_id = 1};
     unsigned char *parameters = NULL;
     smk_memory_view *view = NULL;

@@ -6,7 +6,7 @@
 #include "lowering.h"
 #include "program.h"
 
-enum { LANES = 32 };
+enum { LANES = 32, HALF = 16 };
 
 static const smk_observer *observer_of(const smk_warp *warp)
 {
@@ -115,6 +115,50 @@ static const smk_operation *run_allowed(smk_warp *warp, const smk_operation *op,
     return next;
 }
 
+SMK_CLONES static void widen(uint64_t *address, const uint32_t *row, uint32_t add)
+{
+    for (unsigned i = 0; i < LANES; i++) {
+        address[i] = row[i] + add;
+    }
+}
+
+SMK_CLONES static void shift(uint64_t *address, const uint64_t *row, uint64_t add)
+{
+    for (unsigned i = 0; i < LANES; i++) {
+        address[i] = row[i] + add;
+    }
+}
+
+/* How half a warp may lie, by its first and last lane: the step from lane to lane. */
+static uint64_t step_of(const uint64_t *half, unsigned bytes)
+{
+    return half[HALF - 1] == half[0] ? 0 : bytes;
+}
+
+static uint8_t shape_of(uint32_t equal, uint32_t wanted, uint64_t step)
+{
+    return (equal & wanted) != wanted ? SMK_ACCESS_ANY : step == 0 ? SMK_ACCESS_ONE : SMK_ACCESS_ROW;
+}
+
+/* From the row of addresses itself: what has just been made of it is not to be had in such large pieces yet. */
+static void find_shape(const smk_warp *warp, smk_access_event *event, const void *row, bool narrow)
+{
+    const uint64_t *at = event->address;
+    uint64_t step = step_of(at, event->bytes), second = step_of(at + HALF, event->bytes);
+    uint64_t start = narrow ? *(const uint32_t *)row : *(const uint64_t *)row; /* the address but for what is added */
+    smk_access_compare *compare = warp->control->block->run->compare;
+    uint32_t equal = 0;
+    if (at[HALF - 1] - at[0] == (HALF - 1) * step) {
+        equal = compare(row, narrow, start, step);
+    }
+    event->shape[0] = shape_of(equal, UINT32_C(0xFFFF), step);
+    if (step != second || equal >> HALF != UINT32_C(0xFFFF)) {
+        bool maybe = at[LANES - 1] - at[HALF] == (HALF - 1) * second;
+        equal = maybe ? compare(row, narrow, start + (at[HALF] - at[0]) - HALF * second, second) : 0;
+    }
+    event->shape[1] = shape_of(equal, UINT32_C(0xFFFF0000), second);
+}
+
 /* Fields: `a` and u.immediate as in the access; d space, b narrow, c bytes, d2 kind. */
 static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
 {
@@ -132,17 +176,13 @@ static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
     if (op->d == SMK_SPACE_LOCAL && op->slot == SMK_ACCESS_FRAME) {
         add += warp->control->local_base;
     }
-    if (op->b != 0) {
-        const uint32_t *row = SMK_ROW(uint32_t, warp, op->a);
-        for (unsigned lane = 0; lane < LANES; lane++) {
-            event.address[lane] = row[lane] + (uint32_t)add;
-        }
+    bool narrow = op->b != 0;
+    if (narrow) {
+        widen(event.address, SMK_ROW(uint32_t, warp, op->a), (uint32_t)add);
     } else {
-        const uint64_t *row = SMK_ROW(uint64_t, warp, op->a);
-        for (unsigned lane = 0; lane < LANES; lane++) {
-            event.address[lane] = row[lane] + add;
-        }
+        shift(event.address, SMK_ROW(uint64_t, warp, op->a), add);
     }
+    find_shape(warp, &event, SMK_ROW(void, warp, op->a), narrow);
     uint32_t allowed = observer_of(warp)->access(state_of(warp), warp, &event) & event.mask;
     if (allowed == event.mask) {
         return op + 1;

@@ -16,11 +16,14 @@
 #include <stdint.h>
 
 typedef enum smk_watch {
-    SMK_WATCH_RUNS = 1 << 0,     /* straight runs of instructions, and the lanes of guarded ones */
+    SMK_WATCH_RUNS = 1 << 0, /* straight runs of instructions, and the lanes of guarded ones */
     SMK_WATCH_BRANCHES = 1 << 1,
     SMK_WATCH_ACCESSES = 1 << 2, /* loads, stores, atomics, copies */
     SMK_WATCH_ORDER = 1 << 3     /* barriers, warp synchronisation, fences, and when copies land */
 } smk_watch;
+
+/* How the addresses of half a warp lie: all at one place, or each lane's behind that of the lane before it. */
+typedef enum smk_access_shape { SMK_ACCESS_ANY, SMK_ACCESS_ONE, SMK_ACCESS_ROW } smk_access_shape;
 
 /* A warp-wide access. `space` is as the program has it: GENERIC where the instruction names none. An address of shared memory
  * counts from the block's first byte; of local memory from the thread's. Lanes that are not in `mask` hold nothing of use. */
@@ -28,10 +31,11 @@ typedef struct smk_access_event {
     const smk_operation *op; /* op->function and op->instruction say which it is */
     smk_access_kind kind;
     smk_space space;
-    unsigned bytes;          /* a lane */
-    uint32_t mask;           /* not 0 */
+    unsigned bytes;   /* a lane */
+    uint32_t mask;    /* not 0 */
+    uint8_t shape[2]; /* smk_access_shape, true of all lanes, those that do not run too; of a copy ANY */
     uint64_t address[32];
-    const uint8_t *used;     /* of a COPY's source: bytes a lane really reads; NULL: `bytes` */
+    const uint8_t *used; /* of a COPY's source: bytes a lane really reads; NULL: `bytes` */
 } smk_access_event;
 
 /* What comes before an instruction takes effect. `state` is what open made for the block that runs. Those not wanted may be

@@ -5,33 +5,11 @@
 
 #include <string.h>
 
-/* The loops over lanes, for what this processor has. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
-#define SMK_RACE_CLONES __attribute__((target_clones("avx2", "default")))
-#else
-#define SMK_RACE_CLONES
-#endif
-
-enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, HALF = 16, VALUE_BYTES_MAX = 32 };
-
-/* One warp-wide access to one memory. */
-typedef struct judged {
-    smk_race *race;
-    const smk_warp *warp;
-    const smk_access_event *event;
-    smk_shadow *shadow;
-    const uint64_t *address;
-    smk_space space;
-    uint32_t index; /* of the warp */
-    uint32_t place;
-    uint8_t flags;
-    uint32_t mask;
-    uint32_t blamed; /* lanes of which something was reported: once an access and lane is enough */
-} judged;
+enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, VALUE_BYTES_MAX = 32, ROWS_MAX = 4 };
 
 /* Reports ---------------------------------------------------------------------------------------- */
 
-static smk_finding_event present(const judged *j, unsigned lane)
+static smk_finding_event present(const smk_race_one *j, unsigned lane)
 {
     return (smk_finding_event){
         .place = j->place,
@@ -44,7 +22,7 @@ static smk_finding_event present(const judged *j, unsigned lane)
     };
 }
 
-static void report_pair(judged *j, unsigned lane, uint64_t cell, uint32_t place, bool loads, uint32_t other)
+static void report_pair(smk_race_one *j, unsigned lane, uint64_t cell, uint32_t place, bool loads, uint32_t other)
 {
     smk_race *race = j->race;
     smk_finding_kind kind = j->space == SMK_SPACE_GLOBAL ? SMK_FINDING_GLOBAL_RACE
@@ -56,7 +34,7 @@ static void report_pair(judged *j, unsigned lane, uint64_t cell, uint32_t place,
     smk_finding_add(&race->launch->sink, kind, &first, &second, race->block->number, race->sequence++, NULL);
 }
 
-static void report_async(judged *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i)
+static void report_async(smk_race_one *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i)
 {
     smk_race *race = j->race;
     smk_finding_event first = present(j, lane);
@@ -66,7 +44,7 @@ static void report_async(judged *j, unsigned lane, uint64_t cell, const smk_shad
                     NULL);
 }
 
-static void report_unwritten(judged *j, unsigned lane)
+static void report_unwritten(smk_race_one *j, unsigned lane)
 {
     smk_finding_event first = present(j, lane);
     smk_finding_add(&j->race->launch->sink, SMK_FINDING_UNINITIALIZED, &first, NULL, j->race->block->number,
@@ -76,7 +54,7 @@ static void report_unwritten(judged *j, unsigned lane)
 /* Checks ------------------------------------------------------------------------------------------ */
 
 /* What a lane is about to store. */
-static void value_of(const judged *j, unsigned lane, unsigned char *to)
+static void value_of(const smk_race_one *j, unsigned lane, unsigned char *to)
 {
     const smk_operation *op = j->event->op + 1; /* the store itself, as observer.c puts it */
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
@@ -98,7 +76,7 @@ static void value_of(const judged *j, unsigned lane, unsigned char *to)
 }
 
 /* Two lanes of one store meet: no harm is done where they write the same. */
-static bool same_value(const judged *j, unsigned lane, unsigned other, uint64_t cell)
+static bool same_value(const smk_race_one *j, unsigned lane, unsigned other, uint64_t cell)
 {
     unsigned char mine[VALUE_BYTES_MAX] = {0}, theirs[VALUE_BYTES_MAX] = {0};
     uint64_t at = cell << j->shadow->shift;
@@ -112,7 +90,12 @@ static bool same_value(const judged *j, unsigned lane, unsigned other, uint64_t 
     return memcmp(mine + (at - j->address[lane]), theirs + (at - j->address[other]), bytes) == 0;
 }
 
-static void check_write(judged *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i)
+static bool are_in_step(const smk_race_one *j, uint32_t warp)
+{
+    return warp == j->index && j->space == SMK_SPACE_SHARED;
+}
+
+static void check_write(smk_race_one *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i)
 {
     const smk_race *race = j->race;
     uint32_t other = line->wwho[i], warp = other / LANES;
@@ -129,7 +112,7 @@ static void check_write(judged *j, unsigned lane, uint64_t cell, const smk_shado
         return;
     }
     if ((!pending && smk_order_before(&race->order, warp, other % LANES, line->wtime[i], j->index, lane)) ||
-        smk_race_excuses(j->flags, race->launch->flags[line->wplace[i]], warp == j->index) ||
+        smk_race_excuses(j->flags, race->launch->flags[line->wplace[i]], are_in_step(j, warp)) ||
         (warp == j->index && line->wplace[i] == j->place && same_value(j, lane, other % LANES, cell))) {
         return;
     }
@@ -138,7 +121,7 @@ static void check_write(judged *j, unsigned lane, uint64_t cell, const smk_shado
 }
 
 /* The lanes of a record that nothing orders before this one. */
-static uint32_t unordered(const judged *j, const smk_shadow_row *row, unsigned i, uint32_t warp, unsigned lane)
+static uint32_t unordered(const smk_race_one *j, const smk_shadow_row *row, unsigned i, uint32_t warp, unsigned lane)
 {
     const smk_order *order = &j->race->order;
     uint32_t left = row->lanes[i], time = row->time[i], found = 0;
@@ -156,26 +139,31 @@ static uint32_t unordered(const judged *j, const smk_shadow_row *row, unsigned i
 }
 
 /* Against the loads or atomic operations of all warps: one report of another warp's, and one of this. */
-static void check_rows(judged *j, unsigned lane, uint64_t cell, smk_shadow_row *const *rows, unsigned i, bool loads)
+static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_row *const *rows, uint32_t warps,
+                       unsigned i, bool loads)
 {
     const smk_race *race = j->race;
     bool reported = (j->blamed >> lane & 1) != 0;
-    for (uint32_t warp = 0; warp < race->order.warp_count; warp++) {
-        const smk_shadow_row *row = rows[warp];
-        if (row == NULL || row->time[i] <= race->order.base || (reported && warp != j->index)) {
+    for (uint32_t left = warps; left != 0; left &= left - 1) {
+        uint32_t warp = smk_bits_first(left);
+        bool found = false;
+        if (rows[warp] == NULL || (reported && warp != j->index)) {
             continue;
         }
-        uint32_t lanes = unordered(j, row, i, warp, lane);
-        if (lanes == 0 || smk_race_excuses(j->flags, race->launch->flags[row->place[i]], warp == j->index)) {
-            continue;
+        for (const smk_shadow_row *row = rows[warp]; row != NULL && row->most > race->order.base; row = row->more) {
+            uint32_t lanes = row->time[i] > race->order.base ? unordered(j, row, i, warp, lane) : 0;
+            if (lanes == 0 || smk_race_excuses(j->flags, race->launch->flags[row->place[i]], are_in_step(j, warp))) {
+                continue;
+            }
+            report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes));
+            found = true;
         }
-        report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes));
-        reported = reported || warp != j->index;
-        j->blamed |= UINT32_C(1) << lane;
+        reported = reported || (found && warp != j->index);
+        j->blamed |= found ? UINT32_C(1) << lane : 0;
     }
 }
 
-static void check_written(judged *j, unsigned lane, uint64_t cell)
+static void check_written(smk_race_one *j, unsigned lane, uint64_t cell)
 {
     smk_race *race = j->race;
     uint32_t bit = UINT32_C(1) << lane;
@@ -186,8 +174,7 @@ static void check_written(judged *j, unsigned lane, uint64_t cell)
         const smk_span *span = race->span;
         uint64_t address = cell << j->shadow->shift;
         if (span == NULL || address - span->address >= span->bytes) {
-            span = race->span = smk_memory_view_find(race->block->run->view, address);
-            race->span_known = span != NULL && smk_memory_view_known(span, 0, span->bytes);
+            span = smk_race_find_span(race, address) ? race->span : NULL;
         }
         if (span == NULL || race->span_known ||
             smk_memory_view_known(span, address - span->address, UINT64_C(1) << j->shadow->shift) ||
@@ -201,41 +188,76 @@ static void check_written(judged *j, unsigned lane, uint64_t cell)
 
 /* Notes ------------------------------------------------------------------------------------------- */
 
-/* A load or atomic operation of a lane joins its warp's record of a cell: earlier ones that come before it need not be
- * remembered any more. */
-static void note_row(judged *j, unsigned lane, smk_shadow_row *row, unsigned i)
+/* The lanes of a record that this lane does not come after: the others need not be remembered any more, nor does what this lane
+ * itself did there, if it does the same again. */
+static uint32_t keep(const smk_race_one *j, const smk_shadow_row *row, unsigned i, unsigned lane)
 {
     const smk_order *order = &j->race->order;
-    uint32_t bit = UINT32_C(1) << lane, time = row->time[i], kept = 0;
-    if (time <= order->base || time <= order->full[j->index]) {
-        row->time[i] = order->now;
-        row->lanes[i] = bit;
-        row->place[i] = j->place;
-        return;
+    uint32_t time = row->time[i], kept = row->lanes[i];
+    for (uint32_t left = time == order->now ? 0 : kept; left != 0; left &= left - 1) {
+        unsigned of = smk_bits_first(left);
+        bool before = of != lane && smk_order_before(order, j->index, of, time, j->index, lane);
+        kept &= ~((uint32_t)before << of);
     }
-    if (time == order->now) {
-        kept = row->lanes[i];
-    } else {
-        for (uint32_t left = row->lanes[i]; left != 0; left &= left - 1) {
-            unsigned of = smk_bits_first(left);
-            kept |= smk_order_before(order, j->index, of, time, j->index, lane) ? 0 : UINT32_C(1) << of;
-        }
-    }
-    bool weak = (j->race->launch->flags[row->place[i]] & SMK_RACE_STRONG) == 0;
-    bool stays = (kept & ~bit) != 0 && (weak || (j->flags & SMK_RACE_STRONG) != 0);
-    row->time[i] = order->now;
-    row->lanes[i] = kept | bit;
-    row->place[i] = stays ? row->place[i] : j->place;
+    return row->place[i] == j->place ? kept & ~(UINT32_C(1) << lane) : kept;
 }
 
-static void note_write(const judged *j, unsigned lane, smk_shadow_line *line, unsigned i, uint32_t time)
+/* A load or atomic operation of a lane joins its warp's records of a cell: one for each instruction and time. */
+static void note_row(smk_race_one *j, unsigned lane, smk_shadow_row *first, unsigned i)
+{
+    const smk_order *order = &j->race->order;
+    uint32_t bit = UINT32_C(1) << lane, now = order->now;
+    smk_shadow_row *row = first, *at = NULL;
+    for (unsigned n = 1;; n++, row = row->more) {
+        uint32_t time = row->time[i];
+        bool past = time <= order->base || time <= order->full[j->index];
+        uint32_t kept = past ? 0 : keep(j, row, i, lane);
+        row->most = now;
+        if (!past && time == now && row->place[i] == j->place) {
+            row->lanes[i] = kept | bit;
+            return;
+        }
+        if (!past) {
+            row->lanes[i] = kept;
+        }
+        at = at == NULL && kept == 0 ? row : at;
+        if (row->more == NULL && at == NULL && n < ROWS_MAX) {
+            smk_shadow_row_of(j->shadow, &row->more);
+        }
+        if (row->more == NULL) {
+            break;
+        }
+    }
+    if (at == NULL) { /* too many: the last stands for all of its lanes, at the latest time, and is weak if one is */
+        bool weak = (j->flags & SMK_RACE_STRONG) == 0;
+        row->time[i] = now;
+        row->lanes[i] |= bit;
+        row->place[i] = weak ? j->place : row->place[i];
+        return;
+    }
+    at->time[i] = now;
+    at->lanes[i] = bit;
+    at->place[i] = j->place;
+}
+
+static void note_write(const smk_race_one *j, unsigned lane, smk_shadow_line *line, unsigned i, uint32_t time)
 {
     line->wtime[i] = time;
+    line->written_most = time > line->written_most ? time : line->written_most;
+    smk_shadow_note_written(line, UINT32_C(1) << i, j->race->order.begin);
     line->wwho[i] = (uint16_t)(j->index * LANES + lane);
     line->wplace[i] = j->place;
 }
 
-static void judge_load(judged *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
+static void check_loads(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
+{
+    for (uint32_t left = line->wide_loaders; left != 0; left &= left - 1) {
+        smk_shadow_spread(j->shadow, line, smk_bits_first(left));
+    }
+    check_rows(j, lane, cell, line->loads, line->loaders, i, true);
+}
+
+static void judge_load(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
     const smk_order *order = &j->race->order;
     uint32_t written = line->wtime[i], base = order->base;
@@ -245,38 +267,36 @@ static void judge_load(judged *j, unsigned lane, uint64_t cell, smk_shadow_line 
         check_written(j, lane, cell);
     }
     if (line->stime[i] > base) {
-        check_rows(j, lane, cell, line->atomics, i, false);
+        check_rows(j, lane, cell, line->atomics, line->changers, i, false);
     }
-    smk_shadow_row *row = line->loads[j->index];
-    if (row == NULL) {
-        row = smk_shadow_row_of(j->shadow, &line->loads[j->index]);
-        if (row == NULL) {
-            return;
-        }
+    line->loaders |= UINT32_C(1) << j->index;
+    smk_shadow_settle(j->shadow, line, j->index);
+    smk_shadow_row *row = smk_shadow_row_of(j->shadow, &line->loads[j->index]);
+    if (row != NULL) {
+        line->read_most = order->now;
+        note_row(j, lane, row, i);
     }
-    line->rtime[i] = order->now;
-    note_row(j, lane, row, i);
 }
 
-static void judge_store(judged *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
+static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
     const smk_order *order = &j->race->order;
     uint32_t base = order->base;
     if (line->wtime[i] > base) {
         check_write(j, lane, cell, line, i);
     }
-    if (line->rtime[i] > base) {
-        check_rows(j, lane, cell, line->loads, i, true);
+    if (line->read_most > base) {
+        check_loads(j, lane, cell, line, i);
     }
     if (line->stime[i] > base) {
-        check_rows(j, lane, cell, line->atomics, i, false);
+        check_rows(j, lane, cell, line->atomics, line->changers, i, false);
     }
     bool copy = j->event->kind == SMK_ACCESS_COPY;
     note_write(j, lane, line, i, copy ? SMK_SHADOW_PENDING : order->now);
     line->itime[i] = copy ? order->now : 0;
 }
 
-static void judge_atomic(judged *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
+static void judge_atomic(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
     const smk_order *order = &j->race->order;
     uint32_t base = order->base;
@@ -285,12 +305,13 @@ static void judge_atomic(judged *j, unsigned lane, uint64_t cell, smk_shadow_lin
     } else if (line->wtime[i] < order->begin && line->stime[i] < order->begin) {
         check_written(j, lane, cell);
     }
-    if (line->rtime[i] > base) {
-        check_rows(j, lane, cell, line->loads, i, true);
+    if (line->read_most > base) {
+        check_loads(j, lane, cell, line, i);
     }
+    line->changers |= UINT32_C(1) << j->index;
     smk_shadow_row *row = smk_shadow_row_of(j->shadow, &line->atomics[j->index]);
     if (row != NULL) {
-        line->stime[i] = order->now;
+        line->stime[i] = line->atomic_most = order->now;
         note_row(j, lane, row, i);
     }
 }
@@ -301,7 +322,7 @@ static unsigned class_of(smk_access_kind kind)
 }
 
 /* Blocks that can wait for each other: against the others'. */
-static void judge_far(judged *j, unsigned lane, uint64_t cell)
+static void judge_far(smk_race_one *j, unsigned lane, uint64_t cell)
 {
     smk_race *race = j->race;
     smk_race_launch *launch = race->launch;
@@ -324,31 +345,26 @@ static void judge_far(judged *j, unsigned lane, uint64_t cell)
 
 /* Loads of cells that nobody has touched by writing since the last barrier, the case of a tile that is read: true where
  * that is all there is to it. */
-static bool judge_plain_load(judged *j, unsigned lane, smk_shadow_line *line, unsigned i, uint32_t lanes)
+static bool judge_plain_load(smk_race_one *j, smk_shadow_line *line, unsigned i, uint32_t lanes)
 {
     const smk_order *order = &j->race->order;
-    uint32_t written = line->wtime[i];
+    uint32_t written = line->wtime[i], now = order->now;
     smk_shadow_row *row = line->loads[j->index];
     if (row == NULL || written < order->begin || written > order->base || line->stime[i] > order->base) {
         return false;
     }
-    (void)lane;
-    uint32_t time = row->time[i];
-    if (time > order->base && time > order->full[j->index] && time != order->now) {
+    smk_shadow_settle(j->shadow, line, j->index);
+    uint32_t time = row->time[i], full = order->full[j->index], past = full > order->base ? full : order->base;
+    if ((time > past && (time != now || row->place[i] != j->place)) || (row->more != NULL && row->more->most > past)) {
         return false;
     }
-    line->rtime[i] = order->now;
-    if (time != order->now || time <= order->full[j->index]) {
-        row->lanes[i] = lanes;
-        row->place[i] = j->place;
-    } else {
-        row->lanes[i] |= lanes;
-    }
-    row->time[i] = order->now;
+    row->lanes[i] = (time > past ? row->lanes[i] : 0) | lanes;
+    row->place[i] = j->place;
+    row->time[i] = row->most = line->read_most = now;
     return true;
 }
 
-static void judge_lane(judged *j, unsigned lane, uint32_t alike)
+static void judge_lane(smk_race_one *j, unsigned lane, uint32_t alike)
 {
     unsigned shift = j->shadow->shift;
     unsigned bytes = j->event->used != NULL ? j->event->used[lane] : j->event->bytes;
@@ -360,7 +376,7 @@ static void judge_lane(judged *j, unsigned lane, uint32_t alike)
         if (line == NULL) {
             return;
         }
-        if (load && !far && judge_plain_load(j, lane, line, i, alike)) {
+        if (load && !far && judge_plain_load(j, line, i, alike)) {
             continue;
         }
         for (uint32_t left = alike; left != 0; left &= left - 1) {
@@ -389,131 +405,7 @@ static uint32_t alike_lanes(const uint64_t *address, uint32_t mask, unsigned lan
     return same & mask;
 }
 
-/* How the addresses of half a warp lie. */
-typedef enum shape { SHAPE_ANY, SHAPE_ONE, SHAPE_ROW } shape;
-
-SMK_RACE_CLONES static shape shape_of(const uint64_t *address, unsigned bytes)
-{
-    uint64_t one = 0, row = 0;
-    for (unsigned i = 0; i < HALF; i++) {
-        one |= address[i] ^ address[0];
-        row |= address[i] ^ (address[0] + (uint64_t)i * bytes);
-    }
-    return one == 0 ? SHAPE_ONE : row == 0 ? SHAPE_ROW : SHAPE_ANY;
-}
-
-/* judge_plain_load for neighbouring cells, one of each lane from `first`. */
-SMK_RACE_CLONES static bool judge_load_row(judged *j, smk_shadow_line *line, unsigned i, uint32_t first, bool twice)
-{
-    const smk_order *order = &j->race->order;
-    smk_shadow_row *row = smk_shadow_row_of(j->shadow, &line->loads[j->index]);
-    if (row == NULL) {
-        return false;
-    }
-    /* stamps are far below INT32_MAX, and what is pending is below zero */
-    bool known = j->space == SMK_SPACE_GLOBAL && j->race->span_known;
-    int32_t low = known ? 0 : (int32_t)order->begin, base = (int32_t)order->base, now = (int32_t)order->now;
-    int32_t full = (int32_t)order->full[j->index], past = full > base ? full : base, bad = 0;
-    for (unsigned k = i; k < i + HALF; k++) {
-        int32_t written = (int32_t)line->wtime[k], changed = (int32_t)line->stime[k], time = (int32_t)row->time[k];
-        bad |= (written < low) | (written > base) | (changed > base) | ((time > past) & (time != now));
-    }
-    if (bad != 0) {
-        return false;
-    }
-    uint32_t bit = first | (twice ? first << HALF : 0);
-    for (unsigned k = i; k < i + HALF; k++) {
-        bool same = (int32_t)row->time[k] == now;
-        row->lanes[k] = (same ? row->lanes[k] : 0) | bit << (k - i);
-        row->place[k] = same ? row->place[k] : j->place;
-        row->time[k] = order->now;
-        line->rtime[k] = order->now;
-    }
-    return true;
-}
-
-/* judge_store where nothing was there since the last barrier. */
-SMK_RACE_CLONES static bool judge_store_row(judged *j, smk_shadow_line *line, unsigned i, unsigned lane)
-{
-    const smk_order *order = &j->race->order;
-    int32_t base = (int32_t)order->base, bad = 0;
-    for (unsigned k = i; k < i + HALF; k++) {
-        int32_t written = (int32_t)line->wtime[k];
-        bad |= (written < 0) | (written > base) | ((int32_t)line->rtime[k] > base) | ((int32_t)line->stime[k] > base);
-    }
-    if (bad != 0) {
-        return false;
-    }
-    for (unsigned k = i; k < i + HALF; k++) {
-        line->wtime[k] = order->now;
-        line->itime[k] = 0;
-        line->wplace[k] = j->place;
-        line->wwho[k] = (uint16_t)(j->index * LANES + lane + (k - i));
-    }
-    return true;
-}
-
-/* Half a warp whose lanes go about their cells in a simple way; false where they do not. */
-static bool judge_half(judged *j, unsigned lane, shape is, bool twice)
-{
-    uint64_t cell = j->address[lane] >> j->shadow->shift;
-    unsigned i = (unsigned)(cell % CELLS);
-    if (is == SHAPE_ONE && j->event->kind == SMK_ACCESS_LOAD) {
-        judge_lane(j, lane, (UINT32_C(0xFFFF) | (twice ? UINT32_C(0xFFFF0000) : 0)) << lane);
-        return true;
-    }
-    smk_shadow_line *line = is == SHAPE_ROW && i + HALF <= CELLS ? smk_shadow_find(j->shadow, cell / CELLS) : NULL;
-    if (line == NULL) {
-        return false;
-    }
-    return j->event->kind == SMK_ACCESS_LOAD ? judge_load_row(j, line, i, UINT32_C(1) << lane, twice)
-                                             : judge_store_row(j, line, i, lane);
-}
-
-/* True where the simple halves of a warp are in bounds and aligned, which their ends tell. */
-static bool is_near(const judged *j, const shape is[2])
-{
-    uint64_t start = 0, limit = j->warp->control->shared_bytes, bytes = j->event->bytes;
-    if (j->space == SMK_SPACE_GLOBAL) {
-        const smk_span *span = j->race->span;
-        if (span == NULL || (span->constant && j->event->kind != SMK_ACCESS_LOAD)) {
-            return false;
-        }
-        start = span->address;
-        limit = span->bytes;
-    }
-    for (unsigned half = 0; half < 2; half++) {
-        uint64_t at = j->address[half * HALF] - start, reach = is[half] == SHAPE_ROW ? HALF * bytes : bytes;
-        if (is[half] == SHAPE_ANY || j->address[half * HALF] % bytes != 0 || at > limit || reach > limit - at) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The halves of a full warp that are simple, out of the way: true where that was all of it, good and done. */
-static bool judge_simple(judged *j, uint32_t *left)
-{
-    bool load = j->event->kind == SMK_ACCESS_LOAD, far = j->space == SMK_SPACE_GLOBAL && j->race->launch->ordered;
-    *left = j->mask;
-    if (j->mask != UINT32_MAX || j->event->used != NULL || far || j->event->bytes != 1U << j->shadow->shift ||
-        (!load && j->event->kind != SMK_ACCESS_STORE) || j->shadow->failed) {
-        return false;
-    }
-    const shape is[2] = {shape_of(j->address, j->event->bytes), shape_of(j->address + HALF, j->event->bytes)};
-    if (!is_near(j, is)) {
-        return false;
-    }
-    if (load && is[0] == is[1] && j->address[0] == j->address[HALF]) {
-        *left = judge_half(j, 0, is[0], true) ? 0 : UINT32_MAX;
-    } else {
-        *left = judge_half(j, 0, is[0], false) ? 0 : UINT32_C(0xFFFF);
-        *left |= judge_half(j, HALF, is[1], false) ? 0 : UINT32_C(0xFFFF0000);
-    }
-    return *left == 0;
-}
-
-static void judge(judged *j, uint32_t lanes)
+static void judge(smk_race_one *j, uint32_t lanes)
 {
     bool groups = j->event->kind == SMK_ACCESS_LOAD && j->event->used == NULL;
     if (j->shadow->failed) {
@@ -533,7 +425,7 @@ static void judge(judged *j, uint32_t lanes)
 }
 
 /* What strong accesses tell and hear. */
-static void pass_word(judged *j)
+static void pass_word(smk_race_one *j)
 {
     smk_order *order = &j->race->order;
     bool shared = j->space == SMK_SPACE_SHARED, far = (j->flags & SMK_RACE_NEAR) == 0;
@@ -564,26 +456,26 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
                              const uint64_t *address, uint32_t mask)
 {
     const smk_operation *op = event->op;
-    judged j = {.race = race,
-                .warp = warp,
-                .event = event,
-                .shadow = space == SMK_SPACE_SHARED ? &race->shared : &race->global,
-                .address = address,
-                .space = space,
-                .index = warp->control->index,
-                .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
-                .mask = mask};
+    smk_race_one j = {.race = race,
+                      .warp = warp,
+                      .event = event,
+                      .shadow = space == SMK_SPACE_SHARED ? &race->shared : &race->global,
+                      .address = address,
+                      .space = space,
+                      .index = warp->control->index,
+                      .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
+                      .mask = mask};
     bool kept = space == SMK_SPACE_SHARED || space == SMK_SPACE_GLOBAL;
-    uint32_t left = mask;
     j.flags = race->launch->flags[j.place];
     race->order.last[j.index] = race->order.now;
-    if (!kept || !judge_simple(&j, &left)) {
-        mask = smk_race_bounds(race, warp, event, space, address, mask);
-        if (!kept || mask == 0) {
+    uint32_t left = kept ? smk_wide_judge(&j) : mask;
+    if (left != 0) {
+        uint32_t good = smk_race_bounds(race, warp, event, space, address, left);
+        j.mask = mask = (mask & ~left) | good;
+        if (!kept || good == 0) {
             return mask;
         }
-        j.mask = mask;
-        judge(&j, left & mask);
+        judge(&j, good);
     }
     if ((j.flags & SMK_RACE_STRONG) != 0) {
         pass_word(&j);
@@ -591,8 +483,9 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
     return mask;
 }
 
-uint32_t smk_race_access(smk_race *race, const smk_warp *warp, const smk_access_event *event)
+uint32_t smk_race_access(void *state, const smk_warp *warp, const smk_access_event *event)
 {
+    smk_race *race = state;
     if (event->space != SMK_SPACE_GENERIC) {
         return access_space(race, warp, event, event->space, event->address, event->mask);
     }

@@ -21,12 +21,12 @@ enum {
     SMK_RACE_NEAR = 32 /* scope: the block */
 };
 
-/* Two strong accesses do not race. But lanes of a warp that count on volatile alone count on running in step, which nothing
- * promises: their order is by luck. */
-static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool same_warp)
+/* Two strong accesses do not race. But lanes of a warp that share memory and count on volatile alone (`in_step`) count on running in
+ * step, which nothing promises: their order is by luck. */
+static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool in_step)
 {
     bool both = (a & b & SMK_RACE_STRONG) != 0;
-    return both && !(same_warp && (a & b & SMK_RACE_VOLATILE) != 0);
+    return both && !(in_step && (a & b & SMK_RACE_VOLATILE) != 0);
 }
 
 /* What is the same for all blocks of a launch. */
@@ -40,20 +40,41 @@ typedef struct smk_race_launch {
     unsigned shared_shift, global_shift;
 } smk_race_launch;
 
+enum { SMK_RACE_SPANS = 4 };
+
 /* Of a block that runs. */
 typedef struct smk_race {
     smk_race_launch *launch;
     const smk_block *block;
     smk_order order;
     smk_shadow shared, global;
-    uint64_t sequence; /* of findings */
-    const smk_span *span;
-    bool span_known;
+    uint64_t sequence;                     /* of findings */
+    const smk_span *span;                  /* met last */
+    bool span_known;                       /* the host, or an earlier launch, has written all of it */
+    const smk_span *spans[SMK_RACE_SPANS]; /* met lately */
+    bool spans_known[SMK_RACE_SPANS];
+    unsigned span_next;
     uint32_t barrier[SMK_BLOCK_BARRIERS]; /* place where the first came; NOWHERE: none yet */
     uint32_t barrier_thread[SMK_BLOCK_BARRIERS];
 } smk_race;
 
-uint32_t smk_race_access(smk_race *race, const smk_warp *warp, const smk_access_event *event);
+/* One warp-wide access to one memory. */
+typedef struct smk_race_one {
+    smk_race *race;
+    const smk_warp *warp;
+    const smk_access_event *event;
+    smk_shadow *shadow;
+    const uint64_t *address;
+    smk_space space;
+    uint32_t index; /* of the warp */
+    uint32_t place;
+    uint8_t flags;
+    uint32_t mask;
+    uint32_t blamed; /* lanes of which something was reported: once an access and lane is enough */
+} smk_race_one;
+
+/* An observer's; `state` is a smk_race. */
+uint32_t smk_race_access(void *state, const smk_warp *warp, const smk_access_event *event);
 void smk_race_land(smk_race *race, uint32_t warp, const smk_pending *copy);
 
 /* A former access to a cell, as far as it is remembered. */
@@ -62,6 +83,13 @@ smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place,
 
 /* After the last block of an unordered launch: races between blocks. */
 void smk_race_finish(smk_race_launch *launch);
+
+/* wide.c: accesses of a full warp whose lanes go about their cells in a simple way and do no wrong, judged many cells at a time.
+ * Returns the lanes that are still to be judged one by one; 0: all is well and noted. */
+uint32_t smk_wide_judge(smk_race_one *one);
+
+/* stray.c: the allocation that holds an address becomes race->span; false where there is none. */
+bool smk_race_find_span(smk_race *race, uint64_t address);
 
 /* stray.c: finds lanes whose address is wrong; returns those that may go ahead. */
 uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,

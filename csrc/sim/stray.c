@@ -28,16 +28,34 @@ static void report(smk_race *race, const smk_warp *warp, const smk_access_event 
                     race->block->number, race->sequence++, text);
 }
 
+bool smk_race_find_span(smk_race *race, uint64_t address)
+{
+    for (unsigned i = 0; i < SMK_RACE_SPANS; i++) {
+        const smk_span *span = race->spans[i];
+        if (span != NULL && address - span->address < span->bytes) {
+            race->span = span;
+            race->span_known = race->spans_known[i];
+            return true;
+        }
+    }
+    const smk_span *span = smk_memory_view_find(race->block->run->view, address);
+    if (span == NULL) {
+        return false;
+    }
+    unsigned at = race->span_next++ % SMK_RACE_SPANS;
+    race->span = race->spans[at] = span;
+    race->span_known = race->spans_known[at] = smk_memory_view_known(span, 0, span->bytes);
+    return true;
+}
+
 static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t address, unsigned bytes)
 {
     const smk_span *span = race->span;
     if (span == NULL || address - span->address >= span->bytes) {
-        span = smk_memory_view_find(race->block->run->view, address);
-        if (span == NULL) {
+        if (!smk_race_find_span(race, address)) {
             return false;
         }
-        race->span = span;
-        race->span_known = smk_memory_view_known(span, 0, span->bytes);
+        span = race->span;
     }
     return bytes <= span->bytes - (address - span->address) && !(span->constant && event->kind != SMK_ACCESS_LOAD);
 }

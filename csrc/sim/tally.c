@@ -1,7 +1,9 @@
 #include "tally.h"
 
 #include "bits.h"
+#include "copy.h"
 #include "sector.h"
+#include "spin.h"
 
 #include <string.h>
 
@@ -10,6 +12,7 @@ enum {
     BANK_LOW = 3,
     SECTOR_LOW = 31,
     PART_BYTES_MAX = 16,
+    WORD_BYTES = 4,
     GROUP_LANES = 8,
     WORDS_MAX = GROUP_LANES * 9 /* 32 bytes a lane, aligned or not */
 };
@@ -86,11 +89,13 @@ static void find_cost(smk_tally *tally, smk_tally_memory memory, smk_bank_op op,
 {
     uint64_t first = address[smk_bits_first(mask)];
     uint32_t low = (uint32_t)first & (memory == SMK_TALLY_GLOBAL ? SECTOR_LOW : BANK_LOW);
-    if (tally->last_mask == mask && tally->last_low == low && is_same(&tally->pattern, address, first, mask)) {
+    if (tally->last_mask == mask && tally->last_low == low && tally->last_bytes == bytes &&
+        is_same(&tally->pattern, address, first, mask)) {
         return;
     }
     tally->last_mask = mask;
     tally->last_low = (uint8_t)low;
+    tally->last_bytes = (uint8_t)bytes;
     tally->last_ideal = 0;
     keep_pattern(&tally->pattern, address, first, mask);
     unsigned part = bytes > PART_BYTES_MAX ? PART_BYTES_MAX : bytes; /* 32 aligned bytes are one sector, as 16 are */
@@ -128,18 +133,64 @@ static uint64_t sum_used(const uint8_t *used, uint32_t mask)
     return sum;
 }
 
+static void offer_sample(smk_tally *tally, uint32_t cost, const smk_warp *warp, const uint64_t *address, unsigned bytes,
+                         uint32_t mask)
+{
+    if (cost > tally->best) {
+        tally->best = cost;
+        keep_sample(&tally->sample, warp, address, bytes, mask);
+    }
+}
+
 static void add(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const smk_warp *warp,
                 const uint64_t *address, unsigned bytes, const uint8_t *used, uint32_t mask)
 {
     find_cost(tally, memory, op, address, bytes, mask);
-    tally->requests++;
+    tally->requests += memory == SMK_TALLY_LOCAL && bytes > WORD_BYTES ? bytes / WORD_BYTES : 1;
     tally->cost += tally->last_cost;
     tally->ideal += tally->last_ideal;
     tally->bytes += used != NULL ? sum_used(used, mask) : (uint64_t)bytes * count_lanes(mask);
-    if (tally->last_cost > tally->best) {
-        tally->best = tally->last_cost;
-        keep_sample(&tally->sample, warp, address, bytes, mask);
+    offer_sample(tally, tally->last_cost, warp, address, bytes, mask);
+}
+
+/* What a minimum or maximum of 8 bytes finds, before it takes effect: turned so that the greater number stays. */
+static void read_values(const smk_warp *warp, const smk_access_event *event, smk_spin_values *values)
+{
+    const smk_operation *atomic = event->op + 1;
+    const smk_warp_control *control = warp->control;
+    const uint64_t top = smk_module_type_kind((smk_type)atomic->element) == SMK_KIND_SIGNED ? UINT64_C(1) << 63 : 0;
+    const uint64_t turn = atomic->count == SMK_MODIFIER_MIN ? ~top : top;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        const uint64_t address = event->address[lane];
+        uint64_t held = 0;
+        if ((event->mask >> lane & 1) != 0 && address < control->shared_bytes &&
+            control->shared_bytes - address >= sizeof held) { /* else the access itself says what is wrong */
+            memcpy(&held, control->shared + address, sizeof held);
+        }
+        values->given[lane] = SMK_ROW(uint64_t, warp, atomic->b)[lane] ^ turn;
+        values->held[lane] = held ^ turn;
     }
+}
+
+static void add_loop(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
+                     const smk_access_event *event)
+{
+    smk_tally *tally = &tallies[access->tally[SMK_TALLY_SHARED]], *loads = &tallies[access->loads];
+    smk_spin_values values;
+    const bool looks = access->form == SMK_FUSE_BOUND;
+    if (looks) {
+        read_values(warp, event, &values);
+    }
+    const smk_spin_cost cost = smk_spin_count(event->address, event->bytes, event->mask, looks ? &values : NULL);
+    tally->requests += cost.atomics;
+    tally->cost += cost.wavefronts;
+    tally->ideal += cost.wavefronts;
+    tally->bytes += (uint64_t)event->bytes * count_lanes(event->mask);
+    loads->requests += cost.loads;
+    loads->cost += cost.load.wavefronts;
+    loads->ideal += cost.load.ideal;
+    loads->bytes += (uint64_t)event->bytes * cost.load_lanes;
+    offer_sample(tally, cost.wavefronts, warp, event->address, event->bytes, event->mask);
 }
 
 /* Generic addresses: each lane's window says which memory it means. Constants lie in global memory; parameters are not
@@ -181,6 +232,11 @@ void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk
     unsigned bytes = access->bytes != 0 ? access->bytes : event->bytes;
     const uint64_t *address = event->address;
     uint64_t moved[LANES];
+    uint32_t mask = event->mask;
+    if (access->loads != SMK_NO_INDEX) {
+        add_loop(tallies, access, warp, event);
+        return;
+    }
     if (access->shift != 0) {
         for (unsigned lane = 0; lane < LANES; lane++) {
             moved[lane] = address[lane] + (uint64_t)(int64_t)access->shift;
@@ -191,11 +247,30 @@ void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk
         add_generic(tallies, access, warp, event, address, bytes);
     } else if (event->space <= SMK_SPACE_LOCAL) {
         smk_tally_memory memory = memories[event->space];
+        if (access->form == SMK_FUSE_SINGLE || (access->form == SMK_FUSE_SCAN && event->mask == UINT32_MAX)) {
+            mask = UINT32_C(1) << smk_bits_first(mask);
+        }
         if (access->tally[memory] != SMK_NO_INDEX) {
             add(&tallies[access->tally[memory]], memory, (smk_bank_op)access->op, warp, address, bytes, event->used,
-                event->mask);
+                mask);
         }
     }
+}
+
+void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
+                        const smk_access_event *source, const smk_access_event *target)
+{
+    smk_tally *tally = &tallies[access->tally[SMK_TALLY_SHARED]];
+    if (source->mask != 0) {
+        smk_tally_add(tallies, access, warp, source);
+    }
+    const smk_bank_cost cost = smk_copy_count(source->address, target->address, target->bytes, target->mask,
+                                              source->mask, access->bypass);
+    tally->requests++;
+    tally->cost += cost.wavefronts;
+    tally->ideal += cost.ideal;
+    tally->bytes += (uint64_t)target->bytes * count_lanes(target->mask);
+    offer_sample(tally, cost.wavefronts, warp, target->address, target->bytes, target->mask);
 }
 
 void smk_tally_merge(smk_tally *to, const smk_tally *from)

@@ -3,6 +3,7 @@
 #define SMK_SIM_TALLY_H
 
 #include "bank.h"
+#include "fuse.h"
 #include "observer.h"
 
 #include <stdbool.h>
@@ -20,7 +21,10 @@ typedef enum smk_tally_memory {
 typedef struct smk_tally_access {
     uint32_t function, instruction;
     uint32_t tally[SMK_TALLY_MEMORIES]; /* where it is counted; SMK_NO_INDEX: it never touches that memory */
+    uint32_t loads;                     /* of an atomic that is a loop: where its loads are counted, or SMK_NO_INDEX */
     uint8_t op;                         /* smk_bank_op */
+    uint8_t form;                       /* smk_fuse_form */
+    bool bypass;                        /* a copy past the L1 cache */
     uint8_t bytes;                      /* a lane, of a fused access; 0: as the event has it */
     int16_t shift;                      /* from the event's addresses to the fused access's */
     uint8_t more_bytes;                 /* of a second access of the machine in its place; 0: there is none */
@@ -44,7 +48,7 @@ typedef struct smk_tally_sample {
 
 /* An access walks memory in the same steps again and again: then it costs what it cost the last time. */
 typedef struct smk_tally {
-    uint64_t requests;
+    uint64_t requests; /* of local memory: one for each word of a lane */
     uint64_t cost;  /* wavefronts, or sectors */
     uint64_t ideal; /* of shared memory */
     uint64_t bytes; /* that lanes asked for */
@@ -53,6 +57,7 @@ typedef struct smk_tally {
     uint16_t last_cost;
     uint16_t last_ideal;
     uint8_t last_low; /* the bits of the first address that the cost depends on */
+    uint8_t last_bytes;
     uint32_t best;    /* cost of the sample; 0: none yet */
     smk_tally_pattern pattern;
     smk_tally_sample sample;
@@ -61,6 +66,10 @@ typedef struct smk_tally {
 /* Counts an event of that access. `tallies` are zero at first. */
 void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
                    const smk_access_event *event);
+
+/* Counts a copy (cp.async): the event of its target, and that of its source, whose mask is 0 where no lane reads any. */
+void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
+                        const smk_access_event *source, const smk_access_event *target);
 
 /* Adds what another host thread has counted. The sum does not depend on the order of merging. */
 void smk_tally_merge(smk_tally *to, const smk_tally *from);

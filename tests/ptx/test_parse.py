@@ -118,14 +118,66 @@ def test_labels_belong_to_their_scope():
     assert targets == [outer, inner, inner, second, outer]
 
 
-def test_loc_is_kept_and_is_the_innermost():
-    text = body(
-        ".loc 7 21 3", "mov.u32 %r1, 1;", ".loc 9 5 1, function_name $L__s, inlined_at 7 22 4",
-        "mov.u32 %r1, 2;",
+FILES = '.file 9 "inner.h"\n.file 7 "outer.cu", 12, 34\n.file 8 "middle.h"\n'
+
+
+def places(*lines):
+    """(file, line) of the marks that are printed, one an instruction where it changes."""
+    out = _core._ptx_print(body(*lines) + FILES)
+    assert _core._ptx_print(out) == out
+    names = dict(re.findall(r'\.file (\d+) "(.*)"', out))
+    return [(names[file], int(line)) for file, line in re.findall(r"\.loc (\d+) (\d+)", out)]
+
+
+def mark(place, outer=None):
+    """A .loc, with the place of the call where it was inlined."""
+    inlined = f", function_name $L__s{'' if outer[1] % 2 else '+8'}, inlined_at" if outer else ""
+    return " ".join(map(str, [".loc", *place])) + " ".join(map(str, [inlined, *(outer or ())]))
+
+
+CALL, OTHER_CALL = (7, 22, 4), (7, 25, 4)
+
+
+def test_loc_of_a_header_is_that_of_the_call():
+    found = places(
+        mark((7, 21, 3)), "mov.u32 %r1, 1;",
+        mark((9, 5, 1), CALL), "mov.u32 %r1, 2;",
+        mark((9, 5, 1), OTHER_CALL), "mov.u32 %r1, 3;",
+        mark((7, 23, 3)), "mov.u32 %r1, 4;",
     )  # fmt: skip
-    out = _core._ptx_print(text + '.file 9 "inner.h"\n.file 7 "outer.cu", 12, 34\n')
-    assert re.findall(r'\.file (\d+) "(.*)"', out) == [("1", "inner.h"), ("2", "outer.cu")]
-    assert re.findall(r"\.loc (\d+) (\d+)", out) == [("2", "21"), ("1", "5")]
+    assert found == [("outer.cu", 21), ("outer.cu", 22), ("outer.cu", 25), ("outer.cu", 23)]
+
+
+def test_loc_of_a_function_of_the_same_file_is_its_own():
+    assert places(mark((7, 21, 3)), mark((7, 5, 1), CALL), "ret;") == [("outer.cu", 5)]
+
+
+def test_loc_of_calls_in_calls():
+    """Each mark has one step of the way; the steps need not stand side by side."""
+    found = places(
+        mark((7, 21, 3)), "mov.u32 %r1, 1;",
+        mark((8, 6, 2), CALL), mark((9, 5, 1), (8, 6, 2)), "mov.u32 %r1, 2;",
+        mark((7, 30, 1)), "mov.u32 %r1, 3;",
+        mark((9, 4, 1), (8, 6, 2)), "mov.u32 %r1, 4;",
+        mark((8, 6, 2), OTHER_CALL), mark((9, 5, 1), (8, 6, 2)), "mov.u32 %r1, 5;",
+    )  # fmt: skip
+    assert [line for _, line in found] == [21, 22, 30, 22, 25]
+    assert {file for file, _ in found} == {"outer.cu"}
+
+
+def test_loc_without_a_way_out_stays():
+    """A header's own function, a step that nobody tells, and a ring of steps."""
+    assert places(mark((9, 5, 1)), "ret;") == [("inner.h", 5)]
+    assert places(mark((7, 1, 1)), mark((9, 5, 1), (8, 6, 2)), "ret;") == [("middle.h", 6)]
+    ring = places(mark((7, 1, 1)), mark((8, 6, 2), (9, 5, 1)), mark((9, 5, 1), (8, 6, 2)), "ret;")
+    assert ring[0][0] in ("middle.h", "inner.h")
+
+
+def test_loc_begins_anew_with_each_function():
+    one = body(mark((7, 21, 3)), mark((9, 5, 1), CALL), "ret;")
+    two = ".func second() { .loc 9 7 1\n.loc 9 8 1\nret; }\n"
+    out = _core._ptx_print(one + two + FILES)
+    assert re.findall(r"\.loc \d+ (\d+)", out) == ["22", "8"]
 
 
 DECLARATIONS = {

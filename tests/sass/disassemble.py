@@ -95,7 +95,7 @@ def disassemble_fatbin(path):
 
 
 def read_cubin(path):
-    return parse(run(find_tool("nvdisasm"), "--print-line-info", str(path)))
+    return parse(run(find_tool("nvdisasm"), "--print-line-info-inline", str(path)))
 
 
 def width_of(opcode, suffixes):
@@ -108,21 +108,22 @@ def width_of(opcode, suffixes):
 
 def parse(listing):
     """The accesses in a listing of nvdisasm."""
-    found, function, place, outer = [], "", (None, 0), False
+    found, function, place, chain = [], "", (None, 0), []
     for line in listing.splitlines():
         if line.startswith(".text."):
             function, place = line[len(".text.") :].rstrip(":"), (None, 0)
             continue
         position = POSITION.search(line)
         if position:
-            # of a chain "inlined at" the first is the innermost
-            if not outer:
-                place = (os.path.basename(position[1]), int(position[2]))
-            outer = position[3] is not None
+            chain.append((os.path.basename(position[1]), int(position[2])))
+            if position[3] is None:
+                # of a chain "inlined at" the first is the innermost, the last of the kernel's file
+                place = next(each for each in chain if each[0] == chain[-1][0])
+                chain = []
             continue
         instruction = INSTRUCTION.match(line)
         if instruction:
-            outer = False
+            chain = []
             if "@!PT" in line:
                 continue  # never executed: it only fills a pipeline
             opcode, suffixes, rest = instruction.groups()

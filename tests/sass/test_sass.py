@@ -46,7 +46,9 @@ GUARDS = "ptxas does a load under another guard or none, together with its neigh
 HALF = "of an 8-byte register one half is used, and ptxas loads that half"
 PARTS = "a wide access proves the alignment of parts of its address too"
 LIBRARY = "a function of the math library has no line in the PTX; ptxas gives it its caller's"
+CALLS = "two calls of one inlined function: what is left of the first has the line of the second"
 KNOWN = {
+    ("counts/atomic_uniform", "atomic_uniform"): CALLS,
     ("rules/atomics", "atom_add_r_unif"): AGREE,
     ("rules/branches", "diamond_both_load_same"): ABOVE,
     ("rules/branches", "loop_step_4_const_trip_8"): WHOLE,
@@ -63,6 +65,7 @@ KNOWN = {
     ("rules/proofs", "v4_u8_0_v4_u8_4"): REWRITTEN,
     ("rules/proofs", "v2_u8_0_v2_u8_2"): REWRITTEN,
     ("world/math64", "math64"): LIBRARY,
+    ("probe/chase_shared", "probe_chase_shared_bits64"): HALF,
 }
 
 
@@ -123,7 +126,7 @@ def expect(text, entry):
         block[(*place, op, space, access["bytes"])] += 1
         if access["more_bytes"]:
             block[(*place, op, space, access["more_bytes"])] += 1
-        if access["form"] == "spin":
+        if access["form"] in ("spin", "bound"):
             block[(*place, "load", space, access["bytes"])] += 1
     return blocks
 

@@ -305,7 +305,8 @@ def expect(kernel, addresses, mask):
             "cas" if "_cas_" in kernel.name else "increment" if "red_add_one" in kernel.name else ""
         )
         cost = smemkit.bank_access(addresses, kernel.width, mask=mask, op=op or kernel.op)
-        result |= {"wavefronts": cost.wavefronts, "conflicts": cost.conflicts}
+        wavefronts = "wavefronts" if kernel.op == "async" else "wavefronts_l1tex"
+        result |= {wavefronts: cost.wavefronts, "conflicts": cost.conflicts}
     if (kernel.op == "async" or kernel.space == "global") and "_cg_" not in kernel.name:
         result["sectors"] = smemkit.sectors(source, kernel.width, mask=mask)
     return result

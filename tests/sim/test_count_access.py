@@ -187,16 +187,17 @@ def test_partial_warp():
 
 
 @pytest.mark.parametrize(
-    ("index", "access", "sectors"),
+    ("index", "access", "requests", "sectors"),
     [
-        ("0", "ld.local.u32 %r4, [%r3];", 4),  # one word index: 32 words side by side
-        ("4", "ld.local.u32 %r4, [%r3];", 32),  # every lane another one
-        ("0", "ld.local.u64 %rd4, [%r3];", 8),
-        ("0", "ld.local.u8 %r4, [%r3+1];", 4),
-        ("1", "ld.local.u8 %r4, [%r3];", 8),  # lanes 0 to 3 in word 0, ...: 2 words for 8 lanes
+        ("0", "ld.local.u32 %r4, [%r3];", 1, 4),  # one word index: 32 words side by side
+        ("4", "ld.local.u32 %r4, [%r3];", 1, 32),  # every lane another one
+        ("0", "ld.local.u64 %rd4, [%r3];", 2, 8),  # a request for each word
+        ("0", "ld.local.v4.u32 {%r4, %r5, %r6, %r7}, [%r3];", 4, 16),
+        ("0", "ld.local.u8 %r4, [%r3+1];", 1, 4),
+        ("1", "ld.local.u8 %r4, [%r3];", 1, 8),  # lanes 0 to 3 in word 0, ...: 2 words for 8 lanes
     ],
 )
-def test_local(index, access, sectors):
+def test_local(index, access, requests, sectors):
     access = access.replace("%r3", "%rd3")
     launch = profile(
         build(
@@ -213,7 +214,8 @@ def test_local(index, access, sectors):
     check(
         launch,
         "local",
-        **{"load.requests": 1, "load.sectors": sectors} | {"store.requests": 1, "store.sectors": 4},
+        **{"load.requests": requests, "load.sectors": sectors},
+        **{"store.requests": 1, "store.sectors": 4},
     )
     check_absent(launch, "shared", "global")
     assert launch["samples"] == []

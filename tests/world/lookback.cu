@@ -42,7 +42,7 @@ extern "C" __global__ void __launch_bounds__(64) lookback(const int *in, int *ou
         }
         before = sum;
         if (block == gridDim.x - 1) {
-            ticket = 0; // for the next launch
+            atomicExch(&ticket, 0u); // for the next launch; all others have theirs
         }
     }
     __syncthreads(); // the sum of the predecessors is known

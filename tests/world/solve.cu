@@ -24,6 +24,7 @@ extern "C" __global__ void __launch_bounds__(32) solve(const double *matrices, c
             }
         }
         pivot = __shfl_sync(0xffffffffu, pivot, 0);
+        __syncwarp(); // the column is read; shuffles order no memory
         for (int column = row; column <= n; column += 32) {
             double t = a[k][column];
             a[k][column] = a[pivot][column];

@@ -16,6 +16,7 @@ extern "C" __global__ void __launch_bounds__(64) warp_flags(const int *in, int *
         if (threadIdx.x < 32) {
             while (flag[slot] != 0) {
             }
+            __threadfence_block(); // emptied before it is filled again
             ring[slot][lane] = in[round * 32 + lane] * 2;
             __threadfence_block();
             __syncwarp();
@@ -27,6 +28,7 @@ extern "C" __global__ void __launch_bounds__(64) warp_flags(const int *in, int *
             }
             __threadfence_block();
             out[round * 32 + lane] = ring[slot][31 - lane] + round;
+            __threadfence_block(); // read before it is given back
             __syncwarp();
             if (lane == 0) {
                 flag[slot] = 0;

@@ -4,7 +4,7 @@
 __device__ double atomic_max(double *where, double value)
 {
     unsigned long long *word = (unsigned long long *)where;
-    unsigned long long seen = *word;
+    unsigned long long seen = *(volatile unsigned long long *)word; // others change it meanwhile
     while (__longlong_as_double((long long)seen) < value) {
         unsigned long long before = atomicCAS(word, seen, (unsigned long long)__double_as_longlong(value));
         if (before == seen) {
@@ -33,7 +33,7 @@ extern "C" __global__ void wide_atomics(const double *values, int count, double 
         atomicOr(&words[4], 1ull << ((i * 7) & 63));
         atomicXor(&words[5], 0x9e3779b97f4a7c15ull * (unsigned long long)i);
         unsigned long long *word = (unsigned long long *)exponents;
-        unsigned long long seen = *word, before;
+        unsigned long long seen = *(volatile unsigned long long *)word, before;
         do { // powers of two, so that no order of the products rounds
             before = seen;
             double product = __longlong_as_double((long long)before) * ((i & 1) ? 2.0 : 0.5) * ((i % 64) ? 1.0 : 2.0);

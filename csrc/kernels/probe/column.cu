@@ -1,0 +1,38 @@
+// probe / column
+//
+// What     Each warp reads columns of a 32 x 32 tile in shared memory, one after the other, rounds of them from
+//          each of 4 tiles; out[thread] is the exclusive or of what it read.
+// Idea     Down a column the 32 lanes read words that are 32 apart: all in one bank, which serves them one by one.
+//          (Of 8-byte elements 16 lanes at a time, in one pair of banks.)
+// Differs  from probe/row: the indices change places.
+// Claims   shared.load.conflicts_per_request = 31   bits32
+//          shared.load.conflicts_per_request = 30   bits64: 15 for each half of a warp
+// Source   NVIDIA's CUDA C++ Programming Guide, Shared Memory
+
+extern "C" __global__ void __launch_bounds__(256)
+probe_column(T *out, long long rounds)
+{
+    constexpr int TILE = 32, TILES = 4;
+    __shared__ T tile[TILES][TILE][TILE];
+
+    // Who am I: a lane; warps start at different places.
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+
+    // Stage: numbers that tell elements apart.
+    for (int i = 0; i < TILES * TILE; i += 8)
+        tile[(warp + i) / TILE][(warp + i) % TILE][lane] = (T)((warp + i) * TILE + lane);
+
+    // The tiles were written by all threads: none may read them before the last has written.
+    __syncthreads();
+
+    // Read and compute.
+    T sum = 0;
+    for (long long round = 0; round < rounds; ++round) {
+        const int i = (int)(round + warp) % TILE;
+        for (int t = 0; t < TILES; ++t)
+            sum ^= tile[t][lane][i];
+    }
+
+    // Write.
+    out[(long long)blockIdx.x * 256 + threadIdx.x] = sum;
+}

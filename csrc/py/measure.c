@@ -1,0 +1,129 @@
+#include "measure.h"
+
+#include "array.h"
+#include "error.h"
+
+#include "../gpu/gpu.h"
+
+static const char capsule_name[] = "smemkit.timer";
+
+static void free_timer(PyObject *capsule)
+{
+    smk_timer_free(PyCapsule_GetPointer(capsule, capsule_name));
+}
+
+/* _timer() -> a pair of CUDA events of the present device; BackendError where there is none. */
+PyObject *smk_measure_create(PyObject *module, PyObject *ignored)
+{
+    smk_timer *timer = NULL;
+    smk_error error = {0};
+    int count = 0;
+    (void)ignored;
+    smk_status status = smk_context_count(&count, &error);
+    if (status == SMK_OK) {
+        status = smk_timer_create(&timer, &error);
+    }
+    if (status != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    PyObject *capsule = PyCapsule_New(timer, capsule_name, free_timer);
+    if (capsule == NULL) {
+        smk_timer_free(timer);
+    }
+    return capsule;
+}
+
+/* _timer_start(timer): the event stands in the default stream, behind all work so far. */
+PyObject *smk_measure_start(PyObject *module, PyObject *timer)
+{
+    smk_error error = {0};
+    smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
+    if (events == NULL) {
+        return NULL;
+    }
+    if (smk_timer_start(events, &error) != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    Py_RETURN_NONE;
+}
+
+/* _timer_stop(timer) -> milliseconds since the start; waits for the work between. */
+PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    double time_ms = 0.0;
+    smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
+    if (events == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_timer_stop(events, &time_ms, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    return PyFloat_FromDouble(time_ms);
+}
+
+/* _synchronize(): waits for all work of the present device. */
+PyObject *smk_measure_synchronize(PyObject *module, PyObject *ignored)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    (void)ignored;
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_launch_synchronize("measured work", &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    Py_RETURN_NONE;
+}
+
+static smk_array *get_array(PyObject *module, PyObject *object)
+{
+    const smk_state *state = smk_core_state(module);
+    smk_array *array = smk_array_cast(state, object);
+    if (array == NULL && !PyErr_Occurred()) {
+        smk_error_fail(state, SMK_TYPE, "a DeviceArray is needed, not %.100s", Py_TYPE(object)->tp_name);
+    }
+    return array;
+}
+
+/* _clear(array): zeros by the device's memset, which does not wait; it drives what was there out of the caches. */
+PyObject *smk_measure_clear(PyObject *module, PyObject *array)
+{
+    smk_error error = {0};
+    const smk_array *target = get_array(module, array);
+    if (target == NULL) {
+        return NULL;
+    }
+    if (target->backend->clear(target->address, target->bytes, &error) != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    Py_RETURN_NONE;
+}
+
+/* _copy(target, source): the device's own copy of as many bytes as both have; it does not wait. */
+PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    smk_error error = {0};
+    if (given != 2) {
+        PyErr_SetString(PyExc_TypeError, "_copy(target, source) takes 2 arguments");
+        return NULL;
+    }
+    const smk_array *target = get_array(module, arguments[0]);
+    const smk_array *source = target == NULL ? NULL : get_array(module, arguments[1]);
+    if (source == NULL) {
+        return NULL;
+    }
+    if (target->backend != source->backend || target->bytes != source->bytes) {
+        return smk_error_fail(smk_core_state(module), SMK_ARGUMENT,
+                              "_copy needs two arrays of one machine and of as many bytes");
+    }
+    if (target->backend->copy(target->address, source->address, source->bytes, &error) != SMK_OK) {
+        return smk_error_raise(smk_core_state(module), &error);
+    }
+    Py_RETURN_NONE;
+}

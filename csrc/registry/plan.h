@@ -1,0 +1,96 @@
+/* Plans: a call as a list of launches. Data only; the caller owns addresses and spends it.
+ *
+ * Most variants are one launch whose grid follows from the row (`one`). A row that needs more names another plan: a
+ * function smk_plan_<name> in plan_<family>.c. Nothing here knows which machine runs it but by smk_machine.
+ */
+#ifndef SMK_REGISTRY_PLAN_H
+#define SMK_REGISTRY_PLAN_H
+
+#include "registry.h"
+
+enum { SMK_PLAN_STEPS_MAX = 8, SMK_PLAN_PARAMETERS_MAX = 24 };
+
+/* What a plan may depend on of the machine. */
+typedef struct smk_machine {
+    int capability; /* 90: compute capability 9.0 */
+    uint32_t multiprocessors;
+    size_t shared_bytes_max; /* a block, with opt-in */
+} smk_machine;
+
+/* What a call asks for. */
+typedef struct smk_request {
+    const smk_family *family;
+    const smk_variant *variant;
+    const smk_signature *signature;
+    const int64_t *dimensions; /* in the signature's order */
+    const int64_t *numbers;    /* attributes passed as numbers, in their table's order */
+    size_t number_count;
+    const char *choice; /* the compiled one: "sum"; "" where the family has none */
+    const char *type;   /* of the first input: "float32", "bits32" */
+    size_t item_bytes;  /* of that type */
+    const smk_machine *machine;
+} smk_request;
+
+typedef enum smk_source {
+    SMK_SOURCE_OPERAND,   /* value: which; inputs first, then outputs */
+    SMK_SOURCE_WORKSPACE, /* value: byte offset in the workspace */
+    SMK_SOURCE_NUMBER     /* value: itself, 64 bits */
+} smk_source;
+
+typedef struct smk_parameter {
+    smk_source source;
+    int64_t value;
+} smk_parameter;
+
+/* One launch of the row's kernel. */
+typedef struct smk_step {
+    const char *type; /* of the entry where it is not the request's: "int64"; NULL: the request's */
+    smk_dim3 grid, block;
+    size_t shared_bytes; /* dynamic */
+    smk_parameter parameter[SMK_PLAN_PARAMETERS_MAX];
+    size_t parameter_count;
+} smk_step;
+
+typedef struct smk_plan {
+    smk_step step[SMK_PLAN_STEPS_MAX]; /* one after the other */
+    size_t step_count;                 /* 0: nothing to launch */
+    uint64_t workspace_bytes;          /* of device memory while the steps run; unspecified content, 256-byte aligned */
+    uint64_t cleared_bytes;            /* of them, from the start, that are 0 before the first step */
+    bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
+    /* The module's __constant__ (or __device__) variable "<entry>_<symbol>", entry without type, that takes a copy of
+     * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
+    const char *symbol;
+    size_t symbol_operand;
+} smk_plan;
+
+/* Whether the row's kernel runs on the machine at all. Errors: BACKEND. */
+smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error);
+
+/* The plan of the row. Errors: LAUNCH where no grid holds the shape; SHARED_MEMORY where the machine has too little;
+ * BACKEND where it is too old; what else the plan says; ARGUMENT for a negative dimension. */
+smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
+
+/* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
+ * with the highest speed times the part of the multiprocessors that its blocks keep busy. Fills request->variant.
+ * Errors: of the row of the highest speed, where no row has a plan. */
+smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
+
+/* For plans ---------------------------------------------------------------------------------------- */
+
+/* Grid and block of the row for bound dimensions. A grid_y beyond 65,535 blocks folds into z: kernels take
+ * blockIdx.z * gridDim.y + blockIdx.y, and some blocks of the last layer may lie behind the end. *empty is set where
+ * there is nothing to launch (no output has elements); the grid is 0 then. Errors: LAUNCH, ARGUMENT. */
+smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
+                         smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error);
+
+/* Appends a parameter to a step. */
+void smk_plan_add(smk_step *step, smk_source source, int64_t value);
+
+/* Appends all that a kernel of the family takes: operands, dimensions, numbers. */
+void smk_plan_add_all(smk_step *step, const smk_request *request);
+
+/* The plan of most rows: one launch of smk_plan_grid with smk_plan_add_all, or no step where nothing is to do. Other
+ * plans may start from it. */
+smk_status smk_plan_one(const smk_request *request, smk_plan *plan, smk_error *error);
+
+#endif

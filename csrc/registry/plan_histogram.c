@@ -1,0 +1,80 @@
+/* Plans of histogram: kernels that add to counts which are 0 beforehand. */
+#include "plan_turns.h"
+
+#include <string.h>
+
+/* n, e, b: elements, edges, bins. */
+enum { DIMENSION_N, DIMENSION_E, DIMENSION_B };
+
+/* Bytes are counted by value. */
+enum { BYTE_BINS = 256 };
+
+/* A block counts in 32 bits: of no bin more than it reads. */
+static const int64_t counted_max = INT64_C(1) << 31;
+
+smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, smk_error *error);
+smk_status smk_plan_histogram_shared(const smk_request *request, smk_plan *plan, smk_error *error);
+smk_status smk_plan_histogram_lane(const smk_request *request, smk_plan *plan, smk_error *error);
+
+static smk_status check_bins(const smk_request *request, smk_error *error)
+{
+    const long long edges = (long long)request->dimensions[DIMENSION_E];
+    const long long bins = (long long)request->dimensions[DIMENSION_B];
+    if (edges < 1 || edges - 1 != bins) {
+        return smk_status_fail(error, SMK_SHAPE, "histogram: %lld edges do not bound the %lld bins of out", edges,
+                               bins);
+    }
+    if (strcmp(request->type, "uint8") == 0 && bins != BYTE_BINS) {
+        return smk_status_fail(error, SMK_ARGUMENT, "histogram: uint8 is counted by value, in %d bins, not %lld",
+                               BYTE_BINS, bins);
+    }
+    return SMK_OK;
+}
+
+/* A tile of the row's size for each block. */
+smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    smk_status status = check_bins(request, error);
+    if (status == SMK_OK) {
+        status = smk_plan_one(request, &made, error);
+    }
+    if (status == SMK_OK) {
+        made.clears_outputs = true;
+        *plan = made;
+    }
+    return status;
+}
+
+/* Blocks that take turns, and count in shared memory. */
+static smk_status plan_turns(const smk_request *request, int64_t block_bytes, uint32_t turns, smk_plan *plan,
+                             smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    smk_status status = check_bins(request, error);
+    if (status == SMK_OK) {
+        status = smk_plan_turns(request, block_bytes, turns, &made, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    const int64_t least = request->dimensions[DIMENSION_N] / counted_max + 1;
+    if ((int64_t)made.step[0].grid.x < least) {
+        made.step[0].grid.x = (uint32_t)least;
+    }
+    made.clears_outputs = true;
+    *plan = made;
+    return SMK_OK;
+}
+
+/* 256 threads, eight blocks a multiprocessor. */
+smk_status smk_plan_histogram_shared(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    return plan_turns(request, INT64_C(256) * 16, 8, plan, error);
+}
+
+/* 1024 threads with a read of 16 bytes at least; the memory of one block's copies is enough for a multiprocessor. */
+smk_status smk_plan_histogram_lane(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    return plan_turns(request, INT64_C(1024) * 16, 1, plan, error);
+}

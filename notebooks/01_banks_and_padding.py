@@ -1,0 +1,232 @@
+# %% [markdown]
+# # 01 Banks and padding
+#
+# **Question.** A tile of 32 x 32 numbers lies in shared memory. Reading a *column* of it can take
+# 32 times as long as reading a *row*, although both are 32 numbers. Why, and why does one unused
+# column cure it? And when does that cure cost more than it gives?
+#
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
+
+# %%
+import difflib
+import math
+
+import numpy
+
+import smemkit
+from smemkit import plot
+
+# %% [markdown]
+# ## What a bank is
+#
+# Threads run in *warps* of 32 lanes, and a warp reads shared memory with one instruction. Shared
+# memory is spread over 32 *banks*, 4-byte word by 4-byte word: word 0 lies in bank 0, word 1 in
+# bank 1, word 32 in bank 0 again. In one pass, a **wavefront**, each bank hands out one word.
+#
+# So the cost of a read is easy to tell from its 32 addresses: the bank from which most *different*
+# words are wanted says how many wavefronts it takes.
+
+# %%
+lane = numpy.arange(32)
+
+
+def bank_of(address):
+    """The bank in which the byte at this address lies."""
+    return address // 4 % 32
+
+
+print("a row:    banks", bank_of(4 * lane))
+print("a column: banks", bank_of(4 * 32 * lane))
+
+# %% [markdown]
+# **Predict.** How many wavefronts does each take? `smemkit.bank_access` knows the rule; a *conflict*
+# is a wavefront more than the access would need.
+
+# %%
+print("row:   ", smemkit.bank_access(4 * lane)[:2])
+print("column:", smemkit.bank_access(4 * 32 * lane)[:2], "(wavefronts, conflicts)")
+
+# %% [markdown]
+# The picture has a row for each lane and a column for each bank. All lanes of the column read meet
+# in bank 0.
+
+# %%
+plot.banks(4 * 32 * lane);
+
+# %% [markdown]
+# ## The cure: one column that nobody uses
+#
+# Make the tile 33 wide: `float tile[32][33]`. The element below is now 33 words away instead of 32,
+# which is *one bank further*. The column becomes a diagonal of banks.
+
+# %%
+plot.banks(4 * 33 * lane);
+
+# %% [markdown]
+# ## Every stride
+#
+# Lane i reads word i * stride. **Predict** the wavefronts for each stride from 1 to 33 before you
+# look. Here is a kernel to count them with:
+
+# %%
+walk = smemkit.RawKernel(
+    r"""
+extern "C" __global__ void walk(float *out, int stride)
+{
+    __shared__ float tile[32 * 33];
+    for (int i = threadIdx.x; i < 32 * 33; i += 32)
+        tile[i] = i;
+    __syncwarp();                               // written by all lanes, read by others
+    out[threadIdx.x] = tile[threadIdx.x * stride];
+}
+""",
+    "walk",
+)
+
+
+def count_wavefronts(stride):
+    """Wavefronts of the one load from shared memory."""
+    report = walk.profile(1, 32, (numpy.zeros(32, "float32"), stride))
+    return report.counters["shared.load.wavefronts"]
+
+
+strides = range(1, 34)
+counted = [count_wavefronts(stride) for stride in strides]
+predicted = [math.gcd(stride, 32) for stride in strides]
+for stride in (1, 2, 3, 4, 8, 16, 24, 32, 33):
+    print(f"stride {stride:2}: {counted[stride - 1]:2} wavefronts")
+assert counted == predicted
+
+# %% [markdown]
+# The rule is `gcd(stride, 32)`: odd strides are free, 32 is the worst, and 33 is as good as 1. That is
+# all there is to padding: **make the stride odd**.
+#
+# The rule of the greatest common divisor has limits, and many texts forget them:
+
+# %%
+cases = {
+    "all lanes read one word (a broadcast)": (0 * lane, 4),
+    "two lanes share each word": (4 * (lane // 2), 4),
+    "8 bytes a lane, side by side": (8 * lane, 8),
+    "8 bytes a lane, every second one": (16 * lane, 8),
+    "16 bytes a lane, side by side": (16 * lane, 16),
+}
+for name, (addresses, width) in cases.items():
+    access = smemkit.bank_access(addresses, width)
+    print(f"{name:38} {access.wavefronts} wavefronts, {access.conflicts} conflicts")
+
+# %% [markdown]
+# Lanes that want the *same* word share one wavefront. And a warp that reads 16 bytes a lane wants 512
+# bytes, which is four wavefronts even when nothing conflicts: a long access is not a conflict.
+#
+# ## In a real kernel
+#
+# Two matrix products of the package keep one tile transposed, and a warp walks down a column of it.
+# They differ in one idea:
+
+# %%
+column, padded = (smemkit.source("gemm", name) for name in ("column", "column_padded"))
+body = [text[text.index("constexpr") :].splitlines() for text in (column, padded)]
+print("\n".join(difflib.unified_diff(*body, "column", "column_padded", n=0, lineterm="")))
+
+# %%
+a = numpy.random.default_rng(1).random((128, 128), dtype="float32")
+reports = {
+    name: smemkit.profile(smemkit.gemm, a, a, variant=name, backend="sim")
+    for name in ("tiled", "padded", "column", "column_padded")
+}
+names = ("shared.load.instructions", "shared.load.wavefronts", "shared.load.conflicts")
+print(f"{'':15}" + "".join(f"{name.removeprefix('shared.'):>19}" for name in names))
+for name, report in reports.items():
+    print(f"{name:15}" + "".join(f"{report.counters[counter]:19,}" for counter in names))
+
+# %% [markdown]
+# `column` spends most of its wavefronts on conflicts, and `column_padded` has none. The worst access,
+# with the line it stands in:
+
+# %%
+plot.banks(reports["column"]);
+
+# %% [markdown]
+# ## When padding costs
+#
+# Now look at `tiled` and `padded` in the same table. `padded` is `tiled` with one more column, as many
+# tutorials advise. But `tiled` reads *rows*, and had **no conflict to begin with**. Yet `padded` issues
+# more loads. Why?
+
+# %%
+for advice in reports["padded"].advice:
+    print(advice)
+
+# %% [markdown]
+# Between your source and the hardware stands the compiler. Where four neighbouring words lie at an
+# address that is a multiple of 16, it reads them by one 16-byte load. Rows of 33 floats begin at
+# multiples of 132 bytes, so it cannot. Padding is a cure for a disease that this kernel does not have,
+# and it has a side effect.
+#
+# ## On a GPU
+#
+# Counters are not time. What an H200 took:
+
+# %%
+# MEASURED banks
+
+# %% [markdown]
+# ## Exercise 1: another element type
+#
+# A warp walks down a column of `double tile[32][32 + PAD]`. Which is the smallest `PAD` without a
+# conflict? (A `double` has 8 bytes, so think about which lanes go together.)
+
+# %%
+PAD = None  # your answer
+
+
+def check_pad(pad):
+    access = smemkit.bank_access(8 * (32 + pad) * lane, width=8)
+    assert access.conflicts == 0, f"{access.conflicts} conflicts are left"
+    smaller = [p for p in range(pad) if not smemkit.bank_access(8 * (32 + p) * lane, 8).conflicts]
+    assert not smaller, f"a smaller one does it too: {smaller[0]}"
+    print("right:", access[:2], "(wavefronts, conflicts)")
+
+
+if PAD is not None:
+    check_pad(PAD)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# 16 lanes go together, two banks each. A pad of one double moves each row by two banks.
+check_pad(1)
+
+# %% [markdown]
+# ## Exercise 2: no space for a pad
+#
+# A tile of exactly 32 x 32 floats, no pad. Store element (row, col) somewhere else in *its own row*,
+# so that rows **and** columns are read without conflict. Write the function that says where.
+
+
+# %%
+def place(row, col):
+    """The column, 0 to 31, in which element (row, col) is kept."""
+    return col  # your answer: something of row and col
+
+
+def check_place(place):
+    table = numpy.array([[place(row, col) for col in range(32)] for row in range(32)])
+    for row in table:
+        assert sorted(row) == list(range(32)), "two elements of a row would share a place"
+    address = 4 * (32 * lane[:, None] + table)
+    worst = max(smemkit.bank_access(address).conflicts.max(), 0)
+    assert worst == 0, f"a row read has {worst} conflicts"
+    worst = smemkit.bank_access(address.T).conflicts.max()
+    assert worst == 0, f"a column read has {worst} conflicts"
+    print("right: no conflict in any row or column")
+
+
+if place(1, 0) != 0:
+    check_place(place)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# The xor of row and column: a "swizzle". gemm has it as a variant, transpose too.
+check_place(lambda row, col: row ^ col)

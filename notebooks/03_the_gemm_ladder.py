@@ -1,0 +1,218 @@
+# %% [markdown]
+# # 03 The GEMM ladder: naive, tiled, padded
+#
+# **Question.** All kernels of this notebook multiply the same two matrices. Their speeds differ by large
+# factors. Which step of the ladder buys what, and which buys nothing?
+#
+# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+
+# %%
+import numpy
+
+import smemkit
+from smemkit import plot
+
+for name, facts in smemkit.variants("gemm").items():
+    print(f"{name:18} {facts['shows']}")
+
+# %% [markdown]
+# ## Step 0: what must happen
+#
+# `c = a @ b` with n x n matrices takes n³ products and sums. Each of the 2 n² numbers that go in must
+# be read **at least once**. A kernel that reads straight from global memory reads two numbers for each
+# product: 2 n³. So for n = 4096 it asks for each number 4096 times. The whole ladder is about asking
+# less often.
+
+# %%
+n = 128
+rng = numpy.random.default_rng(7)
+a, b = rng.random((2, n, n), dtype="float32")
+print("numbers that go in:   ", f"{2 * n * n:>10,}")
+print("numbers naive asks for:", f"{2 * n**3:>9,}", "=", n, "times each")
+
+# %% [markdown]
+# ## Step 1: naive
+#
+# One thread makes one element of c. This is the whole kernel:
+
+# %%
+source = smemkit.source("gemm", "naive")
+print(source[source.index('extern "C"') :])
+
+# %% [markdown]
+# **Predict** the number of sectors (32 bytes) that its loads touch. A warp is 32 neighbours of one row
+# of c, so the matrix c has n * n / 32 of them. In each of n steps a warp reads one element of a (the same
+# for all lanes: 1 sector) and 32 neighbours of b (4 sectors).
+
+# %%
+naive = smemkit.profile(smemkit.gemm, a, b, variant="naive", backend="sim")
+warps = n * n // 32
+print("predicted", f"{warps * n * (1 + 4):,}")
+print("counted  ", f"{naive.counters['global.load.sectors']:,}")
+
+# %% [markdown]
+# ## Step 2: tiled
+#
+# A block of 32 x 32 threads makes a 32 x 32 tile of c. All of its threads need the same 32 rows of a and
+# 32 columns of b. So they fetch a 32 x 32 piece of both *together* into shared memory, one element of
+# each a thread, and every element fetched then serves 32 products.
+
+# %%
+source = smemkit.source("gemm", "tiled")
+print(source[source.index("    T sum") : source.index("    // Write.")])
+
+# %% [markdown]
+# **Predict** again: a block walks over n / 32 pieces; for each, each of its 32 warps reads a row of 32
+# neighbours of a and one of b: 4 sectors each. There are (n / 32)² blocks.
+
+# %%
+tiled = smemkit.profile(smemkit.gemm, a, b, variant="tiled", backend="sim")
+blocks = (n // 32) ** 2
+print("predicted", f"{blocks * (n // 32) * 32 * (4 + 4):,}")
+print("counted  ", f"{tiled.counters['global.load.sectors']:,}")
+ratio = naive.counters["global.load.sectors"] / tiled.counters["global.load.sectors"]
+print(f"{ratio:.0f} times fewer than naive")
+
+# %% [markdown]
+# Twenty times fewer sectors. Does that make it twenty times as fast? **Guess** before you read on.
+#
+# The reads have not gone away. They go to shared memory now:
+
+# %%
+reports = {
+    name: smemkit.profile(smemkit.gemm, a, b, variant=name, backend="sim")
+    for name in smemkit.variants("gemm")
+}
+columns = {
+    "global sectors": "global.load.sectors",
+    "shared loads": "shared.load.instructions",
+    "wavefronts": "shared.load.wavefronts",
+    "conflicts": "shared.load.conflicts",
+}
+print(f"{'':18}" + "".join(f"{name:>15}" for name in columns))
+for name, report in reports.items():
+    print(f"{name:18}" + "".join(f"{report.counters[c]:15,}" for c in columns.values()))
+
+# %% [markdown]
+# (Where a kernel copies from global to shared memory by `cp.async`, those sectors are counted apart,
+# as `async.sectors`.)
+#
+# In one cycle a multiprocessor of an H200 serves one wavefront of shared memory, and it could begin four
+# warp-wide multiply-adds (it has 128 units for 32-bit floats). So a kernel that needs w wavefronts for
+# each warp-wide product can never use more than 1 / (4 w) of the arithmetic:
+
+# %%
+products = n**3 // 32  # warp-wide multiply-adds
+print(f"{'':18}{'wavefronts a product':>22}{'at most, of the peak':>22}")
+for name, report in reports.items():
+    wavefronts = report.counters["shared.load.wavefronts"] / products
+    if wavefronts:
+        print(f"{name:18}{wavefronts:22.3f}{min(1, 1 / (4 * wavefronts)):22.0%}")
+
+# %% [markdown]
+# So shared memory is now what limits `tiled`: every product needs operands from it, and one and a half
+# wavefronts a product leave a sixth of the peak. (`naive` is served by the L1 cache, which passes
+# through the same memory; that is why it is not so far behind.) More *threads* do not help. What helps
+# is to keep operands in **registers** and to use each several times: that is all that `register_1d`
+# and `register_2d` do, and the table shows what it saves.
+#
+# ## Step 3: padded
+#
+# Many texts add a column to both tiles "to avoid bank conflicts". The table has the answer: `tiled` has
+# **no conflicts**, because its warps read rows. So `padded` has nothing to cure. And it costs: the
+# wide 16-byte loads are gone, because rows of 33 floats do not begin at multiples of 16 bytes.
+
+# %%
+print(tiled.compare(reports["padded"], names=("tiled", "padded")))
+
+# %% [markdown]
+# Padding pays where a warp walks down a *column* of the tile: compare `column` with `column_padded` in
+# the table above. Notebook 01 is about that.
+#
+# ## The same sums
+#
+# All of them add the products in the order of k, by one fused multiply-add a step. So they should not
+# only agree, but give the same bits. Do they?
+
+# %%
+exact = a.astype("float64") @ b
+same = [name for name, r in reports.items() if (r.result == reports["naive"].result).all()]
+print(len(same), "of", len(reports), "variants give the same bits as naive")
+error = max(abs(report.result - exact).max() for report in reports.values())
+print(f"largest error of all against float64: {error:.1e}")
+
+# %% [markdown]
+# ## On a GPU
+#
+# Now the times.
+
+# %%
+# MEASURED gemm
+
+# %% [markdown]
+# ## Exercise 1: predict
+#
+# How many sectors do the global loads of `tiled16` touch (tiles of 16 x 16, float32), for n x n
+# matrices with n a multiple of 32? Careful: a warp is now *two* rows of a block 16 wide.
+
+
+# %%
+def predict(n):
+    return None  # your answer
+
+
+def check_predict(predict):
+    for n in (32, 64, 96):
+        x = numpy.ones((n, n), dtype="float32")
+        report = smemkit.profile(smemkit.gemm, x, x, variant="tiled16", backend="sim")
+        count = report.counters["global.load.sectors"]
+        assert predict(n) == count, f"for n = {n} it is {count}, not {predict(n)}"
+    print("right")
+
+
+if predict(32) is not None:
+    check_predict(predict)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# (n/16)² blocks, n/16 steps, 8 warps a block, two reads; each reads two rows of 64 bytes: 4 sectors.
+check_predict(lambda n: (n // 16) ** 3 * 8 * 2 * 4)
+
+# %% [markdown]
+# ## Exercise 2: a pad that costs nothing
+#
+# If rows must be longer (say, because another part of the kernel walks down columns), which is the
+# smallest pad, above 0, with which the compiler still makes its wide loads? Here is `tiled` with a pad
+# to choose. Rows of `tile_a` have 32 + PAD floats.
+
+# %%
+text = smemkit.source("gemm", "padded").replace("TILE = 32, PAD = 1", "TILE = 32")
+text = "typedef float T; " + text  # the package's build defines T, the element type
+
+
+def count_loads(pad):
+    """Instructions that load from shared memory, with rows of 32 + pad floats."""
+    kernel = smemkit.RawKernel(text, "gemm_padded", options=(f"-DPAD={pad}",))
+    c = numpy.zeros((n, n), dtype="float32")
+    report = kernel.profile((n // 32, n // 32), (32, 32), (a, b, c, n, n, n))
+    return report.counters["shared.load.instructions"]
+
+
+PAD = None  # your answer
+
+
+def check_pad(pad):
+    assert pad > 0, "above 0"
+    assert count_loads(pad) == count_loads(0), f"{count_loads(pad):,}, without: {count_loads(0):,}"
+    assert all(count_loads(less) > count_loads(0) for less in range(1, pad)), "a smaller one does"
+    print("right:", f"{count_loads(pad):,} loads; with 1: {count_loads(1):,}")
+
+
+if PAD is not None:
+    check_pad(PAD)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# Rows must begin at multiples of 16 bytes: four floats.
+check_pad(4)

@@ -1,0 +1,216 @@
+# %% [markdown]
+# # 04 Transpose
+#
+# **Question.** A transpose computes nothing: it reads a number here and writes it there. The best one
+# can do is the speed of a plain copy. Why is the obvious kernel far from it, and what does each step
+# towards the copy cost?
+#
+# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+
+# %%
+import difflib
+
+import numpy
+
+import smemkit
+from smemkit import plot
+
+for name, facts in smemkit.variants("transpose").items():
+    print(f"{name:12} {facts['shows']}")
+
+# %% [markdown]
+# ## The ceiling, and the obvious kernel
+#
+# `copy` is no transpose: it moves the same bytes, 16 a lane, and is there to be compared with. This is
+# the obvious kernel:
+
+# %%
+source = smemkit.source("transpose", "naive")
+print(source[source.index("    // Who am I") :])
+
+# %% [markdown]
+# A warp reads 32 neighbours of a row of `a`, and writes them down a *column* of `b`. **Predict**: how
+# many sectors (32 bytes) does a warp's read touch, and how many its write? With elements of 4 bytes, and
+# with elements of 1 byte?
+
+# %%
+n = 256
+names = list(smemkit.variants("transpose"))
+
+
+def profile_all(dtype):
+    a = numpy.random.default_rng(4).integers(0, 100, (n, n)).astype(dtype)
+    reports = {}
+    for name in names:
+        reports[name] = smemkit.profile(smemkit.transpose, a, variant=name, backend="sim")
+        assert (reports[name].result == (a if name == "copy" else a.T)).all()
+    return reports
+
+
+words = profile_all("float32")
+for name in ("copy", "naive"):
+    counters = words[name].counters
+    print(
+        f"{name:6} load {counters['global.load.sectors_per_request']:4} sectors a request, "
+        f"store {counters['global.store.sectors_per_request']:4}"
+    )
+
+# %% [markdown]
+# The store takes a sector for each lane, and fills an eighth of it. (The L2 cache may collect the
+# eighths before they go to memory, but each of the 32 has to be sent to it.)
+#
+# ## Through shared memory
+#
+# Shared memory has no sectors. So: read a 32 x 32 tile by rows, keep it, and write it by rows of the
+# *result*, which are columns of the tile. Both global accesses are then as good as those of the copy.
+
+# %%
+source = smemkit.source("transpose", "shared")
+print(source[source.index("    // Read and stage") :])
+
+# %% [markdown]
+# **Predict** before you look: the tile is `T tile[32][32]`, and a warp reads a column of it. What does
+# that cost? (Notebook 01.)
+
+# %%
+columns = {
+    "sectors / load": "global.load.sectors_per_request",
+    "sectors / store": "global.store.sectors_per_request",
+    "wavefronts": "shared.load.wavefronts",
+    "conflicts": "shared.load.conflicts",
+}
+print(f"{'':12}" + "".join(f"{name:>17}" for name in columns))
+for name, report in words.items():
+    print(f"{name:12}" + "".join(f"{report.counters[c]:17,}" for c in columns.values()))
+
+# %%
+plot.banks(words["shared"]);
+
+# %% [markdown]
+# The sectors are cured and the disease has moved: 31 conflicts for each column. Two cures, one line
+# each:
+
+
+# %%
+def show_difference(one, other):
+    """What differs between two variants, below the header."""
+    texts = [smemkit.source("transpose", name) for name in (one, other)]
+    bodies = [text[text.index("    constexpr") :].splitlines() for text in texts]
+    lines = difflib.unified_diff(*bodies, one, other, n=0, lineterm="")
+    print("\n".join(line for line in lines if not line.startswith("@@")))
+
+
+show_difference("shared", "padded")
+print()
+show_difference("padded", "swizzled")
+
+# %%
+plot.banks(words["swizzled"].access(space="shared", op="load"));
+
+# %% [markdown]
+# `vectorized` moves 16 bytes a lane at each access. Its requests have 16 sectors instead of 4, and
+# there are a quarter as many of them: that is *no* worse, as the next line shows. Always look at what a
+# ratio is a ratio of.
+
+# %%
+for name in ("copy", "swizzled", "vectorized"):
+    c = words[name].counters
+    print(f"{name:12} {c['global.load.requests']:6,} requests, {c['global.load.sectors']:6,} sectors")
+
+# %% [markdown]
+# ## Other sizes of elements
+#
+# A bank holds 4 bytes. With elements of 1 byte, four neighbours of a row share a bank, and a row of the
+# tile is only 8 banks long. Look at `PAD` above: `padded` adds one *bank*, not one element. **Predict**:
+# would one element, a row of 33 bytes, have done?
+
+# %%
+row, col = numpy.arange(32), numpy.arange(32)[:, None]
+for pad in (0, 1, 2, 3, 4):
+    reads = smemkit.bank_access((32 + pad) * row + col, width=1)  # all 32 columns
+    print(f"rows of {32 + pad} bytes: at worst {reads.wavefronts.max()} wavefronts for a column")
+
+# %% [markdown]
+# Not every pad that is odd, or even, or one element: what counts is where the *words* fall. A pad of one
+# bank is the rule that needs no trial.
+#
+# All variants, all sizes, conflicts of loads and stores together:
+
+# %%
+dtypes = ("uint8", "int16", "float32", "float64")
+tables = [profile_all(dtype) for dtype in dtypes]
+print(f"{'':12}" + "".join(f"{dtype:>10}" for dtype in dtypes))
+for name in names:
+    counts = [table[name].counters for table in tables]
+    row = [c["shared.load.conflicts"] + c["shared.store.conflicts"] for c in counts]
+    print(f"{name:12}" + "".join(f"{count:10,}" for count in row))
+
+# %% [markdown]
+# ## On a GPU
+#
+# Counters are not time. What an H200 took:
+
+# %%
+# MEASURED transpose
+
+# %% [markdown]
+# ## Exercise 1: predict
+#
+# How many conflicts has `shared` in all, for an n x n matrix of float64, n a multiple of 32? (A warp's
+# read of 8-byte elements goes in two halves of 16 lanes.)
+
+
+# %%
+def predict(n):
+    return None  # your answer
+
+
+def check_predict(predict):
+    for n in (32, 64, 96):
+        a = numpy.zeros((n, n))
+        report = smemkit.profile(smemkit.transpose, a, variant="shared", backend="sim")
+        count = report.counters["shared.load.conflicts"]
+        assert predict(n) == count, f"for n = {n} there are {count}, not {predict(n)}"
+    print("right")
+
+
+if predict(32) is not None:
+    check_predict(predict)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# n * n / 32 reads of a column; each half meets one pair of banks 16 times: 15 conflicts, twice.
+check_predict(lambda n: n * n // 32 * 30)
+
+# %% [markdown]
+# ## Exercise 2: a smaller tile
+#
+# Shared memory is scarce, so someone takes a tile of 16 x 16 floats, `float tile[16][16 + PAD]`. A warp
+# now reads *two* columns of 16 elements at once (lanes 0 to 15 one, lanes 16 to 31 the next). Which is
+# the smallest PAD without a conflict?
+
+# %%
+PAD = None  # your answer
+
+
+def count_conflicts(pad):
+    lane = numpy.arange(32)
+    element = (lane % 16) * (16 + pad) + lane // 16  # tile[lane % 16][lane // 16]
+    return smemkit.bank_access(4 * element).conflicts
+
+
+def check_pad(pad):
+    assert count_conflicts(pad) == 0, f"{count_conflicts(pad)} conflicts are left"
+    assert all(count_conflicts(less) for less in range(pad)), "a smaller one does it too"
+    print("right; with 1 there would be", count_conflicts(1))
+
+
+if PAD is not None:
+    check_pad(PAD)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# With 1, the 16 rows start at banks 0, 17, 2, 19, 4, ...: 0 to 30 even and 17 to 31 odd, and the second
+# column meets them one bank on. Try them all:
+check_pad(next(pad for pad in range(32) if count_conflicts(pad) == 0))

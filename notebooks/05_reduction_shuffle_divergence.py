@@ -1,0 +1,215 @@
+# %% [markdown]
+# # 05 Reduction, shuffle and divergence
+#
+# **Question.** The sum of 268 million numbers needs 268 million additions, and a GPU does that many in
+# five microseconds. Reading them takes fifty times as long. So why have people written seven kernels
+# to make the *additions* better, and which of them still matter?
+#
+# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+
+# %%
+import difflib
+
+import numpy
+
+import smemkit
+from smemkit import plot, probe
+
+for name, facts in smemkit.variants("reduce").items():
+    print(f"{name:12} {facts['shows']}")
+
+# %% [markdown]
+# ## Divergence
+#
+# The 32 lanes of a warp get one instruction at a time. Where some want the `if` and others the `else`,
+# the warp goes both ways, one after the other, each time with the other lanes idle.
+#
+# Two kernels with the same work. In one the odd *lanes* take the other way, in the next the odd *warps*:
+
+# %%
+
+
+def body(family, name):
+    """A kernel without its header."""
+    text = smemkit.source(family, name)
+    return text[text.index("{") :]
+
+
+def show_difference(family, one, other):
+    texts = [body(family, name).splitlines() for name in (one, other)]
+    lines = difflib.unified_diff(*texts, one, other, n=0, lineterm="")
+    print("\n".join(line for line in lines if not line.startswith("@@")))
+
+
+print(body("probe", "branch_lane"))
+show_difference("probe", "branch_lane", "branch_warp")
+
+# %% [markdown]
+# **Predict**: how many warp instructions does the first take, compared with the second? And if each
+# *element* decides at random?
+
+# %%
+patterns = {name: probe.divergence(name, backend="sim") for name in ("warp", "lane", "random")}
+plot.divergence({name: found.counters for name, found in patterns.items()});
+
+# %% [markdown]
+# Twice, for both: it is enough that *one* lane of a warp wants the other way. Cures: let whole warps agree,
+# or choose the numbers instead of the way (`v * (odd ? 0.5f : -0.25f)` needs no branch).
+
+# %%
+cures = ("lane", "lane_grouped", "lane_selected")
+plot.divergence({name: probe.divergence(name, backend="sim").counters for name in cures});
+
+# %% [markdown]
+# ## A tree, three times
+#
+# A block of 256 threads adds 256 numbers in 8 steps: 128 sums, then 64, then 32 ... All three kernels
+# do that in shared memory. They differ in *which thread* makes *which sum*:
+
+# %%
+show_difference("reduce", "divergent", "conflicting")
+show_difference("reduce", "conflicting", "sequential")
+
+# %% [markdown]
+# - `divergent`: every second thread works, then every fourth ... To the end, every warp has some lane that
+#   works.
+# - `conflicting`: the threads that work stand side by side, so warps fall idle as a whole. But thread t
+#   adds element 2 * reach * t, and so the lanes' elements lie 2, 4, 8, ... words apart.
+# - `sequential`: threads side by side *and* elements side by side.
+#
+# **Predict** for each: divergent branches? Bank conflicts?
+
+# %%
+x = numpy.random.default_rng(5).integers(-9, 10, 1 << 16).astype("float32")
+reports = {}
+for name in smemkit.variants("reduce"):
+    reports[name] = smemkit.profile(smemkit.reduce, x, variant=name, backend="sim")
+    assert reports[name].result == x.sum()
+
+columns = {
+    "instructions": "instructions.warp",
+    "divergent": "branch.divergent",
+    "conflicts": "shared.load.conflicts",
+    "shared loads": "shared.load.instructions",
+    "barriers": "barrier.count",
+    "requests": "global.load.requests",
+}
+print(f"{'':12}" + "".join(f"{name:>14}" for name in columns) + f"{'launches':>10}")
+for name, report in reports.items():
+    row = "".join(f"{report.counters[c]:14,}" for c in columns.values())
+    print(f"{name:12}{row}{len(report.launches):10}")
+
+# %% [markdown]
+# The first three kernels read the same bytes by the same requests. `conflicting` has fewer instructions
+# than `divergent` and pays with conflicts; `sequential` has neither.
+#
+# ## Fewer steps, no shared memory
+#
+# `unrolled` lets each thread add several elements *before* the tree begins: there are fewer trees. And
+# `shuffle` needs no tree in shared memory at all: the lanes of a warp hand their values to each other,
+# from register to register.
+
+# %%
+text = body("reduce", "shuffle")
+print(text[text.index("    // Compute in registers") : text.index("    // The first warp")])
+
+# %% [markdown]
+# A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count of
+# barriers in the table has gone from eight a warp and block to one.
+#
+# Last, `single_pass`: one launch instead of several. The block that finishes last adds the sums of
+# all blocks. Who is last? The blocks draw tickets with an atomic. (It is made for large arrays, with a
+# fixed number of blocks that take turns; on this small one most of its instructions are overhead.)
+
+# %%
+text = body("reduce", "single_pass")
+print(text[text.index("    // Write the block's part") :])
+
+# %% [markdown]
+# ## Order matters for floating-point numbers
+#
+# All variants add in different orders. For the small integers above every order gives the same sum. For
+# random numbers it does not, and none is "right":
+
+# %%
+y = numpy.random.default_rng(6).random(1 << 16, dtype="float32")
+exact = y.astype("float64").sum()
+for name in smemkit.variants("reduce"):
+    total = smemkit.reduce(y, variant=name, backend="sim")
+    print(f"{name:12} {total:.4f}  relative error {abs(total - exact) / exact:.1e}")
+
+# %% [markdown]
+# (Trees have small errors: each number goes through few additions. That is an advantage over a plain
+# loop, which makes 65535 of them one after the other.)
+#
+# ## On a GPU
+#
+# Counters are not time. What an H200 took:
+
+# %%
+# MEASURED reduce
+
+# %% [markdown]
+# ## Exercise 1: a maximum by shuffle
+#
+# Write the function `warp_max`: after it, *every* lane has the largest of the 32 values.
+# (`__shfl_xor_sync(0xffffffff, value, k)` gives the value of the lane whose number is lane ^ k.)
+
+# %%
+answer = r"""
+    // your answer: make value the largest of all lanes
+"""
+
+
+def check_max(text):
+    kernel = smemkit.RawKernel(
+        'extern "C" __global__ void most(float *x) {'
+        f" float value = x[threadIdx.x]; {text} x[threadIdx.x] = value; }}",
+        "most",
+    )
+    for seed in range(5):
+        x = numpy.random.default_rng(seed).normal(size=32).astype("float32")
+        expected = x.max()
+        report = kernel.profile(1, 32, (x,))
+        assert (x == expected).all(), f"{(x != expected).sum()} lanes have something else"
+        assert not report.counters["shared.load.instructions"], "without shared memory"
+    print("right")
+
+
+if "your answer" not in answer:
+    check_max(answer)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_max(r"""
+    for (int k = 16; k > 0; k /= 2)
+        value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, k));
+""")
+
+# %% [markdown]
+# ## Exercise 2: predict the conflicts
+#
+# In `conflicting`, step number s (from 0) reads `tree[2 * reach * t]` with reach = 2^s. What is the number
+# of conflicts of a *full* warp's read in steps 0, 1 and 2? (With 256 threads, step 3 has 16 lanes left.)
+
+# %%
+answer = None  # your answer: three numbers
+
+
+def check_conflicts(numbers):
+    lane = numpy.arange(32)
+    for step, number in enumerate(numbers):
+        access = smemkit.bank_access(4 * 2 * 2**step * lane)
+        assert number == access.conflicts, f"not in step {step}: {access.wavefronts} wavefronts"
+    assert len(numbers) == 3
+    print("right")
+
+
+if answer is not None:
+    check_conflicts(answer)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# Strides of 2, 4 and 8 words: gcd with 32 wavefronts, of which one is needed.
+check_conflicts([1, 3, 7])

@@ -1,0 +1,185 @@
+# %% [markdown]
+# # 06 Histogram and convolution
+#
+# **Question.** Both are textbook examples for shared memory. In one of them the *data* decides how fast
+# a kernel is. In the other the cache does what shared memory was meant for. When is shared memory the
+# right tool, and for what?
+#
+# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+
+# %%
+import numpy
+
+import smemkit
+from smemkit import plot
+
+rng = numpy.random.default_rng(6)
+
+# %% [markdown]
+# # Histogram
+#
+# Count how often each of 256 byte values occurs. Two threads may meet the same bin, so a bin is
+# counted up by an *atomic*. The lanes of a warp that meet in one address are served one after the
+# other.
+
+# %%
+for name, facts in smemkit.variants("histogram").items():
+    print(f"{name:8} {facts['shows']}")
+
+# %% [markdown]
+# **Predict**: a picture of noise and a picture that is all black. Which one is slower, with each
+# variant?
+
+# %%
+images = {
+    "noise": rng.integers(0, 256, 1 << 16).astype("uint8"),
+    "black": numpy.zeros(1 << 16, "uint8"),
+}
+reports = {}
+for name in smemkit.variants("histogram"):
+    for what, image in images.items():
+        report = smemkit.profile(smemkit.histogram, image, variant=name, backend="sim")
+        counts = report.result[0] if isinstance(report.result, tuple) else report.result
+        assert (counts == numpy.bincount(image, minlength=256)).all()
+        reports[name, what] = report
+
+print(f"{'':16}{'global atomics':>16}{'shared atomics':>16}{'wavefronts':>12}{'conflicts':>12}")
+for (name, what), report in reports.items():
+    c = report.counters
+    print(
+        f"{name:8}{what:8}{c['global.atomic.requests']:16,}{c['shared.atomic.instructions']:16,}"
+        f"{c['shared.atomic.wavefronts']:12,}{c['shared.atomic.conflicts']:12,}"
+    )
+
+# %% [markdown]
+# - `global` sends every element's atomic to global memory: the bins of all blocks are the same 256 words.
+# - `shared` gives each block a copy of its own. Noise spreads over the banks, with some conflicts
+#   by chance. Black is the worst case: 32 lanes, one word, 32 wavefronts. (For an *atomic*, lanes
+#   that meet in one word are no broadcast.)
+# - `lane` gives each *lane* a copy of its own, laid out so that the bank is the lane. **No input can make
+#   two lanes meet.**
+#
+# The pictures of one atomic, for black:
+
+# %%
+plot.banks(reports["shared", "black"].access(space="shared", op="atomic"));
+
+# %%
+plot.banks(reports["lane", "black"].access(space="shared", op="atomic"));
+
+# %% [markdown]
+# Here shared memory is not a cache. It is a place with 32 independent ports and fast atomics, and the
+# layout is made so that each lane has a port.
+#
+# # Convolution
+#
+# Each pixel of the result is a weighted sum of p x q pixels around it, and neighbours share most of
+# theirs. With a 5 x 5 filter every pixel is wanted 25 times. The textbook cure: stage a tile with its
+# halo in shared memory.
+
+# %%
+for name, facts in smemkit.variants("conv2d").items():
+    print(f"{name:10} {facts['shows']}")
+
+# %% [markdown]
+# **Predict**: by how much do the sectors that are asked of global memory go down, from `naive` to
+# `shared`, with a 5 x 5 filter?
+
+# %%
+image = rng.integers(0, 9, (128, 128)).astype("float32")
+weights = rng.integers(-3, 4, (5, 5)).astype("float32")
+results = {
+    name: smemkit.profile(smemkit.conv2d, image, weights, variant=name, backend="sim")
+    for name in smemkit.variants("conv2d")
+}
+first = results["naive"].result
+assert all((report.result == first).all() for report in results.values())
+
+columns = {
+    "global requests": "global.load.requests",
+    "global sectors": "global.load.sectors",
+    "wavefronts": "shared.load.wavefronts",
+    "conflicts": "shared.load.conflicts",
+    "instructions": "instructions.warp",
+}
+print(f"{'':10}" + "".join(f"{name:>17}" for name in columns))
+for name, report in results.items():
+    print(f"{name:10}" + "".join(f"{report.counters[c]:17,}" for c in columns.values()))
+
+# %% [markdown]
+# Global reads go down by a large factor. But that is a count of what is *asked*, and much of it is
+# answered by the L1 cache, which on these GPUs is the same piece of memory as shared memory. What
+# the kernel then does with shared memory is one load for each product, just as before. So do not expect
+# the factor of the sectors in the time.
+#
+# `register` goes another way: a thread makes several pixels and keeps what it has read in registers,
+# where the next pixel finds it. That removes the *loads*, not just their distance, and it shows in the
+# number of instructions.
+#
+# ## On a GPU
+#
+# Counters are not time. What an H200 took:
+
+# %%
+# MEASURED histogram conv2d
+
+# %% [markdown]
+# ## Exercise 1: half-way
+#
+# 32 copies of 256 bins take 32 KB. With 16 copies, which two lanes share (`copy = lane % 16`), it is half of
+# that. Element (bin, copy) is word `bin * 16 + copy`. How many wavefronts does an atomic take for *black*
+# (all in bin 0), and at worst, for any input?
+
+# %%
+answer = None  # your answer: (for black, at worst)
+
+
+def count_wavefronts(bins):
+    lane = numpy.arange(32)
+    return smemkit.bank_access(4 * (16 * bins + lane % 16), op="atomic").wavefronts
+
+
+def check_copies(numbers):
+    black, worst = numbers
+    assert black == count_wavefronts(numpy.zeros(32, int)), "not for black"
+    found = max(count_wavefronts(rng.integers(0, 256, 32)) for _ in range(2000))
+    assert worst == found, "not at worst"
+    print("right")
+
+
+if answer is not None:
+    check_copies(answer)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# Word 16 bin + copy lies in bank copy or copy + 16, so only two lanes (l and l + 16) can ever meet.
+check_copies((2, 2))
+
+# %% [markdown]
+# ## Exercise 2: the halo
+#
+# A tile of 32 x 8 results needs (32 + q - 1) x (8 + p - 1) pixels. For a q x q filter: how many pixels
+# are read for each result, on the average, with tiles of 32 x 8 and of 32 x 32? For which q does the
+# smaller tile read more than *three* pixels a result?
+
+# %%
+smallest_q = None  # your answer
+
+
+def pixels_a_result(width, height, q):
+    return (width + q - 1) * (height + q - 1) / (width * height)
+
+
+def check_q(q):
+    assert pixels_a_result(32, 8, q) > 3, f"it is {pixels_a_result(32, 8, q):.2f}"
+    assert pixels_a_result(32, 8, q - 1) <= 3, "a smaller one does too"
+    print(f"right; with 32 x 32 it is only {pixels_a_result(32, 32, q):.2f}")
+
+
+if smallest_q is not None:
+    check_q(smallest_q)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_q(next(q for q in range(1, 99) if pixels_a_result(32, 8, q) > 3))

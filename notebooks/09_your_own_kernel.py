@@ -1,0 +1,289 @@
+# %% [markdown]
+# # 09 Your own kernel
+#
+# **Question.** You have an idea for a kernel, and a laptop without a GPU. How do you write it, see that
+# it is right, see what it costs, and keep it that way?
+#
+# The example: *softmax* of each row of a matrix, y = exp(x - max) / sum(exp(x - max)).
+
+# %%
+import numpy
+
+import smemkit
+from smemkit import plot
+
+
+def softmax(x):
+    """What is right: NumPy, in float64."""
+    e = numpy.exp(x.astype("float64") - x.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+# %% [markdown]
+# ## Write it
+#
+# `RawKernel` takes CUDA C and compiles it (with NVRTC: `pip install "smemkit[nvrtc]"`, or an nvcc that
+# is installed). The first try: one thread makes one row.
+
+# %%
+first = smemkit.RawKernel(
+    r"""
+extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
+{
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    const float *in = x + (long long)row * cols;
+    float *out = y + (long long)row * cols;
+
+    float most = in[0];
+    for (int i = 1; i < cols; ++i)
+        most = fmaxf(most, in[i]);
+    float sum = 0;
+    for (int i = 0; i < cols; ++i)
+        sum += __expf(in[i] - most);
+    for (int i = 0; i < cols; ++i)
+        out[i] = __expf(in[i] - most) / sum;
+}
+""",
+    "softmax",
+)
+
+# %% [markdown]
+# ## Run it
+#
+# A launch looks as with CuPy: grid, block, arguments. NumPy arrays are copied in and back.
+
+# %%
+rows, cols = 100, 256
+x = numpy.random.default_rng(5).normal(size=(rows, cols)).astype("float32")
+y = numpy.zeros_like(x)
+
+try:
+    first((4,), (32,), (x, y, rows, cols), backend="sim")
+except smemkit.OutOfBoundsError as error:
+    print(error)
+    print("line", error.source_line, "block", error.block, "thread", error.thread)
+
+# %% [markdown]
+# 4 blocks of 32 threads are 128 threads, and there are 100 rows. The simulator checks *every* access, so
+# this is an error with a line and a thread, where a GPU may well have read its neighbour's memory in
+# silence. The cure is a guard:
+
+# %%
+guarded = smemkit.RawKernel(
+    first.source.replace(
+        "    const float *in",
+        "    if (row >= rows)\n        return;\n    const float *in",
+    ),
+    "softmax",
+)
+guarded((4,), (32,), (x, y, rows, cols), backend="sim")
+print("largest error:", f"{abs(y - softmax(x)).max():.1e}")
+
+# %% [markdown]
+# ## See what it costs
+#
+# **Predict**: each of the 32 threads of a warp walks along a row of its own. What does that mean for
+# the memory? (Notebook 02.)
+
+# %%
+slow = guarded.profile((4,), (32,), (x, y, rows, cols))
+print("sectors a load: ", slow.counters["global.load.sectors_per_request"])
+print("sectors a store:", slow.counters["global.store.sectors_per_request"])
+for advice in slow.advice:
+    print("-", advice)
+
+# %% [markdown]
+# `print(report)` shows all counters and the worst lines, and in Jupyter a report shows the source with
+# counters in the margin: let a cell end with `slow`.
+#
+# ## Make it better
+#
+# One *warp* makes one row: its lanes walk side by side, and find the maximum and the sum together by
+# exchanging registers. No shared memory is needed.
+
+# %%
+second = smemkit.RawKernel(
+    r"""
+extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
+{
+    int lane = threadIdx.x;
+    int row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows)
+        return;                                           // the whole warp has the same row
+    const float *in = x + (long long)row * cols;
+    float *out = y + (long long)row * cols;
+
+    float most = -INFINITY;
+    for (int i = lane; i < cols; i += 32)
+        most = fmaxf(most, in[i]);
+    for (int step = 16; step > 0; step /= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
+    float sum = 0;
+    for (int i = lane; i < cols; i += 32)
+        sum += __expf(in[i] - most);
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, step);
+    for (int i = lane; i < cols; i += 32)
+        out[i] = __expf(in[i] - most) / sum;
+}
+""",
+    "softmax",
+)
+y = numpy.zeros_like(x)
+fast = second.profile((25,), (32, 4), (x, y, rows, cols))
+print("largest error:", f"{abs(y - softmax(x)).max():.1e}")
+plot.sectors({"a thread a row": slow, "a warp a row": fast});
+
+# %%
+print(slow.compare(fast, names=("thread", "warp")))
+
+# %% [markdown]
+# ## Is it safe?
+
+# %%
+report = second.check((25,), (32, 4), (x, y, rows, cols))
+assert report
+print(report)
+
+# %% [markdown]
+# ## Keep it that way
+#
+# Counters are exact and repeatable, so a test can hold them, on a machine without a GPU. In a file
+# `test_softmax.py` of your own project:
+
+
+# %%
+def test_softmax():
+    for rows, cols in ((1, 1), (3, 31), (5, 33), (64, 100)):
+        x = numpy.random.default_rng(rows).normal(size=(rows, cols)).astype("float32")
+        y = numpy.full_like(x, numpy.nan)
+        arguments = ((-(-rows // 4),), (32, 4), (x, y, rows, cols))
+        assert second.check(*arguments)
+        numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5, atol=1e-7)
+        counters = second.profile(*arguments).counters
+        assert counters["global.load.sectors_per_request"] <= 5
+
+
+test_softmax()
+print("passed")
+
+# %% [markdown]
+# And for the command line of a build server:
+#
+# ```sh
+# python -m smemkit check softmax.cu --kernel softmax --grid 25 --block 32,4 \
+#     --arg "float32[100,256]" --arg "float32[100,256]" --arg int32=100 --arg int32=256
+# ```
+#
+# ## On a GPU
+#
+# The same call runs on the GPU where there is one, and `profile(..., backend="cuda")` adds its time to
+# the counts.
+
+# %%
+if smemkit.get_backend() == "cuda":
+    for name, kernel, grid, block in (
+        ("a thread a row", guarded, (128,), (32,)),
+        ("a warp a row", second, (1024,), (32, 4)),
+    ):
+        large = numpy.random.default_rng(6).normal(size=(4096, 4096)).astype("float32")
+        arguments = (large, numpy.zeros_like(large), *large.shape)
+        timed = kernel.profile(grid, block, arguments, blocks=8, backend="cuda")
+        print(f"{name:15} {timed.time_ms:.3f} ms for 4096 rows of 4096")
+else:
+    print("no GPU here: counts only")
+
+# %% [markdown]
+# ## Exercise 1: any grid
+#
+# `second` needs as many warps as rows. Let it work with *any* grid: each warp takes every so-many-th row
+# until none is left (a *grid-stride loop*). Check: one block of one warp makes all rows.
+
+# %%
+text = second.source
+answer = text  # your answer
+
+
+def check_any_grid(text):
+    kernel = smemkit.RawKernel(text, "softmax")
+    for grid, block in (((1,), (32, 1)), ((3,), (32, 4)), ((40,), (32, 4))):
+        y = numpy.full_like(x, numpy.nan)
+        report = kernel.check(grid, block, (x, y, rows, cols))
+        assert report, report
+        assert numpy.isfinite(y).all(), f"grid {grid}, block {block}: not all rows were made"
+        numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    print("right")
+
+
+if answer != text:
+    check_any_grid(answer)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+solution = (
+    text.replace(
+        "    int row = blockIdx.x * blockDim.y + threadIdx.y;\n    if (row >= rows)\n"
+        "        return;                                           // the whole warp has the same row\n",
+        "    for (int row = blockIdx.x * blockDim.y + threadIdx.y; row < rows;\n"
+        "         row += gridDim.x * blockDim.y) {\n",
+    ).rstrip()
+    + "\n}\n"
+)
+check_any_grid(solution)
+
+# %% [markdown]
+# ## Exercise 2: read once
+#
+# `second` reads each element three times from global memory (and trusts the caches). For rows of 256
+# columns each lane could keep its 8 elements in registers: `float mine[8]`. Write that kernel, for
+# cols = 256. Check: a third of the load requests.
+
+# %%
+answer = text  # your answer
+
+
+def check_once(text):
+    kernel = smemkit.RawKernel(text, "softmax")
+    y = numpy.zeros_like(x)
+    report = kernel.profile((25,), (32, 4), (x, y, rows, cols))
+    numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5)
+    count, before = (r.counters["global.load.requests"] for r in (report, fast))
+    assert count <= before / 3, f"{count:,} requests; a third of before is {before // 3:,}"
+    assert not report.counters["local.load.requests"], "the array lies in memory: unroll the loops"
+    print(f"right: {count:,} requests, before {before:,}")
+
+
+if answer != text:
+    check_once(answer)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_once(r"""
+extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
+{
+    int lane = threadIdx.x;
+    int row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows)
+        return;
+    const float *in = x + (long long)row * cols;
+    float *out = y + (long long)row * cols;
+
+    float mine[8], most = -INFINITY, sum = 0;
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+        mine[i] = in[32 * i + lane];
+        most = fmaxf(most, mine[i]);
+    }
+    for (int step = 16; step > 0; step /= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        sum += mine[i] = __expf(mine[i] - most);
+    for (int step = 16; step > 0; step /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, step);
+#pragma unroll
+    for (int i = 0; i < 8; ++i)
+        out[32 * i + lane] = mine[i] / sum;
+}
+""")

@@ -1,0 +1,320 @@
+"""What the pictures of smemkit.plot are made of: axes, colours, labels, and what is drawn."""
+
+import math
+from collections.abc import Mapping
+
+import numpy
+
+from . import _core
+from .counting import Counters, add_sums
+from .report import Report
+
+# Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#999999"
+COLOURS = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
+MARKS = "osD^vPX<>*"
+DASHES = ("-", "--", "-.", ":")
+UNITS = {
+    "gflop_per_s": "GFLOP/s (10⁹ operations a second)",
+    "gb_per_s": "GB/s (10⁹ bytes a second)",
+    "median_ms": "median time [ms]",
+}
+LONG = 64  # characters of a source line in a title
+BALANCE = 10  # operations a byte; families with more are told by their operations
+ADVICE = "drawing needs matplotlib, which is not here: pip install 'smemkit[plot]'"
+
+
+def make_axes(ax, width=7.0, height=3.6):
+    """The given Axes, or those of a new figure."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise _core.BackendError(ADVICE) from error
+    if ax is not None:
+        return ax
+    _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
+    return ax
+
+
+def clean(ax, grid="y"):
+    """Only the lines that help to read it."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
+    ax.set_axisbelow(True)
+
+
+def put_legend(ax, handles=None, title=None):
+    """Beside the data, never on them."""
+    words = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "title": title}
+    ax.legend(**words) if handles is None else ax.legend(handles=handles, **words)
+
+
+def tick_powers(axis, values):
+    """The values themselves at the ticks of a logarithmic axis."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+    axis.set_major_locator(FixedLocator(sorted(set(values))))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: shorten(value)))
+
+
+def shorten(value):
+    """Whole numbers up to a million with separators, more as powers of ten."""
+    return f"{value:,.0f}" if value < 1e6 else f"{value:.3g}"
+
+
+def separate(axis):
+    """60,000 instead of 60000 at the ticks of a linear axis."""
+    from matplotlib.ticker import FuncFormatter
+
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+class Subject:
+    """One subject: its label, counters (or none) and the Measurement (or none)."""
+
+    def __init__(self, label, counters, row=None):
+        self.label, self.counters, self.row = label, counters, row
+
+
+def list_rows(results, *, timed=False):
+    """The Measurements of Results, or of any iterable; only those with times where asked."""
+    if isinstance(results, Report | Mapping | str) or not hasattr(results, "__iter__"):
+        raise _core.ArgumentTypeError(
+            f"this takes the results of a benchmark, not {type(results).__name__}"
+        )
+    rows = list(results)
+    for row in rows:
+        if not hasattr(row, "times_ms") or not hasattr(row, "variant"):
+            raise _core.ArgumentTypeError(f"{row!r:.80} is no measurement of a benchmark")
+    if timed:
+        rows = [row for row in rows if row.times_ms]
+    if not rows:
+        words = "no row has measured times" if timed else "there are no rows"
+        raise _core.ArgumentError(
+            f"nothing to draw: {words}" + (" (the simulator has no clock)" if timed else "")
+        )
+    return rows
+
+
+def label_rows(rows, *but):
+    """A label for each row: its variant, and what else differs (of machines: what is no GPU)."""
+    facts = [
+        {
+            "family": row.family,
+            "dtype": row.dtype,
+            "machine": row.machine,
+            "cache": row.cache,
+            **row.parameters,
+        }
+        for row in rows
+    ]
+    names = dict.fromkeys(name for one in facts for name in one if name not in but)
+    differing = [name for name in names if len({str(one.get(name)) for one in facts}) > 1]
+    labels = []
+    for row, one in zip(rows, facts, strict=True):
+        more = []
+        for name in differing:
+            value = one.get(name)
+            if value is not None and (name, value) != ("machine", "cuda"):
+                plain = name in ("family", "dtype", "machine", "cache")
+                more.append(str(value) if plain else f"{name} {value}")
+        labels.append(f"{row.variant} ({', '.join(more)})" if more else row.variant)
+    return labels
+
+
+def list_counted(source, *needed):
+    """A Subject for each with counters, of Results, a Report, or {label: Report or counters}."""
+    if isinstance(source, Report):
+        names = dict.fromkeys(launch.kernel for launch in source.launches)
+        source = {", ".join(names): source}
+    if isinstance(source, Mapping):
+        bars = []
+        for label, value in source.items():
+            counters = value.counters if isinstance(value, Report) else value
+            if not isinstance(counters, Mapping):
+                raise _core.ArgumentTypeError(
+                    f"{label!r} is no Report of smemkit.profile, but {type(value).__name__}"
+                )
+            bars.append(Subject(str(label), complete(counters)))
+    else:
+        rows = [row for row in list_rows(source) if row.counters]
+        labels = label_rows(rows)
+        bars = [
+            Subject(label, complete(row.counters), row)
+            for label, row in zip(labels, rows, strict=True)
+        ]
+    bars = [bar for bar in bars if all(bar.counters[name] for name in needed)]
+    if not bars:
+        words = " and ".join(needed) or "any counter"
+        raise _core.ArgumentError(f"nothing to draw: no row has {words} above 0")
+    return bars
+
+
+def complete(counters):
+    """With zeros and ratios where a mapping does not hold them."""
+    return counters if isinstance(counters, Counters) else Counters(add_sums([counters]))
+
+
+def choose_unit(rows, unit):
+    """The attribute of a Measurement that is drawn."""
+    if unit is None:
+        known = [row for row in rows if row.flops and row.nbytes]
+        busy = any(row.flops / row.nbytes > BALANCE for row in known)
+        if busy:
+            return "gflop_per_s"
+        return "gb_per_s" if any(row.nbytes for row in rows) else "median_ms"
+    if unit not in UNITS:
+        raise _core.ArgumentError(f"unit is {unit!r}; one of {', '.join(UNITS)} is needed")
+    return unit
+
+
+def spread(row, unit):
+    """The value of a row, and how far its 20 and 80 % quantiles lie below and above."""
+    middle = getattr(row, unit)
+    scale = middle * row.median_ms
+    if unit == "median_ms":
+        ends = row.quantile_ms(0.2), row.quantile_ms(0.8)
+    else:
+        ends = scale / row.quantile_ms(0.8), scale / row.quantile_ms(0.2)
+    return middle, max(0.0, middle - ends[0]), max(0.0, ends[1] - middle)
+
+
+def find_size(rows):
+    """(a number for each shape, what it is): the dimensions that change, where they are equal."""
+    shapes = [tuple(row.shape) for row in rows]
+    if len({len(shape) for shape in shapes}) == 1:
+        changing = [i for i in range(len(shapes[0])) if len({shape[i] for shape in shapes}) > 1]
+        changing = changing or list(range(len(shapes[0])))
+        if all(len({shape[i] for i in changing}) == 1 for shape in shapes):
+            alone = len(shapes[0]) == 1
+            word = "elements" if alone else "size n (length of the dimensions that change)"
+            if not alone and len(changing) == len(shapes[0]):
+                word = "size n (every dimension is n)"
+            return [shape[changing[0]] for shape in shapes], word
+    return [math.prod(shape) for shape in shapes], "product of all dimensions"
+
+
+def choose_line(number):
+    return {
+        "color": COLOURS[number % len(COLOURS)],
+        "marker": MARKS[number % len(MARKS)],
+        "linestyle": DASHES[number // len(COLOURS) % len(DASHES)],
+        "markersize": 5,
+        "linewidth": 1.6,
+        "capsize": 2,
+    }
+
+
+def label_sized(rows):
+    """Labels with the family and the shape where there are several."""
+    labels = label_rows(rows)
+    shapes = {tuple(row.shape) for row in rows}
+    if len(shapes) == 1:
+        return labels
+    return [
+        f"{label} {'x'.join(map(str, row.shape))}" for label, row in zip(labels, rows, strict=True)
+    ]
+
+
+def keep_parameter(rows, parameter):
+    rows = [row for row in rows if isinstance(row.parameters.get(parameter), int | float)]
+    if not rows:
+        raise _core.ArgumentError(f"nothing to draw: no row has the parameter {parameter!r}")
+    return rows
+
+
+def list_ours(family):
+    try:
+        return set(_core.variants(family))
+    except _core.Error:
+        return set()
+
+
+def find_peer(rows, peer):
+    if peer is None:
+        ours = list_ours(rows[0].family)
+        others = [row for row in rows if row.variant not in ours and row.machine == "cuda"]
+        return others[-1] if others else None
+    for row in rows:
+        if row.variant == peer:
+            return row
+    names = ", ".join(dict.fromkeys(row.variant for row in rows))
+    raise _core.ArgumentError(f"there is no row of {peer!r} to compare with; there are {names}")
+
+
+def find_time(source, bar):
+    """Milliseconds of a subject, or None."""
+    if bar.row is not None:
+        return bar.row.median_ms if bar.row.times_ms else None
+    if isinstance(source, Report):
+        return source.time_ms
+    value = source[bar.label] if bar.label in source else None
+    return value.time_ms if isinstance(value, Report) else None
+
+
+def show_number(value):
+    """Three figures, without an exponent up to a thousand million."""
+    if value >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}"
+
+
+def show_percent(value):
+    return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+def list_cells(addresses, width, mask, op, phases):
+    """Lanes of a phase; (lane, bank, row of the word, what the bank serves in the phase)."""
+    active = [lane for lane in range(32) if mask >> lane & 1]
+    lanes = 32 if op in ("atomic", "cas", "increment") else {8: 16, 16: 8}.get(width, 32)
+    while lanes < 32 and len({lane // lanes for lane in active}) > phases:
+        lanes *= 2  # pairs of lanes that read one address go together
+    alone = op in ("atomic", "async", "cas")  # each lane counts, also those on one word
+    served, words = {}, []
+    for lane in active:
+        address = int(addresses[lane])
+        for word in range(address // 4, (address + width - 1) // 4 + 1):
+            key = (lane // lanes, word % 32)
+            served.setdefault(key, set()).add((word, lane) if alone else word)
+            words.append((lane, word, key))
+    return lanes, [(lane, key[1], word // 32, len(served[key])) for lane, word, key in words]
+
+
+def draw_cells(ax, cells, most):
+    from matplotlib.colors import BoundaryNorm, ListedColormap
+
+    # One word: blue, no conflict. More: from pale orange to dark vermilion.
+    shades = [SKY, "#FBE3BF", "#F5BE7A", "#EC9150", "#D55E00", "#8F3F00"]
+    bounds = [1, 2, 3, 5, 9, 17, 33]
+    names = ["1", "2", "3-4", "5-8", "9-16", "17-32"]
+    kept = next(i for i, bound in enumerate(bounds[1:], 1) if bound > max(most, 1))
+    kept = max(kept, 2)
+    norm = BoundaryNorm(bounds[: kept + 1], kept)
+    heat = numpy.full((32, 32), numpy.nan)
+    for lane, bank, _, count in cells:
+        heat[lane, bank] = count
+    image = ax.pcolormesh(
+        numpy.arange(33) - 0.5,
+        numpy.arange(33) - 0.5,
+        heat,
+        cmap=ListedColormap(shades[:kept]),
+        norm=norm,
+        edgecolors="#eeeeee",
+        linewidth=0.5,
+    )
+    for lane, bank, row, count in cells:
+        colour = "white" if count > 4 else "black"
+        ax.text(bank, lane, str(row), ha="center", va="center", fontsize=6, color=colour)
+    ax.set_xticks(range(0, 32, 2))
+    ax.set_yticks(range(0, 32, 2))
+    ax.set_xlim(-0.5, 31.5)
+    ax.set_ylim(31.5, -0.5)
+    ax.set_xlabel("bank (its words are numbered bank + 32 row; the row stands in the cell)")
+    ax.set_ylabel("lane")
+    bar = ax.figure.colorbar(image, ax=ax, shrink=0.5, anchor=(0, 1), pad=0.02)
+    middles = [(a + b) / 2 for a, b in zip(bounds[:kept], bounds[1 : kept + 1], strict=True)]
+    bar.set_ticks(middles, labels=names[:kept])
+    bar.ax.tick_params(length=0)
+    bar.set_label("words that the bank must serve")

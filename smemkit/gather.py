@@ -1,0 +1,72 @@
+"""gather: x[index] by a kernel; indices that lie on the host are checked before."""
+
+import numpy
+
+from . import _core
+
+
+class ArgumentIndexError(_core.ArgumentError, IndexError):
+    """An index lies outside of the array."""
+
+
+def _check_index(index, size):
+    """The index as an array that the kernel takes, every element of it in [-size, size)."""
+    try:
+        array = numpy.asarray(index)
+    except ValueError as error:
+        raise _core.ArgumentError(f"gather: index: {error}") from error
+    if array.size == 0 and not isinstance(index, numpy.ndarray):
+        array = array.astype("int64")  # an empty list is float64 to NumPy
+    if array.dtype.kind not in "iu":
+        raise _core.ArgumentTypeError(f"gather: index must be integers, not {array.dtype}")
+    if array.size:
+        for end in (int(array.min()), int(array.max())):  # before uint64 could wrap
+            if not -size <= end < size:
+                raise ArgumentIndexError(
+                    f"gather: index {end} is out of bounds for x with n = {size}"
+                )
+    return array.astype("int64", copy=False)
+
+
+def gather(x, index, *, variant="auto", out=None, backend=None):
+    """Take elements by their index: out[j] = x[index[j]].
+
+    Parameters
+    ----------
+    x : array-like or DeviceArray
+        Of one dimension and any type of 1, 2, 4 or 8 bytes. Never changed.
+    index : array-like or DeviceArray
+        Integers in [-n, n); negative ones count from the end. A DeviceArray must be int64, and is
+        not looked at by the host: an index outside gives 0.
+    variant : str
+        One of smemkit.variants("gather"), or "auto": the fastest.
+    out : numpy.ndarray or DeviceArray, optional
+        Takes the result, and is returned.
+    backend : "auto", "cuda" or "sim", optional
+        The machine to run on.
+
+    Shapes
+    ------
+    (n),(m)->(m)
+
+    Returns
+    -------
+    numpy.ndarray or DeviceArray
+        Of the type of x.
+
+    Raises
+    ------
+    ArgumentIndexError (IndexError, ValueError) for an index outside, in arrays of the host;
+    ShapeError, ArgumentError (ValueError), ArgumentTypeError (TypeError), BackendError.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.gather([1.5, 2.5, 3.5], [2, 0, -1]).tolist()
+    [3.5, 1.5, 3.5]
+    """
+    if not isinstance(index, _core.DeviceArray):
+        size = numpy.shape(x)[0] if numpy.ndim(x) == 1 else None  # else the shape is the error
+        if size is not None:
+            index = _check_index(index, size)
+    return _core.gather(x, index, variant=variant, out=out, backend=backend)

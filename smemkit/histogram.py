@@ -1,0 +1,116 @@
+"""histogram: the edges of the bins as NumPy makes them; the counting is a kernel."""
+
+import numpy
+
+from . import _core
+
+BYTE_BINS = 256
+BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
+
+
+def _byte_edges(bins, range):
+    """The edges of a byte's 256 values."""
+    if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
+        raise _core.ArgumentError(
+            f"histogram: uint8 is counted by value, in {BYTE_BINS} bins; bins is {bins!r}"
+        )
+    if range is not None and tuple(range) not in BYTE_RANGES:
+        raise _core.ArgumentError(
+            f"histogram: uint8 is counted by value; range is {range!r}, accepted are None, "
+            "(0, 256) and (0, 255)"
+        )
+    return numpy.arange(BYTE_BINS + 1.0)
+
+
+def _extremes(x):
+    """The least and the greatest element of a device array: the two numbers are copied, not x."""
+    if x.size == 0:
+        return numpy.empty(0, x.dtype)
+    ends = [_core.asnumpy(_core.reduce(x, op=op)) for op in ("min", "max")]
+    return numpy.array(ends, x.dtype)
+
+
+def _make_edges(x, bins, range):
+    """What numpy.histogram_bin_edges says, as float64, which holds each edge as it is."""
+    values = x
+    if isinstance(x, _core.DeviceArray):
+        if isinstance(bins, str):
+            raise _core.ArgumentError(
+                f"histogram: bins is {bins!r}, which NumPy makes from all elements; a device array "
+                "takes a number of bins, or their edges"
+            )
+        known = range is not None or numpy.ndim(bins) != 0
+        values = numpy.empty(0, x.dtype) if known else _extremes(x)
+    try:
+        edges = numpy.histogram_bin_edges(values, bins, range)
+        return numpy.ascontiguousarray(edges, "float64")
+    except TypeError as error:
+        raise _core.ArgumentTypeError(f"histogram: {error}") from error
+    except ValueError as error:
+        raise _core.ArgumentError(f"histogram: {error}") from error
+
+
+def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None):
+    """Count how many elements lie in each bin, as numpy.histogram does.
+
+    Parameters
+    ----------
+    x : array-like or DeviceArray
+        Of any shape, taken as one dimension: uint8, float32 or int32. Never changed.
+    bins : int, or the edges
+        How many bins of equal width; or their edges, ascending, one more than bins. uint8 is
+        counted by value: bins is 256 then.
+    range : (lower, upper), optional
+        The ends of the first and of the last bin; what lies outside is not counted. By default the
+        least and the greatest element. For uint8 None, (0, 256) or (0, 255), which mean the same.
+    variant : str
+        A key of smemkit.variants("histogram"), or "auto": the fastest that takes the call.
+    out : numpy.ndarray or DeviceArray, optional
+        Takes the counts: int64, one for each bin; of the same kind as x.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of smemkit.get_backend(), or that of x.
+
+    A bin holds what is not below its left edge and below its right one; the last bin holds its
+    right edge too. NaN is in no bin, and needs a range. numpy.histogram_bin_edges(x, bins, range)
+    are the edges. For a device array without range, its least and its greatest element alone are
+    copied to the host, and the call waits for them.
+
+    Shapes
+    ------
+    Any -> (bins,)
+
+    Returns
+    -------
+    The counts, int64: a numpy.ndarray, or a DeviceArray where x is one.
+
+    Raises
+    ------
+    ArgumentError (ValueError) for bins, a range or a variant that cannot be; ArgumentTypeError
+    (TypeError) for another element type; ShapeError (ValueError) for an out of another shape;
+    OutOfMemoryError; BackendError and CudaError (RuntimeError) where the machine fails.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> x = numpy.array([0.5, 1.5, 1.75, 3], dtype="float32")
+    >>> smemkit.histogram(x, 3, (0, 3), backend="sim").tolist()
+    [1, 2, 1]
+    """
+    on_device = isinstance(x, _core.DeviceArray)
+    if not on_device:
+        x = numpy.asanyarray(x)
+    if x.dtype == numpy.uint8:
+        edges = _byte_edges(bins, range)
+    elif x.dtype.newbyteorder("=") in (numpy.float32, numpy.int32):
+        edges = _make_edges(x, bins, range)
+    else:
+        raise _core.ArgumentTypeError(
+            f"histogram: x has the type {x.dtype}; accepted are: uint8 float32 int32"
+        )
+    if on_device:
+        if out is None:
+            out = _core.empty(edges.size - 1, "int64", backend=x.backend)
+        edges = _core.asarray(edges, backend=x.backend)
+    elif out is None:
+        out = numpy.empty(edges.size - 1, "int64")
+    return _core.histogram(x, edges, variant=variant, out=out, backend=backend)

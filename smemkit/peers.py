@@ -1,0 +1,219 @@
+"""Who our kernels are measured against: CuPy, torch, CUB, and the device's own copy.
+
+CuPy and torch are found by import and work on arrays of their own with the same values. CUB is
+compiled by nvcc, where one is there with CUB's headers, into a library of two functions, which get
+the addresses of our arrays. cuBLAS is behind torch's and CuPy's products.
+"""
+
+import ctypes
+import importlib
+import subprocess
+import tempfile
+from pathlib import Path
+
+import smemkit
+
+from . import _core, compile
+
+CUB_SOURCE = r"""
+#include <cub/device/device_histogram.cuh>
+#include <cub/device/device_reduce.cuh>
+#include <cub/version.cuh>
+
+extern "C" int peer_version(void)
+{
+    return CUB_VERSION;
+}
+
+extern "C" int peer_sum(void *work, size_t *bytes, const float *x, float *out, long long n)
+{
+    return (int)cub::DeviceReduce::Sum(work, *bytes, x, out, (int)n);
+}
+
+extern "C" int peer_histogram(void *work, size_t *bytes, const unsigned char *x,
+                              int *counts, long long n)
+{
+    return (int)cub::DeviceHistogram::HistogramEven(work, *bytes, x, counts, 257, 0, 256, (int)n);
+}
+"""
+
+
+class Copy:
+    """The device's own copy of as many bytes: the ceiling of what reads and writes them once."""
+
+    name, version = "copy", None
+
+    def prepare(self, case, inputs, ours):
+        """(call, fetch) or None. fetch gives the result; None where it is checked already."""
+        if case.family not in ("transpose", "smooth"):
+            return None
+        source = ours.arrays[0]
+        target = smemkit.empty(case.shape, case.dtype, backend=source.backend)
+        _core._copy(target, source)
+        if not (smemkit.asnumpy(target) == inputs[0]).all():
+            raise smemkit.InternalError("the device's copy is no copy")
+        return lambda: _core._copy(target, source), None
+
+    def forget(self):
+        """Nothing is kept."""
+
+
+class Cupy:
+    """CuPy; its sum is CUB's."""
+
+    name = "cupy"
+
+    def __init__(self):
+        self.cupy = importlib.import_module("cupy")
+        self.filters = importlib.import_module("cupyx.scipy.ndimage")
+        self.version = self.cupy.__version__
+        self.cupy.cuda.runtime.getDeviceCount()
+
+    def prepare(self, case, inputs, ours):
+        """(call, fetch), or None."""
+        cupy = self.cupy
+        x = [cupy.asarray(array) for array in inputs]
+        out = cupy.empty(case.result_shape, case.result_dtype)
+        held = []
+
+        def count():
+            held[:] = [cupy.histogram(x[0], bins=256, range=(0, 256))[0]]
+
+        calls = {
+            "reduce": lambda: x[0].sum(out=out),
+            "dot": lambda: cupy.dot(x[0], x[1], out=out),
+            "transpose": lambda: cupy.copyto(out, x[0].T),
+            "smooth": lambda: self.filters.uniform_filter1d(x[0], 3, output=out, mode="nearest"),
+            "conv2d": lambda: self.filters.convolve(x[0], x[1], output=out, mode="constant"),
+            "histogram": count,
+            "gemm": lambda: cupy.matmul(x[0], x[1], out=out),
+        }
+        call = calls.get(case.family)
+        return call and (call, lambda: cupy.asnumpy(held[0] if held else out))
+
+    def forget(self):
+        """Gives the memory back."""
+        self.cupy.get_default_memory_pool().free_all_blocks()
+
+
+class Torch:
+    """torch; its products are cuBLAS's, in float32 proper (no TF32)."""
+
+    name = "torch"
+
+    def __init__(self):
+        self.torch = importlib.import_module("torch")
+        self.version = self.torch.__version__
+        if not self.torch.cuda.is_available():
+            raise RuntimeError("torch sees no GPU")
+        self.torch.backends.cuda.matmul.allow_tf32 = False
+        self.torch.backends.cudnn.allow_tf32 = False
+
+    def prepare(self, case, inputs, ours):
+        """(call, fetch), or None."""
+        torch = self.torch
+        x = [torch.from_numpy(array).cuda() for array in inputs]
+        dtype = getattr(torch, case.result_dtype)
+        out = torch.empty(case.result_shape, dtype=dtype, device="cuda")
+        held = []
+
+        def hold(result):
+            held[:] = [result]
+
+        def convolve():
+            p, q = x[1].shape
+            hold(
+                torch.nn.functional.conv2d(
+                    x[0][None, None], turned[None, None], padding=(p // 2, q // 2)
+                )[0, 0]
+            )
+
+        turned = torch.flip(x[1], (0, 1)) if case.family == "conv2d" else None
+        calls = {
+            "reduce": lambda: hold(torch.sum(x[0])),
+            "dot": lambda: hold(torch.dot(x[0], x[1])),
+            "transpose": lambda: out.copy_(x[0].t()),
+            "conv2d": convolve,
+            "histogram": lambda: hold(torch.bincount(x[0], minlength=256)),
+            "gemm": lambda: torch.mm(x[0], x[1], out=out),
+        }
+        call = calls.get(case.family)
+        return call and (call, lambda: (held[0] if held else out).cpu().numpy())
+
+    def forget(self):
+        """Gives the memory back."""
+        self.torch.cuda.empty_cache()
+
+
+class Cub:
+    """CUB's device-wide sum and histogram, on our own arrays."""
+
+    name = "cub"
+
+    def __init__(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.library = ctypes.CDLL(str(build_cub(folder)))
+        number = self.library.peer_version()
+        self.version = f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
+
+    def prepare(self, case, inputs, ours):
+        """(call, fetch), or None."""
+        function = {"reduce": "peer_sum", "histogram": "peer_histogram"}.get(case.family)
+        if function is None:
+            return None
+        if case.shape[0] >= 1 << 31:  # in 32 bits, as it is fastest
+            return None
+        dtype = "int32" if case.family == "histogram" else case.result_dtype
+        out = smemkit.empty(case.result_shape, dtype, backend="cuda")
+        run = getattr(self.library, function)
+        run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_longlong]
+        size = ctypes.c_size_t(0)
+        rest = (ours.arrays[0].pointer, out.pointer, case.shape[0])
+
+        def ask(work):
+            status = run(work, ctypes.addressof(size), *rest)
+            if status != 0:
+                raise smemkit.CudaError(f"CUB: {function} ends with the CUDA error {status}")
+
+        ask(None)  # says how much memory it works with
+        work = smemkit.empty((max(size.value, 1),), "uint8", backend="cuda")
+        return lambda: ask(work.pointer), lambda: smemkit.asnumpy(out)
+
+    def forget(self):
+        """Nothing is kept."""
+
+
+def build_cub(folder):
+    """Compiles the library; its path. RuntimeError where that cannot be."""
+    nvcc = compile.find_nvcc()
+    if nvcc is None:
+        raise RuntimeError("there is no nvcc to compile CUB with")
+    source, library = Path(folder, "peer.cu"), Path(folder, "peer.so")
+    source.write_text(CUB_SOURCE, encoding="utf-8")
+    capability = smemkit.device_info(backend="cuda")["compute_capability"].replace(".", "")
+    command = [nvcc, "-O3", "-shared", "-Xcompiler", "-fPIC", f"-arch=sm_{capability}"]
+    done = subprocess.run(
+        [*command, "-o", library, source], capture_output=True, text=True, check=False
+    )
+    if done.returncode != 0:
+        reason = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(f"nvcc cannot compile CUB: {reason[0] if reason else 'no reason given'}")
+    return library
+
+
+def find_peers(say=None):
+    """Every peer that is here.
+
+    Parameters
+    ----------
+    say : callable, optional
+        Takes a line for each that is not, with the reason.
+    """
+    found = [Copy()]
+    for kind in (Cub, Cupy, Torch):
+        try:
+            found.append(kind())
+        except (ImportError, OSError, RuntimeError, AttributeError) as error:
+            if say:
+                say(f"without {kind.name}: {error}")
+    return found

@@ -1,0 +1,499 @@
+"""Probes: small experiments that show one effect of the memory system each, by count and by time.
+
+The counts come from the simulator, of a small launch; times come from a GPU, of a large one, and
+there are none without a GPU. The kernels are smemkit.variants("probe").
+"""
+
+import operator
+
+import numpy
+
+from . import _core
+from .probed import (
+    LANES,
+    BankAccess,
+    Divergence,
+    GlobalAccess,
+    Latency,
+    RowColumn,
+    SharedAccess,
+    SharedLimits,
+)
+from .report import REPEATS, WARM_UPS
+
+__all__ = [
+    "bank_access",
+    "divergence",
+    "global_access",
+    "latency",
+    "row_column",
+    "shared_limits",
+]
+
+COUNTED = 1 << 14  # elements of a counted launch: what a request costs does not depend on them
+TIMED_BYTES = 1 << 28  # of memory that a timed launch walks: more than any cache holds
+THREADS, LINE_BYTES = 256, 128
+PATTERNS = {
+    "lane": "branch_lane",
+    "warp": "branch_warp",
+    "random": "branch_random",
+    "lane_grouped": "lane_grouped",
+    "lane_selected": "lane_selected",
+    "random_grouped": "random_grouped",
+}
+LEVELS = ("shared", "l1", "l2", "global")
+NO_CLOCK = (
+    "probe.latency measures time, and the simulator has no clock: it executes and counts, but its "
+    "running time says nothing about a GPU's; this probe needs a GPU"
+)
+
+
+# Running -----------------------------------------------------------------------------------------
+
+
+def _choose(backend):
+    """ "cuda" or "sim": where a call with that keyword runs."""
+    return _core.empty(1, "uint8", backend=backend).backend
+
+
+def _whole(name, value, least, most=2**31 - 1):
+    """The argument as an int in [least, most]."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
+        raise _core.ArgumentTypeError(f"{name} must be an int, not {value!r}")
+    if not least <= number <= most:
+        raise _core.ArgumentError(f"{name} is {number}; accepted is {least} to {most}")
+    return number
+
+
+def _one_of(name, value, accepted):
+    if not isinstance(value, str | int) or isinstance(value, bool) or value not in accepted:
+        words = ", ".join(map(repr, accepted))
+        raise _core.ArgumentError(f"{name} is {value!r}; accepted: {words}")
+    return value
+
+
+def _flag(name, value):
+    if not isinstance(value, bool | numpy.bool_):
+        raise _core.ArgumentTypeError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def _count(kernel, grid, args):
+    """Counters of a launch on the simulator."""
+    return kernel.profile(grid, THREADS, args, backend="sim").counters
+
+
+def _time_once(kernel, grid, block, args):
+    """Milliseconds of a launch on the GPU, by events round it."""
+    options = {"backend": "cuda"}
+    return _core._watch("time", kernel, (grid, block, args), options, 0, True)[1][0]["time_ms"]
+
+
+def _time(kernel, grid, args):
+    """All samples of a launch on the GPU, after some that warm it up."""
+    samples = [_time_once(kernel, grid, THREADS, args) for _ in range(WARM_UPS + REPEATS)]
+    return tuple(samples[WARM_UPS:])
+
+
+def _measure(variant, dtype, backend, counted, timed):
+    """The fields of a Measurement. counted and timed make (grid, args), the latter on a GPU."""
+    kernel = _core.kernel("probe", variant, dtype)
+    backend = _choose(backend)
+    facts = {
+        "kernel": f"probe/{variant}",
+        "backend": backend,
+        "counters": _count(kernel, *counted()),
+    }
+    if backend == "cuda":
+        facts["times_ms"] = _time(kernel, *timed())
+    return facts
+
+
+def _blocks(elements, each=1):
+    return -(-elements // (THREADS * each))
+
+
+# The probes --------------------------------------------------------------------------------------
+
+
+def global_access(
+    stride=1, offset=0, random=False, *, elements=None, dtype="float32", seed=0, backend=None
+):
+    """Read global memory with a stride, an offset or in no order: y[i] = x[i * stride + offset].
+
+    Parameters
+    ----------
+    stride, offset : int
+        In elements; stride is 1 or more, offset 0 or more.
+    random : bool
+        Read at scrambled places instead (then stride is 1 and offset 0).
+    elements : int, optional
+        How many are read; by default as many as walk through 256 MiB with that stride. Counted are
+        16384 of them at most: a request's cost does not depend on their number.
+    dtype : numpy.dtype or what makes one
+        Of 4 or 8 bytes.
+    seed : int
+        Of the scrambled places.
+    backend : "auto", "cuda" or "sim", optional
+        "cuda" adds measured times to the simulated counts.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    GlobalAccess: sectors_per_request, used_bytes, moved_bytes, counters; with a GPU times_ms,
+    time_ms, used_gb_per_s, moved_gb_per_s.
+
+    Raises
+    ------
+    ArgumentError (ValueError), ArgumentTypeError (TypeError); BackendError without the GPU that was
+    asked for; OutOfMemoryError.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> [probe.global_access(stride, backend="sim").sectors_per_request for stride in (1, 2, 8)]
+    [4.0, 8.0, 32.0]
+    """
+    stride = _whole("stride", stride, 1)
+    offset, seed = _whole("offset", offset, 0), _whole("seed", seed, 0)
+    random, dtype = _flag("random", random), numpy.dtype(dtype)
+    if random and (stride, offset) != (1, 0):
+        raise _core.ArgumentError("random=True takes no stride and no offset")
+    if dtype.itemsize not in (4, 8):
+        raise _core.ArgumentTypeError(
+            f"probe.global_access takes types of 4 or 8 bytes, not {dtype}"
+        )
+    most = max(1, (TIMED_BYTES // dtype.itemsize - offset) // stride)
+    elements = most if elements is None else _whole("elements", elements, 1, 2**40)
+    few = min(elements, COUNTED)
+    numbers = (seed,) if random else (stride, offset)
+
+    def counted():
+        x = numpy.zeros((few - 1) * stride + offset + 1, dtype)
+        return _blocks(few, 4), (x, numpy.empty(few, dtype), few, *numbers)
+
+    def timed():
+        x = _core.empty((elements - 1) * stride + offset + 1, dtype, backend="cuda")
+        y = _core.empty(elements, dtype, backend="cuda")
+        return _blocks(elements, 4), (x, y, elements, *numbers)
+
+    facts = _measure("random" if random else "strided", dtype, backend, counted, timed)
+    return GlobalAccess(
+        dtype=dtype.name,
+        stride=stride,
+        offset=offset,
+        random=random,
+        elements=elements if facts["backend"] == "cuda" else few,
+        **facts,
+    )
+
+
+def _measure_shared(variant, width, backend, each, numbers=()):
+    """The fields of a SharedAccess: `each` reads a round of each of a block's 8 warps."""
+    dtype = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "uint32"}[width]
+    blocks, rounds = 4, 1024  # of a multiprocessor: enough warps to keep shared memory busy
+    requests = blocks * rounds * each * (THREADS // LANES)
+
+    def counted():
+        return 1, (numpy.empty(THREADS, dtype), *numbers, 4)
+
+    def timed():
+        grid = blocks * _core.device_info(backend="cuda")["multiprocessors"]
+        return grid, (_core.empty(grid * THREADS, dtype, backend="cuda"), *numbers, rounds)
+
+    facts = _measure(variant, dtype, backend, counted, timed)
+    return facts | {"width": width, "requests": requests if facts["backend"] == "cuda" else 0}
+
+
+def bank_access(stride, width=4, *, backend=None):
+    """Read shared memory with a stride: lane l of each warp reads element l * stride.
+
+    Parameters
+    ----------
+    stride : int
+        In elements, 0 (all lanes read one: a broadcast) or more.
+    width : 1, 2, 4, 8 or 16
+        Bytes of an element.
+    backend : "auto", "cuda" or "sim", optional
+        "cuda" adds measured times to the simulated counts.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    BankAccess: wavefronts_per_request, conflicts_per_request, counters; with a GPU times_ms,
+    time_ms, ns_per_request.
+
+    Raises
+    ------
+    ArgumentError (ValueError), ArgumentTypeError (TypeError); BackendError without the GPU that was
+    asked for.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> [probe.bank_access(n, backend="sim").wavefronts_per_request for n in (0, 1, 2, 32, 33)]
+    [1.0, 1.0, 2.0, 32.0, 1.0]
+    """
+    stride, width = _whole("stride", stride, 0), _one_of("width", width, (1, 2, 4, 8, 16))
+    variant = "banks_wide" if width == 16 else "banks"
+    facts = _measure_shared(variant, width, backend, 8, (stride,))
+    return BankAccess(stride=stride, **facts)
+
+
+def row_column(padded=False, width=4, *, backend=None):
+    """Read a 32 x 32 tile in shared memory by rows and by columns.
+
+    Parameters
+    ----------
+    padded : bool
+        Whether the tile has one more column: 32 x 33.
+    width : 4 or 8
+        Bytes of an element.
+    backend : "auto", "cuda" or "sim", optional
+        "cuda" adds measured times to the simulated counts.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    RowColumn: row and column (each with wavefronts_per_request, conflicts_per_request, counters;
+    with a GPU times_ms, time_ms, ns_per_request), wavefronts_ratio, time_ratio.
+
+    Raises
+    ------
+    ArgumentError (ValueError), ArgumentTypeError (TypeError); BackendError without the GPU that was
+    asked for.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> [probe.row_column(padded, backend="sim").wavefronts_ratio for padded in (False, True)]
+    [32.0, 1.0]
+    """
+    padded, width = _flag("padded", padded), _one_of("width", width, (4, 8))
+    ending = "_padded" if padded else ""
+    row, column = (
+        SharedAccess(**_measure_shared(walk + ending, width, backend, 4))
+        for walk in ("row", "column")
+    )
+    return RowColumn(padded=padded, width=width, row=row, column=column)
+
+
+def divergence(pattern, *, seed=0, backend=None):
+    """Run one of two loops for each element, as a condition says that lanes of a warp may share.
+
+    Parameters
+    ----------
+    pattern : str
+        "lane" (odd elements), "warp" (elements of odd warps), "random" (the data decide); and what
+        cures them: "lane_grouped" (a warp takes elements that agree), "lane_selected" (numbers are
+        selected, not loops), "random_grouped" (the block sorts its elements in shared memory).
+    seed : int
+        Of the random data.
+    backend : "auto", "cuda" or "sim", optional
+        "cuda" adds measured times to the simulated counts.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    Divergence: divergent_branches, active_lanes, counters; with a GPU times_ms, time_ms,
+    steps_per_s.
+
+    Raises
+    ------
+    ArgumentError (ValueError), ArgumentTypeError (TypeError); BackendError without the GPU that was
+    asked for.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> [probe.divergence(name, backend="sim").divergent_branches for name in ("lane", "warp")]
+    [512, 0]
+    """
+    variant = PATTERNS[_one_of("pattern", pattern, PATTERNS)]
+    seed = _whole("seed", seed, 0)
+
+    def make(elements, steps, where):
+        x = numpy.random.default_rng(seed).standard_normal(elements, dtype="float32")
+        if where == "cuda":
+            x = _core.asarray(x, backend=where)
+        y = _core.empty(elements, "float32", backend=where) if where == "cuda" else x.copy()
+        return _blocks(elements), (x, y, elements, steps)
+
+    few, many = (COUNTED, 64), (1 << 22, 1024)
+    facts = _measure(
+        variant, "float32", backend, lambda: make(*few, "sim"), lambda: make(*many, "cuda")
+    )
+    elements, steps = many if facts["backend"] == "cuda" else few
+    return Divergence(pattern=pattern, elements=elements, steps=steps, **facts)
+
+
+def _make_ring(places, spacing, seed, dtype):
+    """next[place] of one random ring through all multiples of `spacing`."""
+    order = numpy.random.default_rng(seed).permutation(places) * spacing
+    ring = numpy.zeros(places * spacing, dtype)
+    ring[order] = numpy.roll(order, -1)
+    return ring
+
+
+def _plan_ring(level, facts):
+    """(kernel, places, places from one to the next, steps) of a chase through that level."""
+    spacing = LINE_BYTES // 8
+    if level == "shared":
+        return "chase_shared", 1024, 1, 1 << 16
+    if level == "l1":
+        return "chase", 128, spacing, 1 << 16  # 16 KiB
+    if level == "l2":
+        least = 2 * facts["shared_bytes_per_multiprocessor"]  # the L1 cache is about that large
+        return "chase", max(least, facts["l2_cache_bytes"] // 12) // LINE_BYTES, spacing, 1 << 16
+    footprint = max(8 * facts["l2_cache_bytes"], TIMED_BYTES)
+    return "chase", footprint // LINE_BYTES, spacing, 1 << 15
+
+
+def latency(level, *, seed=0, backend=None):
+    """Time a chain of dependent reads through one level of the memory: a pointer chase.
+
+    Parameters
+    ----------
+    level : "shared", "l1", "l2" or "global"
+        What holds the ring that is walked: shared memory, a cache, or memory itself.
+    seed : int
+        Of the ring's order.
+    backend : "auto" or "cuda", optional
+        The simulator has no clock.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    Latency: ns (the median), samples_ns, footprint_bytes, steps. A sample is the difference of a
+    long and a short walk, so that starting and staging are not in it; making the address of a read
+    is.
+
+    Raises
+    ------
+    BackendError without a GPU; ArgumentError (ValueError).
+
+    Example
+    -------
+    >>> from smemkit import BackendError, probe
+    >>> try:
+    ...     print(probe.latency("l2").ns > 0)
+    ... except BackendError:
+    ...     print("no GPU")  # doctest: +SKIP
+    """
+    level, seed = _one_of("level", level, LEVELS), _whole("seed", seed, 0)
+    if _choose(backend) != "cuda":
+        raise _core.BackendError(NO_CLOCK)
+    variant, places, spacing, steps = _plan_ring(level, _core.device_info(backend="cuda"))
+    dtype = "uint32" if level == "shared" else "uint64"
+    kernel = _core.kernel("probe", variant, dtype)
+    ring = _core.asarray(_make_ring(places, spacing, seed, dtype), backend="cuda")
+    state = _core.asarray(numpy.zeros(1, dtype), backend="cuda")
+    # Walks go on where the last one ended: what was not read before is in no cache.
+    short = min(2 * places, steps // 8)
+    warm = -(-places // (steps + short)) if level == "l2" else 0  # the whole ring once, into the L2
+    samples = []
+    for _ in range(WARM_UPS + warm + REPEATS):
+        brief = _time_once(kernel, 1, 1, (ring, state, short))
+        whole = _time_once(kernel, 1, 1, (ring, state, short + steps))
+        samples.append((whole - brief) * 1e6 / steps)
+    return Latency(
+        level=level,
+        footprint_bytes=ring.nbytes,
+        steps=steps,
+        samples_ns=tuple(samples[-REPEATS:]),
+    )
+
+
+def _turn_round(variant, words, dynamic_bytes, backend):
+    """The kernel, after one block of it has turned `words` round in shared memory, rightly."""
+    kernel = _core.kernel("probe", variant, "uint32")
+    x = numpy.arange(1, words + 1, dtype="uint32")
+    y = numpy.zeros_like(x)
+    kernel(1, THREADS, (x, y, words), shared_mem=dynamic_bytes, backend=backend)
+    if not numpy.array_equal(y, x[::-1]):
+        raise _core.InternalError(f"probe/{variant}: {4 * words} bytes came back in disorder")
+    return kernel
+
+
+def _read_carveout(kernel, dynamic_bytes):
+    """Shared part of the L1 cache that the launch needs, where the machine is in the table."""
+    try:
+        found = _core.occupancy(kernel, THREADS, dynamic_bytes)
+    except (_core.BackendError, _core.ArgumentError, _core.UnsupportedError):
+        return None
+    return found.carveout_bytes
+
+
+def shared_limits(*, backend=None):
+    """Run kernels at the limits of shared memory: static, dynamic, with opt-in, and mixed.
+
+    Parameters
+    ----------
+    backend : "auto", "cuda" or "sim", optional
+        The simulator has the limits of compute capability 9.0.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    SharedLimits: static_bytes, dynamic_bytes, optin_bytes, mixed_static_bytes, mixed_dynamic_bytes
+    (each ran), refusal (what one word more than the machine has brings, a SharedMemoryError),
+    carveout_bytes. smemkit sets no preference for the carve-out: the driver takes the smallest that
+    holds the launch.
+
+    Raises
+    ------
+    BackendError without the GPU that was asked for; InternalError where a result is wrong.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> found = probe.shared_limits(backend="sim")
+    >>> found.static_bytes, found.optin_bytes
+    (49152, 232448)
+    """
+    backend = _choose(backend)
+    facts = _core.device_info(backend=backend)
+    dynamic, optin = facts["shared_bytes_per_block"], facts["shared_bytes_per_block_optin"]
+    static = _core.variants("probe")["static_shared"]["tile"][0] * 4
+    _turn_round("static_shared", static // 4, 0, backend)
+    _turn_round("dynamic_shared", dynamic // 4, dynamic, backend)
+    largest = _turn_round("dynamic_shared", optin // 4, optin, backend)
+    head = 1024 * 4  # what probe/mixed_shared declares
+    _turn_round("mixed_shared", optin // 4, optin - head, backend)
+    refusal = ""
+    try:
+        _turn_round("mixed_shared", optin // 4 + 1, optin - head + 4, backend)
+    except _core.SharedMemoryError as error:
+        refusal = str(error)
+    return SharedLimits(
+        backend=backend,
+        static_bytes=static,
+        dynamic_bytes=dynamic,
+        optin_bytes=optin,
+        mixed_static_bytes=head,
+        mixed_dynamic_bytes=optin - head,
+        refusal=refusal,
+        carveout_bytes=_read_carveout(largest, optin),
+    )

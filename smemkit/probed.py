@@ -1,0 +1,212 @@
+"""What probes give: counts of the simulator and times of a GPU, and what follows from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import numpy
+
+from .counting import median
+
+LANES, SECTOR_BYTES = 32, 32
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """What one kernel did: kernel, backend, counters (simulated), times_ms (of a GPU, or ())."""
+
+    kernel: str
+    backend: str
+    counters: Mapping = field(repr=False)
+    times_ms: tuple = field(repr=False, default=())
+
+    @property
+    def time_ms(self):
+        """The median of times_ms; None without a GPU."""
+        return median(self.times_ms)
+
+    def to_dict(self):
+        """All of it, of plain types that json can write; derived numbers too."""
+        facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
+        derived = [
+            name
+            for kind in type(self).__mro__
+            for name, value in vars(kind).items()
+            if isinstance(value, property)
+        ]
+        return facts | {name: _plain(getattr(self, name)) for name in derived}
+
+
+def _plain(value):
+    """Mappings and tuples as dicts and lists; measurements as theirs."""
+    if isinstance(value, Measurement):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _per_ms(amount, time_ms, scale):
+    """amount / time in units of `scale` a second; None without a time."""
+    return amount / (time_ms * 1e-3) / scale if time_ms else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GlobalAccess(Measurement):
+    """What probe.global_access found; elements is of the timed launch (counted without a GPU)."""
+
+    dtype: str
+    stride: int
+    offset: int
+    random: bool
+    elements: int
+
+    @property
+    def sectors_per_request(self):
+        """Sectors of 32 bytes that an average read of a warp touched."""
+        return self.counters["global.load.sectors_per_request"]
+
+    @property
+    def used_bytes(self):
+        """Bytes that the kernel needs: each element read once and written once."""
+        return 2 * self.elements * numpy.dtype(self.dtype).itemsize
+
+    @property
+    def moved_bytes(self):
+        """Bytes of all sectors that its requests touch, by the counted sectors per request."""
+        requests = self.elements / LANES
+        sectors = self.sectors_per_request + self.counters["global.store.sectors_per_request"]
+        return round(requests * sectors * SECTOR_BYTES)
+
+    @property
+    def used_gb_per_s(self):
+        """Useful bytes a second, in GB/s; None without a GPU."""
+        return _per_ms(self.used_bytes, self.time_ms, 1e9)
+
+    @property
+    def moved_gb_per_s(self):
+        """Moved bytes a second, in GB/s; None without a GPU."""
+        return _per_ms(self.moved_bytes, self.time_ms, 1e9)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedAccess(Measurement):
+    """Reads of shared memory; requests is how many a multiprocessor made while it was timed."""
+
+    width: int
+    requests: float
+
+    @property
+    def wavefronts_per_request(self):
+        """Passes through shared memory that an average read of a warp took."""
+        loads = self.counters["shared.load.instructions"]
+        return self.counters["shared.load.wavefronts"] / loads
+
+    @property
+    def conflicts_per_request(self):
+        """Passes beyond those that the bytes need."""
+        return self.counters["shared.load.conflicts_per_request"]
+
+    @property
+    def ns_per_request(self):
+        """Nanoseconds of a multiprocessor for one read of a warp; None without a GPU."""
+        return self.time_ms * 1e6 / self.requests if self.time_ms else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BankAccess(SharedAccess):
+    """What probe.bank_access found."""
+
+    stride: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowColumn:
+    """What probe.row_column found: two SharedAccess, of rows and of columns of the tile."""
+
+    padded: bool
+    width: int
+    row: SharedAccess
+    column: SharedAccess
+
+    @property
+    def wavefronts_ratio(self):
+        """Passes of a column read for each of a row read."""
+        return self.column.wavefronts_per_request / self.row.wavefronts_per_request
+
+    @property
+    def time_ratio(self):
+        """Time of columns over that of rows; None without a GPU."""
+        return self.column.time_ms / self.row.time_ms if self.row.time_ms else None
+
+    def to_dict(self):
+        """All of it, of plain types that json can write."""
+        names = ("padded", "width", "row", "column", "wavefronts_ratio", "time_ratio")
+        return {name: _plain(getattr(self, name)) for name in names}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divergence(Measurement):
+    """What probe.divergence found; elements and steps are of the timed launch, if there is one."""
+
+    pattern: str
+    elements: int
+    steps: int
+
+    @property
+    def divergent_branches(self):
+        """Branches at which the lanes of a warp parted, in the counted launch."""
+        return self.counters["branch.divergent"]
+
+    @property
+    def active_lanes(self):
+        """Lanes of 32 that an average instruction had work for."""
+        return self.counters["instructions.active_lanes"]
+
+    @property
+    def steps_per_s(self):
+        """Steps of all elements a second; None without a GPU."""
+        return _per_ms(self.elements * self.steps, self.time_ms, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Latency:
+    """What probe.latency found: nanoseconds of a dependent read, all samples and the median."""
+
+    level: str
+    footprint_bytes: int
+    steps: int
+    samples_ns: tuple = field(repr=False)
+
+    @property
+    def ns(self):
+        """The median of samples_ns."""
+        return median(self.samples_ns)
+
+    def to_dict(self):
+        """All of it, of plain types that json can write."""
+        facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
+        return facts | {"ns": self.ns}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedLimits:
+    """What probe.shared_limits found: each size ran and gave the right result.
+
+    static_bytes, dynamic_bytes (without opt-in), optin_bytes (with it); a kernel with both kinds
+    ran with mixed_static_bytes and mixed_dynamic_bytes, and refusal is what one word more brought.
+    carveout_bytes is the part of the L1 cache that one block of the largest kernel needs as shared
+    memory (None where the machine has no such table); no preference for it is set.
+    """
+
+    backend: str
+    static_bytes: int
+    dynamic_bytes: int
+    optin_bytes: int
+    mixed_static_bytes: int
+    mixed_dynamic_bytes: int
+    refusal: str
+    carveout_bytes: int | None
+
+    def to_dict(self):
+        """All of it, of plain types that json can write."""
+        return {entry.name: getattr(self, entry.name) for entry in fields(self)}

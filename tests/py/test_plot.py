@@ -1,0 +1,467 @@
+"""Pictures: what is drawn, with which labels and units, and what is refused."""
+
+import builtins
+import doctest
+import math
+import sys
+
+import numpy
+import pytest
+
+import smemkit
+from smemkit import plot
+from smemkit.results import Measurement, Results
+
+matplotlib = pytest.importorskip("matplotlib")
+PICTURES = plot.__all__
+
+
+@pytest.fixture(autouse=True)
+def no_screen():
+    from matplotlib import pyplot
+
+    pyplot.switch_backend("Agg")
+    yield
+    pyplot.close("all")
+
+
+def make_gemm(variant, n, gflop_per_s, machine="cuda", spread=(0.9, 1.0, 1.0, 1.0, 1.2)):
+    flops = 2.0 * n**3
+    time_ms = flops / gflop_per_s / 1e6
+    return Measurement(
+        "gemm",
+        variant,
+        (n, n, n),
+        "float32",
+        machine,
+        times_ms=tuple(time_ms * factor for factor in spread),
+        nbytes=12.0 * n * n,
+        flops=flops,
+    )
+
+
+@pytest.fixture
+def rows():
+    speeds = {"naive": 4000, "tiled": 8000, "padded": 6500, "cublas": 50000}
+    return [make_gemm(name, n, s * n / 1024) for name, s in speeds.items() for n in (1024, 256)]
+
+
+def make_bank_rows(steps=(1, 2, 4, 32, 33)):
+    for step in steps:
+        ways = math.gcd(step, 32)
+        words = {"shape": (1,), "dtype": "float32", "parameters": {"stride": step}}
+        counters = {"shared.load.instructions": 7, "shared.load.wavefronts": 7 * ways}
+        yield Measurement("probe", "bank_access", machine="sim", counters=counters, **words)
+        yield Measurement("probe", "bank_access", machine="cuda", times_ms=(0.5 * ways,), **words)
+
+
+@pytest.fixture(scope="module")
+def reports():
+    square = numpy.ones((64, 64), dtype="float32")
+    return {
+        name: smemkit.profile(smemkit.gemm, square, square, variant=name, backend="sim")
+        for name in ("naive", "naive_uncoalesced", "column")
+    }
+
+
+def legend_of(ax):
+    return [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def check_legend_is_aside(ax):
+    """No legend on the part of the picture that holds data."""
+    ax.figure.canvas.draw()
+    box = ax.get_legend().get_window_extent()
+    data = ax.get_window_extent()
+    assert not data.overlaps(box) or box.x0 >= data.x1 or box.y0 >= data.y1
+    whole = ax.figure.bbox
+    assert box.x1 <= whole.x1 + 1 and box.y1 <= whole.y1 + 1
+
+
+# Speed and ladder ---------------------------------------------------------------------------------
+
+
+def test_speed_draws_medians_by_size(rows):
+    ax = plot.speed(Results(rows, {}))
+    assert legend_of(ax) == ["naive", "tiled", "padded", "cublas"]
+    line = ax.containers[1][0]
+    assert line.get_xdata().tolist() == [256, 1024]
+    assert line.get_ydata() == pytest.approx([2000, 8000])
+    assert ax.get_ylabel().startswith("GFLOP/s")
+    assert ax.get_xlabel() == "size n (every dimension is n)"
+    assert ax.get_xscale() == "log" and ax.get_ylim()[0] == 0
+    ax.figure.canvas.draw()
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["256", "1,024"]
+    check_legend_is_aside(ax)
+
+
+def test_speed_bars_are_quantiles():
+    row = make_gemm("tiled", 512, 1000, spread=tuple(numpy.linspace(0.5, 1.5, 11)))
+    (_, _, (bars,)) = plot.speed([row]).containers[0]
+    ((_, low), (_, high)) = bars.get_segments()[0]
+    assert low == pytest.approx(1000 / 1.3) and high == pytest.approx(1000 / 0.7)
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "label"),
+    [
+        ("gb_per_s", 12 * 1024**2 / (2 * 1024**3 / 8000e6) / 1e6, "GB/s"),
+        ("median_ms", 2 * 1024**3 / 8000e6, "median time [ms]"),
+    ],
+)
+def test_speed_in_other_units(rows, unit, value, label):
+    ax = plot.speed(rows, unit=unit)
+    assert ax.containers[1][0].get_ydata()[-1] == pytest.approx(value)
+    assert ax.get_ylabel().startswith(label)
+
+
+def test_speed_takes_bytes_where_there_is_little_to_compute():
+    row = Measurement("dot", "shuffle", (10,), "float32", "cuda", (1.0,), nbytes=80.0, flops=20.0)
+    assert plot.speed([row]).get_ylabel().startswith("GB/s")
+
+
+def test_speed_tells_apart_what_differs(rows):
+    cold = [make_gemm("naive", 256, 100, machine="cpu")]
+    assert legend_of(plot.speed(rows + cold))[-1] == "naive (cpu)"
+    maxima = [
+        Measurement("reduce", "shuffle", (8,), "int32", "cuda", (1.0,), None, None, {}, 32.0, 8.0)
+        for _ in range(2)
+    ]
+    for row, op in zip(maxima, ("max", "sum"), strict=True):
+        row.parameters["op"] = op
+    assert legend_of(plot.speed(maxima)) == ["shuffle (op max)", "shuffle (op sum)"]
+
+
+def test_many_lines_differ_in_more_than_colour():
+    rows = [make_gemm(f"v{i}", n, 100 + i) for i in range(14) for n in (64, 128)]
+    looks = {
+        (line[0].get_color(), line[0].get_marker(), line[0].get_linestyle())
+        for line in plot.speed(rows).containers
+    }
+    assert len(looks) == 14
+
+
+def test_ladder_says_parts_of_the_peer(rows):
+    large = [row for row in rows if row.shape[0] == 1024]
+    host = make_gemm("numpy", 1024, 400, machine="cpu")
+    ax = plot.ladder([host, *large])
+    assert [bar.get_width() for bar in ax.patches] == pytest.approx([400, 4000, 8000, 6500, 50000])
+    words = [text.get_text() for text in ax.texts]
+    assert words == ["400 (0.8 %)", "4,000 (8 %)", "8,000 (16 %)", "6,500 (13 %)", "50,000 (100 %)"]
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["numpy (cpu)", "naive", "tiled", "padded", "cublas"]
+    assert "cublas" in ax.get_xlabel() and ax.get_xlabel().startswith("GFLOP/s")
+    assert ax.get_title(loc="left") == "gemm, 1024 x 1024 x 1024, float32"
+    hatched = [bar.get_hatch() is not None for bar in ax.patches]
+    assert hatched == [True, False, False, False, True]
+    low, high = ax.get_ylim()
+    assert low > high, "the first row stands at the top"
+
+
+def test_ladder_words_stay_inside(rows):
+    ax = plot.ladder([row for row in rows if row.shape[0] == 1024])
+    ax.figure.canvas.draw()
+    for text in ax.texts:
+        assert text.get_window_extent().x1 <= ax.figure.bbox.x1
+
+
+def test_ladder_of_times_counts_the_other_way(rows):
+    large = [row for row in rows if row.shape[0] == 1024]
+    ax = plot.ladder(large, peer="tiled", unit="median_ms")
+    percents = [text.get_text().partition("(")[2] for text in ax.texts]
+    assert percents == ["50 %)", "100 %)", "81 %)", "625 %)"]
+
+
+def test_ladder_without_a_peer():
+    ax = plot.ladder([make_gemm("naive", 64, 10), make_gemm("tiled", 64, 20)])
+    assert [text.get_text() for text in ax.texts] == ["10", "20"]
+
+
+def test_ladder_refuses_a_mixture(rows):
+    with pytest.raises(smemkit.ArgumentError, match="one shape"):
+        plot.ladder(rows)
+    with pytest.raises(smemkit.ArgumentError, match="'torch'.*naive, tiled"):
+        plot.ladder([row for row in rows if row.shape[0] == 256], peer="torch")
+
+
+# Roofline and strides -----------------------------------------------------------------------------
+
+
+def test_roofline(rows):
+    large = [row for row in rows if row.shape[0] == 1024]
+    ax = plot.roofline(large, gb_per_s=4000, gflop_per_s=60000)
+    roof, *points = ax.lines
+    x, y = roof.get_data()
+    assert y == pytest.approx(numpy.minimum(x * 4000, 60000))
+    assert x[1] == pytest.approx(15)
+    for point, row in zip(points, large, strict=True):
+        assert point.get_data() == (
+            pytest.approx([row.flops / row.nbytes]),
+            pytest.approx([row.gflop_per_s]),
+        )
+    assert "FLOP/byte" in ax.get_xlabel() and "GFLOP/s" in ax.get_ylabel()
+    assert "4,000 GB/s" in ax.get_title(loc="left") and "60,000 GFLOP/s" in ax.get_title(loc="left")
+    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+    for point in points:
+        assert left < point.get_xdata()[0] < right and low < point.get_ydata()[0] < high
+    check_legend_is_aside(ax)
+
+
+def test_roofline_names_shapes_where_there_are_several(rows):
+    ax = plot.roofline(rows[:2], gb_per_s=1, gflop_per_s=1)
+    assert legend_of(ax) == ["naive 1024x1024x1024", "naive 256x256x256"]
+
+
+@pytest.mark.parametrize("ceiling", [0, -1, float("nan")])
+def test_roofline_needs_ceilings(rows, ceiling):
+    with pytest.raises(smemkit.ArgumentError):
+        plot.roofline(rows, gb_per_s=ceiling, gflop_per_s=1)
+
+
+def test_stride():
+    rows = [
+        Measurement(
+            "probe",
+            variant,
+            (1000,),
+            "float32",
+            "cuda",
+            times_ms=(0.001 * step,),
+            nbytes=4000.0,
+            parameters={"stride": step},
+        )
+        for variant in ("global_access", "gather")
+        for step in (8, 1, 2)
+    ]
+    ax = plot.stride(rows)
+    line = ax.containers[0][0]
+    assert line.get_xdata().tolist() == [1, 2, 8]
+    assert line.get_ydata() == pytest.approx([4, 2, 0.5])
+    assert "GB/s" in ax.get_ylabel() and "[elements]" in ax.get_xlabel()
+    assert legend_of(ax) == ["global_access", "gather"]
+    check_legend_is_aside(ax)
+
+
+def test_bank_stride_puts_times_on_wavefronts():
+    ax = plot.bank_stride(list(make_bank_rows()))
+    assert [bar.get_height() for bar in ax.patches] == [1, 2, 4, 32, 1]
+    marks = ax.containers[-1][0]
+    assert marks.get_ydata() == pytest.approx([1, 2, 4, 32, 1])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["1", "2", "4", "32", "33"]
+    (right,) = ax.child_axes
+    ax.figure.canvas.draw()
+    assert right.get_ylabel() == "median time [ms]"
+    assert right.get_ylim()[1] == pytest.approx(ax.get_ylim()[1] / 2)
+    assert ax.get_ylabel() == "wavefronts a request"
+    check_legend_is_aside(ax)
+
+
+def test_bank_stride_of_counts_or_times_alone():
+    rows = list(make_bank_rows())
+    counted = plot.bank_stride([row for row in rows if row.counters])
+    assert not counted.child_axes and len(counted.patches) == 5
+    timed = plot.bank_stride([row for row in rows if row.times_ms])
+    assert timed.get_ylabel() == "median time [ms]"
+    assert timed.containers[0][0].get_ydata() == pytest.approx([0.5, 1, 2, 16, 0.5])
+
+
+def test_bank_stride_refuses_two_answers():
+    rows = list(make_bank_rows())
+    twice = [*rows, *make_bank_rows((2,))]
+    plot.bank_stride(twice)  # the same once more
+    wide = Measurement(**{**vars(rows[3]), "times_ms": (9.0,)})
+    with pytest.raises(smemkit.ArgumentError, match="stride 2"):
+        plot.bank_stride([*rows, wide])
+
+
+# Counters -----------------------------------------------------------------------------------------
+
+
+def test_sectors_of_reports(reports):
+    ax = plot.sectors(reports)
+    assert [bar.get_width() for bar in ax.patches] == [2.5, 16.5, 4]
+    assert [text.get_text() for text in ax.texts] == ["2.5", "16.5", "4"]
+    assert ax.lines[0].get_xdata() == pytest.approx([4, 4, 4])
+    assert "global loads" in ax.get_xlabel()
+    labels = [label.get_text() for label in ax.get_yticklabels()]
+    assert labels == ["naive", "naive_uncoalesced", "column"]
+    check_legend_is_aside(ax)
+    ax = plot.sectors(reports["naive_uncoalesced"], op="store")
+    assert [bar.get_width() for bar in ax.patches] == [32]
+
+
+def test_sectors_of_results(reports):
+    row = make_gemm("naive", 64, 1)
+    row.counters.update(reports["naive"].counters)
+    ax = plot.sectors(Results([row, make_gemm("tiled", 64, 1)], {}))
+    assert [bar.get_width() for bar in ax.patches] == [2.5]
+
+
+def test_divergence_by_instructions_then_by_time():
+    tables = {
+        "by warp": {"instructions.warp": 100, "instructions.thread": 3200},
+        "by lane": {"instructions.warp": 150, "instructions.thread": 3200},
+    }
+    ax = plot.divergence(tables)
+    assert [bar.get_width() for bar in ax.patches] == [100, 150]
+    assert [text.get_text() for text in ax.texts] == [
+        "1 x, 32 of 32 lanes",
+        "1.5 x, 21.3 of 32 lanes",
+    ]
+    assert ax.get_xlabel().startswith("warp instructions")
+    rows = [
+        Measurement("probe", name, (1,), "float32", "cuda", (time_ms,), counters=table)
+        for (name, table), time_ms in zip(tables.items(), (2.0, 5.0), strict=True)
+    ]
+    ax = plot.divergence(rows)
+    assert [bar.get_width() for bar in ax.patches] == [2, 5]
+    assert ax.texts[1].get_text().startswith("2.5 x") and "[ms]" in ax.get_xlabel()
+
+
+# Banks --------------------------------------------------------------------------------------------
+
+
+def heat_of(ax):
+    return numpy.ma.filled(ax.collections[0].get_array(), numpy.nan).reshape(32, 32)
+
+
+@pytest.mark.parametrize(
+    ("addresses", "width", "mask", "op", "cells", "most"),
+    [
+        (numpy.arange(32) * 4, 4, 0xFFFFFFFF, "load", 32, 1),
+        (numpy.arange(32) * 128, 4, 0xFFFFFFFF, "load", 32, 32),
+        (numpy.arange(32) * 132, 4, 0xFFFFFFFF, "store", 32, 1),
+        (numpy.zeros(32, int), 4, 0xFFFFFFFF, "load", 32, 1),
+        (numpy.zeros(32, int), 4, 0xFFFFFFFF, "atomic", 32, 32),
+        (numpy.arange(32) * 16, 16, 0xFFFFFFFF, "load", 128, 1),
+        (numpy.arange(32) * 8, 4, 0x0001FFFF, "load", 17, 2),
+        (numpy.arange(32) // 2 * 8, 8, 0xFFFFFFFF, "load", 64, 1),
+        (numpy.arange(32), 1, 0xFFFFFFFF, "load", 32, 1),
+    ],
+)
+def test_banks(addresses, width, mask, op, cells, most):
+    ax = plot.banks(addresses, width, mask=mask, op=op)
+    facts = smemkit.bank_access(addresses, width, mask=mask, op=op)
+    heat = heat_of(ax)
+    assert numpy.nanmax(heat) == most == facts.words.max()
+    drawn = {(lane, bank) for lane, bank in numpy.argwhere(~numpy.isnan(heat)).tolist()}
+    expected = {
+        (lane, word % 32)
+        for lane in range(32)
+        if mask >> lane & 1
+        for word in range(addresses[lane] // 4, (addresses[lane] + width - 1) // 4 + 1)
+    }
+    assert drawn == expected and len(drawn) == cells
+    for bank in range(32):
+        column = heat[:, bank]
+        shown = 0 if numpy.isnan(column).all() else numpy.nanmax(column)
+        assert shown == facts.words[bank]
+    assert ax.get_title(loc="left") == (
+        f"{facts.wavefronts} wavefronts, {facts.conflicts} of them conflicts"
+    )
+    assert len(ax.lines) == {16: 3, 8: 0}.get(width, 0)  # phases; pairs of lanes double theirs
+
+
+def test_banks_of_a_report(reports):
+    ax = plot.banks(reports["column"])
+    assert "column.cu:" in ax.get_title(loc="left") and "tile_b" in ax.get_title(loc="left")
+    assert numpy.nanmax(heat_of(ax)) == 32
+    load = reports["column"].access(space="shared", op="load")
+    assert len(plot.banks(load).lines) == 3
+    with pytest.raises(smemkit.ArgumentError, match="no banks"):
+        plot.banks(reports["naive"].access(space="global"))
+    with pytest.raises(smemkit.ArgumentError, match="no access"):
+        plot.banks(reports["naive"])
+    with pytest.raises(smemkit.ShapeError):
+        plot.banks(numpy.zeros((2, 32), int))
+
+
+# All of them --------------------------------------------------------------------------------------
+
+
+def call(name, ax=None):
+    rows = [make_gemm("naive", 64, 10)]
+    counters = {"instructions.warp": 1, "global.load.requests": 1, "global.load.sectors": 4}
+    given = {
+        "bank_stride": (list(make_bank_rows()),),
+        "banks": (numpy.arange(32) * 4,),
+        "divergence": ({"a": counters},),
+        "sectors": ({"a": counters},),
+        "stride": (
+            [
+                Measurement(
+                    "probe", "p", (1,), "int32", "cuda", (1.0,), nbytes=1, parameters={"stride": 1}
+                )
+            ],
+        ),
+    }.get(name, (rows,))
+    more = {"gb_per_s": 1, "gflop_per_s": 1} if name == "roofline" else {}
+    return getattr(plot, name)(*given, ax=ax, **more)
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_draws_into_given_axes(name):
+    from matplotlib import pyplot
+
+    _, ax = pyplot.subplots()
+    number = len(pyplot.get_fignums())
+    assert call(name, ax) is ax
+    assert len(pyplot.get_fignums()) == number
+    assert ax.get_xlabel() and ax.has_data()
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_without_matplotlib(name, monkeypatch):
+    real = builtins.__import__
+
+    def refuse(module, *rest, **words):
+        if module.partition(".")[0] == "matplotlib":
+            raise ImportError(module)
+        return real(module, *rest, **words)
+
+    for module in [module for module in sys.modules if module.partition(".")[0] == "matplotlib"]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(smemkit.BackendError, match=r"smemkit\[plot\]"):
+        call(name)
+
+
+@pytest.mark.parametrize("name", ["speed", "ladder", "stride", "bank_stride"])
+def test_refuses_what_is_no_result(name, reports):
+    for wrong in (reports["naive"], "gemm", 3, [3], {"a": 1}):
+        with pytest.raises(smemkit.ArgumentTypeError):
+            getattr(plot, name)(wrong)
+    with pytest.raises(smemkit.ArgumentError, match="nothing to draw"):
+        getattr(plot, name)([])
+    without = [Measurement("gemm", "naive", (1, 1, 1), "float32", "sim")]
+    with pytest.raises(smemkit.ArgumentError, match="nothing to draw"):
+        getattr(plot, name)(without)
+
+
+@pytest.mark.parametrize("name", ["sectors", "divergence"])
+def test_refuses_what_was_not_counted(name):
+    with pytest.raises(smemkit.ArgumentError, match="nothing to draw"):
+        getattr(plot, name)({"a": {}})
+    with pytest.raises(smemkit.ArgumentTypeError):
+        getattr(plot, name)({"a": 3})
+    with pytest.raises(smemkit.ArgumentTypeError):
+        getattr(plot, name)(3)
+
+
+def test_refuses_unknown_words(rows, reports):
+    with pytest.raises(smemkit.ArgumentError, match="unit"):
+        plot.speed(rows, unit="parsec")
+    with pytest.raises(smemkit.ArgumentError, match="op"):
+        plot.sectors(reports, op="swap")
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_docstring(name, monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    lines = [line.strip() for line in getattr(plot, name).__doc__.splitlines()]
+    for part in ("Parameters", "Shapes", "Returns", "Raises", "Example"):
+        assert lines[lines.index(part) + 1] == "-" * len(part)
+    (test,) = doctest.DocTestFinder(recurse=False).find(getattr(plot, name), name, globs={})
+    log = []
+    result = doctest.DocTestRunner(verbose=False).run(test, out=log.append)
+    assert result.attempted and not result.failed, "".join(log)

@@ -1,0 +1,301 @@
+"""The measuring protocol, its cases and their peers: what is measured is right, and says so."""
+
+import json
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+import smemkit
+from smemkit import _core, bench, cases, peers
+from smemkit.results import Results
+
+SMALL = cases.list_cases("small")
+FULL = cases.list_cases("full")
+
+
+def by_name(case):
+    return case.name
+
+
+# Cases -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", SMALL, ids=by_name)
+def test_every_variant_of_a_case_is_right(case, machine, rng):
+    ours = bench.Ours(case, case.make_inputs(rng), machine)
+    variants = bench.list_ours(case)
+    assert variants
+    ran = [ours.check(variant) for variant in variants]
+    assert any(ran)
+
+
+@pytest.mark.parametrize("case", SMALL, ids=by_name)
+def test_a_wrong_result_is_found(case, rng):
+    inputs = case.make_inputs(rng)
+    expected = case.expect(inputs)
+    ours = bench.Ours(case, inputs, "sim")
+    case.call(ours.arrays, ours.out, "auto")
+    right = smemkit.asnumpy(ours.out)
+    bench.check(case, expected, "ours", right)
+    places = {(0,) * right.ndim, tuple(length - 1 for length in right.shape)}
+    for place in places:  # corners are always among what is checked
+        for change in (1, -1):
+            wrong = right.copy()
+            wrong[place] += change
+            with pytest.raises(bench.WrongResultError, match="the result of me is wrong"):
+                bench.check(case, expected, "me", wrong)
+    if right.dtype.kind == "f":
+        wrong = right.copy()
+        wrong[(0,) * right.ndim] = numpy.nan
+        with pytest.raises(bench.WrongResultError):
+            bench.check(case, expected, "me", wrong)
+    with pytest.raises(bench.WrongResultError, match="shape"):
+        bench.check(case, expected, "me", right[numpy.newaxis])
+
+
+@pytest.mark.parametrize("case", [*SMALL, *FULL], ids=by_name)
+def test_case_fits_its_family(case):
+    signature = smemkit.families()[case.family]["signature"]
+    inputs, result = signature.split("->")
+    names = list(
+        dict.fromkeys(inputs.replace("(", " ").replace(")", " ").replace(",", " ").split())
+    )
+    names += [n for n in result.strip("()").split(",") if n and n not in names]
+    assert len(case.shape) == len(names), signature
+    lengths = dict(zip(names, case.shape, strict=True))
+    axes = [n for n in result.strip("()").split(",") if n]
+    assert tuple(lengths[n] for n in axes) == tuple(case.result_shape)
+    assert bench.list_ours(case)
+    row = case.make_row("x", "cuda", cache="warm")
+    assert case.owns(row)
+    assert [other.name for other in FULL if other.owns(row)] in ([case.name], [])
+    assert row.nbytes > 0
+
+
+def test_names_are_names():
+    assert len({case.name for case in FULL}) == len(FULL)
+    assert len({case.name for case in SMALL}) == len(SMALL)
+
+
+def test_every_goal_names_peers_that_there_are():
+    kinds = {peers.Copy.name, peers.Cub.name, peers.Cupy.name, peers.Torch.name}
+    for case in FULL:
+        assert case.goals, case.name
+        for names, factor in case.goals:
+            assert set(names) <= kinds
+            assert factor > 0
+
+
+# The protocol, with a clock that is none ---------------------------------------------------------
+
+
+class PretendedWatch:
+    """Counts calls and gives times by a table: the protocol without a GPU."""
+
+    backend = "sim"
+
+    def __init__(self, times):
+        self.times, self.asked = dict(times), []
+
+    def time(self, call, cache, samples=7):
+        call()
+        self.asked.append((cache, samples))
+        return (self.times.get(cache, 1.0),) * samples
+
+
+class Doubled(peers.Copy):
+    """A peer whose product is NumPy's."""
+
+    name, version = "doubled", "1"
+
+    def __init__(self, wrong=False, fails=False):
+        self.wrong, self.fails, self.forgotten = wrong, fails, 0
+
+    def prepare(self, case, inputs, ours):
+        if self.fails:
+            raise LookupError("no such thing")
+        if case.family != "gemm":
+            return None
+        result = inputs[0] @ inputs[1] + self.wrong
+        return lambda: None, lambda: result
+
+    def forget(self):
+        self.forgotten += 1
+
+
+def measure(case, rng, found, whole=False, warn=None):
+    watch = PretendedWatch({"warm": 2.0, "cold": 3.0})
+    return list(bench.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
+
+
+def test_rows_of_ours_and_of_peers(rng):
+    case = next(case for case in SMALL if case.family == "gemm")
+    peer = Doubled()
+    rows, watch = measure(case, rng, [peers.Copy(), peer])
+    assert [(row.variant, row.cache) for row in rows[2:]] == [("doubled", c) for c in bench.CACHES]
+    assert {row.variant for row in rows[:2]} <= set(smemkit.variants("gemm"))
+    assert [row.median_ms for row in rows] == [2.0, 3.0, 2.0, 3.0]
+    assert all(row.machine == "cuda" and len(row.times_ms) == 7 for row in rows)
+    assert peer.forgotten == 1
+    trials = [samples for _, samples in watch.asked].count(bench.TRIAL_SAMPLES)
+    assert trials == len(bench.list_ours(case))
+
+
+def test_every_variant_where_all_are_wanted(rng):
+    case = next(case for case in SMALL if case.family == "transpose")
+    rows, _ = measure(case, rng, [peers.Copy()], whole=True)
+    names = [row.variant for row in rows if row.cache == "cold"]
+    assert names == [*bench.list_ours(case), "copy"]
+
+
+def test_a_peer_that_is_wrong_ends_the_run(rng):
+    case = next(case for case in SMALL if case.family == "gemm")
+    with pytest.raises(bench.WrongResultError, match="gemm 96: the result of doubled is wrong"):
+        measure(case, rng, [Doubled(wrong=True)])
+
+
+def test_a_peer_that_fails_is_left_out(rng):
+    lines = []
+    rows, _ = measure(SMALL[0], rng, [Doubled(fails=True)], warn=lines.append)
+    assert {row.variant for row in rows} <= set(smemkit.variants("reduce"))
+    assert len(lines) == 1 and "without doubled: LookupError" in lines[0]
+
+
+def make_results(case, ours, theirs, peer, cache="warm"):
+    rows = [
+        case.make_row("tuned", "cuda", times_ms=(ours, ours * 1.1, ours), cache=cache),
+        case.make_row("async", "cuda", times_ms=(ours * 2,), cache=cache),
+        case.make_row(peer, "cuda", times_ms=(theirs,), cache=cache),
+    ]
+    return Results(rows, {})
+
+
+@pytest.mark.parametrize(("theirs", "met"), [(9.4, False), (9.5, True), (20.0, True)])
+def test_judge(theirs, met):
+    case = next(case for case in FULL if case.name == "gemm 4096")
+    (verdict,) = bench.judge(make_results(case, 10.0, theirs, "torch"), FULL)
+    assert verdict["met"] is met
+    assert (verdict["variant"], verdict["peer"], verdict["goal"]) == ("tuned", "torch", 0.95)
+    assert verdict["ratio"] == theirs / 10
+    # the second choice, where the first is not there
+    assert bench.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
+    assert bench.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
+    (verdict,) = bench.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
+    assert verdict["met"] is False
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "smemkit", "bench", *arguments], capture_output=True, text=True
+    )
+
+
+def test_command_without_a_gpu(tmp_path):
+    path = tmp_path / "out.json"
+    done = run("--backend", "sim", "--only", "dot", "--only", "smooth", "--all", "--json", path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "warp instructions" in done.stdout and " us " not in done.stdout
+    results = bench.load(path)
+    names = [(row.family, row.variant) for row in results]
+    assert names == [
+        (family, name)
+        for family in ("dot", "smooth")
+        for name, facts in smemkit.variants(family).items()
+        if facts["auto"]
+    ]
+    for row in results:
+        assert (row.machine, row.times_ms, row.cache) == ("sim", (), None)
+        assert row.counters["global.load.sectors"] > 0
+        assert len(row.host_times_ms) == 1
+    assert {"device", "date", "smemkit", "protocol", "seed", "peers"} <= results.provenance.keys()
+    assert Results.from_dict(json.loads(path.read_text(encoding="utf-8"))) == results
+
+
+def test_command_writes_json_to_standard_output():
+    done = run("--backend", "sim", "--only", "reduce", "--json", "-")
+    assert done.returncode == 0
+    assert Results.from_dict(json.loads(done.stdout)).rows[0].family == "reduce"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("--only", "nothing"), 2, "there are cases of reduce"),
+        (("--seconds", "-1"), 2, "--seconds"),
+        (("--seconds", "nan"), 2, "--seconds"),
+        (("--peers",), 1, "needs a GPU"),
+    ],
+)
+def test_bad_commands(arguments, status, words):
+    done = run("--backend", "sim", *arguments)
+    assert done.returncode == status
+    assert words in done.stderr and "Traceback" not in done.stderr
+
+
+# On a GPU ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def watch(cuda_missing):
+    if cuda_missing is not None:
+        pytest.skip(f"no device: {cuda_missing}")
+    return bench.Stopwatch(seconds=0.05)
+
+
+def test_no_timer_without_a_gpu(cuda_missing):
+    if cuda_missing is None:
+        pytest.skip("there is a GPU")
+    with pytest.raises(smemkit.BackendError):
+        _core._timer()
+    with pytest.raises(ValueError, match="PyCapsule"):
+        _core._timer_start(object())
+
+
+@pytest.mark.parametrize("cache", bench.CACHES)
+def test_stopwatch(watch, cache):
+    """A copy of eight times the bytes takes longer, and no copy is faster than light."""
+    medians = []
+    for nbytes in (1 << 27, 1 << 30):
+        source = smemkit.empty((nbytes,), "uint8", backend="cuda")
+        target = smemkit.empty((nbytes,), "uint8", backend="cuda")
+        times = watch.time(lambda s=source, t=target: _core._copy(t, s), cache)
+        assert len(times) >= bench.SAMPLES_MIN
+        assert min(times) > 0
+        medians.append(float(numpy.median(times)))
+        assert 2 * nbytes / medians[-1] / 1e6 < 100_000  # GB/s
+    assert 4 < medians[1] / medians[0] < 16
+
+
+@pytest.mark.parametrize("kind", [peers.Copy, peers.Cupy, peers.Torch])
+def test_peers_compute_the_same(watch, kind, rng):
+    try:
+        peer = kind()
+    except (ImportError, RuntimeError) as error:
+        pytest.skip(f"without {kind.name}: {error}")
+    for case in SMALL:
+        inputs = case.make_inputs(rng)
+        ours = bench.Ours(case, inputs, "cuda")
+        subject = peer.prepare(case, inputs, ours)
+        if subject is not None:
+            call, fetch = subject
+            call()
+            if fetch:
+                bench.check(case, ours.expected, peer.name, fetch())
+
+
+def test_copy_and_clear(machine, rng):
+    source = smemkit.asarray(rng.integers(1, 100, 1000, dtype="int32"), backend=machine)
+    target = smemkit.empty((1000,), "int32", backend=machine)
+    _core._copy(target, source)
+    assert numpy.array_equal(smemkit.asnumpy(target), smemkit.asnumpy(source))
+    _core._clear(target)
+    assert not smemkit.asnumpy(target).any()
+    with pytest.raises(smemkit.ArgumentError):
+        _core._copy(target, smemkit.empty((999,), "int32", backend=machine))
+    with pytest.raises(smemkit.ArgumentTypeError):
+        _core._clear(numpy.zeros(3))
