@@ -9,12 +9,14 @@
 
 # %%
 import difflib
+import importlib.resources
+import json
 import math
 
 import numpy
 
 import smemkit
-from smemkit import plot
+from smemkit import plot, probe
 
 # %% [markdown]
 # ## What a bank is
@@ -39,8 +41,8 @@ print("a row:    banks", bank_of(4 * lane))
 print("a column: banks", bank_of(4 * 32 * lane))
 
 # %% [markdown]
-# **Predict.** How many wavefronts does each take? `smemkit.bank_access` knows the rule; a *conflict*
-# is a wavefront more than the access would need.
+# **Predict.** How many wavefronts does each take? `smemkit.bank_access` knows the rule; a
+# *conflict* is a wavefront more than the access would need.
 
 # %%
 print("row:   ", smemkit.bank_access(4 * lane)[:2])
@@ -51,17 +53,15 @@ print("column:", smemkit.bank_access(4 * 32 * lane)[:2], "(wavefronts, conflicts
 # in bank 0.
 
 # %%
-plot.banks(4 * 32 * lane);
-
+ax = plot.banks(4 * 32 * lane)
 # %% [markdown]
 # ## The cure: one column that nobody uses
 #
-# Make the tile 33 wide: `float tile[32][33]`. The element below is now 33 words away instead of 32,
-# which is *one bank further*. The column becomes a diagonal of banks.
+# Make the tile 33 wide: `float tile[32][33]`. The element below is now 33 words away instead of
+# 32, which is *one bank further*. The column becomes a diagonal of banks.
 
 # %%
-plot.banks(4 * 33 * lane);
-
+ax = plot.banks(4 * 33 * lane)
 # %% [markdown]
 # ## Every stride
 #
@@ -98,8 +98,15 @@ for stride in (1, 2, 3, 4, 8, 16, 24, 32, 33):
 assert counted == predicted
 
 # %% [markdown]
-# The rule is `gcd(stride, 32)`: odd strides are free, 32 is the worst, and 33 is as good as 1. That is
-# all there is to padding: **make the stride odd**.
+# `smemkit.probe` has this experiment ready, as one of several. On a machine with a GPU it also
+# measures, and the picture then shows the times beside the wavefronts:
+
+# %%
+ax = plot.bank_stride([probe.bank_access(stride) for stride in strides])
+
+# %% [markdown]
+# The rule is `gcd(stride, 32)`: odd strides are free, 32 is the worst, and 33 is as good as 1.
+# That is all there is to padding: **make the stride odd**.
 #
 # The rule of the greatest common divisor has limits, and many texts forget them:
 
@@ -116,13 +123,13 @@ for name, (addresses, width) in cases.items():
     print(f"{name:38} {access.wavefronts} wavefronts, {access.conflicts} conflicts")
 
 # %% [markdown]
-# Lanes that want the *same* word share one wavefront. And a warp that reads 16 bytes a lane wants 512
-# bytes, which is four wavefronts even when nothing conflicts: a long access is not a conflict.
+# Lanes that want the *same* word share one wavefront. And a warp that reads 16 bytes a lane wants
+# 512 bytes, which is four wavefronts even when nothing conflicts: a long access is not a conflict.
 #
 # ## In a real kernel
 #
-# Two matrix products of the package keep one tile transposed, and a warp walks down a column of it.
-# They differ in one idea:
+# Two matrix products of the package keep one tile transposed, and a warp walks down a column of
+# it. They differ in one idea:
 
 # %%
 column, padded = (smemkit.source("gemm", name) for name in ("column", "column_padded"))
@@ -141,18 +148,33 @@ for name, report in reports.items():
     print(f"{name:15}" + "".join(f"{report.counters[counter]:19,}" for counter in names))
 
 # %% [markdown]
-# `column` spends most of its wavefronts on conflicts, and `column_padded` has none. The worst access,
-# with the line it stands in:
+# `column` spends most of its wavefronts on conflicts, and `column_padded` has none. The worst
+# access, with the line it stands in:
 
 # %%
-plot.banks(reports["column"]);
+ax = plot.banks(reports["column"])
+# %% [markdown]
+# **Is the simulator right?** The package holds a record of what Nsight Compute, NVIDIA's profiler,
+# counted of the same kernels on an H200. Beside it, what the simulator counts:
+
+# %%
+file = importlib.resources.files("smemkit") / "recorded/counts_h200.json"
+record = json.loads(file.read_text(encoding="utf-8"))
+print(record["device"], "| a @ b with 64 x 64 float32 | wavefronts and conflicts of shared loads")
+for row in record["rows"]:
+    name = row["kernel"].removeprefix("gemm_").removesuffix("_float32")
+    if name in reports and row["case"] == "m=64, k=64, n=64, float32":
+        none = {"sim": 0, "ncu": 0}
+        pairs = [row["counters"].get(f"shared.load.{c}", none) for c in ("wavefronts", "conflicts")]
+        text = "   ".join(f"simulator {p['sim']:6,}  H200 {p['ncu']:6,}" for p in pairs)
+        print(f"{name:14} {text}")
 
 # %% [markdown]
 # ## When padding costs
 #
-# Now look at `tiled` and `padded` in the same table. `padded` is `tiled` with one more column, as many
-# tutorials advise. But `tiled` reads *rows*, and had **no conflict to begin with**. Yet `padded` issues
-# more loads. Why?
+# Now look at `tiled` and `padded` in the same table. `padded` is `tiled` with one more column, as
+# many tutorials advise. But `tiled` reads *rows*, and had **no conflict to begin with**. Yet
+# `padded` issues more loads. Why?
 
 # %%
 for advice in reports["padded"].advice:
@@ -161,15 +183,23 @@ for advice in reports["padded"].advice:
 # %% [markdown]
 # Between your source and the hardware stands the compiler. Where four neighbouring words lie at an
 # address that is a multiple of 16, it reads them by one 16-byte load. Rows of 33 floats begin at
-# multiples of 132 bytes, so it cannot. Padding is a cure for a disease that this kernel does not have,
-# and it has a side effect.
+# multiples of 132 bytes, so it cannot. Padding is a cure for a disease that this kernel does not
+# have, and it has a side effect.
 #
 # ## On a GPU
 #
-# Counters are not time. What an H200 took:
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED banks
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones((4096, 4096), dtype="float32")
+    for name in reports:
+        timed = smemkit.profile(smemkit.gemm, large, large, variant=name, blocks=8, backend="cuda")
+        print(
+            f"{name:18} {timed.time_ms:9.3f} ms {2 * 4096**3 / timed.time_ms / 1e6:8,.0f} GFLOP/s"
+        )
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: another element type
@@ -202,8 +232,8 @@ check_pad(1)
 # %% [markdown]
 # ## Exercise 2: no space for a pad
 #
-# A tile of exactly 32 x 32 floats, no pad. Store element (row, col) somewhere else in *its own row*,
-# so that rows **and** columns are read without conflict. Write the function that says where.
+# A tile of exactly 32 x 32 floats, no pad. Store element (row, col) somewhere else in *its own
+# row*, so that rows **and** columns are read without conflict. Write the function that says where.
 
 
 # %%

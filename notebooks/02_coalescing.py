@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 02 Coalescing
 #
-# **Question.** Two matrix products do the same multiplications in the same order, and differ only in
-# which thread makes which element. One is several times slower. What does the slow one do with the
-# memory?
+# **Question.** Two matrix products do the same multiplications in the same order, and differ only
+# in which thread makes which element. One is several times slower. What does the slow one do with
+# the memory?
 #
 # Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
 
@@ -20,13 +20,14 @@ lane = numpy.arange(32)
 # %% [markdown]
 # ## What a sector is
 #
-# Global memory is moved in **sectors** of 32 bytes, at addresses that are multiples of 32. A warp's
-# read is one *request* of 32 addresses, and what it costs is the number of sectors that it touches.
-# Whether the program wants all 32 bytes of a sector or only 4 of them makes no difference.
+# Global memory is moved in **sectors** of 32 bytes, at addresses that are multiples of 32. A
+# warp's read is one *request* of 32 addresses, and what it costs is the number of sectors that it
+# touches. Whether the program wants all 32 bytes of a sector or only 4 of them makes no
+# difference.
 #
 # **Predict.** 32 lanes read one `float` (4 bytes) each. How many sectors are touched, where
-# neighbouring lanes read neighbours? Where they read every second one, every eighth, every 32nd? And
-# where they read neighbours, but start one element late?
+# neighbouring lanes read neighbours? Where they read every second one, every eighth, every 32nd?
+# And where they read neighbours, but start one element late?
 
 # %%
 cases = {f"stride {stride}": 4 * stride * lane for stride in (1, 2, 4, 8, 16, 32)}
@@ -37,9 +38,9 @@ for name, addresses in cases.items():
     print(f"{name:26} {count:2} sectors, {used:6.1%} of their bytes are used")
 
 # %% [markdown]
-# It gets worse up to a stride of 8 elements, where each lane has a sector of its own: 32 bytes moved
-# for 4 that are used. From there on nothing is left to lose. A start that is off by one costs one
-# sector in four. And lanes that read the *same* element share its sector.
+# It gets worse up to a stride of 8 elements, where each lane has a sector of its own: 32 bytes
+# moved for 4 that are used. From there on nothing is left to lose. A start that is off by one
+# costs one sector in four. And lanes that read the *same* element share its sector.
 #
 # ## A kernel to try it
 #
@@ -69,11 +70,10 @@ def profile_pick(stride, offset=0, n=4096):
 
 reports = {f"stride {stride}": profile_pick(stride) for stride in (1, 2, 4, 8, 16, 32)}
 reports["stride 1, offset 1"] = profile_pick(1, 1)
-plot.sectors(reports);
-
+ax = plot.sectors(reports)
 # %% [markdown]
-# The bars are averages over all requests of the kernel, and they are what one request told. The red
-# marks say how many sectors the lanes' bytes would fill if they lay side by side.
+# The bars are averages over all requests of the kernel, and they are what one request told. The
+# red marks say how many sectors the lanes' bytes would fill if they lay side by side.
 #
 # The report of a profile says so in words, with the line of the source:
 
@@ -83,9 +83,9 @@ print(reports["stride 8"].advice[0])
 # %% [markdown]
 # ## An array of structures, or a structure of arrays?
 #
-# The classic case: particles with x, y and z. Kept as records of three floats, one lane's x lies 12
-# bytes from the next lane's. Kept as three arrays, it lies 4 bytes from it. **Predict** the sectors a
-# request for both.
+# The classic case: particles with x, y and z. Kept as records of three floats, one lane's x lies
+# 12 bytes from the next lane's. Kept as three arrays, it lies 4 bytes from it. **Predict** the
+# sectors a request for both.
 
 # %%
 records = smemkit.RawKernel(
@@ -117,12 +117,11 @@ layouts = {
     "structure of arrays": arrays.profile(4, 256, (*xyz.T.copy(), norms[1])),
 }
 numpy.testing.assert_allclose(norms, [(xyz**2).sum(axis=1)] * 2, rtol=1e-6)
-plot.sectors(layouts);
-
+ax = plot.sectors(layouts)
 # %% [markdown]
-# Three times the sectors. (On a GPU the three reads of one record meet the same sectors, and the L1
-# cache will serve two of the three. It still has to look them up: requests with 12 sectors take three
-# times the work of requests with 4.)
+# Three times the sectors. (On a GPU the three reads of one record meet the same sectors, and the
+# L1 cache will serve two of the three. It still has to look them up: requests with 12 sectors take
+# three times the work of requests with 4.)
 #
 # ## The matrix product
 #
@@ -135,11 +134,11 @@ lines = difflib.unified_diff(*body, "naive", "naive_uncoalesced", n=0, lineterm=
 print("\n".join(lines))
 
 # %% [markdown]
-# In `naive`, the 32 lanes of a warp (whose `threadIdx.x` runs from 0 to 31) make 32 neighbours of one
-# *row* of c. In `naive_uncoalesced` they make 32 elements of one *column*.
+# In `naive`, the 32 lanes of a warp (whose `threadIdx.x` runs from 0 to 31) make 32 neighbours of
+# one *row* of c. In `naive_uncoalesced` they make 32 elements of one *column*.
 #
-# **Predict**, for the line `sum += a[row * k + i] * b[i * n + col]`: how many sectors for the read of
-# `a`, and for that of `b`, in each kernel?
+# **Predict**, for the line `sum += a[row * k + i] * b[i * n + col]`: how many sectors for the read
+# of `a`, and for that of `b`, in each kernel?
 
 # %%
 a = numpy.random.default_rng(3).random((64, 64), dtype="float32")
@@ -153,28 +152,35 @@ for name, report in products.items():
         print(f"{name:18} {op:5} {cost:2} sectors   {text}")
 
 # %%
-plot.sectors(products);
-
+ax = plot.sectors(products)
 # %% [markdown]
-# The average of 2.5 hides two different reads: one element of `a` for the whole warp (1 sector), and 32
-# neighbours of `b` (4 sectors). Exchanged, the reads of `a` walk down a column: 32 sectors for 32
-# numbers.
+# The average of 2.5 hides two different reads: one element of `a` for the whole warp (1 sector),
+# and 32 neighbours of `b` (4 sectors). Exchanged, the reads of `a` walk down a column: 32 sectors
+# for 32 numbers.
 #
 # A common rule says it shortly: **let `threadIdx.x` walk along the axis whose elements lie side by
 # side.**
 #
 # ## On a GPU
 #
-# Counters are not time. What an H200 took:
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED coalescing
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones((4096, 4096), dtype="float32")
+    for name in products:
+        timed = smemkit.profile(smemkit.gemm, large, large, variant=name, blocks=8, backend="cuda")
+        print(
+            f"{name:18} {timed.time_ms:9.3f} ms {2 * 4096**3 / timed.time_ms / 1e6:8,.0f} GFLOP/s"
+        )
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: sums of rows, sums of columns
 #
-# This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can be.
-# Sum each *column* instead, one thread a column: change the index, and look at the sectors.
+# This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can
+# be. Sum each *column* instead, one thread a column: change the index, and look at the sectors.
 
 # %%
 source = r"""
@@ -212,9 +218,9 @@ check_sums(source.replace("x[t * n + i]", "x[i * n + t]"))
 # %% [markdown]
 # ## Exercise 2: rows that begin well
 #
-# A picture has rows of 101 floats. Rows may be stored with a gap at their end, so that each begins at
-# `row * PITCH` floats. Which is the smallest `PITCH` with which *every* row is read with as few sectors
-# as possible, 32 lanes at a time from its begin?
+# A picture has rows of 101 floats. Rows may be stored with a gap at their end, so that each begins
+# at `row * PITCH` floats. Which is the smallest `PITCH` with which *every* row is read with as few
+# sectors as possible, 32 lanes at a time from its begin?
 
 # %%
 PITCH = None  # your answer, 101 or more

@@ -1,16 +1,15 @@
 # %% [markdown]
 # # 03 The GEMM ladder: naive, tiled, padded
 #
-# **Question.** All kernels of this notebook multiply the same two matrices. Their speeds differ by large
-# factors. Which step of the ladder buys what, and which buys nothing?
+# **Question.** All kernels of this notebook multiply the same two matrices. Their speeds differ by
+# large factors. Which step of the ladder buys what, and which buys nothing?
 #
-# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
 
 # %%
 import numpy
 
 import smemkit
-from smemkit import plot
 
 for name, facts in smemkit.variants("gemm").items():
     print(f"{name:18} {facts['shows']}")
@@ -18,10 +17,10 @@ for name, facts in smemkit.variants("gemm").items():
 # %% [markdown]
 # ## Step 0: what must happen
 #
-# `c = a @ b` with n x n matrices takes n³ products and sums. Each of the 2 n² numbers that go in must
-# be read **at least once**. A kernel that reads straight from global memory reads two numbers for each
-# product: 2 n³. So for n = 4096 it asks for each number 4096 times. The whole ladder is about asking
-# less often.
+# `c = a @ b` with n x n matrices takes n³ products and sums. Each of the 2 n² numbers that go in
+# must be read **at least once**. A kernel that reads straight from global memory reads two numbers
+# for each product: 2 n³. So for n = 4096 it asks for each number 4096 times. The whole ladder is
+# about asking less often.
 
 # %%
 n = 128
@@ -40,9 +39,9 @@ source = smemkit.source("gemm", "naive")
 print(source[source.index('extern "C"') :])
 
 # %% [markdown]
-# **Predict** the number of sectors (32 bytes) that its loads touch. A warp is 32 neighbours of one row
-# of c, so the matrix c has n * n / 32 of them. In each of n steps a warp reads one element of a (the same
-# for all lanes: 1 sector) and 32 neighbours of b (4 sectors).
+# **Predict** the number of sectors (32 bytes) that its loads touch. A warp is 32 neighbours of one
+# row of c, so the matrix c has n * n / 32 of them. In each of n steps a warp reads one element of
+# a (the same for all lanes: 1 sector) and 32 neighbours of b (4 sectors).
 
 # %%
 naive = smemkit.profile(smemkit.gemm, a, b, variant="naive", backend="sim")
@@ -53,17 +52,17 @@ print("counted  ", f"{naive.counters['global.load.sectors']:,}")
 # %% [markdown]
 # ## Step 2: tiled
 #
-# A block of 32 x 32 threads makes a 32 x 32 tile of c. All of its threads need the same 32 rows of a and
-# 32 columns of b. So they fetch a 32 x 32 piece of both *together* into shared memory, one element of
-# each a thread, and every element fetched then serves 32 products.
+# A block of 32 x 32 threads makes a 32 x 32 tile of c. All of its threads need the same 32 rows of
+# a and 32 columns of b. So they fetch a 32 x 32 piece of both *together* into shared memory, one
+# element of each a thread, and every element fetched then serves 32 products.
 
 # %%
 source = smemkit.source("gemm", "tiled")
 print(source[source.index("    T sum") : source.index("    // Write.")])
 
 # %% [markdown]
-# **Predict** again: a block walks over n / 32 pieces; for each, each of its 32 warps reads a row of 32
-# neighbours of a and one of b: 4 sectors each. There are (n / 32)² blocks.
+# **Predict** again: a block walks over n / 32 pieces; for each, each of its 32 warps reads a row
+# of 32 neighbours of a and one of b: 4 sectors each. There are (n / 32)² blocks.
 
 # %%
 tiled = smemkit.profile(smemkit.gemm, a, b, variant="tiled", backend="sim")
@@ -94,12 +93,12 @@ for name, report in reports.items():
     print(f"{name:18}" + "".join(f"{report.counters[c]:15,}" for c in columns.values()))
 
 # %% [markdown]
-# (Where a kernel copies from global to shared memory by `cp.async`, those sectors are counted apart,
-# as `async.sectors`.)
+# (Where a kernel copies from global to shared memory by `cp.async`, those sectors are counted
+# apart, as `async.sectors`.)
 #
-# In one cycle a multiprocessor of an H200 serves one wavefront of shared memory, and it could begin four
-# warp-wide multiply-adds (it has 128 units for 32-bit floats). So a kernel that needs w wavefronts for
-# each warp-wide product can never use more than 1 / (4 w) of the arithmetic:
+# In one cycle a multiprocessor of an H200 serves one wavefront of shared memory, and it could
+# begin four warp-wide multiply-adds (it has 128 units for 32-bit floats). So a kernel that needs w
+# wavefronts for each warp-wide product can never use more than 1 / (4 w) of the arithmetic:
 
 # %%
 products = n**3 // 32  # warp-wide multiply-adds
@@ -110,29 +109,52 @@ for name, report in reports.items():
         print(f"{name:18}{wavefronts:22.3f}{min(1, 1 / (4 * wavefronts)):22.0%}")
 
 # %% [markdown]
-# So shared memory is now what limits `tiled`: every product needs operands from it, and one and a half
-# wavefronts a product leave a sixth of the peak. (`naive` is served by the L1 cache, which passes
-# through the same memory; that is why it is not so far behind.) More *threads* do not help. What helps
-# is to keep operands in **registers** and to use each several times: that is all that `register_1d`
-# and `register_2d` do, and the table shows what it saves.
+# So shared memory is now what limits `tiled`: every product needs operands from it, and one and a
+# half wavefronts a product leave a sixth of the peak. (`naive` is served by the L1 cache, which
+# passes through the same memory; that is why it is not so far behind.) More *threads* do not help.
+# What helps is to keep operands in **registers** and to use each several times: that is all that
+# `register_1d` and `register_2d` do, and the table shows what it saves.
 #
 # ## Step 3: padded
 #
-# Many texts add a column to both tiles "to avoid bank conflicts". The table has the answer: `tiled` has
-# **no conflicts**, because its warps read rows. So `padded` has nothing to cure. And it costs: the
-# wide 16-byte loads are gone, because rows of 33 floats do not begin at multiples of 16 bytes.
+# Many texts add a column to both tiles "to avoid bank conflicts". The table has the answer:
+# `tiled` has **no conflicts**, because its warps read rows. So `padded` has nothing to cure. And
+# it costs: the wide 16-byte loads are gone, because rows of 33 floats do not begin at multiples of
+# 16 bytes.
 
 # %%
 print(tiled.compare(reports["padded"], names=("tiled", "padded")))
 
 # %% [markdown]
-# Padding pays where a warp walks down a *column* of the tile: compare `column` with `column_padded` in
-# the table above. Notebook 01 is about that.
+# Padding pays where a warp walks down a *column* of the tile: compare `column` with
+# `column_padded` in the table above. Notebook 01 is about that.
+#
+# ## Step 4: registers
+#
+# `register_2d` lets each thread make 8 x 8 elements of c. For each i it needs 8 elements of the
+# tile of a and 8 of that of b, and makes 64 products of them:
+
+# %%
+source = smemkit.source("gemm", "register_2d")
+print(source[source.index("        // Compute.") : source.index("        // The tiles are read")])
+
+# %% [markdown]
+# **Predict** the wavefronts for each product of a warp: 16 elements are read for 64 products.
+
+# %%
+registers = reports["register_2d"].counters
+print("predicted", 16 / 64)
+print("counted  ", registers["shared.load.wavefronts"] / products)
+
+# %% [markdown]
+# From here on shared memory is not what limits, and the remaining rungs are about having the next
+# data under way while these are multiplied. `double_buffered` and `async` count the same and
+# differ in *when*. Counters do not see that. A clock does.
 #
 # ## The same sums
 #
-# All of them add the products in the order of k, by one fused multiply-add a step. So they should not
-# only agree, but give the same bits. Do they?
+# All of them add the products in the order of k, by one fused multiply-add a step. So they should
+# not only agree, but give the same bits. Do they?
 
 # %%
 exact = a.astype("float64") @ b
@@ -144,10 +166,18 @@ print(f"largest error of all against float64: {error:.1e}")
 # %% [markdown]
 # ## On a GPU
 #
-# Now the times.
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED gemm
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones((4096, 4096), dtype="float32")
+    for name in reports:
+        timed = smemkit.profile(smemkit.gemm, large, large, variant=name, blocks=8, backend="cuda")
+        print(
+            f"{name:18} {timed.time_ms:9.3f} ms {2 * 4096**3 / timed.time_ms / 1e6:8,.0f} GFLOP/s"
+        )
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: predict
@@ -177,15 +207,15 @@ if predict(32) is not None:
 # The solution is in the next cell. Think first.
 
 # %% jupyter={"source_hidden": true} tags=["solution"]
-# (n/16)² blocks, n/16 steps, 8 warps a block, two reads; each reads two rows of 64 bytes: 4 sectors.
+# (n/16)² blocks, n/16 steps, 8 warps, two reads; each reads two rows of 64 bytes: 4 sectors.
 check_predict(lambda n: (n // 16) ** 3 * 8 * 2 * 4)
 
 # %% [markdown]
 # ## Exercise 2: a pad that costs nothing
 #
 # If rows must be longer (say, because another part of the kernel walks down columns), which is the
-# smallest pad, above 0, with which the compiler still makes its wide loads? Here is `tiled` with a pad
-# to choose. Rows of `tile_a` have 32 + PAD floats.
+# smallest pad, above 0, with which the compiler still makes its wide loads? Here is `tiled` with a
+# pad to choose. Rows of `tile_a` have 32 + PAD floats.
 
 # %%
 text = smemkit.source("gemm", "padded").replace("TILE = 32, PAD = 1", "TILE = 32")

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 04 Transpose
 #
-# **Question.** A transpose computes nothing: it reads a number here and writes it there. The best one
-# can do is the speed of a plain copy. Why is the obvious kernel far from it, and what does each step
-# towards the copy cost?
+# **Question.** A transpose computes nothing: it reads a number here and writes it there. The best
+# one can do is the speed of a plain copy. Why is the obvious kernel far from it, and what does
+# each step towards the copy cost?
 #
-# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
 
 # %%
 import difflib
@@ -21,17 +21,17 @@ for name, facts in smemkit.variants("transpose").items():
 # %% [markdown]
 # ## The ceiling, and the obvious kernel
 #
-# `copy` is no transpose: it moves the same bytes, 16 a lane, and is there to be compared with. This is
-# the obvious kernel:
+# `copy` is no transpose: it moves the same bytes, 16 a lane, and is there to be compared with.
+# This is the obvious kernel:
 
 # %%
 source = smemkit.source("transpose", "naive")
 print(source[source.index("    // Who am I") :])
 
 # %% [markdown]
-# A warp reads 32 neighbours of a row of `a`, and writes them down a *column* of `b`. **Predict**: how
-# many sectors (32 bytes) does a warp's read touch, and how many its write? With elements of 4 bytes, and
-# with elements of 1 byte?
+# A warp reads 32 neighbours of a row of `a`, and writes them down a *column* of `b`. **Predict**:
+# how many sectors (32 bytes) does a warp's read touch, and how many its write? With elements of 4
+# bytes, and with elements of 1 byte?
 
 # %%
 n = 256
@@ -61,16 +61,17 @@ for name in ("copy", "naive"):
 #
 # ## Through shared memory
 #
-# Shared memory has no sectors. So: read a 32 x 32 tile by rows, keep it, and write it by rows of the
-# *result*, which are columns of the tile. Both global accesses are then as good as those of the copy.
+# Shared memory has no sectors. So: read a 32 x 32 tile by rows, keep it, and write it by rows of
+# the *result*, which are columns of the tile. Both global accesses are then as good as those of
+# the copy.
 
 # %%
 source = smemkit.source("transpose", "shared")
 print(source[source.index("    // Read and stage") :])
 
 # %% [markdown]
-# **Predict** before you look: the tile is `T tile[32][32]`, and a warp reads a column of it. What does
-# that cost? (Notebook 01.)
+# **Predict** before you look: the tile is `T tile[32][32]`, and a warp reads a column of it. What
+# does that cost? (Notebook 01.)
 
 # %%
 columns = {
@@ -84,11 +85,11 @@ for name, report in words.items():
     print(f"{name:12}" + "".join(f"{report.counters[c]:17,}" for c in columns.values()))
 
 # %%
-plot.banks(words["shared"]);
+ax = plot.banks(words["shared"])
 
 # %% [markdown]
-# The sectors are cured and the disease has moved: 31 conflicts for each column. Two cures, one line
-# each:
+# The sectors are cured and the disease has moved: 31 conflicts for each column. Two cures, one
+# line each:
 
 
 # %%
@@ -105,24 +106,25 @@ print()
 show_difference("padded", "swizzled")
 
 # %%
-plot.banks(words["swizzled"].access(space="shared", op="load"));
-
+ax = plot.banks(words["swizzled"].access(space="shared", op="load"))
 # %% [markdown]
 # `vectorized` moves 16 bytes a lane at each access. Its requests have 16 sectors instead of 4, and
-# there are a quarter as many of them: that is *no* worse, as the next line shows. Always look at what a
-# ratio is a ratio of.
+# there are a quarter as many of them: that is *no* worse, as the next line shows. Always look at
+# what a ratio is a ratio of.
 
 # %%
 for name in ("copy", "swizzled", "vectorized"):
     c = words[name].counters
-    print(f"{name:12} {c['global.load.requests']:6,} requests, {c['global.load.sectors']:6,} sectors")
+    print(
+        f"{name:12} {c['global.load.requests']:6,} requests, {c['global.load.sectors']:6,} sectors"
+    )
 
 # %% [markdown]
 # ## Other sizes of elements
 #
-# A bank holds 4 bytes. With elements of 1 byte, four neighbours of a row share a bank, and a row of the
-# tile is only 8 banks long. Look at `PAD` above: `padded` adds one *bank*, not one element. **Predict**:
-# would one element, a row of 33 bytes, have done?
+# A bank holds 4 bytes. With elements of 1 byte, four neighbours of a row share a bank, and a row
+# of the tile is only 8 banks long. Look at `PAD` above: `padded` adds one *bank*, not one element.
+# **Predict**: would one element, a row of 33 bytes, have done?
 
 # %%
 row, col = numpy.arange(32), numpy.arange(32)[:, None]
@@ -131,8 +133,8 @@ for pad in (0, 1, 2, 3, 4):
     print(f"rows of {32 + pad} bytes: at worst {reads.wavefronts.max()} wavefronts for a column")
 
 # %% [markdown]
-# Not every pad that is odd, or even, or one element: what counts is where the *words* fall. A pad of one
-# bank is the rule that needs no trial.
+# Not every pad that is odd, or even, or one element: what counts is where the *words* fall. A pad
+# of one bank is the rule that needs no trial.
 #
 # All variants, all sizes, conflicts of loads and stores together:
 
@@ -148,16 +150,24 @@ for name in names:
 # %% [markdown]
 # ## On a GPU
 #
-# Counters are not time. What an H200 took:
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED transpose
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones((8192, 8192), dtype="float32")
+    for name in names:
+        timed = smemkit.profile(smemkit.transpose, large, variant=name, blocks=8, backend="cuda")
+        print(
+            f"{name:18} {timed.time_ms:9.3f} ms {2 * large.nbytes / timed.time_ms / 1e6:8,.0f} GB/s"
+        )
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: predict
 #
-# How many conflicts has `shared` in all, for an n x n matrix of float64, n a multiple of 32? (A warp's
-# read of 8-byte elements goes in two halves of 16 lanes.)
+# How many conflicts has `shared` in all, for an n x n matrix of float64, n a multiple of 32? (A
+# warp's read of 8-byte elements goes in two halves of 16 lanes.)
 
 
 # %%
@@ -187,9 +197,9 @@ check_predict(lambda n: n * n // 32 * 30)
 # %% [markdown]
 # ## Exercise 2: a smaller tile
 #
-# Shared memory is scarce, so someone takes a tile of 16 x 16 floats, `float tile[16][16 + PAD]`. A warp
-# now reads *two* columns of 16 elements at once (lanes 0 to 15 one, lanes 16 to 31 the next). Which is
-# the smallest PAD without a conflict?
+# Shared memory is scarce, so someone takes a tile of 16 x 16 floats, `float tile[16][16 + PAD]`. A
+# warp now reads *two* columns of 16 elements at once (lanes 0 to 15 one, lanes 16 to 31 the next).
+# Which is the smallest PAD without a conflict?
 
 # %%
 PAD = None  # your answer
@@ -211,6 +221,6 @@ if PAD is not None:
     check_pad(PAD)
 
 # %% jupyter={"source_hidden": true} tags=["solution"]
-# With 1, the 16 rows start at banks 0, 17, 2, 19, 4, ...: 0 to 30 even and 17 to 31 odd, and the second
-# column meets them one bank on. Try them all:
-check_pad(next(pad for pad in range(32) if count_conflicts(pad) == 0))
+# A column of 16 takes 16 banks; those of the second column must be the others. Two elements a row:
+# the rows begin at banks 0, 18, 4, 22, ...: all even ones, and the second column has the odd ones.
+check_pad(2)

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 05 Reduction, shuffle and divergence
 #
-# **Question.** The sum of 268 million numbers needs 268 million additions, and a GPU does that many in
-# five microseconds. Reading them takes fifty times as long. So why have people written seven kernels
-# to make the *additions* better, and which of them still matter?
+# **Question.** The sum of 268 million numbers needs 268 million additions, and a GPU does that
+# many in five microseconds. Reading them takes fifty times as long. So why have people written
+# seven kernels to make the *additions* better, and which of them still matter?
 #
-# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
 
 # %%
 import difflib
@@ -21,10 +21,11 @@ for name, facts in smemkit.variants("reduce").items():
 # %% [markdown]
 # ## Divergence
 #
-# The 32 lanes of a warp get one instruction at a time. Where some want the `if` and others the `else`,
-# the warp goes both ways, one after the other, each time with the other lanes idle.
+# The 32 lanes of a warp get one instruction at a time. Where some want the `if` and others the
+# `else`, the warp goes both ways, one after the other, each time with the other lanes idle.
 #
-# Two kernels with the same work. In one the odd *lanes* take the other way, in the next the odd *warps*:
+# Two kernels with the same work. In one the odd *lanes* take the other way, in the next the odd
+# *warps*:
 
 # %%
 
@@ -45,36 +46,35 @@ print(body("probe", "branch_lane"))
 show_difference("probe", "branch_lane", "branch_warp")
 
 # %% [markdown]
-# **Predict**: how many warp instructions does the first take, compared with the second? And if each
-# *element* decides at random?
+# **Predict**: how many warp instructions does the first take, compared with the second? And if
+# each *element* decides at random?
 
 # %%
-patterns = {name: probe.divergence(name, backend="sim") for name in ("warp", "lane", "random")}
-plot.divergence({name: found.counters for name, found in patterns.items()});
-
+patterns = ("warp", "lane", "random")
+ax = plot.divergence([probe.divergence(name, backend="sim") for name in patterns])
 # %% [markdown]
-# Twice, for both: it is enough that *one* lane of a warp wants the other way. Cures: let whole warps agree,
-# or choose the numbers instead of the way (`v * (odd ? 0.5f : -0.25f)` needs no branch).
+# Nearly twice, for both: it is enough that *one* lane of a warp wants the other way. Cures: let
+# whole warps agree, or choose the numbers instead of the way (`v * (odd ? 0.5f : -0.25f)` needs no
+# branch).
 
 # %%
 cures = ("lane", "lane_grouped", "lane_selected")
-plot.divergence({name: probe.divergence(name, backend="sim").counters for name in cures});
-
+ax = plot.divergence([probe.divergence(name, backend="sim") for name in cures])
 # %% [markdown]
 # ## A tree, three times
 #
-# A block of 256 threads adds 256 numbers in 8 steps: 128 sums, then 64, then 32 ... All three kernels
-# do that in shared memory. They differ in *which thread* makes *which sum*:
+# A block of 256 threads adds 256 numbers in 8 steps: 128 sums, then 64, then 32 ... All three
+# kernels do that in shared memory. They differ in *which thread* makes *which sum*:
 
 # %%
 show_difference("reduce", "divergent", "conflicting")
 show_difference("reduce", "conflicting", "sequential")
 
 # %% [markdown]
-# - `divergent`: every second thread works, then every fourth ... To the end, every warp has some lane that
-#   works.
-# - `conflicting`: the threads that work stand side by side, so warps fall idle as a whole. But thread t
-#   adds element 2 * reach * t, and so the lanes' elements lie 2, 4, 8, ... words apart.
+# - `divergent`: every second thread works, then every fourth ... To the end, every warp has some
+#   lane that works.
+# - `conflicting`: the threads that work stand side by side, so warps fall idle as a whole. But
+#   thread t adds element 2 * reach * t, and so the lanes' elements lie 2, 4, 8, ... words apart.
 # - `sequential`: threads side by side *and* elements side by side.
 #
 # **Predict** for each: divergent branches? Bank conflicts?
@@ -100,26 +100,27 @@ for name, report in reports.items():
     print(f"{name:12}{row}{len(report.launches):10}")
 
 # %% [markdown]
-# The first three kernels read the same bytes by the same requests. `conflicting` has fewer instructions
-# than `divergent` and pays with conflicts; `sequential` has neither.
+# The first three kernels read the same bytes by the same requests. `conflicting` has fewer
+# instructions than `divergent` and pays with conflicts; `sequential` has neither.
 #
 # ## Fewer steps, no shared memory
 #
-# `unrolled` lets each thread add several elements *before* the tree begins: there are fewer trees. And
-# `shuffle` needs no tree in shared memory at all: the lanes of a warp hand their values to each other,
-# from register to register.
+# `unrolled` lets each thread add several elements *before* the tree begins: there are fewer trees.
+# And `shuffle` needs no tree in shared memory at all: the lanes of a warp hand their values to
+# each other, from register to register.
 
 # %%
 text = body("reduce", "shuffle")
 print(text[text.index("    // Compute in registers") : text.index("    // The first warp")])
 
 # %% [markdown]
-# A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count of
-# barriers in the table has gone from eight a warp and block to one.
+# A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count
+# of barriers in the table has gone from eight a warp and block to one.
 #
 # Last, `single_pass`: one launch instead of several. The block that finishes last adds the sums of
-# all blocks. Who is last? The blocks draw tickets with an atomic. (It is made for large arrays, with a
-# fixed number of blocks that take turns; on this small one most of its instructions are overhead.)
+# all blocks. Who is last? The blocks draw tickets with an atomic. (It is made for large arrays,
+# with a fixed number of blocks that take turns; on this small one most of its instructions are
+# overhead.)
 
 # %%
 text = body("reduce", "single_pass")
@@ -128,8 +129,8 @@ print(text[text.index("    // Write the block's part") :])
 # %% [markdown]
 # ## Order matters for floating-point numbers
 #
-# All variants add in different orders. For the small integers above every order gives the same sum. For
-# random numbers it does not, and none is "right":
+# All variants add in different orders. For the small integers above every order gives the same
+# sum. For random numbers it does not, and none is "right":
 
 # %%
 y = numpy.random.default_rng(6).random(1 << 16, dtype="float32")
@@ -139,15 +140,21 @@ for name in smemkit.variants("reduce"):
     print(f"{name:12} {total:.4f}  relative error {abs(total - exact) / exact:.1e}")
 
 # %% [markdown]
-# (Trees have small errors: each number goes through few additions. That is an advantage over a plain
-# loop, which makes 65535 of them one after the other.)
+# (Trees have small errors: each number goes through few additions. That is an advantage over a
+# plain loop, which makes 65535 of them one after the other.)
 #
 # ## On a GPU
 #
-# Counters are not time. What an H200 took:
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED reduce
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones(1 << 28, dtype="float32")
+    for name in reports:
+        timed = smemkit.profile(smemkit.reduce, large, variant=name, blocks=8, backend="cuda")
+        print(f"{name:18} {timed.time_ms:9.3f} ms {large.nbytes / timed.time_ms / 1e6:8,.0f} GB/s")
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: a maximum by shuffle
@@ -191,8 +198,9 @@ check_max(r"""
 # %% [markdown]
 # ## Exercise 2: predict the conflicts
 #
-# In `conflicting`, step number s (from 0) reads `tree[2 * reach * t]` with reach = 2^s. What is the number
-# of conflicts of a *full* warp's read in steps 0, 1 and 2? (With 256 threads, step 3 has 16 lanes left.)
+# In `conflicting`, step number s (from 0) reads `tree[2 * reach * t]` with reach = 2^s. What is
+# the number of conflicts of a *full* warp's read in steps 0, 1 and 2? (With 256 threads, step 3
+# has 16 lanes left.)
 
 # %%
 answer = None  # your answer: three numbers

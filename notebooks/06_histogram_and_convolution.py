@@ -1,11 +1,11 @@
 # %% [markdown]
 # # 06 Histogram and convolution
 #
-# **Question.** Both are textbook examples for shared memory. In one of them the *data* decides how fast
-# a kernel is. In the other the cache does what shared memory was meant for. When is shared memory the
-# right tool, and for what?
+# **Question.** Both are textbook examples for shared memory. In one of them the *data* decides how
+# fast a kernel is. In the other the cache does what shared memory was meant for. When is shared
+# memory the right tool, and for what?
 #
-# Nothing here needs a GPU for the counts. Times come from a record that was made on an H200.
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
 
 # %%
 import numpy
@@ -39,8 +39,7 @@ reports = {}
 for name in smemkit.variants("histogram"):
     for what, image in images.items():
         report = smemkit.profile(smemkit.histogram, image, variant=name, backend="sim")
-        counts = report.result[0] if isinstance(report.result, tuple) else report.result
-        assert (counts == numpy.bincount(image, minlength=256)).all()
+        assert (report.result == numpy.bincount(image, minlength=256)).all()
         reports[name, what] = report
 
 print(f"{'':16}{'global atomics':>16}{'shared atomics':>16}{'wavefronts':>12}{'conflicts':>12}")
@@ -52,30 +51,29 @@ for (name, what), report in reports.items():
     )
 
 # %% [markdown]
-# - `global` sends every element's atomic to global memory: the bins of all blocks are the same 256 words.
+# - `global` sends every element's atomic to global memory: the bins of all blocks are the same 256
+#   words.
 # - `shared` gives each block a copy of its own. Noise spreads over the banks, with some conflicts
 #   by chance. Black is the worst case: 32 lanes, one word, 32 wavefronts. (For an *atomic*, lanes
 #   that meet in one word are no broadcast.)
-# - `lane` gives each *lane* a copy of its own, laid out so that the bank is the lane. **No input can make
-#   two lanes meet.**
+# - `lane` gives each *lane* a copy of its own, laid out so that the bank is the lane. **No input
+#   can make two lanes meet.**
 #
 # The pictures of one atomic, for black:
 
 # %%
-plot.banks(reports["shared", "black"].access(space="shared", op="atomic"));
-
+ax = plot.banks(reports["shared", "black"].access(space="shared", op="atomic"))
 # %%
-plot.banks(reports["lane", "black"].access(space="shared", op="atomic"));
-
+ax = plot.banks(reports["lane", "black"].access(space="shared", op="atomic"))
 # %% [markdown]
-# Here shared memory is not a cache. It is a place with 32 independent ports and fast atomics, and the
-# layout is made so that each lane has a port.
+# Here shared memory is not a cache. It is a place with 32 independent ports and fast atomics, and
+# the layout is made so that each lane has a port.
 #
 # # Convolution
 #
-# Each pixel of the result is a weighted sum of p x q pixels around it, and neighbours share most of
-# theirs. With a 5 x 5 filter every pixel is wanted 25 times. The textbook cure: stage a tile with its
-# halo in shared memory.
+# Each pixel of the result is a weighted sum of p x q pixels around it, and neighbours share most
+# of theirs. With a 5 x 5 filter every pixel is wanted 25 times. The textbook cure: stage a tile
+# with its halo in shared memory.
 
 # %%
 for name, facts in smemkit.variants("conv2d").items():
@@ -107,28 +105,45 @@ for name, report in results.items():
     print(f"{name:10}" + "".join(f"{report.counters[c]:17,}" for c in columns.values()))
 
 # %% [markdown]
-# Global reads go down by a large factor. But that is a count of what is *asked*, and much of it is
-# answered by the L1 cache, which on these GPUs is the same piece of memory as shared memory. What
-# the kernel then does with shared memory is one load for each product, just as before. So do not expect
-# the factor of the sectors in the time.
-#
-# `register` goes another way: a thread makes several pixels and keeps what it has read in registers,
-# where the next pixel finds it. That removes the *loads*, not just their distance, and it shows in the
-# number of instructions.
+# `shared` asks for less than a third of the sectors. But that is a count of what is *asked*, and
+# most of it is answered by the L1 cache, which on these GPUs is the same piece of memory as shared
+# memory. And what the kernel gets from shared memory it gets nearly one wavefront for each
+# product, as before:
+
+# %%
+products = image.size * weights.size // 32  # warp-wide
+for name, report in results.items():
+    c = report.counters
+    print(
+        f"{name:10} {c['instructions.warp'] / products:5.1f} instructions a product, "
+        f"{c['shared.load.wavefronts'] / products:4.2f} wavefronts"
+    )
+
+# %% [markdown]
+# So do not expect the factor of the sectors in the time. `register` goes another way: a thread
+# makes several pixels and keeps what it has read in registers, where the next pixel finds it. That
+# removes the *loads*, not just their distance, and the loop around them. It shows in the number of
+# instructions.
 #
 # ## On a GPU
 #
-# Counters are not time. What an H200 took:
+# Counters are not time. Where there is a GPU, the next cell measures:
 
 # %%
-# MEASURED histogram conv2d
+if smemkit.get_backend() == "cuda":
+    large = numpy.zeros(1 << 28, dtype="uint8")
+    for name in smemkit.variants("histogram"):
+        timed = smemkit.profile(smemkit.histogram, large, variant=name, blocks=8, backend="cuda")
+        print(f"{name:18} {timed.time_ms:9.3f} ms {large.nbytes / timed.time_ms / 1e6:8,.0f} GB/s")
+else:
+    print("no GPU here: counts only")
 
 # %% [markdown]
 # ## Exercise 1: half-way
 #
-# 32 copies of 256 bins take 32 KB. With 16 copies, which two lanes share (`copy = lane % 16`), it is half of
-# that. Element (bin, copy) is word `bin * 16 + copy`. How many wavefronts does an atomic take for *black*
-# (all in bin 0), and at worst, for any input?
+# 32 copies of 256 bins take 32 KB. With 16 copies, which two lanes share (`copy = lane % 16`), it
+# is half of that. Element (bin, copy) is word `bin * 16 + copy`. How many wavefronts does an
+# atomic take for *black* (all in bin 0), and at worst, for any input?
 
 # %%
 answer = None  # your answer: (for black, at worst)
@@ -160,9 +175,9 @@ check_copies((2, 2))
 # %% [markdown]
 # ## Exercise 2: the halo
 #
-# A tile of 32 x 8 results needs (32 + q - 1) x (8 + p - 1) pixels. For a q x q filter: how many pixels
-# are read for each result, on the average, with tiles of 32 x 8 and of 32 x 32? For which q does the
-# smaller tile read more than *three* pixels a result?
+# A tile of 32 x 8 results needs (32 + q - 1) x (8 + p - 1) pixels. For a q x q filter: how many
+# pixels are read for each result, on the average, with tiles of 32 x 8 and of 32 x 32? For which q
+# does the smaller tile read more than *three* pixels a result?
 
 # %%
 smallest_q = None  # your answer

@@ -1,10 +1,12 @@
 # %% [markdown]
 # # 08 Races and missing barriers
 #
-# **Question.** A kernel gives the right answer, every time, on your machine. How can it still be wrong?
+# **Question.** A kernel gives the right answer, every time, on your machine. How can it still be
+# wrong?
 #
-# Nothing here needs a GPU. `smemkit.check` runs a kernel on the simulator and judges by meaning: do
-# two threads touch the same byte, one of them writing, with nothing between them that orders them?
+# Nothing here needs a GPU. `smemkit.check` runs a kernel on the simulator and judges by meaning:
+# do two threads touch the same byte, one of them writing, with nothing between them that orders
+# them?
 
 # %%
 import numpy
@@ -14,8 +16,8 @@ import smemkit
 # %% [markdown]
 # ## A barrier that is missing
 #
-# Each thread stores one element into shared memory and reads another's. **Predict**: will the answer
-# be right, with a block of 32 threads (one warp)? With 64 (two)?
+# Each thread stores one element into shared memory and reads another's. **Predict**: will the
+# answer be right, with a block of 32 threads (one warp)? With 64 (two)?
 
 # %%
 reverse = smemkit.RawKernel(
@@ -36,9 +38,10 @@ for threads in (32, 64):
     print(threads, "threads:", "right" if right else "wrong")
 
 # %% [markdown]
-# With one warp the simulator runs its 32 lanes side by side, and the answer comes out right. With two
-# warps it depends on which comes first: the simulator is unfriendly, and runs one far before the other.
-# A GPU may be friendlier, and give the right answer nearly always. That is the worst case.
+# With one warp the simulator runs its 32 lanes side by side, and the answer comes out right. With
+# two warps it depends on which comes first: the simulator is unfriendly, and runs one far before
+# the other. A GPU may be friendlier, and give the right answer nearly always. That is the worst
+# case.
 #
 # The check does not depend on who comes first:
 
@@ -49,10 +52,10 @@ for threads in (32, 64):
     print(report, end="\n\n")
 
 # %% [markdown]
-# It finds something in **both**, also where the answer was right. Between lanes of one warp it is called a
-# *warp hazard*, between warps a *race*. It names both accesses: the line, the thread, the place in
-# shared memory. `bool(report)` is true where
-# nothing was found, so a test can say `assert kernel.check(...)`.
+# It finds something in **both**, also where the answer was right. Between lanes of one warp it is
+# called a *warp hazard*, between warps a *race*. It names both accesses: the line, the thread, the
+# place in shared memory. `bool(report)` is true where nothing was found, so a test can say `assert
+# kernel.check(...)`.
 #
 # With the barrier, the checker is content:
 
@@ -99,9 +102,9 @@ print(len(report.findings), "findings; the first one:\n")
 print(report.findings[0])
 
 # %% [markdown]
-# A fast warp may begin the *next* round and overwrite the tile while a slow warp still reads this one.
-# Whether that happens on a GPU depends on its load, on the size of the matrices, and on the next
-# driver. A test of the answer may pass for years.
+# A fast warp may begin the *next* round and overwrite the tile while a slow warp still reads this
+# one. Whether that happens on a GPU depends on its load, on the size of the matrices, and on the
+# next driver. A test of the answer may pass for years.
 #
 # ## Threads that never meet
 #
@@ -128,9 +131,9 @@ print(halved.check(1, 128, (x,)))
 # %% [markdown]
 # ## Inside one warp
 #
-# "The 32 lanes of a warp run in lock step, so they need no barrier." That was never promised, and since
-# compute capability 7.0 it is not so: lanes may run ahead of each other. The name for it is a *warp
-# hazard*, and the cure is `__syncwarp()`.
+# "The 32 lanes of a warp run in lock step, so they need no barrier." That was never promised, and
+# since compute capability 7.0 it is not so: lanes may run ahead of each other. The name for it is
+# a *warp hazard*, and the cure is `__syncwarp()`.
 
 # %%
 text = r"""
@@ -158,8 +161,8 @@ for words in ("", "__syncwarp();"):
 # %% [markdown]
 # ## Between blocks
 #
-# Blocks run in any order, and no barrier reaches across them. Two blocks that add to one place need an
-# atomic:
+# Blocks run in any order, and no barrier reaches across them. Two blocks that add to one place
+# need an atomic:
 
 # %%
 text = r"""
@@ -175,13 +178,14 @@ for words in ("*total += 1;", "atomicAdd(total, 1);"):
     total = numpy.zeros(1, dtype="int32")
     report = kernel.check(4, 64, (x, total))
     kinds = sorted({finding.kind for finding in report.findings})
-    print(f"{words:22} counted {total[0]:3} of {(x > 0).sum()}, found: {', '.join(kinds) or 'nothing'}")
+    found = ", ".join(kinds) or "nothing"
+    print(f"{words:22} counted {total[0]:3} of {(x > 0).sum()}, found: {found}")
 
 # %% [markdown]
 # ## Memory that nobody wrote, and memory that is not there
 #
-# The same call finds reads of shared memory that was never written, and accesses past the end, at the
-# first element past it:
+# The same call finds reads of shared memory that was never written, and accesses past the end, at
+# the first element past it:
 
 # %%
 edges = smemkit.RawKernel(
@@ -204,7 +208,8 @@ for finding in edges.check(2, 32, (x, y, 40)).findings:
 # %% [markdown]
 # ## All kernels of the package
 #
-# ... are checked so by its tests: with nothing found, and with each barrier taken out, a race found.
+# ... are checked so by its tests: with nothing found, and with each barrier taken out, a race
+# found.
 
 # %%
 small = numpy.ones((40, 40), dtype="float32")

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # 09 Your own kernel
 #
-# **Question.** You have an idea for a kernel, and a laptop without a GPU. How do you write it, see that
-# it is right, see what it costs, and keep it that way?
+# **Question.** You have an idea for a kernel, and a laptop without a GPU. How do you write it, see
+# that it is right, see what it costs, and keep it that way?
 #
 # The example: *softmax* of each row of a matrix, y = exp(x - max) / sum(exp(x - max)).
 
@@ -22,8 +22,8 @@ def softmax(x):
 # %% [markdown]
 # ## Write it
 #
-# `RawKernel` takes CUDA C and compiles it (with NVRTC: `pip install "smemkit[nvrtc]"`, or an nvcc that
-# is installed). The first try: one thread makes one row.
+# `RawKernel` takes CUDA C and compiles it (with NVRTC: `pip install "smemkit[nvrtc]"`, or an nvcc
+# that is installed). The first try: one thread makes one row.
 
 # %%
 first = smemkit.RawKernel(
@@ -64,9 +64,9 @@ except smemkit.OutOfBoundsError as error:
     print("line", error.source_line, "block", error.block, "thread", error.thread)
 
 # %% [markdown]
-# 4 blocks of 32 threads are 128 threads, and there are 100 rows. The simulator checks *every* access, so
-# this is an error with a line and a thread, where a GPU may well have read its neighbour's memory in
-# silence. The cure is a guard:
+# 4 blocks of 32 threads are 128 threads, and there are 100 rows. The simulator checks *every*
+# access, so this is an error with a line and a thread, where a GPU may well have read its
+# neighbour's memory in silence. The cure is a guard:
 
 # %%
 guarded = smemkit.RawKernel(
@@ -82,24 +82,24 @@ print("largest error:", f"{abs(y - softmax(x)).max():.1e}")
 # %% [markdown]
 # ## See what it costs
 #
-# **Predict**: each of the 32 threads of a warp walks along a row of its own. What does that mean for
-# the memory? (Notebook 02.)
+# **Predict**: each of the 32 threads of a warp walks along a row of its own. What does that mean
+# for the memory? (Notebook 02.)
 
 # %%
 slow = guarded.profile((4,), (32,), (x, y, rows, cols))
 print("sectors a load: ", slow.counters["global.load.sectors_per_request"])
 print("sectors a store:", slow.counters["global.store.sectors_per_request"])
-for advice in slow.advice:
-    print("-", advice)
+print(slow.advice[0])
 
 # %% [markdown]
-# `print(report)` shows all counters and the worst lines, and in Jupyter a report shows the source with
-# counters in the margin: let a cell end with `slow`.
+# (25 is a mean: three warps have 32 rows each, and the last one has 4.) `print(slow)` shows all
+# counters and the worst lines, and in Jupyter a report shows the source with counters in the
+# margin: let a cell end with `slow`.
 #
 # ## Make it better
 #
-# One *warp* makes one row: its lanes walk side by side, and find the maximum and the sum together by
-# exchanging registers. No shared memory is needed.
+# One *warp* makes one row: its lanes walk side by side, and find the maximum and the sum together
+# by exchanging registers. No shared memory is needed.
 
 # %%
 second = smemkit.RawKernel(
@@ -109,7 +109,7 @@ extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
     int lane = threadIdx.x;
     int row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows)
-        return;                                           // the whole warp has the same row
+        return;  // the whole warp has the same row
     const float *in = x + (long long)row * cols;
     float *out = y + (long long)row * cols;
 
@@ -132,8 +132,7 @@ extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
 y = numpy.zeros_like(x)
 fast = second.profile((25,), (32, 4), (x, y, rows, cols))
 print("largest error:", f"{abs(y - softmax(x)).max():.1e}")
-plot.sectors({"a thread a row": slow, "a warp a row": fast});
-
+ax = plot.sectors({"a thread a row": slow, "a warp a row": fast})
 # %%
 print(slow.compare(fast, names=("thread", "warp")))
 
@@ -177,8 +176,8 @@ print("passed")
 #
 # ## On a GPU
 #
-# The same call runs on the GPU where there is one, and `profile(..., backend="cuda")` adds its time to
-# the counts.
+# The same call runs on the GPU where there is one, and `profile(..., backend="cuda")` adds its
+# time to the counts.
 
 # %%
 if smemkit.get_backend() == "cuda":
@@ -196,8 +195,9 @@ else:
 # %% [markdown]
 # ## Exercise 1: any grid
 #
-# `second` needs as many warps as rows. Let it work with *any* grid: each warp takes every so-many-th row
-# until none is left (a *grid-stride loop*). Check: one block of one warp makes all rows.
+# `second` needs as many warps as rows. Let it work with *any* grid: each warp takes every
+# so-many-th row until none is left (a *grid-stride loop*). Check: one block of one warp makes all
+# rows.
 
 # %%
 text = second.source
@@ -225,7 +225,7 @@ if answer != text:
 solution = (
     text.replace(
         "    int row = blockIdx.x * blockDim.y + threadIdx.y;\n    if (row >= rows)\n"
-        "        return;                                           // the whole warp has the same row\n",
+        "        return;  // the whole warp has the same row\n",
         "    for (int row = blockIdx.x * blockDim.y + threadIdx.y; row < rows;\n"
         "         row += gridDim.x * blockDim.y) {\n",
     ).rstrip()
@@ -236,9 +236,9 @@ check_any_grid(solution)
 # %% [markdown]
 # ## Exercise 2: read once
 #
-# `second` reads each element three times from global memory (and trusts the caches). For rows of 256
-# columns each lane could keep its 8 elements in registers: `float mine[8]`. Write that kernel, for
-# cols = 256. Check: a third of the load requests.
+# `second` reads each element three times from global memory (and trusts the caches). For rows of
+# 256 columns each lane could keep its 8 elements in registers: `float mine[8]`. Write that kernel,
+# for cols = 256. Check: a third of the load requests.
 
 # %%
 answer = text  # your answer

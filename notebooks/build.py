@@ -57,6 +57,7 @@ def run(notebook, seconds=SECONDS):
         resources={"metadata": {"path": str(FOLDER)}},
     )
     client.execute(env=environment)
+    notebook.metadata = nbformat.from_dict(METADATA)  # without the version of this Python
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":

@@ -4,6 +4,9 @@ smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says w
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
 """
 
+import importlib
+from typing import TYPE_CHECKING
+
 try:
     from . import _core as _core
 except ImportError as error:
@@ -69,8 +72,6 @@ from .gather import ArgumentIndexError, gather
 from .histogram import histogram
 from .report import check, profile
 
-from . import bench as bench, plot as plot, probe as probe  # isort: skip
-
 __all__ = [
     "ArgumentError",
     "ArgumentIndexError",
@@ -130,3 +131,21 @@ __all__ = [
     "variants",
     "vector_add",
 ]
+
+# Imported when they are asked for: who calls kernels alone does not wait for them.
+_LATER = ("bench", "plot", "probe")
+
+if TYPE_CHECKING:
+    from . import bench as bench
+    from . import plot as plot
+    from . import probe as probe
+
+
+def __getattr__(name):
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__():
+    return sorted({*globals(), *_LATER})

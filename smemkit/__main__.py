@@ -6,7 +6,7 @@ import sys
 
 import smemkit
 
-from . import bench, catalogue, command, compare, demo
+from . import bench_command, catalogue, command, compare, demo, record
 
 
 def print_info():
@@ -40,8 +40,9 @@ def main(arguments=None):
     one.set_defaults(run=lambda chosen: print_info())
     catalogue.add_command(commands)
     command.add_commands(commands)
-    one = commands.add_parser("bench", help="times on a GPU, also beside peers; counts without one")
-    bench.add_arguments(one)
+    bench_command.add_commands(commands)
+    one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
+    record.add_arguments(one)
     one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
     compare.add_arguments(one)
     one.set_defaults(run=compare.run)

@@ -1,8 +1,9 @@
-"""What is measured against peers: arrays, calls, and what a right result is, for each family.
+"""What is measured: arrays, calls, and what a right result is, for each family.
 
 What is right is found without any of the subjects: by NumPy on the host, in float64 or by counting.
 """
 
+import operator
 from dataclasses import dataclass, field
 
 import numpy
@@ -10,7 +11,6 @@ import numpy
 from . import _core
 from .results import Measurement
 
-SIZES = ("full", "small")
 CHUNK = 1 << 24  # elements that the host checks at a time
 TILE = 256
 ROWS_CHECKED = 16
@@ -56,6 +56,18 @@ class Case:
 
     family = ""
     by_flops = False  # whether operations a second say more than bytes a second
+    names = "n"  # of the dimensions
+    choices = {}  # of parameters: the first is what is taken where nothing is said
+
+    @property
+    def itemsize(self):
+        """Bytes of an element."""
+        return numpy.dtype(self.dtype).itemsize
+
+    @property
+    def eps(self):
+        """What one rounding may change, relatively."""
+        return float(numpy.finfo(self.dtype).eps)
 
     @property
     def result_dtype(self):
@@ -69,12 +81,17 @@ class Case:
 
     def accepts(self, dtypes):
         """Whether a variant compiled for these types takes the case."""
-        bits = f"bits{8 * numpy.dtype(self.dtype).itemsize}"
+        bits = f"bits{8 * self.itemsize}"
         return self.dtype in dtypes or bits in dtypes
+
+    def expect_of(self, variant, inputs, expected):
+        """What a variant must give: that of the family, but for those that do something else."""
+        return expected
 
     def make_row(self, variant, machine, **more):
         """A Measurement of a subject."""
-        facts = {"nbytes": float(self.nbytes), "flops": self.flops, "parameters": self.parameters}
+        facts = {"nbytes": float(self.nbytes), "flops": self.flops}
+        facts["parameters"] = dict(self.parameters)
         return Measurement(
             self.family, variant, tuple(self.shape), self.dtype, machine, **facts, **more
         )
@@ -84,35 +101,78 @@ class Case:
         mine = self.make_row(row.variant, row.machine, cache=row.cache)
         return mine.key == row.key
 
+    @classmethod
+    def spread(cls, n):
+        """The shape that one number stands for: all dimensions are n."""
+        return (n,) * len(cls.names.split())
 
-def draw_halves(rng, n):
-    """-3.5, -2.5, ... 3.5 as float32: sums of them and of products are exact in any order."""
-    x = (rng.integers(0, 256, n, dtype="uint8") & 7).astype("float32")  # bytes are drawn fast
-    x -= 3.5
+    @classmethod
+    def find_conflict(cls, shape, dtype):
+        """None, or words for lengths that do not fit each other."""
+        return None
+
+
+def draw_halves(rng, n, dtype="float32"):
+    """-3.5, -2.5, ... 3.5, or whole numbers: sums of them and of products are exact."""
+    x = rng.integers(0, 256, n, dtype="uint8") & 7  # bytes are drawn fast
+    x = x.astype(dtype)
+    x -= numpy.asarray(3.5 if x.dtype.kind == "f" else 3).astype(dtype)
     return x
 
 
-class Sum(Case):
-    """reduce: x -> sum."""
+def draw_any(rng, shape, dtype):
+    """Values of any type."""
+    dtype = numpy.dtype(dtype)
+    if dtype.kind == "f" and dtype.itemsize >= 4:
+        return rng.random(shape, dtype=dtype)
+    return rng.integers(0, 100, shape, dtype="uint8").astype(dtype)
+
+
+def list_chunks(n):
+    """Slices that cover n elements."""
+    return [slice(start, min(start + CHUNK, n)) for start in range(0, n, CHUNK)]
+
+
+class Reduce(Case):
+    """reduce: x -> sum, max or min."""
 
     family = "reduce"
     result_shape = ()
+    choices = {"op": ("sum", "max", "min")}
+
+    @property
+    def op(self):
+        return self.parameters.get("op", "sum")
+
+    @property
+    def result_dtype(self):
+        whole = numpy.dtype(self.dtype).kind == "i"
+        return "int64" if whole and self.op == "sum" else self.dtype
 
     @property
     def nbytes(self):
-        return 4 * self.shape[0]
+        return self.itemsize * self.shape[0]
+
+    @property
+    def flops(self):
+        return float(self.shape[0])
 
     def make_inputs(self, rng):
-        return (draw_halves(rng, self.shape[0]),)
+        return (draw_halves(rng, self.shape[0], self.dtype),)
 
     def call(self, arrays, out, variant):
-        _core.reduce(arrays[0], op="sum", variant=variant, out=out)
+        _core.reduce(arrays[0], op=self.op, variant=variant, out=out)
+
+    def compute(self, inputs):
+        return getattr(inputs[0], self.op)()
 
     def expect(self, inputs):
-        return inputs[0].sum(dtype="float64")
+        if self.op == "sum":
+            return inputs[0].sum(dtype="float64")
+        return float(self.compute(inputs))
 
     def find_fault(self, expected, result):
-        return compare(result.reshape(1), numpy.array([expected]), 0, "sum")
+        return compare(result.reshape(1), numpy.array([expected]), 0, self.op)
 
 
 class Dot(Case):
@@ -123,18 +183,25 @@ class Dot(Case):
 
     @property
     def nbytes(self):
-        return 8 * self.shape[0]
+        return 2 * self.itemsize * self.shape[0]
+
+    @property
+    def flops(self):
+        return 2.0 * self.shape[0]
 
     def make_inputs(self, rng):
-        return draw_halves(rng, self.shape[0]), draw_halves(rng, self.shape[0])
+        return tuple(draw_halves(rng, self.shape[0], self.dtype) for _ in range(2))
 
     def call(self, arrays, out, variant):
         _core.dot(*arrays, variant=variant, out=out)
 
+    def compute(self, inputs):
+        return numpy.dot(*inputs)
+
     def expect(self, inputs):
         exact = 0.0
-        for start in range(0, self.shape[0], CHUNK):
-            x, y = (array[start : start + CHUNK].astype("float64") for array in inputs)
+        for part in list_chunks(self.shape[0]):
+            x, y = (array[part].astype("float64") for array in inputs)
             exact += float(x @ y)
         return exact
 
@@ -146,6 +213,7 @@ class Transpose(Case):
     """transpose: a -> a.T."""
 
     family = "transpose"
+    names = "m n"
 
     @property
     def result_shape(self):
@@ -153,16 +221,22 @@ class Transpose(Case):
 
     @property
     def nbytes(self):
-        return 8 * self.shape[0] * self.shape[1]
+        return 2 * self.itemsize * self.shape[0] * self.shape[1]
 
     def make_inputs(self, rng):
-        return (rng.random(self.shape, dtype="float32"),)
+        return (draw_any(rng, self.shape, self.dtype),)
 
     def call(self, arrays, out, variant):
         _core.transpose(arrays[0], variant=variant, out=out)
 
+    def compute(self, inputs):
+        return numpy.ascontiguousarray(inputs[0].T)
+
     def expect(self, inputs):
         return inputs[0].T
+
+    def expect_of(self, variant, inputs, expected):
+        return inputs[0].reshape(self.result_shape) if variant == "copy" else expected
 
     def find_fault(self, expected, result):
         for row in range(0, result.shape[0], TILE):
@@ -184,39 +258,57 @@ class Smooth(Case):
 
     @property
     def nbytes(self):
-        return 8 * self.shape[0]
+        return 2 * self.itemsize * self.shape[0]
+
+    @property
+    def flops(self):
+        return 3.0 * self.shape[0]
 
     def make_inputs(self, rng):
-        return (rng.random(self.shape[0], dtype="float32"),)
+        return (rng.random(self.shape[0], dtype=self.dtype),)
 
     def call(self, arrays, out, variant):
         _core.smooth(arrays[0], variant=variant, out=out)
 
+    def compute(self, inputs):
+        wide = numpy.pad(inputs[0], 1, mode="edge")
+        return (wide[:-2] + wide[1:-1] + wide[2:]) / numpy.asarray(3, self.dtype)
+
     def expect(self, inputs):
         x, n = inputs[0], self.shape[0]
         mean = numpy.empty_like(x)
-        for start in range(0, n, CHUNK):
-            stop = min(start + CHUNK, n)
-            part = numpy.empty(stop - start + 2)
-            part[1:-1] = x[start:stop]
-            part[0], part[-1] = x[max(start - 1, 0)], x[min(stop, n - 1)]
-            mean[start:stop] = (part[:-2] + part[1:-1] + part[2:]) / 3
+        for part in list_chunks(n):
+            start, stop = part.start, part.stop
+            wide = numpy.empty(stop - start + 2)
+            wide[1:-1] = x[part]
+            wide[0], wide[-1] = x[max(start - 1, 0)], x[min(stop, n - 1)]
+            mean[part] = (wide[:-2] + wide[1:-1] + wide[2:]) / 3
         return mean
 
     def find_fault(self, expected, result):
-        bound = 8 * numpy.finfo("float32").eps  # of numbers below 1
-        for start in range(0, self.shape[0], CHUNK):
-            part = slice(start, start + CHUNK)
-            reason = compare(result[part], expected[part], bound, f"from {start}, element")
+        bound = 8 * self.eps  # of numbers below 1
+        for part in list_chunks(self.shape[0]):
+            words = f"from {part.start}, element"
+            reason = compare(result[part], expected[part], bound, words)
             if reason:
                 return reason
         return None
 
 
 class Conv2d(Case):
-    """conv2d: convolution, zeros beyond the image; filters of odd sizes."""
+    """conv2d: convolution, zeros beyond the image; filters of any size."""
 
     family = "conv2d"
+    names = "h w p q"
+
+    @classmethod
+    def spread(cls, n):
+        """A square image and a filter of 5 x 5."""
+        return n, n, 5, 5
+
+    @property
+    def by_flops(self):
+        return self.shape[2] * self.shape[3] > 50
 
     @property
     def result_shape(self):
@@ -224,7 +316,7 @@ class Conv2d(Case):
 
     @property
     def nbytes(self):
-        return 8 * self.shape[0] * self.shape[1]
+        return 2 * self.itemsize * self.shape[0] * self.shape[1]
 
     @property
     def flops(self):
@@ -233,12 +325,22 @@ class Conv2d(Case):
     def make_inputs(self, rng):
         h, w, p, q = self.shape
         return (
-            rng.standard_normal((h, w), dtype="float32"),
-            rng.standard_normal((p, q), dtype="float32"),
+            rng.standard_normal((h, w), dtype=self.dtype),
+            rng.standard_normal((p, q), dtype=self.dtype),
         )
 
     def call(self, arrays, out, variant):
         _core.conv2d(*arrays, variant=variant, out=out)
+
+    def compute(self, inputs):
+        image, weights = inputs
+        h, w, p, q = self.shape
+        wide = numpy.pad(image, ((p - 1 - p // 2, p // 2), (q - 1 - q // 2, q // 2)))
+        result = numpy.zeros_like(image)
+        for i in range(p):
+            for j in range(q):
+                result += weights[p - 1 - i, q - 1 - j] * wide[i : i + h, j : j + w]
+        return result
 
     def expect(self, inputs):
         image, weights = inputs
@@ -254,7 +356,7 @@ class Conv2d(Case):
                 value = image[row % h, column % w] * inside * float(weights[i, j])
                 exact += value
                 size += abs(value)
-        return (y, x), exact, 4 * numpy.sqrt(p * q) * numpy.finfo("float32").eps * size
+        return (y, x), exact, 4 * numpy.sqrt(p * q) * self.eps * size
 
     def find_fault(self, expected, result):
         pixels, exact, bound = expected
@@ -262,41 +364,145 @@ class Conv2d(Case):
 
 
 class Histogram(Case):
-    """histogram of bytes by value."""
+    """histogram of numbers that are spread evenly over the bins, or of one number."""
 
     family = "histogram"
-    result_shape = (BYTE_BINS,)
+    names = "n e b"
     result_dtype = "int64"
+    choices = {"values": ("uniform", "constant")}
+
+    @classmethod
+    def spread(cls, n):
+        """n elements, 256 bins."""
+        return n, BYTE_BINS + 1, BYTE_BINS
+
+    @classmethod
+    def find_conflict(cls, shape, dtype):
+        if shape[1] != shape[2] + 1:
+            return f"{shape[2]} bins have {shape[2] + 1} edges, not {shape[1]}"
+        if dtype == "uint8" and shape[2] != BYTE_BINS:
+            return f"bytes have {BYTE_BINS} bins, not {shape[2]}"
+        return None
+
+    @property
+    def result_shape(self):
+        return (self.shape[2],)
 
     @property
     def nbytes(self):
-        return self.shape[0]
+        return self.itemsize * self.shape[0]
+
+    @property
+    def flops(self):
+        return float(self.shape[0])
 
     def make_inputs(self, rng):
-        n = self.shape[0]
-        if self.parameters["values"] == "uniform":
-            x = rng.integers(0, BYTE_BINS, n, dtype="uint8")
-        else:
-            x = numpy.full(n, 7, "uint8")
-        return x, numpy.arange(BYTE_BINS + 1.0)
+        n, _, bins = self.shape
+        dtype = numpy.dtype(self.dtype)
+        top = 1.0 if dtype.kind == "f" else float(bins)
+        edges = numpy.linspace(0, top, bins + 1)
+        if self.parameters.get("values") == "constant":
+            return numpy.full(n, 7 * top / 16, dtype), edges
+        if dtype.kind == "f":
+            return rng.random(n, dtype=dtype), edges
+        return rng.integers(0, bins, n, dtype=dtype), edges
 
     def call(self, arrays, out, variant):
         _core.histogram(*arrays, variant=variant, out=out)
 
+    def compute(self, inputs):
+        if self.dtype == "uint8":
+            return numpy.bincount(inputs[0], minlength=BYTE_BINS)
+        return numpy.histogram(*inputs)[0]
+
     def expect(self, inputs):
-        counts = numpy.zeros(BYTE_BINS, "int64")
-        for start in range(0, self.shape[0], CHUNK):
-            counts += numpy.bincount(inputs[0][start : start + CHUNK], minlength=BYTE_BINS)
+        counts = numpy.zeros(self.shape[2], "int64")
+        for part in list_chunks(self.shape[0]):
+            counts += self.compute((inputs[0][part], inputs[1]))
         return counts
 
     def find_fault(self, expected, result):
         return compare(result, expected, 0, "bin")
 
 
+class VectorAdd(Case):
+    """vector_add: x + y."""
+
+    family = "vector_add"
+
+    @property
+    def result_shape(self):
+        return self.shape
+
+    @property
+    def nbytes(self):
+        return 3 * self.itemsize * self.shape[0]
+
+    @property
+    def flops(self):
+        return float(self.shape[0])
+
+    def make_inputs(self, rng):
+        return tuple(draw_halves(rng, self.shape[0], self.dtype) for _ in range(2))
+
+    def call(self, arrays, out, variant):
+        _core.vector_add(*arrays, variant=variant, out=out)
+
+    def compute(self, inputs):
+        return numpy.add(*inputs)
+
+    def expect(self, inputs):
+        return self.compute(inputs)
+
+    def find_fault(self, expected, result):
+        return compare(result, expected, 0)
+
+
+class Gather(Case):
+    """gather: x[index], the indices in no order or one after the other."""
+
+    family = "gather"
+    names = "n m"
+    choices = {"order": ("random", "sequential")}
+
+    @property
+    def result_shape(self):
+        return self.shape[1:]
+
+    @property
+    def nbytes(self):
+        return (8 + 2 * self.itemsize) * self.shape[1]
+
+    def make_inputs(self, rng):
+        n, m = self.shape
+        if self.parameters.get("order", "random") == "random":
+            index = rng.integers(0, n, m)
+        else:
+            index = numpy.arange(m) % n
+        return draw_any(rng, n, self.dtype), index
+
+    def call(self, arrays, out, variant):
+        _core.gather(*arrays, variant=variant, out=out)
+
+    def compute(self, inputs):
+        return inputs[0].take(inputs[1])
+
+    def expect(self, inputs):
+        return self.compute(inputs)
+
+    def find_fault(self, expected, result):
+        wrong = result != expected
+        if wrong.any():
+            at = int(numpy.argmax(wrong))
+            return f"element {at} is {result[at]}, not {expected[at]}"
+        return None
+
+
 class Gemm(Case):
     """gemm: a @ b."""
 
     family = "gemm"
+    names = "m k n"
     by_flops = True
 
     @property
@@ -306,7 +512,7 @@ class Gemm(Case):
     @property
     def nbytes(self):
         m, k, n = self.shape
-        return 4 * (m * k + k * n + m * n)
+        return self.itemsize * (m * k + k * n + m * n)
 
     @property
     def flops(self):
@@ -315,72 +521,107 @@ class Gemm(Case):
     def make_inputs(self, rng):
         m, k, n = self.shape
         return (
-            rng.standard_normal((m, k), dtype="float32"),
-            rng.standard_normal((k, n), dtype="float32"),
+            rng.standard_normal((m, k), dtype=self.dtype),
+            rng.standard_normal((k, n), dtype=self.dtype),
         )
 
     def call(self, arrays, out, variant):
         _core.gemm(*arrays, variant=variant, out=out)
 
+    def compute(self, inputs):
+        return numpy.matmul(*inputs)
+
     def expect(self, inputs):
         m, k, _ = self.shape
         rows = numpy.unique(numpy.linspace(0, m - 1, ROWS_CHECKED).astype(int))
         a, b = inputs[0][rows].astype("float64"), inputs[1].astype("float64")
-        return rows, a @ b, 4 * numpy.sqrt(k) * numpy.finfo("float32").eps * (abs(a) @ abs(b))
+        return rows, a @ b, 4 * numpy.sqrt(k) * self.eps * (abs(a) @ abs(b))
 
     def find_fault(self, expected, result):
         rows, exact, bound = expected
         return compare(result[rows], exact, bound, "checked element")
 
 
-CUB, CUBLAS = ("cub", "cupy"), ("torch", "cupy")  # CuPy sums with CUB, and calls cuBLAS too
+KINDS = {
+    kind.family: kind
+    for kind in (
+        Gemm,
+        Transpose,
+        Reduce,
+        Dot,
+        Smooth,
+        Conv2d,
+        Histogram,
+        VectorAdd,
+        Gather,
+    )
+}
 
 
-def list_cases(size="full"):
-    """The cases in the order in which they run; "small" ones are for the simulator."""
-    if size == "small":
-        return [
-            Sum("sum 2^12", (1 << 12,), parameters={"op": "sum"}),
-            Dot("dot 2^12", (1 << 12,)),
-            Transpose("transpose 96", (96, 96)),
-            Histogram(
-                "histogram 2^14 uniform", (1 << 14, 257, 256), "uint8", {"values": "uniform"}
-            ),
-            Histogram(
-                "histogram 2^14 constant", (1 << 14, 257, 256), "uint8", {"values": "constant"}
-            ),
-            Smooth("smooth 2^12", (1 << 12,)),
-            Conv2d("conv2d 64 5x5", (64, 64, 5, 5)),
-            Gemm("gemm 96", (96, 96, 96)),
-            Gemm("gemm 95x97x93", (95, 97, 93)),
-        ]
-    bins = (BYTE_BINS + 1, BYTE_BINS)
-    op = {"op": "sum"}
-    return [
-        Sum("sum 2^20", (1 << 20,), parameters=op, goals=((CUB, 1.5),)),
-        Sum("sum 2^24", (1 << 24,), parameters=op, goals=((CUB, 1.0),)),
-        Sum("sum 2^28", (1 << 28,), parameters=op, goals=((CUB, 1.0),)),
-        Dot("dot 2^28", (1 << 28,), goals=((CUBLAS, 1.0),)),
-        Transpose("transpose 8192", (8192, 8192), goals=((("copy",), 0.97),)),
-        Transpose("transpose 16384", (16384, 16384), goals=((("copy",), 0.97),)),
-        Histogram(
-            "histogram 2^30 uniform",
-            (1 << 30, *bins),
-            "uint8",
-            {"values": "uniform"},
-            ((CUB, 1.9),),
-        ),
-        Histogram(
-            "histogram 2^30 constant",
-            (1 << 30, *bins),
-            "uint8",
-            {"values": "constant"},
-            ((CUB, 1.15),),
-        ),
-        Smooth("smooth 2^28", (1 << 28,), goals=((("copy",), 0.97),)),
-        Conv2d("conv2d 8192 5x5", (8192, 8192, 5, 5), goals=((("cupy",), 6.0),)),
-        Conv2d("conv2d 8192 11x11", (8192, 8192, 11, 11), goals=((("cupy",), 8.0),)),
-        Gemm("gemm 4096", (4096, 4096, 4096), goals=((CUBLAS, 0.95),)),
-        Gemm("gemm 8192", (8192, 8192, 8192), goals=((CUBLAS, 0.95),)),
-        Gemm("gemm 4095x4097x4093", (4095, 4097, 4093), goals=((CUBLAS, 1.0),)),
-    ]
+# Cases by the words of a caller ------------------------------------------------------------------
+
+
+def find_kind(family):
+    """The class of a family's cases; ArgumentError where there is none."""
+    if not isinstance(family, str) or family not in KINDS:
+        raise _core.ArgumentError(f"there is no family {family!r}; there are {', '.join(KINDS)}")
+    return KINDS[family]
+
+
+def complete_shape(family, shape):
+    """The lengths of all dimensions, of them or of one number that stands for all."""
+    kind = find_kind(family)
+    names = kind.names.split()
+    given = shape if isinstance(shape, tuple | list) else None
+    try:
+        lengths = [operator.index(n) for n in (given if given is not None else [shape])]
+    except TypeError:
+        raise _core.ArgumentTypeError(
+            f"a shape of {family} is an int or a tuple of ints, not {shape!r}"
+        ) from None
+    if any(n < 1 for n in lengths):
+        raise _core.ArgumentError(f"a shape of {family} needs lengths of 1 and more, not {shape!r}")
+    if given is None or len(lengths) == 1:
+        return kind.spread(lengths[0])
+    if len(lengths) != len(names):
+        raise _core.ShapeError(
+            f"a shape of {family} is one number, or ({', '.join(names)}), not {shape!r}"
+        )
+    return tuple(lengths)
+
+
+def complete_dtype(family, dtype=None):
+    """The name of the element type; where nothing is said, the family's own."""
+    find_kind(family)
+    if dtype is None:
+        return "uint8" if family == "histogram" else "float32"
+    try:
+        name = numpy.dtype(dtype).name
+    except TypeError:
+        raise _core.ArgumentTypeError(f"{dtype!r} is no element type, as float32 is") from None
+    known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
+    kind = numpy.dtype(name)
+    same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biuf"
+    if name not in known and not same:
+        raise _core.ArgumentTypeError(f"{family} takes {', '.join(known)}, not {name}")
+    return name
+
+
+def make_case(family, shape, dtype=None, parameters=None):
+    """A Case of any family, shape and type; typed errors for what none can be made of."""
+    kind = find_kind(family)
+    lengths, name = complete_shape(family, shape), complete_dtype(family, dtype)
+    chosen = {key: values[0] for key, values in kind.choices.items()}
+    for key, value in (parameters or {}).items():
+        if key not in kind.choices:
+            there = ", ".join(kind.choices) or "none"
+            raise _core.ArgumentTypeError(f"{family} has no parameter {key!r}; it has: {there}")
+        if not isinstance(value, str) or value not in kind.choices[key]:
+            words = ", ".join(kind.choices[key])
+            raise _core.ArgumentError(f"{key} of {family} is {value!r}; accepted: {words}")
+        chosen[key] = value
+    reason = kind.find_conflict(lengths, name)
+    if reason:
+        raise _core.ShapeError(f"{family} {lengths}: {reason}")
+    words = [family, "x".join(map(str, lengths)), name, *chosen.values()]
+    return kind(" ".join(words), lengths, name, chosen)

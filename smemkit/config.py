@@ -5,7 +5,7 @@ import platform
 
 import numpy
 
-from . import _core, compile
+from . import _core
 from ._version import __version__
 
 MISSING = "not found"
@@ -17,6 +17,8 @@ def _cuda_version(number):
 
 
 def _collect():
+    from . import compile  # slow to import, and only needed here
+
     facts = _core._config()
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count())
     nvcc, nvrtc = compile.find_nvcc(), compile.find_nvrtc()

@@ -1,11 +1,9 @@
 """What was counted: counters, source lines, launches and recorded accesses."""
 
-import difflib
+import os
 from collections.abc import Mapping
-from pathlib import Path
 
 from . import _core
-from . import compile as compiler
 
 # Ratios are formed from sums, so that they can be formed anew where launches or lines are added:
 # scale * above / below. The table is that of csrc/sim/counters.def; a test compares them.
@@ -64,6 +62,8 @@ class UnknownCounterError(_core.Error, KeyError):
 
 def refuse_name(name, names):
     """The error for a name that is none of `names`."""
+    import difflib  # for errors alone
+
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     hint = f"did you mean {' or '.join(near)}?" if near else "smemkit.counters() lists them"
     return UnknownCounterError(f"there is no counter {name!r}; {hint}")
@@ -128,13 +128,16 @@ class Sources:
         return self._texts[file]
 
     def _read(self, file):
-        name = Path(file).name
+        from .compile import FILE_NAME  # slow to import; who only calls kernels never needs it
+
+        name = os.path.basename(file)
         if self._package is not None and self._package[0] == name:
             return self._package[1].splitlines()
-        if self._given is not None and name == compiler.FILE_NAME:
+        if self._given is not None and name == FILE_NAME:
             return self._given.splitlines()
         try:
-            return Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
+            with open(file, encoding="utf-8", errors="replace") as stream:
+                return stream.read().splitlines()
         except (OSError, ValueError):
             return None
 

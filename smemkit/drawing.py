@@ -5,9 +5,10 @@ from collections.abc import Mapping
 
 import numpy
 
-from . import _core
+from . import _core, probed
 from .counting import Counters, add_sums
 from .report import Report
+from .results import Measurement
 
 # Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -44,10 +45,12 @@ def clean(ax, grid="y"):
     ax.set_axisbelow(True)
 
 
-def put_legend(ax, handles=None, title=None):
-    """Beside the data, never on them."""
-    words = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "frameon": False, "title": title}
-    ax.legend(**words) if handles is None else ax.legend(handles=handles, **words)
+def put_legend(ax, *, above=False):
+    """Beside the data or above it, never on it."""
+    if above:
+        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    else:
+        ax.legend(loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False)
 
 
 def tick_powers(axis, values):
@@ -78,13 +81,31 @@ class Subject:
         self.label, self.counters, self.row = label, counters, row
 
 
+def adapt_probe(row):
+    """What a function of smemkit.probe found, as a row of results; anything else as it is."""
+    if not isinstance(row, probed.Measurement):
+        return row
+    names = ("stride", "offset", "random", "width")
+    return Measurement(
+        "probe",
+        row.kernel.rpartition("/")[2],
+        (getattr(row, "elements", 1),),
+        str(getattr(row, "dtype", "")),
+        row.backend,
+        times_ms=row.times_ms,
+        counters=dict(row.counters),
+        nbytes=getattr(row, "used_bytes", None),
+        parameters={name: getattr(row, name) for name in names if hasattr(row, name)},
+    )
+
+
 def list_rows(results, *, timed=False):
     """The Measurements of Results, or of any iterable; only those with times where asked."""
     if isinstance(results, Report | Mapping | str) or not hasattr(results, "__iter__"):
         raise _core.ArgumentTypeError(
             f"this takes the results of a benchmark, not {type(results).__name__}"
         )
-    rows = list(results)
+    rows = [adapt_probe(row) for row in results]
     for row in rows:
         if not hasattr(row, "times_ms") or not hasattr(row, "variant"):
             raise _core.ArgumentTypeError(f"{row!r:.80} is no measurement of a benchmark")
@@ -111,7 +132,12 @@ def label_rows(rows, *but):
         for row in rows
     ]
     names = dict.fromkeys(name for one in facts for name in one if name not in but)
-    differing = [name for name in names if len({str(one.get(name)) for one in facts}) > 1]
+    differing = []
+    for name in names:
+        values = {str(one.get(name)) for one in facts}
+        if len(values - {"None"} if name == "cache" else values) > 1:
+            differing.append(name)
+    alone = {(row.family, row.variant) for row in rows} == {("probe", rows[0].variant)}
     labels = []
     for row, one in zip(rows, facts, strict=True):
         more = []
@@ -120,7 +146,10 @@ def label_rows(rows, *but):
             if value is not None and (name, value) != ("machine", "cuda"):
                 plain = name in ("family", "dtype", "machine", "cache")
                 more.append(str(value) if plain else f"{name} {value}")
-        labels.append(f"{row.variant} ({', '.join(more)})" if more else row.variant)
+        words = ", ".join(more)
+        labels.append(
+            words if alone and words else f"{row.variant} ({words})" if words else row.variant
+        )
     return labels
 
 
@@ -208,13 +237,12 @@ def choose_line(number):
 
 
 def label_sized(rows):
-    """Labels with the family and the shape where there are several."""
-    labels = label_rows(rows)
-    shapes = {tuple(row.shape) for row in rows}
-    if len(shapes) == 1:
-        return labels
+    """Labels with the shape where a family has several."""
+    shapes = {(row.family, tuple(row.shape)) for row in rows}
+    many = [family for family, _ in shapes]
     return [
-        f"{label} {'x'.join(map(str, row.shape))}" for label, row in zip(labels, rows, strict=True)
+        f"{label} {'x'.join(map(str, row.shape))}" if many.count(row.family) > 1 else label
+        for label, row in zip(label_rows(rows), rows, strict=True)
     ]
 
 
@@ -227,7 +255,7 @@ def keep_parameter(rows, parameter):
 
 def list_ours(family):
     try:
-        return set(_core.variants(family))
+        return set(_core.variants(family)) - {"copy"}  # a ceiling, whoever copies
     except _core.Error:
         return set()
 

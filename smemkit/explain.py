@@ -19,10 +19,7 @@ from .trials import (
     try_cures,
 )
 
-# Limits of a multiprocessor of compute capability 9.0 (CUDA C++ Programming Guide, technical
-# specifications): shared memory with what the system keeps of it for each block, threads, blocks.
-SM_SHARED_BYTES, BLOCK_SHARED_BYTES = 228 * 1024, 227 * 1024
-RESERVED_BYTES, SM_THREADS, SM_BLOCKS = 1024, 2048, 32
+COMPUTE_CAPABILITY = "9.0"  # of the machine that is simulated
 UNCOALESCED = 1.5  # sectors counted for each one needed
 MISALIGNED = 1.2
 CONFLICTED = 0.1  # conflicts for each wavefront
@@ -344,29 +341,35 @@ def _is_same(read, write):
 
 
 def judge_occupancy(kernel):
+    limits = _core.limits(COMPUTE_CAPABILITY)
+    most = limits["shared_bytes_per_multiprocessor"]
+    kept = limits["shared_bytes_per_block_reserved"]
+    unit = limits["shared_allocation_unit_bytes"]
+    all_threads = limits["threads_per_multiprocessor_max"]
     for launch in kernel.launches:
         threads = int(numpy.prod(launch.block))
         if not launch.shared_bytes:
             continue
         rounded = -(-threads // 32) * 32
-        by_threads = min(SM_THREADS // rounded, SM_BLOCKS)
-        by_shared = SM_SHARED_BYTES // (-(-launch.shared_bytes // 128) * 128 + RESERVED_BYTES)
+        by_threads = min(all_threads // rounded, limits["blocks_per_multiprocessor_max"])
+        by_shared = most // (-(-(launch.shared_bytes + kept) // unit) * unit)
         if by_shared >= by_threads:
             continue
         evidence = {
             "shared bytes a block": launch.shared_bytes,
-            "shared bytes a multiprocessor": SM_SHARED_BYTES,
+            "shared bytes a multiprocessor": most,
             "blocks a multiprocessor by shared memory": by_shared,
             "blocks a multiprocessor by threads": by_threads,
-            "occupancy in percent": 100 * by_shared * rounded / SM_THREADS,
+            "occupancy in percent": 100 * by_shared * rounded / all_threads,
         }
         text = (
             f"{kernel.name}: shared memory limits how many blocks a multiprocessor holds. "
-            f"{launch.shared_bytes:,} bytes a block (and {RESERVED_BYTES:,} kept by the system) of "
-            f"{SM_SHARED_BYTES:,} let {by_shared} block(s) of {threads} "
+            f"{launch.shared_bytes:,} bytes a block (and {kept:,} kept by the system) of "
+            f"{most:,} let {by_shared} block(s) of {threads} "
             f"threads stay at once, where the threads alone let {by_threads}: "
-            f"{by_shared * rounded:,} of {SM_THREADS:,} threads (compute capability 9.0; registers "
-            "are not considered). A smaller tile, or more threads for this one, raises it"
+            f"{by_shared * rounded:,} of {all_threads:,} threads (compute capability "
+            f"{COMPUTE_CAPABILITY}; registers are not considered). A smaller tile, or more threads "
+            "for this one, raises it"
         )
         yield Advice("occupancy", (), f"{text}.", evidence)
 

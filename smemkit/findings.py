@@ -1,6 +1,5 @@
 """What is wrong with a launch: the findings of check, each with its two accesses."""
 
-from . import html
 from ._version import __version__
 from .counting import Sources, place_of
 
@@ -133,4 +132,6 @@ class CheckReport:
         }
 
     def _repr_html_(self):
+        from . import html  # drawing is for notebooks
+
         return html.draw_findings(self)

@@ -41,7 +41,7 @@ extern "C" int peer_histogram(void *work, size_t *bytes, const unsigned char *x,
 class Copy:
     """The device's own copy of as many bytes: the ceiling of what reads and writes them once."""
 
-    name, version = "copy", None
+    name, version = "memcpy", None
 
     def prepare(self, case, inputs, ours):
         """(call, fetch) or None. fetch gives the result; None where it is checked already."""
@@ -80,12 +80,14 @@ class Cupy:
             held[:] = [cupy.histogram(x[0], bins=256, range=(0, 256))[0]]
 
         calls = {
-            "reduce": lambda: x[0].sum(out=out),
+            "reduce": lambda: getattr(x[0], case.op)(out=out),
             "dot": lambda: cupy.dot(x[0], x[1], out=out),
             "transpose": lambda: cupy.copyto(out, x[0].T),
             "smooth": lambda: self.filters.uniform_filter1d(x[0], 3, output=out, mode="nearest"),
             "conv2d": lambda: self.filters.convolve(x[0], x[1], output=out, mode="constant"),
-            "histogram": count,
+            "histogram": count if case.dtype == "uint8" else None,
+            "vector_add": lambda: cupy.add(x[0], x[1], out=out),
+            "gather": lambda: cupy.take(x[0], x[1], out=out),
             "gemm": lambda: cupy.matmul(x[0], x[1], out=out),
         }
         call = calls.get(case.family)
@@ -120,6 +122,9 @@ class Torch:
         def hold(result):
             held[:] = [result]
 
+        def count():
+            hold(torch.bincount(x[0], minlength=256))
+
         def convolve():
             p, q = x[1].shape
             hold(
@@ -129,12 +134,16 @@ class Torch:
             )
 
         turned = torch.flip(x[1], (0, 1)) if case.family == "conv2d" else None
+        odd = case.family == "conv2d" and case.shape[2] % 2 and case.shape[3] % 2
+        reduce = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}
         calls = {
-            "reduce": lambda: hold(torch.sum(x[0])),
+            "reduce": lambda: hold(reduce[case.op](x[0])),
             "dot": lambda: hold(torch.dot(x[0], x[1])),
             "transpose": lambda: out.copy_(x[0].t()),
-            "conv2d": convolve,
-            "histogram": lambda: hold(torch.bincount(x[0], minlength=256)),
+            "conv2d": convolve if odd else None,
+            "histogram": count if case.dtype == "uint8" else None,
+            "vector_add": lambda: torch.add(x[0], x[1], out=out),
+            "gather": lambda: torch.index_select(x[0], 0, x[1], out=out),
             "gemm": lambda: torch.mm(x[0], x[1], out=out),
         }
         call = calls.get(case.family)
@@ -159,7 +168,9 @@ class Cub:
     def prepare(self, case, inputs, ours):
         """(call, fetch), or None."""
         function = {"reduce": "peer_sum", "histogram": "peer_histogram"}.get(case.family)
-        if function is None:
+        if function is None or case.dtype != {"reduce": "float32"}.get(case.family, "uint8"):
+            return None
+        if case.parameters.get("op", "sum") != "sum":
             return None
         if case.shape[0] >= 1 << 31:  # in 32 bits, as it is fastest
             return None
@@ -201,16 +212,24 @@ def build_cub(folder):
     return library
 
 
-def find_peers(say=None):
+KINDS = (Copy, Cub, Cupy, Torch)
+NAMES = {kind.name for kind in KINDS}
+
+
+def find_peers(say=None, names=NAMES):
     """Every peer that is here.
 
     Parameters
     ----------
     say : callable, optional
         Takes a line for each that is not, with the reason.
+    names : set of str
+        Look for these only.
     """
-    found = [Copy()]
-    for kind in (Cub, Cupy, Torch):
+    found = []
+    for kind in KINDS:
+        if kind.name not in names:
+            continue
         try:
             found.append(kind())
         except (ImportError, OSError, RuntimeError, AttributeError) as error:

@@ -190,19 +190,21 @@ def ladder(results, *, peer=None, unit=None, ax=None):
     separate(ax.xaxis)
     note = f"; in brackets: speed as a part of {whole.variant}'s" if whole is not None else ""
     ax.set_xlabel(UNITS[unit] + note)
-    shape = " x ".join(map(str, rows[0].shape))
+    shape = " x ".join(f"{length:,}" for length in rows[0].shape)
     ax.set_title(f"{rows[0].family}, {shape}, {rows[0].dtype}", fontsize=10, loc="left")
     clean(ax, grid="x")
     return ax
 
 
-def roofline(results, *, gb_per_s, gflop_per_s, ax=None):
+def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None):
     """The roof of a device, and where the variants stand below it.
 
     Parameters
     ----------
     results : Results, or an iterable of Measurement
         Rows without times, operations or bytes are left out.
+    ceilings : Ceilings, optional
+        Of bench.ceilings, or those of a record; or give both numbers:
     gb_per_s, gflop_per_s : float
         What the device reaches: memory bandwidth, and floating-point operations.
     ax : matplotlib Axes, optional
@@ -232,8 +234,13 @@ def roofline(results, *, gb_per_s, gflop_per_s, ax=None):
     >>> ax.get_xlabel()
     'operations a byte that must move [FLOP/byte]'
     """
-    if not (gb_per_s > 0 and gflop_per_s > 0):
-        raise _core.ArgumentError("gb_per_s and gflop_per_s must be numbers above 0")
+    gb_per_s = getattr(ceilings, "gb_per_s", None) if gb_per_s is None else gb_per_s
+    gflop_per_s = getattr(ceilings, "gflop_per_s", None) if gflop_per_s is None else gflop_per_s
+    if not all(isinstance(one, int | float) and one > 0 for one in (gb_per_s, gflop_per_s)):
+        raise _core.ArgumentError(
+            "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
+            f"here they are {gb_per_s} and {gflop_per_s}"
+        )
     rows = [row for row in list_rows(results, timed=True) if row.flops and row.nbytes]
     if not rows:
         raise _core.ArgumentError("nothing to draw: no row has both operations and bytes")
@@ -267,7 +274,7 @@ def stride(results, *, parameter="stride", ax=None):
 
     Parameters
     ----------
-    results : Results, or an iterable of Measurement
+    results : Results, or an iterable of Measurement or of what probe.global_access found
         Rows with parameters["stride"] (in elements), times and bytes; a line for each variant.
     parameter : str
         Another name of the parameter along the axis.
@@ -327,7 +334,7 @@ def bank_stride(results, *, parameter="stride", ax=None):
 
     Parameters
     ----------
-    results : Results, or an iterable of Measurement
+    results : Results, or an iterable of Measurement or of what probe.bank_access found
         Rows with parameters["stride"] and counters of shared loads, times, or both.
     parameter : str
         Another name of the parameter along the axis.
@@ -349,13 +356,10 @@ def bank_stride(results, *, parameter="stride", ax=None):
 
     Example
     -------
-    >>> from smemkit import plot
-    >>> from smemkit.results import Measurement
-    >>> rows = [Measurement("probe", "bank_access", (1,), "float32", "sim",
-    ...             counters={"shared.load.instructions": 10, "shared.load.wavefronts": 10 * step},
-    ...             parameters={"stride": step}) for step in (1, 2, 4)]
+    >>> from smemkit import plot, probe
+    >>> rows = [probe.bank_access(stride, backend="sim") for stride in (1, 2, 32, 33)]
     >>> [float(bar.get_height()) for bar in plot.bank_stride(rows).patches]
-    [1.0, 2.0, 4.0]
+    [1.0, 2.0, 32.0, 1.0]
     """
     rows = keep_parameter(list_rows(results), parameter)
     counted, timed = {}, {}
@@ -393,8 +397,8 @@ def bank_stride(results, *, parameter="stride", ax=None):
     ax.tick_params(axis="x", labelsize=8 if len(steps) > 16 else 10)
     ax.set_xlabel(f"{parameter} between neighbouring lanes [elements]")
     clean(ax)
-    if counted and timed:  # above the data, as the right side has an axis
-        ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
+    if counted and timed:
+        put_legend(ax, above=True)  # the right side has an axis
     return ax
 
 
@@ -463,7 +467,7 @@ def sectors(source, *, op="load", ax=None):
         raise _core.ArgumentError(f"op is {op!r}; load, store or atomic is needed")
     names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
     bars = list_counted(source, names[0])
-    ax = make_axes(ax, height=1.1 + 0.32 * len(bars))
+    ax = make_axes(ax, height=1.3 + 0.32 * len(bars))
     counted, least = [], []
     for bar in bars:
         requests, found, asked = (bar.counters[name] for name in names)
@@ -494,7 +498,7 @@ def sectors(source, *, op="load", ax=None):
     ax.set_xlim(0, 1.12 * max(*counted, *least, 1))
     ax.set_xlabel(f"sectors (32 bytes) a request, global {op}s")
     clean(ax, grid="x")
-    put_legend(ax)
+    put_legend(ax, above=True)
     return ax
 
 
@@ -503,8 +507,8 @@ def divergence(source, *, ax=None):
 
     Parameters
     ----------
-    source : Results, a Report, or a mapping from label to Report or counters
-        The first subject is the one to which the others are compared.
+    source : Results, a list of what probe.divergence found, a Report, or a mapping from label to
+        Report or counters. The first subject is the one to which the others are compared.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -547,7 +551,7 @@ def divergence(source, *, ax=None):
         )
     ax.set_yticks(range(len(bars)), [bar.label for bar in bars])
     ax.invert_yaxis()
-    ax.set_xlim(0, 1.45 * max(values))
+    ax.set_xlim(0, 1.5 * max(values))
     separate(ax.xaxis)
     ax.set_xlabel(f"{word}; beside it: ratio to the first, mean active lanes")
     clean(ax, grid="x")
@@ -599,7 +603,8 @@ def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
             raise _core.ArgumentError(
                 f"{access.place} is an access to {access.space} memory, which has no banks"
             )
-        text = access.text if len(access.text) <= LONG else access.text[: LONG - 3] + "..."
+        text = " ".join(access.text.split())
+        text = text if len(text) <= LONG else text[: LONG - 3] + "..."
         place = f"\n{access.place}  {text}"
         width, mask, op = access.bytes, access.mask, access.op
         access = access.addresses

@@ -41,6 +41,7 @@ PATTERNS = {
     "lane_selected": "lane_selected",
     "random_grouped": "random_grouped",
 }
+CARVEOUT_PERCENTS = (0, 50, 100)  # of the L1 storage, asked for by the largest launch
 LEVELS = ("shared", "l1", "l2", "global")
 NO_CLOCK = (
     "probe.latency measures time, and the simulator has no clock: it executes and counts, but its "
@@ -423,9 +424,10 @@ def latency(level, *, seed=0, backend=None):
     )
 
 
-def _turn_round(variant, words, dynamic_bytes, backend):
+def _turn_round(variant, words, dynamic_bytes, backend, carveout=-1):
     """The kernel, after one block of it has turned `words` round in shared memory, rightly."""
     kernel = _core.kernel("probe", variant, "uint32")
+    kernel.preferred_shared_memory_carveout = carveout
     x = numpy.arange(1, words + 1, dtype="uint32")
     y = numpy.zeros_like(x)
     kernel(1, THREADS, (x, y, words), shared_mem=dynamic_bytes, backend=backend)
@@ -459,8 +461,9 @@ def shared_limits(*, backend=None):
     -------
     SharedLimits: static_bytes, dynamic_bytes, optin_bytes, mixed_static_bytes, mixed_dynamic_bytes
     (each ran), refusal (what one word more than the machine has brings, a SharedMemoryError),
-    carveout_bytes. smemkit sets no preference for the carve-out: the driver takes the smallest that
-    holds the launch.
+    carveout_bytes (the part of the L1 cache that the largest of them needs), carveout_percents (the
+    values of RawKernel.preferred_shared_memory_carveout with which it ran: one that is too small
+    does not keep a kernel from its shared memory). Without a preference the driver chooses.
 
     Raises
     ------
@@ -480,6 +483,8 @@ def shared_limits(*, backend=None):
     _turn_round("static_shared", static // 4, 0, backend)
     _turn_round("dynamic_shared", dynamic // 4, dynamic, backend)
     largest = _turn_round("dynamic_shared", optin // 4, optin, backend)
+    for percent in CARVEOUT_PERCENTS:
+        _turn_round("dynamic_shared", optin // 4, optin, backend, percent)
     head = 1024 * 4  # what probe/mixed_shared declares
     _turn_round("mixed_shared", optin // 4, optin - head, backend)
     refusal = ""
@@ -496,4 +501,5 @@ def shared_limits(*, backend=None):
         mixed_dynamic_bytes=optin - head,
         refusal=refusal,
         carveout_bytes=_read_carveout(largest, optin),
+        carveout_percents=CARVEOUT_PERCENTS,
     )

@@ -24,16 +24,28 @@ class Measurement:
         """The median of times_ms; None without a GPU."""
         return median(self.times_ms)
 
-    def to_dict(self):
-        """All of it, of plain types that json can write; derived numbers too."""
-        facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
-        derived = [
+    def _derive(self):
+        """What follows from the fields: each property by name."""
+        names = [
             name
-            for kind in type(self).__mro__
+            for kind in reversed(type(self).__mro__)
             for name, value in vars(kind).items()
             if isinstance(value, property)
         ]
-        return facts | {name: _plain(getattr(self, name)) for name in derived}
+        return {name: getattr(self, name) for name in names}
+
+    def to_dict(self):
+        """All of it, of plain types that json can write; derived numbers too."""
+        facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
+        return facts | {name: _plain(value) for name, value in self._derive().items()}
+
+    def __str__(self):
+        """The parameters, then what was found; a line each."""
+        shown = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.repr}
+        shown |= {name: value for name, value in self._derive().items() if value is not None}
+        shown = {name: f"{v:,.6g}" if isinstance(v, float) else v for name, v in shown.items()}
+        width = max(map(len, shown))
+        return "\n".join(f"{name:{width}}  {value}" for name, value in shown.items())
 
 
 def _plain(value):
@@ -93,7 +105,7 @@ class SharedAccess(Measurement):
     """Reads of shared memory; requests is how many a multiprocessor made while it was timed."""
 
     width: int
-    requests: float
+    requests: float = field(repr=False)
 
     @property
     def wavefronts_per_request(self):
@@ -195,7 +207,8 @@ class SharedLimits:
     static_bytes, dynamic_bytes (without opt-in), optin_bytes (with it); a kernel with both kinds
     ran with mixed_static_bytes and mixed_dynamic_bytes, and refusal is what one word more brought.
     carveout_bytes is the part of the L1 cache that one block of the largest kernel needs as shared
-    memory (None where the machine has no such table); no preference for it is set.
+    memory (None where the machine has no such table). carveout_percents are the preferences with
+    which that kernel ran too: a preference is a wish, and a launch gets what it needs.
     """
 
     backend: str
@@ -206,7 +219,8 @@ class SharedLimits:
     mixed_dynamic_bytes: int
     refusal: str
     carveout_bytes: int | None
+    carveout_percents: tuple
 
     def to_dict(self):
         """All of it, of plain types that json can write."""
-        return {entry.name: getattr(self, entry.name) for entry in fields(self)}
+        return {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}

@@ -5,7 +5,7 @@ import reprlib
 
 import numpy
 
-from . import _core, html, trials
+from . import _core, trials
 from ._version import __version__
 from .counting import (
     Counters,
@@ -137,6 +137,8 @@ class Report:
 
     def picture(self, line=None, op=None, *, file=None, space=None):
         """A drawing of lanes, banks and words (or sectors) of one request; see access."""
+        from . import html  # drawing is for notebooks
+
         return html.Picture(self.access(line, op, file=file, space=space))
 
     def compare(self, other, names=None):
@@ -225,6 +227,8 @@ class Report:
             yield from _tabulate(rows, numbers=(0,))
 
     def _repr_html_(self):
+        from . import html
+
         return html.draw_report(self)
 
 
@@ -277,6 +281,8 @@ class Comparison:
         return f"<Comparison of {self.names[0]} and {self.names[1]}: {len(self.rows)} counters>"
 
     def _repr_html_(self):
+        from . import html
+
         return html.draw_comparison(self)
 
 

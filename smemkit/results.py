@@ -19,7 +19,7 @@ class Measurement:
     Attributes
     ----------
     family, variant : str
-        Ours; or the family and the name of a peer ("cublas", "numpy", "copy").
+        Ours; or the family and the name of a peer ("cublas", "numpy", "memcpy").
     shape : tuple of int
         One length for each dimension of the family's signature, in its order.
     dtype : str
@@ -108,6 +108,16 @@ class Results:
         rows = [asdict(row) for row in self.rows]
         return {"format": FORMAT, "provenance": self.provenance, "rows": rows}
 
+    def to_json(self):
+        """The text that save writes: a line for each row, so that two of them can be compared."""
+        data = self.to_dict()
+        rows = ",\n  ".join(json.dumps(row) for row in data["rows"])
+        provenance = json.dumps(data["provenance"], indent=1).replace("\n", "\n ")
+        return (
+            f'{{\n "format": {FORMAT},\n "provenance": {provenance},\n'
+            f' "rows": [\n  {rows}\n ]\n}}\n'
+        )
+
     @classmethod
     def from_dict(cls, data):
         """What to_dict wrote; ArgumentError where it is something else."""
@@ -128,8 +138,7 @@ class Results:
 
     def save(self, path):
         """Write to a JSON file."""
-        text = json.dumps(self.to_dict(), indent=1) + "\n"
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path):

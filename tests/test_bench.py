@@ -8,11 +8,11 @@ import numpy
 import pytest
 
 import smemkit
-from smemkit import _core, bench, cases, peers
+from smemkit import _core, bench, goals, measuring, peers, stopwatch
 from smemkit.results import Results
 
-SMALL = cases.list_cases("small")
-FULL = cases.list_cases("full")
+SMALL = goals.list_cases("small")
+FULL = goals.list_cases("full")
 
 
 def by_name(case):
@@ -24,8 +24,8 @@ def by_name(case):
 
 @pytest.mark.parametrize("case", SMALL, ids=by_name)
 def test_every_variant_of_a_case_is_right(case, machine, rng):
-    ours = bench.Ours(case, case.make_inputs(rng), machine)
-    variants = bench.list_ours(case)
+    ours = measuring.Ours(case, case.make_inputs(rng), machine)
+    variants = measuring.list_ours(case)
     assert variants
     ran = [ours.check(variant) for variant in variants]
     assert any(ran)
@@ -35,24 +35,24 @@ def test_every_variant_of_a_case_is_right(case, machine, rng):
 def test_a_wrong_result_is_found(case, rng):
     inputs = case.make_inputs(rng)
     expected = case.expect(inputs)
-    ours = bench.Ours(case, inputs, "sim")
+    ours = measuring.Ours(case, inputs, "sim")
     case.call(ours.arrays, ours.out, "auto")
     right = smemkit.asnumpy(ours.out)
-    bench.check(case, expected, "ours", right)
+    measuring.check(case, expected, "ours", right)
     places = {(0,) * right.ndim, tuple(length - 1 for length in right.shape)}
     for place in places:  # corners are always among what is checked
         for change in (1, -1):
             wrong = right.copy()
             wrong[place] += change
             with pytest.raises(bench.WrongResultError, match="the result of me is wrong"):
-                bench.check(case, expected, "me", wrong)
+                measuring.check(case, expected, "me", wrong)
     if right.dtype.kind == "f":
         wrong = right.copy()
         wrong[(0,) * right.ndim] = numpy.nan
         with pytest.raises(bench.WrongResultError):
-            bench.check(case, expected, "me", wrong)
+            measuring.check(case, expected, "me", wrong)
     with pytest.raises(bench.WrongResultError, match="shape"):
-        bench.check(case, expected, "me", right[numpy.newaxis])
+        measuring.check(case, expected, "me", right[numpy.newaxis])
 
 
 @pytest.mark.parametrize("case", [*SMALL, *FULL], ids=by_name)
@@ -67,7 +67,7 @@ def test_case_fits_its_family(case):
     lengths = dict(zip(names, case.shape, strict=True))
     axes = [n for n in result.strip("()").split(",") if n]
     assert tuple(lengths[n] for n in axes) == tuple(case.result_shape)
-    assert bench.list_ours(case)
+    assert measuring.list_ours(case)
     row = case.make_row("x", "cuda", cache="warm")
     assert case.owns(row)
     assert [other.name for other in FULL if other.owns(row)] in ([case.name], [])
@@ -80,11 +80,10 @@ def test_names_are_names():
 
 
 def test_every_goal_names_peers_that_there_are():
-    kinds = {peers.Copy.name, peers.Cub.name, peers.Cupy.name, peers.Torch.name}
     for case in FULL:
         assert case.goals, case.name
         for names, factor in case.goals:
-            assert set(names) <= kinds
+            assert set(names) <= peers.NAMES
             assert factor > 0
 
 
@@ -127,27 +126,29 @@ class Doubled(peers.Copy):
 
 def measure(case, rng, found, whole=False, warn=None):
     watch = PretendedWatch({"warm": 2.0, "cold": 3.0})
-    return list(bench.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
+    return list(measuring.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
 
 
 def test_rows_of_ours_and_of_peers(rng):
     case = next(case for case in SMALL if case.family == "gemm")
     peer = Doubled()
     rows, watch = measure(case, rng, [peers.Copy(), peer])
-    assert [(row.variant, row.cache) for row in rows[2:]] == [("doubled", c) for c in bench.CACHES]
+    assert [(row.variant, row.cache) for row in rows[2:]] == [
+        ("doubled", c) for c in stopwatch.CACHES
+    ]
     assert {row.variant for row in rows[:2]} <= set(smemkit.variants("gemm"))
     assert [row.median_ms for row in rows] == [2.0, 3.0, 2.0, 3.0]
     assert all(row.machine == "cuda" and len(row.times_ms) == 7 for row in rows)
     assert peer.forgotten == 1
-    trials = [samples for _, samples in watch.asked].count(bench.TRIAL_SAMPLES)
-    assert trials == len(bench.list_ours(case))
+    trials = [samples for _, samples in watch.asked].count(measuring.TRIAL_SAMPLES)
+    assert trials == len(measuring.list_ours(case))
 
 
 def test_every_variant_where_all_are_wanted(rng):
     case = next(case for case in SMALL if case.family == "transpose")
     rows, _ = measure(case, rng, [peers.Copy()], whole=True)
     names = [row.variant for row in rows if row.cache == "cold"]
-    assert names == [*bench.list_ours(case), "copy"]
+    assert names == [*measuring.list_ours(case), "memcpy"]
 
 
 def test_a_peer_that_is_wrong_ends_the_run(rng):
@@ -175,14 +176,14 @@ def make_results(case, ours, theirs, peer, cache="warm"):
 @pytest.mark.parametrize(("theirs", "met"), [(9.4, False), (9.5, True), (20.0, True)])
 def test_judge(theirs, met):
     case = next(case for case in FULL if case.name == "gemm 4096")
-    (verdict,) = bench.judge(make_results(case, 10.0, theirs, "torch"), FULL)
+    (verdict,) = goals.judge(make_results(case, 10.0, theirs, "torch"), FULL)
     assert verdict["met"] is met
     assert (verdict["variant"], verdict["peer"], verdict["goal"]) == ("tuned", "torch", 0.95)
     assert verdict["ratio"] == theirs / 10
     # the second choice, where the first is not there
-    assert bench.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
-    assert bench.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
-    (verdict,) = bench.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
+    assert goals.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
+    assert goals.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
+    (verdict,) = goals.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
     assert verdict["met"] is False
 
 
@@ -244,7 +245,7 @@ def test_bad_commands(arguments, status, words):
 def watch(cuda_missing):
     if cuda_missing is not None:
         pytest.skip(f"no device: {cuda_missing}")
-    return bench.Stopwatch(seconds=0.05)
+    return stopwatch.Stopwatch(seconds=0.05)
 
 
 def test_no_timer_without_a_gpu(cuda_missing):
@@ -256,7 +257,7 @@ def test_no_timer_without_a_gpu(cuda_missing):
         _core._timer_start(object())
 
 
-@pytest.mark.parametrize("cache", bench.CACHES)
+@pytest.mark.parametrize("cache", stopwatch.CACHES)
 def test_stopwatch(watch, cache):
     """A copy of eight times the bytes takes longer, and no copy is faster than light."""
     medians = []
@@ -264,7 +265,7 @@ def test_stopwatch(watch, cache):
         source = smemkit.empty((nbytes,), "uint8", backend="cuda")
         target = smemkit.empty((nbytes,), "uint8", backend="cuda")
         times = watch.time(lambda s=source, t=target: _core._copy(t, s), cache)
-        assert len(times) >= bench.SAMPLES_MIN
+        assert len(times) >= stopwatch.SAMPLES_MIN
         assert min(times) > 0
         medians.append(float(numpy.median(times)))
         assert 2 * nbytes / medians[-1] / 1e6 < 100_000  # GB/s
@@ -279,13 +280,13 @@ def test_peers_compute_the_same(watch, kind, rng):
         pytest.skip(f"without {kind.name}: {error}")
     for case in SMALL:
         inputs = case.make_inputs(rng)
-        ours = bench.Ours(case, inputs, "cuda")
+        ours = measuring.Ours(case, inputs, "cuda")
         subject = peer.prepare(case, inputs, ours)
         if subject is not None:
             call, fetch = subject
             call()
             if fetch:
-                bench.check(case, ours.expected, peer.name, fetch())
+                measuring.check(case, ours.expected, peer.name, fetch())
 
 
 def test_copy_and_clear(machine, rng):

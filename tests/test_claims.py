@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import smemkit
+from smemkit import samples
 
 LINE = re.compile(r"([a-z_]+(?:\.[a-z_]+)+) = ([0-9]+(?:\.[0-9]+)?)(?: +(.*))?")
 FREE = ((5, 33, 70), (40, 3, 9), (64, 31, 17))  # sizes for dimensions of which nothing is said
@@ -105,45 +106,50 @@ def read_claims(source, dtypes, names):
     return [read_claim(text, dtypes, names) for text in texts]
 
 
-def read_signature(signature):
-    """([dimensions of each input], all dimensions in order) of "(m,k),(k,n)->(m,n)"."""
-    inputs, outputs = (re.findall(r"\(([^()]*)\)", side) for side in signature.split("->"))
-    shapes = [[name for name in re.split(r"[ ,]+", core) if name] for core in (*inputs, *outputs)]
-    return shapes[: len(inputs)], list(dict.fromkeys(itertools.chain(*shapes)))
-
-
 def claims_of(family, variant):
-    names = read_signature(smemkit.families()[family]["signature"])[1]
+    names = samples.read_signature(smemkit.families()[family]["signature"])[2]
     dtypes = smemkit.variants(family)[variant]["dtypes"]
     return read_claims(smemkit.source(family, variant), dtypes, names)
 
 
-def make_operands(family, sizes, dtype, rng):
-    shapes = read_signature(smemkit.families()[family]["signature"])[0]
-    return [
-        rng.integers(-8, 9, [sizes[name] for name in shape]).astype(np.dtype(dtype))
-        for shape in shapes
-    ]
+def complete(family, sizes, dtype):
+    """The same sizes where those of a family depend on each other, or on the type."""
+    if family == "histogram":
+        bins = 256 if dtype == "uint8" else sizes["b"]
+        return {**sizes, "b": bins, "e": bins + 1}
+    return sizes
 
 
-KERNELS = [(family, name) for family in smemkit.families() for name in smemkit.variants(family)]
+KERNELS = [
+    (family, name) for family in samples.list_families() for name in smemkit.variants(family)
+]
+
+
+def list_choices(family, sizes, dtype):
+    """Keywords of the calls that a claim is about: those whose results have the type of the default
+    call's (the sum of int32 is int64, and a kernel that adds so is another one than a maximum)."""
+    choices = [k for regular in (True, False) for k in samples.list_choices(family, regular)]
+    random = np.random.RandomState(0)
+    types = [samples.make(family, sizes, dtype, random, k).expect().dtype for k in choices]
+    return [k for k, result in zip(choices, types, strict=True) if result == types[0]]
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids="/".join)
 def test_claims(kernel, rng):
     family, variant = kernel
-    names = read_signature(smemkit.families()[family]["signature"])[1]
+    names = samples.read_signature(smemkit.families()[family]["signature"])[2]
     reports = {}
     for claim in claims_of(family, variant):
         dtypes = claim.dtypes or smemkit.variants(family)[variant]["dtypes"]
         for dtype, sizes in itertools.product(dtypes, claim.sizes(names)):
-            case = (dtype, *sizes.values())
-            if case not in reports:
-                operands = make_operands(family, sizes, dtype, rng)
-                call = getattr(smemkit, family)
-                reports[case] = smemkit.profile(call, *operands, variant=variant, backend="sim")
-            counted = reports[case].counters[claim.counter]
-            assert counted == claim.value, f"{claim.counter} for {dtype} {sizes}"
+            sizes = complete(family, sizes, dtype)
+            for keywords in list_choices(family, sizes, dtype):
+                case = (dtype, *sizes.values(), *keywords.values())
+                if case not in reports:
+                    sample = samples.make(family, sizes, dtype, rng, keywords)
+                    reports[case] = smemkit.profile(sample.call, variant, "sim")
+                counted = reports[case].counters[claim.counter]
+                assert counted == claim.value, f"{claim.counter} for {sample.label}"
 
 
 # The grammar -------------------------------------------------------------------------------------
@@ -210,7 +216,7 @@ def test_a_wrong_claim_is_seen(rng):
     """The counted value is compared, not taken: columns do conflict, padded ones do not."""
     counted = []
     for variant in ("column", "column_padded"):
-        operands = make_operands("gemm", {"m": 32, "k": 32, "n": 32}, "float32", rng)
-        report = smemkit.profile(smemkit.gemm, *operands, variant=variant, backend="sim")
+        sample = samples.make("gemm", {"m": 32, "k": 32, "n": 32}, "float32", rng)
+        report = smemkit.profile(sample.call, variant, "sim")
         counted.append(report.counters["shared.load.conflicts_per_request"])
     assert counted == [14, 0]

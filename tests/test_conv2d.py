@@ -164,6 +164,19 @@ def test_nan_and_infinity_reach_what_scipy_lets_them_reach(variant, dtype, machi
             assert 3 <= np.isnan(got).sum() + np.isinf(got).sum() < 3 * weights.size
 
 
+@each_variant
+def test_infinite_weights_meet_the_zeros_outside(variant, machine, rng):
+    image = shapes.integers(rng, (9, 35), "float32")
+    weights = shapes.integers(rng, (3, 4), "float32")
+    weights[0, 1] = np.inf
+    for mode in MODES:
+        got = smemkit.conv2d(image, weights, mode=mode, variant=variant, backend=machine)
+        with np.errstate(invalid="ignore"):
+            expected = oracle(image, weights, mode, "convolve")
+        assert np.array_equal(got, expected, equal_nan=True), mode
+        assert not np.isfinite(got).all()
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_one_row_or_column_past_a_tile(variant, machine, rng):
     tile_x, tile_y = smemkit.variants("conv2d")[variant]["tile"]

@@ -158,7 +158,7 @@ def test_exhibit_body(exhibit):
     # one that is longer says why, and is not long for all that
     assert len(text.splitlines()) <= (300 if "\n// Length   " in text else 100)
     assert max(map(len, text.splitlines())) <= 120
-    heads = re.findall(r"__global__\s+void\s+__launch_bounds__\((\d+)(?:, \d+)?\)\s+(\w+)\(", text)
+    heads = re.findall(r"__global__\s+void\s+__launch_bounds__\((\d+)(?:, .+)?\)\s+(\w+)\(", text)
     threads = int(row["block_x"]) * int(row["block_y"])
     assert heads == [(str(threads), f"{family}_{variant}")]
     code = text.splitlines()

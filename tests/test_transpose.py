@@ -153,11 +153,12 @@ def test_device_arrays(variant, dtype, machine, rng):
     assert np.array_equal(smemkit.asnumpy(d), a)
 
 
-@pytest.mark.parametrize("variant", ["naive", "vectorized"])
-def test_more_rows_than_a_grid_has_blocks(variant, machine, rng):
-    """Beyond 65,535 blocks along y the grid folds into z."""
-    tile = smemkit.variants("transpose")[variant]["tile"][1]
-    a = noise(rng, (tile * 65535 + 9, 1), "uint16")
+@pytest.mark.parametrize(("variant", "axis"), [("naive", 0), ("vectorized", 1)])
+def test_more_tiles_than_a_grid_has_blocks(variant, axis, machine, rng):
+    """Beyond 65,535 blocks along y, which is either axis, the grid folds into z."""
+    shape = [1, 1]
+    shape[axis] = smemkit.variants("transpose")[variant]["tile"][axis] * 65535 + 9
+    a = noise(rng, shape, "uint16")
     assert np.array_equal(smemkit.transpose(a, variant=variant, backend=machine), a.T)
 
 

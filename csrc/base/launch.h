@@ -2,6 +2,7 @@
 #ifndef SMK_BASE_LAUNCH_H
 #define SMK_BASE_LAUNCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,11 +11,13 @@ typedef struct smk_dim3 {
 } smk_dim3;
 
 typedef struct smk_launch {
-    smk_dim3 grid;          /* blocks */
-    smk_dim3 block;         /* threads */
-    size_t shared_bytes;    /* dynamic shared memory a block */
-    void **parameters;      /* one pointer to each parameter's value, in order */
+    smk_dim3 grid;       /* blocks */
+    smk_dim3 block;      /* threads */
+    size_t shared_bytes; /* dynamic shared memory a block */
+    void **parameters;   /* one pointer to each parameter's value, in order */
     size_t parameter_count;
+    bool prefers_carveout; /* whether the next has a meaning: a wish, and of a GPU alone */
+    int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
 #endif

@@ -138,6 +138,14 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return fail_absent(error);
 }
 
+smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error)
+{
+    (void)kernel;
+    (void)name;
+    (void)carveout_percent;
+    return fail_absent(error);
+}
+
 smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
     (void)name;

@@ -5,6 +5,8 @@
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
 
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "CUDA addresses and sizes are 64 bits");
 
@@ -18,6 +20,13 @@ static void *device_pointer(uint64_t address)
 
 enum { DEVICES_MAX = 64 };
 
+/* SMEMKIT_POOL=0: every array is an allocation of the driver's own, whose bounds a memory checker knows. */
+static bool allows_pool(void)
+{
+    const char *text = getenv("SMEMKIT_POOL");
+    return text == NULL || strcmp(text, "0") != 0;
+}
+
 /* Whether the present device allocates in order with launches, from a pool: without waiting for the device. */
 static bool uses_pool(void)
 {
@@ -30,7 +39,8 @@ static bool uses_pool(void)
     }
     if (atomic_load(&known[device]) == 0) {
         uint64_t kept = POOL_BYTES_KEPT;
-        bool good = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
+        bool good = allows_pool() &&
+                    cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
                     supported != 0 && cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess &&
                     cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &kept) == cudaSuccess;
         if (!good) {

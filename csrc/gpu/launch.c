@@ -185,6 +185,18 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return retry_refused(code, kernel, name, launch, error);
 }
 
+smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error)
+{
+    const int wanted = carveout_percent < 0 ? (int)cudaSharedmemCarveoutDefault : carveout_percent;
+    smk_status status =
+        smk_error_from_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, wanted), error,
+                            "preferring a carve-out of %d percent for %.100s", carveout_percent, name_or_default(name));
+    if (status != SMK_OK) {
+        smk_error_extend(error, name, NULL);
+    }
+    return status;
+}
+
 smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
     smk_status status =

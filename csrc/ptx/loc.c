@@ -14,10 +14,12 @@ typedef struct place {
     uint32_t file, line, column;
 } place;
 
-/* What stands at `place` was inlined at `outer`. */
+/* What stands at `at`, in a function of that name, was inlined at `outer`. */
 typedef struct inlining {
     place at, outer;
-    uint32_t next; /* of the bucket: index + 1 */
+    smk_text function;
+    uint32_t parent; /* index + 1 of what is known of `outer`; 0: nothing */
+    uint32_t next;   /* of the bucket: index + 1 */
 } inlining;
 
 static bool is_same(const place *a, const place *b)
@@ -31,35 +33,46 @@ static uint32_t *bucket_of(smk_parser *parser, const place *at)
     return &parser->inlined_bucket[(hash ^ hash >> 9) % SMK_PARSE_BUCKETS];
 }
 
-/* The last one of a place, or NULL. Long chains are not looked through to their ends. */
-static inlining *find(smk_parser *parser, const place *at)
+/* Index + 1 of the very inlining (`wanted`), or of the last one of a place; 0: none. Long chains are not looked through to their
+ * ends. */
+static uint32_t find(smk_parser *parser, const place *at, const inlining *wanted)
 {
-    inlining *items = parser->inlined.items;
+    const inlining *items = parser->inlined.items;
     uint32_t index = *bucket_of(parser, at);
-    for (unsigned steps = 0; index != 0 && steps < STEPS_MAX; steps++) {
-        inlining *found = &items[index - 1];
-        if (is_same(&found->at, at)) {
-            return found;
+    for (unsigned steps = 0; index != 0 && steps < STEPS_MAX; steps++, index = items[index - 1].next) {
+        const inlining *found = &items[index - 1];
+        if (is_same(&found->at, at) && (wanted == NULL || (is_same(&found->outer, &wanted->outer) &&
+                                                           smk_text_equal(found->function, wanted->function)))) {
+            return index;
         }
-        index = found->next;
     }
-    return NULL;
+    return 0;
 }
 
-static smk_status note(smk_parser *parser, const place *at, const place *outer)
+/* Index + 1 of the inlining, known by now. The steps of a way stand one behind the other where it is new; later its last one stands
+ * alone. */
+static smk_status note(smk_parser *parser, const inlining *mark, uint32_t *index)
 {
-    inlining *known = find(parser, at);
-    if (known != NULL) {
-        known->outer = *outer;
-        return SMK_OK;
+    uint32_t known = find(parser, &mark->at, mark), last = parser->inlined_last;
+    const inlining *items = parser->inlined.items;
+    bool behind =
+        last != 0 && parser->inlined_count == parser->instructions.count && is_same(&items[last - 1].at, &mark->outer);
+    if (known == 0) {
+        uint32_t parent = behind ? last : find(parser, &mark->outer, NULL);
+        inlining *made = smk_vector_push(&parser->inlined, sizeof *made);
+        if (made == NULL) {
+            return smk_parse_memory(parser);
+        }
+        uint32_t *bucket = bucket_of(parser, &mark->at);
+        *made = *mark;
+        made->parent = parent;
+        made->next = *bucket;
+        *bucket = known = (uint32_t)parser->inlined.count;
+    } else if (behind) {
+        ((inlining *)parser->inlined.items)[known - 1].parent = last;
     }
-    inlining *made = smk_vector_push(&parser->inlined, sizeof *made);
-    if (made == NULL) {
-        return smk_parse_memory(parser);
-    }
-    uint32_t *bucket = bucket_of(parser, at);
-    *made = (inlining){*at, *outer, *bucket};
-    *bucket = (uint32_t)parser->inlined.count;
+    parser->inlined_last = *index = known;
+    parser->inlined_count = parser->instructions.count;
     return SMK_OK;
 }
 
@@ -75,7 +88,7 @@ static smk_status parse_place(smk_parser *parser, place *to)
 }
 
 /* , function_name label {+ offset} and , inlined_at file line column */
-static smk_status parse_attributes(smk_parser *parser, place *outer, bool *inlined)
+static smk_status parse_attributes(smk_parser *parser, inlining *mark, bool *inlined)
 {
     bool more = false;
     SMK_TRY(smk_parse_accept(parser, ',', &more));
@@ -86,12 +99,13 @@ static smk_status parse_attributes(smk_parser *parser, place *outer, bool *inlin
             bool moved = false;
             uint64_t offset = 0;
             SMK_TRY(smk_parse_name(parser, &word));
+            mark->function = word.text;
             SMK_TRY(smk_parse_accept(parser, '+', &moved));
             if (moved) {
                 SMK_TRY(smk_constant_parse_count(parser, "the offset", UINT64_MAX, &offset));
             }
         } else if (smk_text_is(word.text, "inlined_at")) {
-            SMK_TRY(parse_place(parser, outer));
+            SMK_TRY(parse_place(parser, &mark->outer));
             *inlined = true;
         } else {
             return smk_parse_fail(parser, &word, SMK_PTX, "expected 'function_name' or 'inlined_at', found '%.*s'",
@@ -105,30 +119,32 @@ static smk_status parse_attributes(smk_parser *parser, place *outer, bool *inlin
 void smk_loc_begin(smk_parser *parser)
 {
     parser->has_loc = false;
-    parser->inlined.count = 0;
+    parser->inlined.count = parser->inlined_count = 0;
+    parser->inlined_last = 0;
     memset(parser->inlined_bucket, 0, sizeof parser->inlined_bucket);
 }
 
 /* .loc file line column {, function_name ...} {, inlined_at ...}. A place that was inlined twice over has marks of its own on the
- * way, each with one step of it, before or at the mark that needs them. */
+ * way, each with one step of it, before the mark that needs them. */
 smk_status smk_loc_parse(smk_parser *parser)
 {
-    place at = {0, 0, 0}, outer = {0, 0, 0};
+    inlining mark = {.parent = 0};
     bool inlined = false;
+    uint32_t index = 0;
     SMK_TRY(smk_parse_next(parser));
-    SMK_TRY(parse_place(parser, &at));
-    SMK_TRY(parse_attributes(parser, &outer, &inlined));
+    SMK_TRY(parse_place(parser, &mark.at));
+    SMK_TRY(parse_attributes(parser, &mark, &inlined));
     if (inlined) {
-        SMK_TRY(note(parser, &at, &outer));
+        SMK_TRY(note(parser, &mark, &index));
     }
     if (!parser->has_loc) { /* a function begins with its own line */
-        parser->home_number = inlined ? outer.file : at.file;
+        parser->home_number = inlined ? mark.outer.file : mark.at.file;
     }
-    for (unsigned steps = 0; inlined && at.file != parser->home_number && steps < STEPS_MAX; steps++) {
-        at = outer;
-        const inlining *next = find(parser, &at);
-        inlined = next != NULL;
-        outer = inlined ? next->outer : outer;
+    place at = mark.at;
+    for (unsigned steps = 0; index != 0 && at.file != parser->home_number && steps < STEPS_MAX; steps++) {
+        const inlining *step = (const inlining *)parser->inlined.items + (index - 1);
+        at = step->outer;
+        index = step->parent;
     }
     parser->has_loc = true;
     parser->source_number = at.file;

@@ -56,8 +56,10 @@ typedef struct smk_parser {
     uint32_t source_number; /* .loc: file number and line */
     uint32_t source_line;
     bool has_loc;
-    uint32_t home_number; /* file of the function's first .loc */
-    smk_vector inlined;   /* loc.c: which place was inlined at which */
+    uint32_t home_number;  /* file of the function's first .loc */
+    smk_vector inlined;    /* loc.c: which place was inlined at which */
+    uint32_t inlined_last; /* index + 1 of the one that was marked last, and how many instructions there were then */
+    size_t inlined_count;
     uint32_t inlined_bucket[SMK_PARSE_BUCKETS];
 } smk_parser;
 

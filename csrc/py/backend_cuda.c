@@ -142,12 +142,21 @@ static smk_status launch(smk_code *code, const char *entry, const smk_launch *wh
                          smk_error *error)
 {
     void *kernel = NULL;
+    smk_error ignored = {0};
     (void)options;
     smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    if (status == SMK_OK && what->prefers_carveout) {
+        status = smk_launch_prefer(kernel, entry, what->carveout_percent, error);
+    }
     if (status != SMK_OK) {
         return status;
     }
-    return smk_watch_times() ? launch_timed(kernel, entry, what, error) : smk_launch_run(kernel, entry, what, error);
+    status = smk_watch_times() ? launch_timed(kernel, entry, what, error) : smk_launch_run(kernel, entry, what, error);
+    if (what->prefers_carveout) {
+        /* CUDA keeps it with the kernel, which others launch too; they have not asked for it */
+        (void)smk_launch_prefer(kernel, entry, -1, &ignored);
+    }
+    return status;
 }
 
 /* What a kernel printed lies in the C library's buffer by then. */

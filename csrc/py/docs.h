@@ -70,9 +70,10 @@
     "family : str\n    A key of smemkit.families().\n\n"                                                               \
     "Shapes\n------\nblock is threads, tile is elements of the result that one block computes, both (x, y).\n\n"       \
     "Returns\n-------\n"                                                                                               \
-    "dict from name to {\"shows\": str, \"dtypes\": tuple of str, \"block\": (x, y), \"tile\": (x, y), \"auto\": "     \
-    "bool};\n"                                                                                                         \
-    "auto says whether variant=\"auto\" may take it.\n\n"                                                              \
+    "dict from name to {\"shows\": str, \"dtypes\": tuple of str, \"block\": (x, y), \"tile\": (x, y),\n"              \
+    "\"compute_capability\": str, \"auto\": bool}; dtypes are NumPy's names, or bits8, bits16, bits32, bits64: any "   \
+    "type\n"                                                                                                           \
+    "of that size; compute_capability is the lowest it runs on; auto says whether variant=\"auto\" may take it.\n\n"   \
     "Raises\n------\nArgumentError (ValueError) where there is no such family.\n\n"                                    \
     "Example\n-------\n"                                                                                               \
     ">>> import smemkit\n"                                                                                             \

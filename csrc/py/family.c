@@ -142,7 +142,7 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
     if (text == NULL) {
         return -1;
     }
-    if (smk_host_fits(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
+    if (smk_host_moves(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
         for (size_t i = 0; i < smk_registry_variant_count(); i++) {
             int64_t place = 0;
             const smk_variant *row = smk_registry_variant(i);
@@ -203,7 +203,7 @@ static int select_variant(smk_family_call *call, const char *variant)
 /* Types of the first input and of the result, in the machine's byte order. */
 static int choose_types(smk_family_call *call)
 {
-    call->descr = smk_host_native(call->state, call->family->name, get_type(call, call->operands[0]));
+    call->descr = PyArray_DescrNewByteorder(get_type(call, call->operands[0]), NPY_NATIVE);
     const char *result = smk_registry_result(call->family, call->choice, call->type);
     if (call->descr == NULL) {
         return -1;

@@ -51,7 +51,11 @@ static void write_steps(smk_family_call *call, spending *s, uint64_t *const *ope
         }
         s->steps[i] = (smk_job_step){
             .entry = s->entries[i],
-            .launch = {step->grid, step->block, step->shared_bytes, s->parameters[i], step->parameter_count},
+            .launch = {.grid = step->grid,
+                       .block = step->block,
+                       .shared_bytes = step->shared_bytes,
+                       .parameters = s->parameters[i],
+                       .parameter_count = step->parameter_count},
         };
     }
 }
@@ -161,7 +165,7 @@ static PyObject *take_host(smk_family_call *call, spending *s)
         goto done;
     }
     for (size_t i = 0; !is_idle(call) && i < call->inputs; i++) {
-        plain[i] = smk_host_plain(call->state, call->family->name, (PyArrayObject *)call->operands[i]);
+        plain[i] = smk_host_pack((PyArrayObject *)call->operands[i]);
         if (plain[i] == NULL) {
             goto done;
         }

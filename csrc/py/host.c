@@ -29,6 +29,19 @@ bool smk_host_fits(const PyArray_Descr *descr)
     }
 }
 
+bool smk_host_moves(const PyArray_Descr *descr)
+{
+    switch (descr->type_num) {
+    case NPY_DATETIME:
+    case NPY_TIMEDELTA:
+    case NPY_STRING:
+    case NPY_UNICODE:
+        return true;
+    default:
+        return smk_host_fits(descr) || (PyTypeNum_ISUSERDEF(descr->type_num) && !PyDataType_REFCHK(descr));
+    }
+}
+
 PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr)
 {
     if (!smk_host_fits(descr)) {
@@ -53,8 +66,15 @@ PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayO
     if (native == NULL) {
         return NULL;
     }
+    Py_DECREF(native);
+    return smk_host_pack(array);
+}
+
+PyArrayObject *smk_host_pack(PyArrayObject *array)
+{
+    PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
     int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_ENSUREARRAY;
-    return (PyArrayObject *)PyArray_FromArray(array, native, flags); /* takes native */
+    return native == NULL ? NULL : (PyArrayObject *)PyArray_FromArray(array, native, flags); /* takes native */
 }
 
 PyArrayObject *smk_host_convert(PyObject *object)

@@ -8,6 +8,10 @@
  * objects. */
 bool smk_host_fits(const PyArray_Descr *descr);
 
+/* True for the types whose items can be moved as they are: those above, dates, texts of fixed length, and what extensions
+ * define, as long as an item is memory alone and refers to nothing. */
+bool smk_host_moves(const PyArray_Descr *descr);
+
 /* The same type in the machine's byte order, a new reference; NULL with an exception. A TypeError in the name of `what`
  * where smk_host_fits says no. */
 PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr);
@@ -17,6 +21,9 @@ bool smk_host_is_plain(PyArrayObject *array, bool writeable);
 
 /* The array itself or a copy that is C-contiguous, aligned and native; a new reference. */
 PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array);
+
+/* The same for every type, also one that exists on no device. */
+PyArrayObject *smk_host_pack(PyArrayObject *array);
 
 /* An array for anything that NumPy takes as one (not a copy where it is an array), a new reference. */
 PyArrayObject *smk_host_convert(PyObject *object);

@@ -5,8 +5,10 @@
 
 #include "../base/heap.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 /* What the simulator's callbacks share. */
 typedef struct watch {
@@ -148,12 +150,68 @@ static smk_status prepare(const smk_job *job, smk_code *code, uint64_t workspace
 
 /* Jobs with a symbol share it with every other job of their unit: one at a time. */
 static pthread_mutex_t symbol_lock = PTHREAD_MUTEX_INITIALIZER;
+static _Thread_local bool holds_symbol;
+
+enum { WAIT_NS = 20 * 1000 * 1000 };
+
+/* Waits its turn, and can be interrupted meanwhile: the others may simulate for long. A handler of a signal that comes
+ * while this thread's own job runs would wait for ever, and its weights would spoil that job's: it is refused. */
+static smk_status take_symbol(const smk_job *job, const smk_run_options *options, smk_error *error)
+{
+    int code = ETIMEDOUT;
+    if (holds_symbol) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "%s: a call that has filled it is not over in this thread (a signal's handler runs in "
+                               "its middle); another variant can be called there",
+                               job->symbol);
+    }
+    while (code == ETIMEDOUT) {
+        struct timespec until = {0};
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += WAIT_NS;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        code = pthread_mutex_timedlock(&symbol_lock, &until);
+        if (code == ETIMEDOUT && options->poll(options->poll_context)) {
+            return smk_status_fail(error, SMK_INTERRUPTED, "%s: interrupted before its turn had come", job->symbol);
+        }
+    }
+    if (code != 0) {
+        return smk_status_fail(error, SMK_INTERNAL, "%s: waiting for its turn failed with error %d", job->symbol, code);
+    }
+    holds_symbol = true;
+    return SMK_OK;
+}
+
+static void give_symbol(void)
+{
+    holds_symbol = false;
+    (void)pthread_mutex_unlock(&symbol_lock);
+}
 
 static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
 {
     smk_status status = SMK_OK;
     for (size_t i = 0; i < job->step_count && status == SMK_OK; i++) {
         status = job->backend->launch(code, job->steps[i].entry, &job->steps[i].launch, options, error);
+    }
+    return status;
+}
+
+/* All launches, and what stands ready before them. */
+static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t workspace, const smk_run_options *options,
+                               smk_error *error)
+{
+    smk_status status = job->symbol != NULL ? take_symbol(job, options, error) : SMK_OK;
+    if (status != SMK_OK) {
+        return status;
+    }
+    status = prepare(job, code, workspace, error);
+    if (status == SMK_OK) {
+        status = run_steps(job, code, options, error);
+    }
+    if (job->symbol != NULL) {
+        give_symbol();
     }
     return status;
 }
@@ -173,17 +231,8 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
     if (status == SMK_OK && job->workspace.bytes > 0) {
         status = backend->allocate(job->workspace.bytes, &workspace, error);
     }
-    if (job->symbol != NULL) {
-        (void)pthread_mutex_lock(&symbol_lock);
-    }
     if (status == SMK_OK) {
-        status = prepare(job, code, workspace, error);
-    }
-    if (status == SMK_OK) {
-        status = run_steps(job, code, options, error);
-    }
-    if (job->symbol != NULL) {
-        (void)pthread_mutex_unlock(&symbol_lock);
+        status = launch_steps(job, code, workspace, options, error);
     }
     if (workspace != 0) {
         (void)backend->release(workspace, NULL);

@@ -12,7 +12,10 @@ typedef struct smk_raw_kernel {
     PyObject *name;   /* str */
     const char *text; /* the same, kept alive by it */
     uint32_t entry;   /* in the parsed module; SMK_NO_INDEX where there is none */
+    int carveout;     /* what is preferred, in percent; CARVEOUT_NONE: nothing */
 } smk_raw_kernel;
+
+enum { CARVEOUT_NONE = -1, CARVEOUT_MAX = 100 };
 
 static const smk_function *get_function(const smk_raw_kernel *kernel)
 {
@@ -61,6 +64,7 @@ PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, 
         self->name = Py_NewRef(name);
         self->text = text;
         self->entry = entry;
+        self->carveout = CARVEOUT_NONE;
     }
     return (PyObject *)self;
 }
@@ -244,6 +248,8 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
     job.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
+    step.launch.prefers_carveout = kernel->carveout != CARVEOUT_NONE;
+    step.launch.carveout_percent = kernel->carveout;
     job.transfers = arguments.transfers;
     job.transfer_count = arguments.transfer_count;
     if (smk_job_run(arguments.state, &job) < 0 || smk_argument_copy_back(&arguments) < 0) {
@@ -352,6 +358,41 @@ static PyObject *get_source(PyObject *self, void *closure)
     return Py_NewRef(((smk_raw_kernel *)(void *)self)->module->source);
 }
 
+static PyObject *get_carveout(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(((smk_raw_kernel *)(void *)self)->carveout);
+}
+
+static int set_carveout(PyObject *self, PyObject *value, void *closure)
+{
+    smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    const smk_state *state = smk_core_state_of(self);
+    int overflow = 0;
+    (void)closure;
+    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
+        return -1;
+    }
+    PyObject *whole = PyNumber_Index(value);
+    if (whole == NULL) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
+                       Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow != 0 || number < CARVEOUT_NONE || number > CARVEOUT_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%U: preferred_shared_memory_carveout is %R; accepted are 0 to 100 (percent) and -1 (none)",
+                       kernel->name, value);
+        return -1;
+    }
+    kernel->carveout = (int)number;
+    return 0;
+}
+
 /* smemkit.report's function of that name with the kernel before the arguments. */
 static PyObject *call_report(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords)
 {
@@ -423,6 +464,11 @@ static PyGetSetDef properties[] = {
      "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
      "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"
      "binary_version (None on the simulator), parameters (a dict of name, type and nbytes each).",
+     NULL},
+    {"preferred_shared_memory_carveout", get_carveout, set_carveout,
+     "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
+     "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
+     "size that it has, and what a launch needs in any case; the simulator has no L1 cache, and nothing changes there.",
      NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -208,6 +208,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
             continue;
         }
         double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
+        speed *= made.pace > 0.0 ? made.pace : 1.0;
         if (best == NULL || speed > best_speed) {
             best = row;
             best_speed = speed;

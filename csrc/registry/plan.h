@@ -57,6 +57,7 @@ typedef struct smk_plan {
     uint64_t workspace_bytes;          /* of device memory while the steps run; unspecified content, 256-byte aligned */
     uint64_t cleared_bytes;            /* of them, from the start, that are 0 before the first step */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
+    double pace;                       /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
     /* The module's __constant__ (or __device__) variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -71,7 +72,7 @@ smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine 
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
- * with the highest speed times the part of the multiprocessors that its blocks keep busy. Fills request->variant.
+ * with the highest speed times its plan's pace, times the part of the multiprocessors that its blocks keep busy. Fills request->variant.
  * Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
 
@@ -89,8 +90,11 @@ void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 /* Appends all that a kernel of the family takes: operands, dimensions, numbers. */
 void smk_plan_add_all(smk_step *step, const smk_request *request);
 
-/* The plan of most rows: one launch of smk_plan_grid with smk_plan_add_all, or no step where nothing is to do. Other
- * plans may start from it. */
-smk_status smk_plan_one(const smk_request *request, smk_plan *plan, smk_error *error);
+/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of most rows, and
+ * others may start from it: one launch of smk_plan_grid with smk_plan_add_all, or no step where nothing is to do. */
+#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
+    smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
+#include "variants.def"
+#undef SMK_VARIANT
 
 #endif

@@ -13,11 +13,6 @@ enum { CONSTANT_BYTES = 32768 };
 /* PIECE and the 16 bytes of conv2d/register: its tiles are given for float32, and other types take as many bytes. */
 enum { PIECE_MAX = 16, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
 
-smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_conv2d_constant(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_conv2d_shared(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, smk_error *error);
-
 /* One launch, for a filter that has weights. */
 smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk_error *error)
 {
@@ -95,8 +90,7 @@ static int64_t round_up(int64_t size, int64_t multiple)
     return (size + multiple - 1) / multiple * multiple;
 }
 
-/* The same, with tiles of as many bytes for each type, and dynamic shared memory for the tile of a piece and its
- * weights. */
+/* The same, with tiles of as many bytes for each type, and dynamic shared memory for the tile of a piece. */
 smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_variant scaled = *request->variant;
@@ -114,8 +108,7 @@ smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, 
         const int64_t p = cut_pieces(request->dimensions[DIMENSION_P]);
         const int64_t q = cut_pieces(request->dimensions[DIMENSION_Q]);
         const int64_t pitch = scaled.tile_x + round_up(q - 1, lanes);
-        const int64_t elements = (scaled.tile_y + p - 1) * pitch + p * round_up(q, lanes);
-        made.step[0].shared_bytes = (size_t)elements * request->item_bytes;
+        made.step[0].shared_bytes = (size_t)((scaled.tile_y + p - 1) * pitch) * request->item_bytes;
     }
     *plan = made;
     return SMK_OK;

@@ -4,9 +4,6 @@
 /* shuffle: 512 threads with four reads of 16 bytes each, of either input. */
 enum { TILE_BYTES = 512 * 4 * 16 };
 
-smk_status smk_plan_dot_added(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_dot_wide(const smk_request *request, smk_plan *plan, smk_error *error);
-
 static smk_status add_to_zero(smk_status status, const smk_plan *made, smk_plan *plan)
 {
     if (status == SMK_OK) {

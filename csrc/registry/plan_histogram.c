@@ -12,10 +12,6 @@ enum { BYTE_BINS = 256 };
 /* A block counts in 32 bits: of no bin more than it reads. */
 static const int64_t counted_max = INT64_C(1) << 31;
 
-smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_histogram_shared(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_histogram_lane(const smk_request *request, smk_plan *plan, smk_error *error);
-
 static smk_status check_bins(const smk_request *request, smk_error *error)
 {
     const long long edges = (long long)request->dimensions[DIMENSION_E];

@@ -11,9 +11,6 @@ enum { TILE_BYTES = 512 * 4 * 16, TURNS = 4 };
 /* x, out. */
 enum { OPERAND_X, OPERAND_OUT };
 
-smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_error *error);
-smk_status smk_plan_reduce_single_pass(const smk_request *request, smk_plan *plan, smk_error *error);
-
 static smk_status check_empty(const smk_request *request, smk_error *error)
 {
     if (request->dimensions[0] == 0 && strcmp(request->choice, "sum") != 0) {

@@ -1,17 +1,65 @@
-/* Plan of transpose: tiles whose rows are long enough in bytes. */
+/* Plans of transpose: the copy as one run of bytes, and tiles in an order that memory likes. */
 #include "plan.h"
 
-smk_status smk_plan_transpose_squares(const smk_request *request, smk_plan *plan, smk_error *error);
+/* The signature's dimensions. */
+enum { DIMENSION_M, DIMENSION_N };
 
-/* One launch. A tile of single bytes has twice the row's side, here as in the kernel: a row of it is then as long as all
- * the banks of shared memory together. */
-smk_status smk_plan_transpose_squares(const smk_request *request, smk_plan *plan, smk_error *error)
+enum { VECTOR_BYTES = 16 };
+
+/* One launch of a thread for every 16 bytes. */
+smk_status smk_plan_transpose_run(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_one(request, &made, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    const int64_t elements = request->dimensions[DIMENSION_M] * request->dimensions[DIMENSION_N];
+    const int64_t each = (int64_t)request->variant->block_x * VECTOR_BYTES / (int64_t)request->item_bytes;
+    const int64_t blocks = elements / each + (elements % each != 0);
+    if (blocks > INT32_MAX) {
+        return smk_status_fail(error, SMK_LAUNCH, "transpose variant '%s': %lld elements are more than a grid takes",
+                               request->variant->name, (long long)elements);
+    }
+    made.step[0].grid = (smk_dim3){(uint32_t)blocks, 1, 1};
+    *plan = made;
+    return SMK_OK;
+}
+
+/* Rows that do not begin at multiples of 16 bytes go element by element, at about half the speed. */
+static const double scalar_pace = 0.47;
+
+/* Elements along an axis over those that its tiles cover. */
+static double measure_fill(int64_t size, int64_t tile)
+{
+    const int64_t tiles = size / tile + (size % tile != 0);
+    return tiles > 0 ? (double)size / (double)tile / (double)tiles : 1.0;
+}
+
+/* One launch whose blocks go down the rows of a first (x), then to the right (y and z): those that run at a time write
+ * whole rows of the result. A tile of single bytes has twice the row's side, here as in the kernel: a row of it is then
+ * as long as all the banks of shared memory together. */
+smk_status smk_plan_transpose_down(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const uint32_t times = request->item_bytes == 1 ? 2 : 1;
+    smk_family turned = *request->family;
     smk_variant row = *request->variant;
     smk_request changed = *request;
-    row.tile_x *= times;
-    row.tile_y *= times;
+    turned.grid_x = request->family->grid_y;
+    turned.grid_y = request->family->grid_x;
+    row.tile_x = request->variant->tile_y * times;
+    row.tile_y = request->variant->tile_x * times;
+    changed.family = &turned;
     changed.variant = &row;
-    return smk_plan_one(&changed, plan, error);
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_one(&changed, &made, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    const int64_t m = request->dimensions[DIMENSION_M], n = request->dimensions[DIMENSION_N];
+    const int64_t lanes = VECTOR_BYTES / (int64_t)request->item_bytes;
+    made.pace = measure_fill(m, row.tile_x) * measure_fill(n, row.tile_y);
+    made.pace *= m % lanes == 0 && n % lanes == 0 ? 1.0 : scalar_pace;
+    *plan = made;
+    return SMK_OK;
 }

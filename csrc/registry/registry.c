@@ -27,12 +27,6 @@ static const smk_family families[] = {
 #undef SMK_SHELF
 };
 
-/* The plans that the rows name. */
-#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
-    smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
-#include "variants.def"
-#undef SMK_VARIANT
-
 static const smk_variant variants[] = {
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
     {#family, #name, block_x, block_y, tile_x, tile_y, types, arch, smk_plan_##plan, speed, shows},

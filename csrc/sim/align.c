@@ -13,6 +13,7 @@ typedef struct entry {
     uint32_t block;  /* of `proved` */
     uint8_t zeros;
     uint8_t proved; /* zeros that an access in that block proves */
+    bool uniform;   /* the same in all lanes of a warp */
 } entry;
 
 /* Kinds above every opcode. */
@@ -27,7 +28,6 @@ struct smk_align {
     uint8_t *zeros;  /* by register: over all its definitions */
     uint8_t *read;   /* by register: somebody needs it */
     uint8_t *writes; /* by register: 0, 1, 2 for more */
-    uint8_t *varies; /* by register: from lane to lane */
     uint32_t *since; /* by register: the stamp under which `value` was set; 0: never */
     smk_align_value *value;
     entry *entries;
@@ -363,6 +363,32 @@ static uint32_t make_base(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, u
     return a->count++;
 }
 
+/* The same, of parts that are uniform or not. */
+static uint32_t make_from(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros, bool uniform)
+{
+    uint32_t base = make_base(a, kind, x, y, z, zeros);
+    a->entries[base].uniform = base == 0 || uniform;
+    return base;
+}
+
+static bool is_uniform_special(uint32_t index)
+{
+    switch (index) {
+    case SMK_SPECIAL_NTID_X:
+    case SMK_SPECIAL_NTID_Y:
+    case SMK_SPECIAL_NTID_Z:
+    case SMK_SPECIAL_CTAID_X:
+    case SMK_SPECIAL_CTAID_Y:
+    case SMK_SPECIAL_CTAID_Z:
+    case SMK_SPECIAL_NCTAID_X:
+    case SMK_SPECIAL_NCTAID_Y:
+    case SMK_SPECIAL_NCTAID_Z:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static smk_align_value read_register(smk_align *a, uint32_t reg)
 {
     bool once = a->writes[reg] < 2;
@@ -377,10 +403,10 @@ static smk_align_value read_variable(smk_align *a, const smk_operand *operand)
 {
     uint32_t place = a->place[operand->index];
     if (place != 0) {
-        return (smk_align_value){make_base(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS),
+        return (smk_align_value){make_from(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
                                  operand->offset + place - 1};
     }
-    return (smk_align_value){make_base(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand)),
+    return (smk_align_value){make_from(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand), true),
                              operand->offset};
 }
 
@@ -394,7 +420,8 @@ static smk_align_value read_operand(smk_align *a, const smk_operand *operand)
     case SMK_OPERAND_VARIABLE:
         return read_variable(a, operand);
     case SMK_OPERAND_SPECIAL:
-        return (smk_align_value){make_base(a, KIND_SPECIAL, operand->index, 0, 0, 0), 0};
+        return (smk_align_value){
+            make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
     default: /* never equal to anything */
         return (smk_align_value){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
     }
@@ -424,8 +451,9 @@ static smk_align_value add(smk_align *a, smk_align_value x, smk_align_value y)
         sum.base = y.base;
     } else if (y.base != 0) {
         unsigned zeros = lesser(a->entries[x.base].zeros, a->entries[y.base].zeros);
-        sum.base =
-            make_base(a, KIND_ADD, x.base < y.base ? x.base : y.base, x.base < y.base ? y.base : x.base, 0, zeros);
+        bool uniform = a->entries[x.base].uniform && a->entries[y.base].uniform;
+        sum.base = make_from(a, KIND_ADD, x.base < y.base ? x.base : y.base, x.base < y.base ? y.base : x.base, 0,
+                             zeros, uniform);
     }
     return sum;
 }
@@ -434,9 +462,10 @@ static smk_align_value scale(smk_align *a, smk_align_value x, uint64_t factor)
 {
     smk_align_value product = {0, (int64_t)((uint64_t)x.offset * factor)};
     if (x.base != 0 && factor != 0) {
-        product.base =
-            factor == 1 ? x.base
-                        : make_base(a, KIND_SCALE, x.base, factor, 0, a->entries[x.base].zeros + count_zeros(factor));
+        product.base = factor == 1
+                           ? x.base
+                           : make_from(a, KIND_SCALE, x.base, factor, 0, a->entries[x.base].zeros + count_zeros(factor),
+                                       a->entries[x.base].uniform);
     }
     return product;
 }
@@ -446,14 +475,16 @@ static smk_align_value make_other(smk_align *a, const smk_instruction *in, unsig
 {
     uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
     uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->source_type};
+    bool uniform = true;
     for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
         smk_align_value value = read_operand(a, &in->operands[i]);
+        uniform = uniform && a->entries[value.base].uniform;
         uint64_t part[4] = {value.base, (uint64_t)value.offset, i, in->operands[i].negate};
         key[1 + (i & 1)] =
             (key[1 + (i & 1)] ^ ((uint64_t)hash(part) | (uint64_t)value.base << 32)) * UINT64_C(0x9e3779b97f4a7c15);
     }
     key[0] ^= (uint64_t)hash(mixed) << 32;
-    return (smk_align_value){make_base(a, in->opcode, key[0], key[1], key[2], zeros), 0};
+    return (smk_align_value){make_from(a, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
 }
 
 static bool made_by_and(const smk_align *a, uint32_t base)
@@ -534,8 +565,8 @@ void smk_align_pass(smk_align *align, uint32_t instruction)
         align->function->is_entry && in->operands[0].kind == SMK_OPERAND_REGISTER &&
         in->operands[1].base_kind == SMK_OPERAND_VARIABLE) {
         uint32_t reg = in->operands[0].index;
-        align->value[reg].base =
-            make_base(align, KIND_PARAMETER, in->operands[1].index, (uint64_t)in->operands[1].offset, in->type, 0);
+        align->value[reg].base = make_from(align, KIND_PARAMETER, in->operands[1].index,
+                                           (uint64_t)in->operands[1].offset, in->type, 0, true);
         align->value[reg].offset = 0;
         align->since[reg] = align->stamp;
     } else if (is_arithmetic(in)) {
@@ -589,11 +620,9 @@ bool smk_align_is_read(const smk_align *align, uint32_t reg)
     return align->read[reg] != 0;
 }
 
-bool smk_align_is_uniform(const smk_align *align, const smk_operand *operand)
+bool smk_align_is_uniform(const smk_align *align, uint32_t base)
 {
-    const bool in_register = operand->kind == SMK_OPERAND_ADDRESS ? operand->base_kind == SMK_OPERAND_REGISTER
-                                                                  : operand->kind == SMK_OPERAND_REGISTER;
-    return !in_register || align->varies[operand->index] == 0;
+    return align->entries[base].uniform;
 }
 
 void smk_align_free(smk_align *align)
@@ -619,7 +648,7 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     }
     a->module = module;
     a->function = function;
-    a->zeros = smk_heap_allocate(4 * registers + 1, 1);
+    a->zeros = smk_heap_allocate(3 * registers + 1, 1);
     a->since = smk_heap_allocate(registers, sizeof *a->since);
     a->value = smk_heap_allocate(registers, sizeof *a->value);
     a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
@@ -632,18 +661,17 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     }
     a->read = a->zeros + registers;
     a->writes = a->read + registers;
-    a->varies = a->writes + registers;
     a->room = ROOM;
     a->chain_mask = 2 * ROOM - 1;
     a->count = 1;
     a->entries[0].zeros = ZEROS_MAX;
+    a->entries[0].uniform = true;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         smk_align_visit_writes(&function->instructions[i], count_write, a);
     }
     smk_align_lay_out(module, function, a->place);
     find_reads(a);
     find_zeros(a);
-    smk_align_find_varying(function, a->writes, a->varies);
     *align = a;
     return SMK_OK;
 }

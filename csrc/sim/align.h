@@ -48,11 +48,8 @@ bool smk_align_good(const smk_align *align);
 /* Is the value of this register ever needed? */
 bool smk_align_is_read(const smk_align *align, uint32_t reg);
 
-/* Do all lanes of a warp surely have the same value, or address? */
-bool smk_align_is_uniform(const smk_align *align, const smk_operand *operand);
-
-/* By register: 1 where lanes may have different values; `writes` as how often each is set. */
-void smk_align_find_varying(const smk_function *function, const uint8_t *writes, uint8_t *varies);
+/* Have all lanes of a warp surely the same base? */
+bool smk_align_is_uniform(const smk_align *align, uint32_t base);
 
 /* Calls `visit` with each register that the instruction writes. */
 void smk_align_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),

@@ -230,7 +230,7 @@ bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access 
         for (unsigned at = 0; at < 2 && theirs != NULL && conflicts(class, access->class) && !found; at++) {
             uint32_t block = theirs->block[at][i], place = theirs->place[at][i], warp = theirs->who[at][i] / 32;
             if (block == 0 || block == own || smk_race_excuses(access->flags, flags[place], false) ||
-                smk_order_before_far(access->order, block - 1, warp, theirs->time[at][i], access->warp)) {
+                smk_order_before_far(access->order, block - 1, warp, theirs->time[at][i], access->warp, access->lane)) {
                 continue;
             }
             *other = (smk_blocks_access){NULL, class, warp, theirs->who[at][i] % 32U, place, flags[place]};

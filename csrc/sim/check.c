@@ -319,8 +319,8 @@ static void fence(void *state, const smk_warp *warp, const smk_operation *op, ui
     smk_race *race = state;
     const smk_instruction *instruction =
         &race->launch->places.module->functions[op->function].instructions[op->instruction];
-    (void)mask;
-    smk_order_fence(&race->order, warp->control->index, !smk_module_has(instruction, SMK_MODIFIER_CTA));
+    smk_order_fence(&race->order, warp->control->index, mask, mask == warp->control->live,
+                    !smk_module_has(instruction, SMK_MODIFIER_CTA));
 }
 
 static void land(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)

@@ -317,14 +317,13 @@ static uint8_t get_form(planner *p, const smk_instruction *in)
     if (bits == 64 || smk_module_type_kind((smk_type)in->type) == SMK_KIND_FLOAT) {
         return operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ? SMK_FUSE_BOUND : SMK_FUSE_SPIN;
     }
-    if (!returns && ((operation == SMK_MODIFIER_ADD && is_number(p, value, 1)) ||
-                     (operation == SMK_MODIFIER_INC && is_number(p, value, UINT32_MAX)))) {
+    if (!returns && in->type == SMK_TYPE_U32 &&
+        ((operation == SMK_MODIFIER_ADD && is_number(p, value, 1)) ||
+         (operation == SMK_MODIFIER_INC && is_number(p, value, UINT32_MAX)))) {
         return SMK_FUSE_COUNT;
     }
-    if (!is_reduced(operation) || !smk_align_is_uniform(p->align, &in->operands[first])) {
-        return SMK_FUSE_PLAIN;
-    }
-    if (returns && operation != SMK_MODIFIER_ADD) {
+    const uint32_t base = smk_align_address(p->align, &in->operands[first]).base;
+    if (!is_reduced(operation) || !smk_align_is_uniform(p->align, base) || (returns && operation != SMK_MODIFIER_ADD)) {
         return SMK_FUSE_PLAIN;
     }
     return !returns || is_constant(p, value) ? SMK_FUSE_SINGLE : SMK_FUSE_SCAN;

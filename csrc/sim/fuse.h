@@ -41,14 +41,14 @@ typedef enum smk_fuse_role {
 /* What an atomic operation on shared memory is made of. Of halves (16 bits) nothing is known: PLAIN stands for their loops. */
 typedef enum smk_fuse_form {
     SMK_FUSE_PLAIN = 0,
-    SMK_FUSE_SPIN,  /* a loop of LDS and ATOMS.CAST.SPIN (spin.h): additions of floating numbers, and everything of 8 bytes
+    SMK_FUSE_SPIN, /* a loop of LDS and ATOMS.CAST.SPIN (spin.h): additions of floating numbers, and everything of 8 bytes
                        but exch and cas */
     SMK_FUSE_BOUND, /* such a loop that lanes leave whose value changes nothing: min and max */
     SMK_FUSE_COUNT, /* lanes on one address are counted, not served one by one (ATOMS.POPC.INC): adding the constant 1, or
-                       inc without an end, without wanting the result */
+                       inc without an end, to a .u32 without wanting the result */
     SMK_FUSE_SINGLE, /* one lane for the whole warp (REDUX, then ATOMS by the first): the address is the same for all, and
                         nobody wants the result; or what is added is a constant */
-    SMK_FUSE_SCAN    /* an addition there whose result is wanted: one lane where all 32 take part (by SHFL), else each */
+    SMK_FUSE_SCAN /* an addition there whose result is wanted: one lane where all 32 take part (by SHFL), else each */
 } smk_fuse_form;
 
 typedef struct smk_fuse_access {

@@ -15,6 +15,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -328,9 +329,21 @@ static void run_ordered(crew *c)
     }
 }
 
+/* What SMEMKIT_THREADS says; 0 where it is no number from 1 up. */
+static uint64_t read_threads(void)
+{
+    const char *text = getenv("SMEMKIT_THREADS");
+    char *end = NULL;
+    if (text == NULL || text[0] < '0' || text[0] > '9') {
+        return 0;
+    }
+    unsigned long long threads = strtoull(text, &end, 10);
+    return *end == '\0' ? threads : 0;
+}
+
 static unsigned count_threads(const smk_run_options *options, uint64_t blocks)
 {
-    uint64_t threads = options->threads;
+    uint64_t threads = options->threads != 0 ? options->threads : read_threads();
     if (threads == 0) {
 #if defined(_SC_NPROCESSORS_ONLN)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);

@@ -183,6 +183,8 @@ static void clear_all(smk_order *order)
 {
     for (uint32_t i = 0; i < WARPS; i++) {
         clear(&order->known[i]);
+        clear(&order->some[i]);
+        order->some_lanes[i] = 0;
         clear(&order->fenced[i]);
         clear(&order->ready[i]);
         clear(&order->heard[i]);
@@ -241,7 +243,20 @@ void smk_order_begin(smk_order *order, uint64_t block)
 static void gather(smk_order *order, uint32_t warp, smk_order_clock *to)
 {
     join(order, to, &order->known[warp]);
+    if (order->some_lanes[warp] != 0) {
+        join(order, to, &order->some[warp]);
+    }
     to->warp[warp] = order->now;
+}
+
+/* What some lanes know, all do. */
+static void share(smk_order *order, uint32_t warp)
+{
+    if (order->some_lanes[warp] != 0) {
+        join(order, &order->known[warp], &order->some[warp]);
+        clear(&order->some[warp]);
+        order->some_lanes[warp] = 0;
+    }
 }
 
 void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier)
@@ -277,6 +292,7 @@ void smk_order_release(smk_order *order, uint32_t barrier, uint32_t waited, uint
         if ((waited >> i & 1) == 0) {
             continue;
         }
+        share(order, i);
         if (!all || order->strong) {
             join(order, &order->known[i], &at[0]);
         }
@@ -301,8 +317,12 @@ void smk_order_release(smk_order *order, uint32_t barrier, uint32_t waited, uint
 void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all)
 {
     if (all) {
+        share(order, warp);
         order->full[warp] = order->now++;
         return;
+    }
+    if ((order->some_lanes[warp] & mask) != 0) {
+        order->some_lanes[warp] |= mask;
     }
     uint32_t(*lane)[32] = order->lane[warp];
     uint32_t most[32] = {0};
@@ -322,9 +342,15 @@ void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all)
     order->now++;
 }
 
-void smk_order_fence(smk_order *order, uint32_t warp, bool far)
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool all, bool far)
 {
-    join(order, &order->known[warp], &order->heard[warp]);
+    if (all) {
+        share(order, warp);
+        join(order, &order->known[warp], &order->heard[warp]);
+    } else {
+        join(order, &order->some[warp], &order->heard[warp]);
+        order->some_lanes[warp] |= mask; /* one record for all such lanes of a warp: it never accuses wrongly */
+    }
     gather(order, warp, &order->fenced[warp]);
     if (far) {
         gather(order, warp, &order->ready[warp]);
@@ -405,11 +431,19 @@ void smk_order_hear(smk_order *order, uint32_t warp, bool shared, uint64_t addre
     }
 }
 
-bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp)
+static bool is_heard(const smk_order *order, const smk_order_foreign *foreign, uint32_t block, uint32_t other,
+                     uint32_t time)
 {
-    const smk_order_foreign *foreign = order->known[warp].foreign;
     if (foreign == NULL || block < foreign->low || block >= foreign->high || foreign->heard[block] == 0) {
         return false;
     }
     return time <= order->launch->history[block].told[foreign->heard[block] - 1][other];
+}
+
+bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp,
+                          uint32_t lane)
+{
+    return is_heard(order, order->known[warp].foreign, block, other, time) ||
+           ((order->some_lanes[warp] >> lane & 1) != 0 &&
+            is_heard(order, order->some[warp].foreign, block, other, time));
 }

@@ -4,7 +4,8 @@
  * which time its doings lie before its own (Lamport's and Mattern's clocks, by warp; lanes of one warp among themselves by lane).
  * Barriers join what the warps that came know into those that waited. A fence makes what a warp knows ready to be told, a strong
  * write after it tells it at its address, a strong read hears it, and a fence after that makes it known: the patterns of release
- * and acquire of PTX's memory model. Between lanes of a warp this is as coarse as the warp.
+ * and acquire of PTX's memory model. What only some lanes of a warp made known is theirs until the warp meets. What is told is as
+ * coarse as the warp: lanes that meet behind their fences tell it by one of them.
  */
 #ifndef SMK_SIM_ORDER_H
 #define SMK_SIM_ORDER_H
@@ -64,7 +65,9 @@ typedef struct smk_order {
     uint32_t block;
     uint32_t warp_count;
     smk_order_launch *launch;
-    smk_order_clock known[SMK_ORDER_WARPS];  /* own warp: not used */
+    smk_order_clock known[SMK_ORDER_WARPS]; /* own warp: not used */
+    smk_order_clock some[SMK_ORDER_WARPS];  /* what lanes of some_lanes know beside that */
+    uint32_t some_lanes[SMK_ORDER_WARPS];
     smk_order_clock fenced[SMK_ORDER_WARPS]; /* ready to be told to the block */
     smk_order_clock ready[SMK_ORDER_WARPS];  /* ready to be told to all */
     smk_order_clock heard[SMK_ORDER_WARPS];  /* known once fenced */
@@ -87,9 +90,10 @@ void smk_order_launch_free(smk_order_launch *launch);
 void smk_order_begin(smk_order *order, uint64_t block);
 void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier);
 void smk_order_release(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live);
+/* `all`: the lanes of `mask` are all that the warp has. */
 void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all);
 /* `far`: the fence reaches beyond the block. */
-void smk_order_fence(smk_order *order, uint32_t warp, bool far);
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool all, bool far);
 void smk_order_tell(smk_order *order, uint32_t warp, bool shared, uint64_t address, bool far);
 void smk_order_hear(smk_order *order, uint32_t warp, bool shared, uint64_t address);
 
@@ -101,12 +105,14 @@ static inline bool smk_order_before(const smk_order *order, uint32_t other, uint
         return true;
     }
     if (other != warp) {
-        return time <= order->known[warp].warp[other];
+        return time <= order->known[warp].warp[other] ||
+               ((order->some_lanes[warp] >> lane & 1) != 0 && time <= order->some[warp].warp[other]);
     }
     return of == lane || time <= order->full[warp] || time <= order->lane[warp][lane][of];
 }
 
 /* The same for another block's warp. */
-bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp);
+bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp,
+                          uint32_t lane);
 
 #endif

@@ -126,7 +126,7 @@ static uint32_t unordered(const smk_race_one *j, const smk_shadow_row *row, unsi
     const smk_order *order = &j->race->order;
     uint32_t left = row->lanes[i], time = row->time[i], found = 0;
     if (warp != j->index) {
-        return time <= order->known[j->index].warp[warp] ? 0 : left;
+        return smk_order_before(order, warp, 0, time, j->index, lane) ? 0 : left;
     }
     if (time <= order->full[warp]) {
         return 0;
@@ -430,6 +430,7 @@ static void pass_word(smk_race_one *j)
     smk_order *order = &j->race->order;
     bool shared = j->space == SMK_SPACE_SHARED, far = (j->flags & SMK_RACE_NEAR) == 0;
     smk_access_kind kind = j->event->kind;
+    uint32_t lanes = j->warp->control->live;
     uint64_t last = UINT64_MAX;
     for (uint32_t left = j->mask; left != 0; left &= left - 1) {
         uint64_t address = j->address[smk_bits_first(left)];
@@ -440,12 +441,12 @@ static void pass_word(smk_race_one *j)
         if (kind != SMK_ACCESS_STORE) {
             smk_order_hear(order, j->index, shared, address);
             if ((j->flags & SMK_RACE_ACQUIRE) != 0) {
-                smk_order_fence(order, j->index, far);
+                smk_order_fence(order, j->index, j->mask, j->mask == lanes, far);
             }
         }
         if (kind != SMK_ACCESS_LOAD) {
             if ((j->flags & SMK_RACE_RELEASE) != 0) {
-                smk_order_fence(order, j->index, far);
+                smk_order_fence(order, j->index, j->mask, j->mask == lanes, far);
             }
             smk_order_tell(order, j->index, shared, address, far);
         }

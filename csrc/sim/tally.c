@@ -74,6 +74,12 @@ static bool is_same(const smk_tally_pattern *pattern, const uint64_t *address, u
     return differ == 0;
 }
 
+/* The same where both halves of the warp have the shape that they had the last time: nothing but their distance is left. */
+static bool is_same_shape(const smk_tally_pattern *pattern, const uint64_t *address)
+{
+    return address[LANES / 2] - address[0] == pattern->delta[LANES / 2] - pattern->delta[0];
+}
+
 static void keep_pattern(smk_tally_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
 {
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -85,14 +91,16 @@ static void keep_pattern(smk_tally_pattern *pattern, const uint64_t *address, ui
 /* The cost is the same for addresses that are moved as a whole, by words in shared memory (the banks go round), by sectors
  * in global memory, and by words in local memory. */
 static void find_cost(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const uint64_t *address,
-                      unsigned bytes, uint32_t mask)
+                      unsigned bytes, uint32_t mask, uint16_t shape)
 {
     uint64_t first = address[smk_bits_first(mask)];
     uint32_t low = (uint32_t)first & (memory == SMK_TALLY_GLOBAL ? SECTOR_LOW : BANK_LOW);
     if (tally->last_mask == mask && tally->last_low == low && tally->last_bytes == bytes &&
-        is_same(&tally->pattern, address, first, mask)) {
+        (shape != 0 && shape == tally->last_shape ? is_same_shape(&tally->pattern, address)
+                                                  : is_same(&tally->pattern, address, first, mask))) {
         return;
     }
+    tally->last_shape = shape;
     tally->last_mask = mask;
     tally->last_low = (uint8_t)low;
     tally->last_bytes = (uint8_t)bytes;
@@ -143,9 +151,9 @@ static void offer_sample(smk_tally *tally, uint32_t cost, const smk_warp *warp, 
 }
 
 static void add(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const smk_warp *warp,
-                const uint64_t *address, unsigned bytes, const uint8_t *used, uint32_t mask)
+                const uint64_t *address, unsigned bytes, const uint8_t *used, uint32_t mask, uint16_t shape)
 {
-    find_cost(tally, memory, op, address, bytes, mask);
+    find_cost(tally, memory, op, address, bytes, mask, shape);
     tally->requests += memory == SMK_TALLY_LOCAL && bytes > WORD_BYTES ? bytes / WORD_BYTES : 1;
     tally->cost += tally->last_cost;
     tally->ideal += tally->last_ideal;
@@ -216,7 +224,7 @@ static void add_generic(smk_tally *tallies, const smk_tally_access *access, cons
     for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
         if (mask[memory] != 0 && access->tally[memory] != SMK_NO_INDEX) {
             add(&tallies[access->tally[memory]], (smk_tally_memory)memory, (smk_bank_op)access->op, warp, address,
-                bytes, event->used, mask[memory]);
+                bytes, event->used, mask[memory], 0);
         }
     }
 }
@@ -251,8 +259,9 @@ void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk
             mask = UINT32_C(1) << smk_bits_first(mask);
         }
         if (access->tally[memory] != SMK_NO_INDEX) {
+            const bool shaped = event->shape[0] != SMK_ACCESS_ANY && event->shape[1] != SMK_ACCESS_ANY;
             add(&tallies[access->tally[memory]], memory, (smk_bank_op)access->op, warp, address, bytes, event->used,
-                mask);
+                mask, shaped ? (uint16_t)(event->shape[0] | event->shape[1] << 8) : 0);
         }
     }
 }
@@ -264,8 +273,8 @@ void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, cons
     if (source->mask != 0) {
         smk_tally_add(tallies, access, warp, source);
     }
-    const smk_bank_cost cost = smk_copy_count(source->address, target->address, target->bytes, target->mask,
-                                              source->mask, access->bypass);
+    const smk_bank_cost cost =
+        smk_copy_count(source->address, target->address, target->bytes, target->mask, source->mask, access->bypass);
     tally->requests++;
     tally->cost += cost.wavefronts;
     tally->ideal += cost.ideal;

@@ -49,16 +49,17 @@ typedef struct smk_tally_sample {
 /* An access walks memory in the same steps again and again: then it costs what it cost the last time. */
 typedef struct smk_tally {
     uint64_t requests; /* of local memory: one for each word of a lane */
-    uint64_t cost;  /* wavefronts, or sectors */
-    uint64_t ideal; /* of shared memory */
-    uint64_t bytes; /* that lanes asked for */
+    uint64_t cost;     /* wavefronts, or sectors */
+    uint64_t ideal;    /* of shared memory */
+    uint64_t bytes;    /* that lanes asked for */
     /* the last request */
     uint32_t last_mask; /* 0: none yet */
     uint16_t last_cost;
     uint16_t last_ideal;
     uint8_t last_low; /* the bits of the first address that the cost depends on */
     uint8_t last_bytes;
-    uint32_t best;    /* cost of the sample; 0: none yet */
+    uint16_t last_shape; /* of the event: of its halves, one byte each; 0: one of them has none */
+    uint32_t best;       /* cost of the sample; 0: none yet */
     smk_tally_pattern pattern;
     smk_tally_sample sample;
 } smk_tally;

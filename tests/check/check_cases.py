@@ -466,3 +466,25 @@ case("async_three_stages_early", args=usual(6), cure="async_three_stages")
 case("async_zeros", args=usual(90))
 case("async_past_end", args=exact(250), may="uninitialized", cure="async_zeros")
 case("async_same_target", may="async_read", cure="async_own")
+
+# The memory model --------------------------------------------------------------------------------
+
+
+def largest(args):
+    return args[0][:64].max(keepdims=True)
+
+
+def ticketed():
+    return zeros(1, np.uint32), zeros(8)
+
+
+case("model_swap_plain", cure="model_swap_volatile", right=largest)
+case("model_swap_volatile", right=largest)
+case("model_labels_plain", cure="model_labels_volatile")
+case("model_labels_volatile")
+case("model_ticket_plain", 8, 1, ticketed, cure="model_ticket_atomic", right=lambda _: np.ones(8))
+case("model_ticket_atomic", 8, 1, ticketed, right=lambda _: np.ones(8))
+case("model_one_lane_waits", cure="model_one_lane_waits_for_all", right=lambda a: a[0][31::-1])
+case("model_one_lane_waits_for_all", right=lambda args: args[0][31::-1])
+case("model_two_readers", block=32, cure="model_two_readers_then_sync")
+case("model_two_readers_then_sync", block=32)

@@ -7,6 +7,7 @@ are compiled and cleaned of paths is tests/world/regenerate.py's business.
 """
 
 import gzip
+import os
 import pathlib
 import re
 import shutil
@@ -44,7 +45,8 @@ def compile_ptx(nvcc, name, mode):
         shutil.copy(FOLDER / f"{name}.cu", folder)
         flags = [*flags_of(source_of(name)), *MODES[mode]]
         command = [nvcc, "-ptx", *flags, f"{name}.cu", "-o", "out.ptx"]
-        subprocess.run(command, cwd=folder, check=True)
+        environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
+        subprocess.run(command, cwd=folder, check=True, env=environment)
         text = (pathlib.Path(folder) / "out.ptx").read_text()
     text = strip_paths(text)
     return strip_debug(text) if mode == "G" else text

@@ -4,40 +4,18 @@ Names are entry:source line, or entry:source line:which of the mutants of the en
 folder/kernel. The tests prove that what stands here is clean (or not).
 """
 
-_LOOP = "round a loop whose first round finds its own guards closed"
-_GEMM = {"tiled16": 26, "tiled": 27, "padded": 26, "column": 25, "column_padded": 24}
-_GEMM |= {"column_swizzled": 24, "vectorized": 43, "register_1d": 30, "register_2d": 27}
-_GEMM |= {"double_buffered": 55, "async": 52}
-
-CLEAN_WITHOUT_GUARD = {
-    f"gemm_{variant}_{dtype}:{line}": _LOOP
-    for variant, line in _GEMM.items()
-    for dtype in ("float32", "float64")
-}
-_WAYS = "the way of single elements is right for whole vectors too"
-_TWICE = "another guard of the same access, or of the row, stays closed"
-CLEAN_WITHOUT_GUARD |= {
-    "gemm_vectorized_float32:47:2": _WAYS,
-    "gemm_vectorized_float32:48:7": _TWICE,
-    "gemm_vectorized_float32:73:12": _WAYS,
-    **{f"gemm_vectorized_float64:{at}": _TWICE for at in ("45:1", "48:4", "48:8", "48:9")},
-    **{f"gemm_vectorized_float64:{at}": _TWICE for at in ("48:12", "48:17", "48:18", "70:20")},
-}
-_TILES = "the grid has no block without a tile unless it is folded into z"
-CLEAN_WITHOUT_GUARD |= {
-    f"gemm_tuned_{dtype}:{line}": reason
-    for dtype in ("float32", "float64")
-    for line, reason in {48: _TILES, 75: _TILES, 143: _WAYS, 171: _WAYS}.items()
-}
-CLEAN_WITHOUT_GUARD["gemm_tuned_float32:128:5"] = _WAYS
-
 _LAST = "after the last step, which thread 0 does and whose sum only thread 0 reads"
 _OWN = "each thread goes on with the elements that it has written itself"
 _ONE = "before and after it thread 0 works alone"
 
+_CONDITION = "the barrier of the loop's condition follows at once"
+_WARP = "one warp, whose lanes meet before they touch each other's rows"
+
 CLEAN_WITHOUT_BARRIER = {
-    "components:9:0": "the barrier of the loop's condition follows at once",
-    "solve:14:0": "one warp, whose lanes meet before they read each other's rows",
+    "components:9:0": _CONDITION,
+    "components:28:1": _CONDITION,
+    "solve:14:0": _WARP,
+    "solve:40:2": _WARP,
     "async_pipeline:35:9": "in the last three rounds: no copy is started after them",
     "early_exit:17:7": "after the last round: nobody writes any more",
     "fourier:21:2": _OWN,
@@ -65,3 +43,35 @@ MORE_SHAPES = {
 
 # {folder/kernel: kinds}. By the letter of the memory model these are found rightly.
 NOT_CLEAN = {}
+
+_ROW = "behind the end of a row the next one begins, and another guard drops what was read"
+_ZERO = "to add 0 is to do nothing"
+_FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
+
+# {folder/kernel: {line of the source: why its guard, or one of them, closes and is not needed}}
+SPARE_GUARDS = {
+    "counts/gemm_rows": {
+        "const bool there = row + i / 16 < m && first + i % 16 < k;": _ROW,
+        "const bool there = first + i / 64 < k && column + i % 64 < n;": _ROW,
+        "for (int i = threadIdx.x; i < 32 * 16; i += 256) {": _ROW,
+    },
+    "counts/gemm_squares": {
+        "const bool b_there = first + i / 64 < k && column + i % 64 < n;": _ROW,
+    },
+    "counts/histogram_shared": {"if (bins[i] > 0) {": _ZERO},
+    "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
+    "counts/reduce_shuffle": {
+        "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
+    },
+    "counts/transpose_half": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_padded": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_shared": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_shared_double": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_swizzled": {"if (x < columns && y < rows) {": _ROW},
+    "counts/transpose_swizzled_double": {"if (x < columns && y + j < rows) {": _ROW},
+    "histogram/global": {"const long long bin = find_bin(x[i]);": _FIRST},
+    "histogram/shared": {
+        "if (copy[bin] != 0)": _ZERO,
+        "const long long bin = find_bin(x[i]) - window;": _FIRST,
+    },
+}

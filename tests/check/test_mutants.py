@@ -1,4 +1,4 @@
-"""Each barrier taken out of a kernel is a race, each guard taken out an access out of bounds.
+"""Each barrier taken out of a kernel is a race.
 
 The kernels are those of the package (all of them, later ones too), of tests/world and of
 tests/counts. What is not found because it is no fault stands in a table by name, with the reason;
@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import importlib
 import itertools
-import re
 import sys
 from pathlib import Path
 
@@ -18,9 +17,11 @@ import check_ptx
 import mutate
 import numpy as np
 import pytest
-from redundant import CLEAN_WITHOUT_BARRIER, CLEAN_WITHOUT_GUARD, MORE_SHAPES, NOT_CLEAN
+from altered import altered, check_call, keywords_of, ragged, regular
+from redundant import CLEAN_WITHOUT_BARRIER, MORE_SHAPES, NOT_CLEAN
 
 import smemkit
+from smemkit import samples
 
 COUNTS = Path(__file__).resolve().parents[1] / "counts"
 ORDER = {"race", "warp_hazard", "global_race", "uninitialized", "async_read"}
@@ -28,81 +29,40 @@ STEPS = 400_000  # ends mutants that would never end
 
 # The package -------------------------------------------------------------------------------------
 
-KERNELS = [(family, name) for family in smemkit.families() for name in smemkit.variants(family)]
+KERNELS = [
+    (family, name) for family in samples.list_families() for name in smemkit.variants(family)
+]
 IDS = ["/".join(kernel) for kernel in KERNELS]
-# Dimensions in the order of the signature; cut to as many as there are.
-REGULAR = [(64, 64, 64, 64), (32, 32, 32, 32)]
-RAGGED = [(33, 35, 37, 39), (40, 3, 70, 5), (31, 4, 32, 9), (33, 0, 7, 3), (1000, 1, 2, 1)]
-RAGGED += [(9, 19, 21, 3)]
-UNGUARDED = {"out_of_bounds", "uninitialized"}
 
 
-def read_signature(signature):
-    """([dimensions of each input], [of each output], dimensions in order) of "(m,k)->(m)"."""
-    sides = [re.findall(r"\(([^()]*)\)", side) for side in signature.split("->")]
-    inputs, outputs = (
-        [[name for name in re.split(r"[ ,]+", core) if name] for core in side] for side in sides
-    )
-    return inputs, outputs, list(dict.fromkeys(itertools.chain(*inputs, *outputs)))
-
-
-def launch(family, variant, dtype, sizes):
-    """Grid, block and arguments of an entry, as smemkit itself passes them."""
-    inputs, outputs, names = read_signature(smemkit.families()[family]["signature"])
-    size = dict(zip(names, sizes, strict=False))
-    dimensions = [size[name] for name in names]
-    grid, block, empty = smemkit._core._registry_plan(family, variant, dimensions)
-    rng = np.random.default_rng(7)
-    arrays = [rng.integers(-4, 5, [size[name] for name in shape]).astype(dtype) for shape in inputs]
-    arrays += [np.zeros([size[name] for name in shape], dtype) for shape in outputs]
-    return grid, block, [*arrays, *dimensions], empty
-
-
-def check_entry(text, family, variant, dtype, sizes):
-    """The report of one launch of an entry of `text`; None where nothing is to be done."""
-    grid, block, args, _ = launch(family, variant, dtype, sizes)
-    if 0 in grid:
-        return None
-    kernel = smemkit.RawModule(text, backend="sim").get_function(f"{family}_{variant}_{dtype}")
-    return smemkit.check(kernel, grid, block, args, max_steps=STEPS, backend="sim")
-
-
-def kinds_of(report):
-    return {finding.kind for finding in report.findings} if report is not None else set()
-
-
-def dtype_of(entry):
-    return entry.rsplit("_", 1)[1]
+def kinds_of(findings):
+    return {finding.kind for finding in findings}
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
 def test_package_originals_are_clean(kernel):
-    text = smemkit.ptx(*kernel)
-    for dtype in smemkit.variants(kernel[0])[kernel[1]]["dtypes"]:
-        for sizes in (*REGULAR, *RAGGED):
-            report = check_entry(text, *kernel, dtype, sizes)
-            assert report is None or report, f"{dtype} {sizes}\n{report}"
+    family, variant = kernel
+    for dtype in smemkit.variants(family)[variant]["dtypes"]:
+        for is_ragged in (False, True):
+            shapes = ragged(family) if is_ragged else regular(family)
+            calls = itertools.product(shapes, samples.list_choices(family, not is_ragged))
+            for sizes, keywords in calls:
+                found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
+                assert not found, f"{dtype} {sizes} {keywords}\n" + "\n".join(map(str, found))
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
 def test_package_barriers(kernel):
+    family, variant = kernel
     for mutant in mutate.remove_barriers(smemkit.ptx(*kernel)):
-        for sizes in (REGULAR[0], RAGGED[0]):
-            report = check_entry(mutant.text, *kernel, dtype_of(mutant.entry), sizes)
-            judge(mutant, kinds_of(report), CLEAN_WITHOUT_BARRIER, ORDER)
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=IDS)
-def test_package_guards(kernel):
-    mutants = mutate.remove_guards(smemkit.ptx(*kernel))
-    assert mutants, "a kernel that takes every shape has guards"
-    for mutant in mutants:
+        dtype, keywords = keywords_of(family, variant, mutant.entry)
         found = set()
-        for sizes in RAGGED:
-            if found & UNGUARDED:
-                break
-            found |= kinds_of(check_entry(mutant.text, *kernel, dtype_of(mutant.entry), sizes))
-        judge(mutant, found, CLEAN_WITHOUT_GUARD, UNGUARDED)
+        with altered(family, variant, mutant.text) as core:
+            for sizes in (*regular(family)[:1], *ragged(family)):
+                if found & ORDER:
+                    break
+                found |= kinds_of(check_call(core, family, variant, dtype, sizes, keywords))
+        judge(mutant, found, CLEAN_WITHOUT_BARRIER, ORDER)
 
 
 ENDS = {"bounds_guarded": 100, "bounds_first_guarded": 128, "initial_ragged_zeros": 50}
@@ -118,7 +78,7 @@ def test_guards_of_the_pairs(entry):
         args = (np.arange(ENDS[entry], dtype=np.int32), *case.args()[1:])
         kernel = smemkit.RawModule(mutant.text, backend="sim").get_function(entry)
         report = smemkit.check(kernel, case.grid, case.block, args, backend="sim")
-        judge(mutant, kinds_of(report), CLEAN_WITHOUT_GUARD, {"out_of_bounds"})
+        judge(mutant, kinds_of(report.findings), {}, {"out_of_bounds"})
 
 
 def judge(mutant, found, table, expected):
@@ -225,11 +185,9 @@ def test_other_barriers(kernel):
 def test_tables_name_what_is_there():
     """An entry of a table that fits no mutant any more is out of date."""
     texts = [smemkit.ptx(*kernel) for kernel in KERNELS]
-    guards = itertools.chain(*map(mutate.remove_guards, texts))
     barriers = itertools.chain(*map(mutate.remove_barriers, [*texts, *OTHERS.values()]))
-    for table, mutants in ((CLEAN_WITHOUT_GUARD, guards), (CLEAN_WITHOUT_BARRIER, barriers)):
-        assert set(table) <= set().union(*(mutant.names for mutant in mutants))
-        assert all(table.values()), "why?"
+    assert set(CLEAN_WITHOUT_BARRIER) <= set().union(*(mutant.names for mutant in barriers))
+    assert all(CLEAN_WITHOUT_BARRIER.values()), "why?"
     assert set(NOT_CLEAN) <= set(OTHER_IDS)
     assert {f"counts/{name}" for name in MORE_SHAPES} <= set(OTHER_IDS)
 
@@ -275,12 +233,3 @@ def test_mutants_of_a_small_text():
     for mutant in (*barriers, *guards):
         old, new = TEXT.splitlines(), mutant.text.splitlines()
         assert [i for i in range(len(old)) if old[i] != new[i]] == [mutant.line - 1]
-
-
-def test_signatures():
-    assert read_signature("(m,k),(k,n)->(m,n)") == (
-        [["m", "k"], ["k", "n"]],
-        [["m", "n"]],
-        ["m", "k", "n"],
-    )
-    assert read_signature("(n)->()") == ([["n"]], [[]], ["n"])

@@ -165,6 +165,20 @@ def test_loc_of_calls_in_calls():
     assert {file for file, _ in found} == {"outer.cu"}
 
 
+def test_loc_that_stands_alone_goes_the_way_it_went():
+    """Two ways meet in one helper; its names tell them apart where its marks stand alone."""
+    a = (8, 6, 2), (9, 3, 1), (9, 5, 1)
+    b = (8, 7, 2), (9, 3, 1), (9, 6, 1)
+    found = places(
+        mark((7, 21, 3)), "mov.u32 %r1, 1;",
+        mark(a[0], CALL), mark(a[1], a[0]), mark(a[2], a[1]), "mov.u32 %r1, 2;",
+        mark(b[0], OTHER_CALL), mark(b[1], b[0]), mark(b[2], b[1]), "mov.u32 %r1, 3;",
+        mark(a[2], a[1]), "mov.u32 %r1, 4;",
+        mark(b[2], b[1]), "mov.u32 %r1, 5;",
+    )  # fmt: skip
+    assert [line for _, line in found] == [21, 22, 25, 22, 25]
+
+
 def test_loc_without_a_way_out_stays():
     """A header's own function, a step that nobody tells, and a ring of steps."""
     assert places(mark((9, 5, 1)), "ret;") == [("inner.h", 5)]

@@ -87,7 +87,7 @@ def test_a_cure_is_tried_not_guessed():
     # Words 0, 32, 96, 224, ... of one bank have no common pitch: no pad a row can be named.
     places = numpy.cumsum(numpy.arange(32)) * 128
     facts = {"function": "k", "ptx_line": 1, "file": None, "line": None, "space": "shared"}
-    facts |= {"op": "load", "bytes": 4, "mask": 2**32 - 1, "cost": 32, "warp": 0}
+    facts |= {"op": "load", "rule": "load", "bytes": 4, "mask": 2**32 - 1, "cost": 32, "warp": 0}
     facts |= {"block": (0, 0, 0), "addresses": places.astype("uint64")}
     sources = smemkit.counting.Sources("k", "ld")
     assert trials.try_cures(smemkit.counting.Sample(facts, "k", sources), 4) == []

@@ -1,15 +1,17 @@
 """Pictures: what is drawn, with which labels and units, and what is refused."""
 
 import builtins
+import dataclasses
 import doctest
 import math
 import sys
+import types
 
 import numpy
 import pytest
 
 import smemkit
-from smemkit import plot
+from smemkit import plot, probe
 from smemkit.results import Measurement, Results
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -130,6 +132,12 @@ def test_speed_tells_apart_what_differs(rows):
     for row, op in zip(maxima, ("max", "sum"), strict=True):
         row.parameters["op"] = op
     assert legend_of(plot.speed(maxima)) == ["shuffle (op max)", "shuffle (op sum)"]
+    warm = dataclasses.replace(rows[0], cache="warm")
+    assert legend_of(plot.speed([*cold, warm])) == ["naive (cpu)", "naive"]
+    assert legend_of(plot.speed([dataclasses.replace(warm, cache="cold"), warm])) == [
+        "naive (cold)",
+        "naive (warm)",
+    ]
 
 
 def test_many_lines_differ_in_more_than_colour():
@@ -151,7 +159,7 @@ def test_ladder_says_parts_of_the_peer(rows):
     labels = [label.get_text() for label in ax.get_yticklabels()]
     assert labels == ["numpy (cpu)", "naive", "tiled", "padded", "cublas"]
     assert "cublas" in ax.get_xlabel() and ax.get_xlabel().startswith("GFLOP/s")
-    assert ax.get_title(loc="left") == "gemm, 1024 x 1024 x 1024, float32"
+    assert ax.get_title(loc="left") == "gemm, 1,024 x 1,024 x 1,024, float32"
     hatched = [bar.get_hatch() is not None for bar in ax.patches]
     assert hatched == [True, False, False, False, True]
     low, high = ax.get_ylim()
@@ -175,6 +183,28 @@ def test_ladder_of_times_counts_the_other_way(rows):
 def test_ladder_without_a_peer():
     ax = plot.ladder([make_gemm("naive", 64, 10), make_gemm("tiled", 64, 20)])
     assert [text.get_text() for text in ax.texts] == ["10", "20"]
+
+
+def test_ladder_of_a_transpose_has_the_copy_as_its_peer():
+    words = {"shape": (64, 64), "dtype": "float32", "machine": "cuda", "nbytes": 32768.0}
+    rows = [
+        Measurement("transpose", name, times_ms=(ms,), **words)
+        for name, ms in (("naive", 4.0), ("copy", 1.0))
+    ]
+    ax = plot.ladder(rows)
+    assert [text.get_text().partition("(")[2] for text in ax.texts] == ["25 %)", "100 %)"]
+    assert [bar.get_hatch() is not None for bar in ax.patches] == [False, True]
+
+
+def test_rows_of_one_probe_are_told_by_their_parameters():
+    words = {"shape": (8,), "dtype": "float32", "machine": "cuda", "times_ms": (1.0,)}
+    counters = {"instructions.warp": 1, "instructions.thread": 32}
+    rows = [
+        Measurement("probe", "divergence", parameters={"pattern": p}, counters=counters, **words)
+        for p in ("lane", "warp")
+    ]
+    labels = [label.get_text() for label in plot.divergence(rows).get_yticklabels()]
+    assert labels == ["pattern lane", "pattern warp"]
 
 
 def test_ladder_refuses_a_mixture(rows):
@@ -212,10 +242,16 @@ def test_roofline_names_shapes_where_there_are_several(rows):
     assert legend_of(ax) == ["naive 1024x1024x1024", "naive 256x256x256"]
 
 
-@pytest.mark.parametrize("ceiling", [0, -1, float("nan")])
+@pytest.mark.parametrize("ceiling", [0, -1, float("nan"), None, "fast"])
 def test_roofline_needs_ceilings(rows, ceiling):
     with pytest.raises(smemkit.ArgumentError):
         plot.roofline(rows, gb_per_s=ceiling, gflop_per_s=1)
+
+
+def test_roofline_takes_ceilings(rows):
+    ceilings = types.SimpleNamespace(gb_per_s=5.0, gflop_per_s=100.0)
+    assert plot.roofline(rows, ceilings).lines[0].get_ydata()[-1] == 100
+    assert plot.roofline(rows, ceilings, gflop_per_s=70).lines[0].get_ydata()[-1] == 70
 
 
 def test_stride():
@@ -263,6 +299,22 @@ def test_bank_stride_of_counts_or_times_alone():
     timed = plot.bank_stride([row for row in rows if row.times_ms])
     assert timed.get_ylabel() == "median time [ms]"
     assert timed.containers[0][0].get_ydata() == pytest.approx([0.5, 1, 2, 16, 0.5])
+
+
+def test_pictures_of_probes():
+    steps = (1, 2, 8, 33)
+    found = [probe.bank_access(step, backend="sim") for step in steps]
+    assert [bar.get_height() for bar in plot.bank_stride(found).patches] == [1, 2, 8, 1]
+    timed = [dataclasses.replace(row, backend="cuda", times_ms=(2.0,)) for row in found]
+    assert plot.bank_stride(timed).child_axes
+    found = [probe.global_access(step, backend="sim") for step in steps]
+    assert [bar.get_width() for bar in plot.sectors(found).patches] == [4, 8, 32, 32]
+    timed = [dataclasses.replace(row, backend="cuda", times_ms=(2.0,)) for row in found]
+    line = plot.stride(timed).containers[0][0]
+    assert line.get_ydata() == pytest.approx([row.used_bytes / 2e6 for row in found])
+    found = [probe.divergence(name, backend="sim") for name in ("warp", "lane")]
+    ax = plot.divergence(found)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["branch_warp", "branch_lane"]
 
 
 def test_bank_stride_refuses_two_answers():

@@ -81,6 +81,7 @@ def test_result_and_launches_in_order():
         "block",
         "warp",
         "addresses",
+        "rule",
     }
 
 

@@ -72,16 +72,21 @@ def run(*command, folder=None):
     return done.stdout
 
 
+def assemble(text, folder):
+    """The path of the machine code that ptxas makes of a PTX text, in the folder."""
+    path = pathlib.Path(folder) / "code.ptx"
+    path.write_text(text)
+    ptxas = find_tool("ptxas")
+    options = () if re.search(r"^\.target.*\bdebug\b", text, re.M) else ("-lineinfo",)
+    run(ptxas, f"-arch={ARCH}", *options, "code.ptx", "-o", "code.cubin", folder=folder)
+    return path.with_suffix(".cubin")
+
+
 @functools.cache
 def disassemble_ptx(text):
     """Accesses of the machine code that ptxas makes of a PTX text."""
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "code.ptx"
-        path.write_text(text)
-        ptxas = find_tool("ptxas")
-        options = () if re.search(r"^\.target.*\bdebug\b", text, re.M) else ("-lineinfo",)
-        run(ptxas, f"-arch={ARCH}", *options, "code.ptx", "-o", "code.cubin", folder=folder)
-        return read_cubin(path.with_suffix(".cubin"))
+        return read_cubin(assemble(text, folder))
 
 
 def disassemble_fatbin(path):
@@ -92,6 +97,20 @@ def disassemble_fatbin(path):
         )
         found = sorted(pathlib.Path(folder).glob(f"*{ARCH}*.cubin"))
         return [access for image in found for access in read_cubin(image)] if found else None
+
+
+def list_opcodes(text):
+    """{function: opcodes with their suffixes} of what ptxas makes of a PTX text."""
+    with tempfile.TemporaryDirectory() as folder:
+        listing = run(find_tool("nvdisasm"), str(assemble(text, folder)))
+    opcodes = collections.defaultdict(list)
+    for line in listing.splitlines():
+        if line.startswith(".text."):
+            function = line[len(".text.") :].rstrip(":")
+        instruction = INSTRUCTION.match(line)
+        if instruction:
+            opcodes[function].append(instruction[1] + instruction[2])
+    return opcodes
 
 
 def read_cubin(path):

@@ -65,7 +65,6 @@ KNOWN = {
     ("rules/proofs", "v4_u8_0_v4_u8_4"): REWRITTEN,
     ("rules/proofs", "v2_u8_0_v2_u8_2"): REWRITTEN,
     ("world/math64", "math64"): LIBRARY,
-    ("probe/chase_shared", "probe_chase_shared_bits64"): HALF,
 }
 
 
@@ -102,13 +101,17 @@ def disassemble_one(name):
 
 
 @pytest.fixture(scope="module")
-def machine_code():
-    """Name -> accesses, disassembled by a few processes at once while the tests run."""
+def tools():
     missing = [
         tool for tool in ("ptxas", "nvdisasm", "cuobjdump") if not disassemble.find_tool(tool)
     ]
     if missing:
         pytest.skip(f"no {' and no '.join(missing)}; the extra [test] brings them")
+
+
+@pytest.fixture(scope="module")
+def machine_code(tools):
+    """Name -> accesses, disassembled by a few processes at once while the tests run."""
     with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
         yield {name: pool.submit(disassemble_one, name) for name in SOURCES}
 
@@ -210,6 +213,28 @@ def test_accesses(name, machine_code):
             assert difference is not None, (
                 f"{name}, {entry} is as ptxas has it now; KNOWN says: {reason}"
             )
+
+
+def test_forms(tools):
+    """What an atomic on shared memory is made of: entries are named by the form they take."""
+    text = SOURCES["rules/forms"][0]
+    opcodes, seen = disassemble.list_opcodes(text), collections.Counter()
+    for entry in re.findall(r"\.entry\s+(\w+)", text):
+        found = [a["form"] for a in _core._fuse(text, entry) if a["opcode"] in ("atom", "red")]
+        wanted = entry.split("_")[0]
+        assert found == [wanted], entry
+        atomic = [opcode for opcode in opcodes[entry] if opcode.startswith("ATOMS")]
+        assert len(atomic) == 1, entry
+        others = collections.Counter(opcode.split(".")[0] for opcode in opcodes[entry])
+        special = {"count": ".POPC.INC", "spin": ".CAST.SPIN", "bound": ".CAST.SPIN"}
+        for form, mark in special.items():
+            assert (mark in atomic[0]) == (special.get(wanted) == special[form]), entry
+        assert (others["VOTEU"] > 0) == (wanted == "single"), entry
+        assert others["LDS"] == (wanted in ("spin", "bound")), entry
+        # a bound leaves its loop on the way as well, by one branch more
+        assert (others["BRA"] > 2) == (wanted == "bound"), f"{entry} {others['BRA']}"
+        seen[wanted] += 1
+    assert len(seen) == 5 and min(seen.values()) >= 3
 
 
 def test_known_are_there():

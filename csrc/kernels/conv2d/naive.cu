@@ -48,8 +48,10 @@ conv2d_naive(const T *image, const T *weights, T *out, long long h, long long w,
         for (long long j = 0; j < q; ++j) {
             const long long from_col = source(col + j - left, w);
             const T weight = weights[form ? i * q + j : (p - 1 - i) * q + q - 1 - j];
-            if (weight != 0 && from_row >= 0 && from_col >= 0)
-                sum += weight * image[from_row * w + from_col];
+            const bool inside = from_row >= 0 && from_col >= 0;
+            const T pixel = image[inside ? from_row * w + from_col : 0];
+            if (weight != 0)
+                sum += weight * (inside ? pixel : T(0));
         }
     }
 

@@ -6,9 +6,9 @@
 //          each row a window: 16 bytes and what the filter reaches beyond. Every weight then meets the whole window,
 //          and every window serves ROWS rows of pixels: 16 bytes read from shared memory serve dozens of products,
 //          where conv2d/shared reads two numbers for each.
-//          Registers have no index, so the filter's columns are compiled in: there is code for 1 to 8 of them, and
-//          wider filters are taken by eights. Filters beyond 16 x 16 are cut into pieces, each with its own tile:
-//          any size fits. Two small tables, which the modes fill, say where a tile's rows and columns come from.
+//          Registers have no index, so the filter's columns are compiled in: there is code for 1 to 12 of them, and
+//          for 5 x 5 whole; wider filters are taken by eights. Filters beyond 16 x 16 are cut into pieces, each with
+//          its own tile: any size fits. Two tables, which the modes fill, say where a tile's rows and columns lie.
 //          Where weights of zero meet infinities or NaN, the tile is done weight by weight, without the zeros.
 // Differs  from conv2d/shared: the window and the sums in registers, the weights in shared memory, the pieces.
 // Claims   shared.store.conflicts = 0                always
@@ -17,35 +17,44 @@
 // Length   it is the fast one.
 // Source   sliding windows: any text on filters; register tiles: V. Volkov, Better performance at lower occupancy, 2010
 
-// Adds to the sums what Q columns of the filter make of it. `window` begins at the thread's first pixel, moved to the
-// first of the columns; `weights` at the first of them too. Rows of both are so far apart, and begin at 16 bytes.
-template <int Q, int ROWS, int LANE>
+// Adds to the sums what Q columns of the filter make, p rows of it (P, where that is compiled in too: not 0). `window`
+// begins at the thread's first pixel, moved on to the first of the columns; `weights` at the first of these. Rows of
+// both begin at multiples of 16 bytes. It takes two rows of the tile at a time, so that a weight serves both.
+template <int Q, int P, int WEIGHTS_PITCH, int ROWS, int LANE>
 static __device__ __forceinline__ void
-conv2d_register_add(const T *window, int window_pitch, const T *weights, int weights_pitch, int p, T (&sum)[ROWS][LANE])
+conv2d_register_add(const T *window, int window_pitch, const T *weights, int p, T (&sum)[ROWS][LANE])
 {
     struct alignas(16) Vector {
         T item[LANE];
     };
     constexpr int REACH = (Q - 1 + LANE - 1) / LANE + 1, DEEP = (Q + LANE - 1) / LANE;
-#pragma unroll 1
-    for (int row = 0; row < ROWS + p - 1; ++row, window += window_pitch, weights += weights_pitch) {
-        Vector pixel[REACH];
+    const int high = P > 0 ? P : p;
+#pragma unroll(P > 0 ? ROWS + P : 1)
+    for (int row = 0; row < ROWS + high - 1; row += 2, window += 2 * window_pitch, weights += 2 * WEIGHTS_PITCH) {
+        Vector pixel[2][REACH] = {};
 #pragma unroll
         for (int a = 0; a < REACH; ++a)
-            pixel[a] = *reinterpret_cast<const Vector *>(window + a * LANE);
+            pixel[0][a] = *reinterpret_cast<const Vector *>(window + a * LANE);
+        if (row + 1 < ROWS + high - 1)
 #pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const int i = row - r; // the row of the filter that lies on this row, for row r of the pixels
-            if (unsigned(i) < unsigned(p)) {
+            for (int a = 0; a < REACH; ++a)
+                pixel[1][a] = *reinterpret_cast<const Vector *>(window + window_pitch + a * LANE);
+#pragma unroll
+        for (int r = 0; r <= ROWS; ++r) {
+            const int i = row + 1 - r; // the filter's row that lies on the second row, for row r of the pixels
+            if (unsigned(i) < unsigned(high)) {
                 Vector weight[DEEP];
 #pragma unroll
                 for (int d = 0; d < DEEP; ++d)
-                    weight[d] = *reinterpret_cast<const Vector *>(weights - r * weights_pitch + d * LANE);
+                    weight[d] = *reinterpret_cast<const Vector *>(weights + (1 - r) * WEIGHTS_PITCH + d * LANE);
 #pragma unroll
-                for (int j = 0; j < Q; ++j)
-#pragma unroll
-                    for (int x = 0; x < LANE; ++x)
-                        sum[r][x] += weight[j / LANE].item[j % LANE] * pixel[(x + j) / LANE].item[(x + j) % LANE];
+                for (int k = 0; k < Q * LANE; ++k) {
+                    const int j = k / LANE, x = k % LANE, a = (x + j) / LANE, b = (x + j) % LANE;
+                    if (r > 0)
+                        sum[r > 0 ? r - 1 : 0][x] += weight[j / LANE].item[j % LANE] * pixel[0][a].item[b];
+                    if (r < ROWS)
+                        sum[r < ROWS ? r : 0][x] += weight[j / LANE].item[j % LANE] * pixel[1][a].item[b];
+                }
             }
         }
     }
@@ -56,25 +65,27 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
                 long long mode, long long form)
 {
     constexpr int LANE = 16 / sizeof(T), ROWS = 32 / sizeof(T), WARPS = 8, THREADS = 32 * WARPS;
-    constexpr int HIGH = WARPS * ROWS, WIDE = 32 * LANE, PIECE = 16;
+    constexpr int HIGH = WARPS * ROWS, WIDE = 32 * LANE, PIECE = 16, SLOTS = (HIGH + PIECE - 1 + WARPS - 1) / WARPS;
+    constexpr int MOST = sizeof(T) == 4 ? 12 : 8, STEP = 8;
+    constexpr long long OUTSIDE = -(1ll << 60); // what is added to it stays negative
     struct alignas(16) Vector {
         T item[LANE];
     };
-    extern __shared__ Vector conv2d_register_memory[];
-    __shared__ long long source_row[HIGH + PIECE - 1], source_col[WIDE + PIECE];
-    __shared__ unsigned odd;
+    extern __shared__ Vector conv2d_register_tile[];
+    __shared__ long long source_row[SLOTS * WARPS], source_col[WIDE + PIECE];
+    __shared__ alignas(16) T piece[PIECE][PIECE];
+    __shared__ unsigned odd; // 1: a weight of zero was seen, 2: a pixel that is infinite or no number
 
-    // Which row (or column) of the image stands at place `at` of `size`; -1: none.
-    const auto source = [mode](long long at, long long size) {
-        if (at >= 0 && at < size)
-            return at;
-        if (mode == 0)
-            return -1ll;
-        if (mode == 2)
-            return at < 0 ? 0 : size - 1;
+    // Where a row (or column) of the image begins that stands at place `at` of `size`; they are `step` apart.
+    const auto source = [mode](long long at, long long size, long long step) {
         const long long period = mode == 1 ? 2 * size : size;
-        at = (at % period + period) % period;
-        return at < size ? at : period - 1 - at;
+        if (at < 0 || at >= size) {
+            if (mode == 0)
+                return OUTSIDE;
+            at = mode == 2 ? (at < 0 ? 0 : size - 1) : (at % period + period) % period;
+            at = at < size ? at : period - 1 - at;
+        }
+        return at * step;
     };
 
     // Who am I: LANE pixels of a row, and those of the ROWS - 1 rows below. The block makes HIGH x WIDE pixels.
@@ -87,105 +98,124 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
     const int piece_p = (int)((p + (p + PIECE - 1) / PIECE - 1) / ((p + PIECE - 1) / PIECE));
     const int piece_q = (int)((q + (q + PIECE - 1) / PIECE - 1) / ((q + PIECE - 1) / PIECE));
     const int high = HIGH + piece_p - 1, pitch = WIDE + (piece_q - 1 + LANE - 1) / LANE * LANE;
-    const int weights_pitch = (piece_q + LANE - 1) / LANE * LANE;
-    T *const tile = conv2d_register_memory->item, *const tile_weights = tile + high * pitch;
+    T *const tile = conv2d_register_tile->item;
     const T *const window = tile + warp * ROWS * pitch + lane * LANE;
 
+    if (thread == 0)
+        odd = 0;
     T sum[ROWS][LANE] = {};
+#pragma unroll 1
     for (long long first_i = 0; first_i < p; first_i += piece_p) {
+#pragma unroll 1
         for (long long first_j = 0; first_j < q; first_j += piece_q) {
             const int here_p = (int)(p - first_i < piece_p ? p - first_i : piece_p);
             const int here_q = (int)(q - first_j < piece_q ? q - first_j : piece_q);
 
-            // Read and stage: where rows and columns of the tile come from, and the weights, turned as the form says.
-            unsigned seen = 0;
-            if (thread == 0)
-                odd = 0;
-            for (int r = thread; r < high; r += THREADS) {
-                const long long from = source(first_row + r + first_i - up, h);
-                source_row[r] = from < 0 ? -1 : from * w;
-            }
+            // Read and stage: where rows and columns of the tile come from.
+#pragma unroll 1
+            for (int r = thread; r < SLOTS * WARPS; r += THREADS)
+                source_row[r] = r < high ? source(first_row + r + first_i - up, h, w) : OUTSIDE;
+#pragma unroll 1
             for (int c = thread; c < pitch; c += THREADS)
-                source_col[c] = source(first_col + c + first_j - left, w);
-            for (int k = thread; k < piece_p * weights_pitch; k += THREADS) {
-                const int i = k / weights_pitch, j = k % weights_pitch;
-                const long long at = (first_i + i) * q + first_j + j;
-                const bool inside = i < here_p && j < here_q;
-                const T read = weights[inside ? (form ? at : p * q - 1 - at) : 0];
-                const T weight = inside ? read : T(1);
-                seen |= weight == 0 ? 1u : 0u;
-                tile_weights[k] = weight;
-            }
+                source_col[c] = source(first_col + c + first_j - left, w, 1);
 
-            // Both tables were written by all threads: none may read them before the last has written.
+            // Both tables were written by all threads: none may read them before the last has written. And no thread
+            // may overwrite tile and weights of the former piece before the last has read them.
             __syncthreads();
 
-            // Read and stage: the tile. A lane keeps to its columns, a warp to its rows.
-            for (int c = lane; c < pitch; c += 32) {
+            // Read and stage: the weights of the piece, turned as the form says; one a thread.
+            const int i = thread / PIECE, j = thread % PIECE;
+            const long long at = (first_i + i) * q + first_j + j;
+            const T weight = i < here_p && j < here_q ? weights[form ? at : p * q - 1 - at] : T(1);
+            piece[i][j] = weight;
+
+            // Read and stage: the tile. A warp keeps to its rows, whose beginnings are in registers; of a column all
+            // are read before the first is stored, so that many loads are under way. Zeros stand for what is outside.
+            long long begin[SLOTS];
+#pragma unroll
+            for (int k = 0; k < SLOTS; ++k)
+                begin[k] = source_row[warp + k * WARPS];
+            T *place = tile + warp * pitch + lane;
+            T finite = 0; // zero times anything finite is zero
+#pragma unroll 1
+            for (int c = lane; c < pitch; c += 32, place += 32) {
                 const long long from_col = source_col[c];
-#pragma unroll 4
-                for (int r = warp; r < high; r += WARPS) {
-                    const long long from_row = source_row[r];
-                    const bool inside = (from_row | from_col) >= 0;
-                    const T read = image[inside ? from_row + from_col : 0];
-                    const T pixel = inside ? read : T(0);
-                    seen |= pixel - pixel != 0 ? 2u : 0u;
-                    tile[r * pitch + c] = pixel;
+                T pixel[SLOTS];
+#pragma unroll
+                for (int k = 0; k < SLOTS; ++k) {
+                    const long long from = begin[k] + from_col;
+                    pixel[k] = from < 0 ? T(0) : image[from];
+                }
+#pragma unroll
+                for (int k = 0; k < SLOTS; ++k) {
+                    finite += 0 * pixel[k];
+                    if (warp + k * WARPS < high)
+                        place[k * WARPS * pitch] = pixel[k];
                 }
             }
-            if (seen != 0)
-                atomicOr(&odd, seen);
+            if (weight == 0 || finite != 0)
+                atomicOr(&odd, (weight == 0 ? 1u : 0u) | (finite != 0 ? 2u : 0u));
 
             // Tile and weights were written by all threads: none may read them before the last has written.
             __syncthreads();
 
             // Compute. Weights of zero that meet infinities or NaN are left out one by one; else whole windows.
             if (odd == 3) {
-                for (int i = 0; i < here_p; ++i)
-                    for (int j = 0; j < here_q; ++j)
-                        if (const T weight = tile_weights[i * weights_pitch + j]; weight != 0)
+#pragma unroll 1
+                for (int k = 0; k < here_p * here_q; ++k) {
+                    const int row = k / here_q, col = k % here_q;
+                    if (piece[row][col] != 0)
 #pragma unroll
-                            for (int r = 0; r < ROWS; ++r)
+                        for (int r = 0; r < ROWS; ++r)
 #pragma unroll
-                                for (int x = 0; x < LANE; ++x)
-                                    sum[r][x] += weight * window[(r + i) * pitch + x + j];
+                            for (int x = 0; x < LANE; ++x)
+                                sum[r][x] += piece[row][col] * window[(r + row) * pitch + x + col];
+                }
             } else {
-                for (int j = 0; j < here_q; j += 8) {
-                    const T *const from = window + j, *const by = tile_weights + j;
-                    switch (here_q - j) {
-                    case 1: conv2d_register_add<1>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 2: conv2d_register_add<2>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 3: conv2d_register_add<3>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 4: conv2d_register_add<4>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 5: conv2d_register_add<5>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 6: conv2d_register_add<6>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    case 7: conv2d_register_add<7>(from, pitch, by, weights_pitch, here_p, sum); break;
-                    default: conv2d_register_add<8>(from, pitch, by, weights_pitch, here_p, sum);
+                int taken = 0;
+                for (int k = 0; k < here_q; k += taken) {
+                    const T *const from = window + k, *const by = &piece[0][k];
+                    taken = here_q - k <= MOST ? here_q - k : STEP;
+                    switch (here_p == 5 && here_q == 5 ? 0 : taken) {
+                    case 0: conv2d_register_add<5, 5, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 1: conv2d_register_add<1, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 2: conv2d_register_add<2, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 3: conv2d_register_add<3, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 4: conv2d_register_add<4, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 5: conv2d_register_add<5, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 6: conv2d_register_add<6, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 7: conv2d_register_add<7, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 8: conv2d_register_add<8, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 9: conv2d_register_add<9, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 10: conv2d_register_add<10, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 11: conv2d_register_add<11, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 12: conv2d_register_add<12, 0, PIECE>(from, pitch, by, here_p, sum); break;
                     }
                 }
             }
-
-            // Tile, tables and weights are read by all threads: none may overwrite them in the next piece before the
-            // last has read.
-            __syncthreads();
         }
     }
 
     // Write: 16 bytes where rows of out are made of them, else pixel by pixel.
     const long long col = first_col + lane * LANE;
+    if (w % LANE == 0) {
 #pragma unroll
-    for (int r = 0; r < ROWS; ++r) {
-        const long long row = first_row + warp * ROWS + r;
-        if (row < h && col < w && w % LANE == 0) {
+        for (int r = 0; r < ROWS; ++r) {
+            const long long row = first_row + warp * ROWS + r;
             Vector pixels;
 #pragma unroll
             for (int x = 0; x < LANE; ++x)
                 pixels.item[x] = sum[r][x];
-            reinterpret_cast<Vector *>(out + row * w)[col / LANE] = pixels;
-        } else if (row < h) {
+            if (row < h && col < w)
+                reinterpret_cast<Vector *>(out + row * w)[col / LANE] = pixels;
+        }
+    } else {
+#pragma unroll
+        for (int r = 0; r < ROWS; ++r) {
+            const long long row = first_row + warp * ROWS + r;
 #pragma unroll
             for (int x = 0; x < LANE; ++x)
-                if (col + x < w)
+                if (row < h && col + x < w)
                     out[row * w + col + x] = sum[r][x];
         }
     }

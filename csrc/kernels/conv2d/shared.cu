@@ -61,6 +61,7 @@ conv2d_shared(const T *image, const T *weights, T *out, long long h, long long w
     // Compute.
     T sum = 0;
     for (int i = 0; i < p; ++i)
+#pragma unroll 1
         for (int j = 0; j < q; ++j) {
             const T weight = weights[form ? i * q + j : (p - 1 - i) * q + q - 1 - j];
             if (weight != 0)

@@ -4,6 +4,7 @@
 // Idea     gemm/register_2d computes, then waits for global memory, then computes. Here the elements of the next step
 //          are asked for before this step computes, and are put into a second pair of tiles after it: they travel
 //          meanwhile. As one pair is read while the other is written, one barrier a step is enough.
+//          next_a and next_b cost registers; float32 is held to those that leave room for two blocks a multiprocessor.
 // Differs  from gemm/register_2d: two slots for the tiles, next_a and next_b, and one barrier less.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
@@ -11,7 +12,7 @@
 //          global.load.sectors_per_request = 8       float64; m, n multiples of 128; k a multiple of 8
 // Source   software pipelining, as in every fast matrix product
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, sizeof(T) == 4 ? 2 : 1)
 gemm_double_buffered(const T *a, const T *b, T *c, long long m, long long k, long long n)
 {
     constexpr int TILE = 128, TILE_K = 8, SIDE = 16, EACH = TILE / SIDE, COPIES = TILE * TILE_K / (SIDE * SIDE);

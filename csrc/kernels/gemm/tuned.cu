@@ -7,7 +7,7 @@
 //          - All reads of shared memory take 16 bytes. A lane's elements are groups of V, a warp's breadth apart, and
 //            neighbours among the lanes read one group in common: so one pass through the banks serves 16 lanes.
 //          - tile_a is stored transposed, by cp.async of single elements: its columns lie side by side for those
-//            reads. V more elements a row keep these copies, eight rows by four columns, from meeting in a bank.
+//            reads. V more elements a row keep these copies, eight rows by four columns, from meeting in a bank there.
 //          - The operands of the next fma step are read while this one computes (part_a, part_b), and those of the
 //            next tiles travel meanwhile (STAGES).
 //          - Rows and columns past the edges of c need no zeros: a copy of the last row or column serves, for what it
@@ -16,7 +16,6 @@
 // Differs  from gemm/async: in all of these.
 // Claims   shared.load.conflicts = 0
 //          shared.store.instructions = 0
-//          async.conflicts = 0
 //          global.store.sectors_per_request = 16     m a multiple of 128; n a multiple of 256
 // Length   more than an exhibit has: it chases the last percent.
 // Source   V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear algebra", 2008, for large register tiles;

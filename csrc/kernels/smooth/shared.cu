@@ -24,6 +24,7 @@ smooth_shared(const T *x, T *out, long long n)
 
     // Read and stage: the whole block walks over the tile, halo included. At an end the element itself stands for
     // the missing one.
+#pragma unroll 1
     for (int at = threadIdx.x; at < TILE + 2; at += TILE) {
         const long long from = first + at - 1;
         tile[at] = x[from < 0 ? 0 : from < n ? from : n - 1];

@@ -5,8 +5,9 @@
 //          costs nothing but names, and stages its columns as vectors. So shared memory is passed once a vector, not
 //          once an element, each thread has many bytes under way, and a row of the tile is twice as long.
 //          Places in a row of the tile are swizzled by vectors: the place of a square is its row ^ its column.
-// Differs  from transpose/swizzled: VECTOR, and with it the tile; and paths by element, for tiles that an edge cuts and
-//          for rows that are no multiple of a vector.
+//          Blocks follow each other down the columns of a: those that run together write long runs of b.
+// Differs  from transpose/swizzled: VECTOR, and with it the tile; the order of the blocks; and paths by element, for
+//          tiles that an edge cuts and for rows that are no multiple of a vector.
 // Claims   shared.load.conflicts = 0                m, n multiples of 128
 //          shared.store.conflicts = 0               m, n multiples of 128
 //          global.load.sectors_per_request = 16     bits32; m, n multiples of 128: 32 lanes of 16 bytes
@@ -30,10 +31,10 @@ transpose_vectorized(const T *a, T *b, long long m, long long n)
     };
     __shared__ Vector tile[TILE][SIDE]; // as b has it: rows of b, vectors along them
 
-    // Who am I: a thread of the block, which turns one tile.
-    const int thread = threadIdx.y * 16 + threadIdx.x;
-    const long long first_row = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
-    const long long first_col = (long long)blockIdx.x * TILE;
+    // Who am I: a thread of the block, which turns one tile. The next block has the tile below.
+    const int thread = threadIdx.x;
+    const long long first_row = (long long)blockIdx.x * TILE;
+    const long long first_col = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * TILE;
     const bool whole = first_row + TILE <= m && first_col + TILE <= n;
 
     if (whole && n % VECTOR == 0) {

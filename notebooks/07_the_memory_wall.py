@@ -1,0 +1,213 @@
+# %% [markdown]
+# # 07 The memory wall: when shared memory pays
+#
+# **Question.** Staging data in shared memory made one kernel many times faster and another one
+# slower. Can you tell *beforehand*, with a pencil?
+#
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
+
+# %%
+import numpy
+
+import smemkit
+
+# %% [markdown]
+# ## Three numbers
+#
+# For any computation there are two numbers that no kernel can change:
+#
+# - the **bytes that must move**: each input read once, each output written once;
+# - the **operations** that must be done.
+#
+# Their quotient, operations a byte, is the *arithmetic intensity*. And a GPU has two ceilings:
+# bytes a second and operations a second. Whichever takes longer is the least time that the work
+# can take.
+
+# %%
+GB_PER_S, GFLOP_PER_S = 4200, 60000  # an H200, measured: a copy in its memory; fused multiply-adds
+
+n = 4096
+work = {  # name: (operations, bytes that must move), float32
+    "sum of 2^28": (2**28, 4 * 2**28),
+    "3-point mean of 2^28": (3 * 2**28, 8 * 2**28),
+    "transpose 8192": (0, 8 * 8192**2),
+    "conv2d 8192, 5 x 5": (2 * 25 * 8192**2, 8 * 8192**2),
+    "conv2d 8192, 11 x 11": (2 * 121 * 8192**2, 8 * 8192**2),
+    "gemm 4096": (2 * n**3, 12 * n**2),
+}
+print(f"{'':22}{'operations a byte':>18}{'memory [ms]':>13}{'arithmetic [ms]':>17}  bound by")
+for name, (flops, nbytes) in work.items():
+    memory, arithmetic = nbytes / GB_PER_S / 1e6, flops / GFLOP_PER_S / 1e6
+    bound = "memory" if memory > arithmetic else "arithmetic"
+    print(f"{name:22}{flops / nbytes:18.2f}{memory:13.3f}{arithmetic:17.3f}  {bound}")
+print(f"\nboth ceilings meet at {GFLOP_PER_S / GB_PER_S:.1f} operations a byte")
+
+# %% [markdown]
+# So a sum can never be faster than reading its numbers, whatever is done to the additions. Shared
+# memory can bring a kernel *nearer* to the wall, never through it.
+#
+# ## The third number: what a kernel asks for
+#
+# What a kernel *asks* of global memory may be far more than what must move. The quotient says how
+# often each byte is fetched. **Predict** it for each of these, at the sizes below:
+
+# %%
+rng = numpy.random.default_rng(7)
+x = rng.random(1 << 15, dtype="float32")
+a = rng.random((128, 128), dtype="float32")
+weights = rng.random((5, 5), dtype="float32")
+calls = {
+    ("smooth", "naive"): (smemkit.smooth, (x,), 4 * x.size),
+    ("smooth", "shared"): (smemkit.smooth, (x,), 4 * x.size),
+    ("smooth", "vectorized"): (smemkit.smooth, (x,), 4 * x.size),
+    ("conv2d", "naive"): (smemkit.conv2d, (a, weights), 4 * a.size),
+    ("conv2d", "shared"): (smemkit.conv2d, (a, weights), 4 * a.size),
+    ("conv2d", "register"): (smemkit.conv2d, (a, weights), 4 * a.size),
+    ("gemm", "naive"): (smemkit.gemm, (a, a), 8 * a.size),
+    ("gemm", "tiled16"): (smemkit.gemm, (a, a), 8 * a.size),
+    ("gemm", "tiled"): (smemkit.gemm, (a, a), 8 * a.size),
+    ("gemm", "register_2d"): (smemkit.gemm, (a, a), 8 * a.size),
+}
+fetched = {}
+print(f"{'':20}{'must be read':>14}{'asked for':>12}{'times':>8}")
+for (family, variant), (function, arguments, needed) in calls.items():
+    report = smemkit.profile(function, *arguments, variant=variant, backend="sim")
+    asked = report.counters["global.load.bytes_moved"]
+    fetched[family, variant] = asked / needed
+    print(f"{family:8}{variant:12}{needed:14,}{asked:12,}{asked / needed:8.2f}")
+
+# %% [markdown]
+# Where does each number come from?
+#
+# - `smooth/naive` reads each element three times; two of the three rows of 32 do not begin at a
+#   sector, so they take 5 instead of 4. With shared memory it is once, and a little for the halo.
+#   (`vectorized` asks three times too, but 16 bytes a lane at a time: fewer instructions for the
+#   same bytes.)
+# - `gemm/naive` fetches 1 + 4 sectors for 32 products: 5 bytes a product, n³ products, for 8 n²
+#   bytes.
+# - a tile of T x T fetches each element n / T times.
+
+# %%
+print(f"naive:   predicted {5 * 128 / 8:.0f}, counted {fetched['gemm', 'naive']:.2f}")
+for tile, name in ((16, "tiled16"), (32, "tiled")):
+    print(f"tile {tile}: predicted {128 // tile}, counted {fetched['gemm', name]:.2f}")
+
+# %% [markdown]
+# ## Who answers?
+#
+# Now comes the step that tutorials leave out. Asked for is not fetched *from memory*. In front of
+# memory stand two caches, and the first of them, L1, is **the same piece of memory as shared
+# memory**: a programmer divides it by hand, the cache by itself.
+#
+# - `smooth`: the three reads of a warp meet the same 128 bytes within a few instructions. L1
+#   serves the second and third. What is left for shared memory to save? *Nothing*, and the barrier
+#   costs.
+# - `gemm`: between two uses of an element lie thousands of other reads. In L1, too, much of it is
+#   found (that is why naive is not 20 times slower than tiled), but every product still needs its
+#   operands to be *loaded*. There the tile pays, and registers pay more.
+#
+# A rule to take along, in three questions:
+#
+# 1. Is the kernel at the wall already (its time near the bytes that must move over the bandwidth)?
+#    Then nothing on this page helps.
+# 2. Is data used again by *other threads of the block*, and not soon enough for L1? Then shared
+#    memory pays.
+# 3. Is data used again by *the same thread*? Then registers pay, and they pay more.
+#
+# And two uses that have nothing to do with reuse: turning the direction of access (the transpose,
+# notebook 04), and fast atomics (the histogram, notebook 06).
+#
+# smemkit says it of a kernel, where the counters show it:
+
+# %%
+stage = smemkit.RawKernel(
+    r"""
+extern "C" __global__ void twice(const float *x, float *y, int n)
+{
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        tile[threadIdx.x] = x[i];
+    __syncthreads();
+    if (i < n)
+        y[i] = 2 * tile[threadIdx.x];
+}
+""",
+    "twice",
+)
+y = numpy.zeros_like(x)
+for advice in stage.profile(x.size // 256, 256, (x, y, x.size)).advice:
+    print(advice)
+
+# %% [markdown]
+# ## On a GPU
+#
+# Counters are not time. Where there is a GPU, the next cell measures the 3-point mean, whose bytes
+# a second no kernel can bring above those of a copy:
+
+# %%
+if smemkit.get_backend() == "cuda":
+    large = numpy.ones(1 << 28, dtype="float32")
+    for name in ("naive", "shared", "vectorized"):
+        timed = smemkit.profile(smemkit.smooth, large, variant=name, blocks=8, backend="cuda")
+        print(
+            f"{name:18} {timed.time_ms:9.3f} ms {2 * large.nbytes / timed.time_ms / 1e6:8,.0f} GB/s"
+        )
+else:
+    print("no GPU here: counts only")
+
+# %% [markdown]
+# ## Exercise 1: with a pencil
+#
+# `y = a * x + y` for vectors of float32 (*axpy*; 2 operations an element). What is its arithmetic
+# intensity, and what is the largest speed, in GFLOP/s, that an H200 can reach with it?
+
+# %%
+answer = None  # your answer: (operations a byte, GFLOP/s)
+
+
+def check_axpy(numbers):
+    intensity, speed = numbers
+    assert abs(intensity - 2 / 12) < 0.01, "count the bytes: x is read, y is read and written"
+    assert abs(speed - GB_PER_S * 2 / 12) < 10, "the memory feeds it"
+    print("right:", f"{100 * speed / GFLOP_PER_S:.1f} % of what the arithmetic could do")
+
+
+if answer is not None:
+    check_axpy(answer)
+
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+check_axpy((2 / 12, GB_PER_S * 2 / 12))
+
+# %% [markdown]
+# ## Exercise 2: how large must a tile be?
+#
+# A matrix product whose blocks stage T x T tiles fetches, for n x n matrices, each element n / T
+# times: 8 n³ / T bytes of float32 in all, for 2 n³ operations. If no cache helped: from which T on
+# would the memory no longer be what limits it? (A power of two.)
+
+# %%
+tile = None  # your answer
+
+
+def is_fed(tile):
+    """Whether memory delivers at least as fast as the arithmetic takes it."""
+    bytes_each = 8 / tile / 2  # bytes an operation
+    return GB_PER_S / bytes_each >= GFLOP_PER_S
+
+
+def check_tile(tile):
+    assert is_fed(tile), "the memory is still too slow"
+    assert not is_fed(tile // 2), "half of it would do"
+    print("right")
+
+
+if tile is not None:
+    check_tile(tile)
+
+# %% jupyter={"source_hidden": true} tags=["solution"]
+# 4 / T bytes an operation at 60000 GFLOP/s are 240000 / T GB/s: T >= 57.1.
+check_tile(64)

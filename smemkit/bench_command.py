@@ -1,0 +1,369 @@
+"""The commands bench and plot: measure or count kernels, and draw what was found."""
+
+import argparse
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+import smemkit
+
+from . import bench, cases, evolution, goals, measuring, peers
+from .ceilings import Ceilings
+from .command import UsageError
+from .results import Results
+
+EXAMPLES = """\
+examples:
+  bench gemm --variants naive,tiled,padded --sizes 256:4096 --plot out.png --json out.json
+  bench transpose --sizes 1024,2048 --cache cold --peers
+  bench gemm --evolution --sizes 4096
+  bench reduce --parameter op=max --sizes 1000:1000000:111000
+  bench --peers                    the cases that have goals, beside other libraries
+
+sizes: 256:4096 is 256, 512, 1024, 2048, 4096; with a third number that is the step instead; or some
+with commas between. --shape takes all lengths of one shape: gemm m,k,n. It may be repeated.
+"""
+KINDS = ("speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence")
+
+
+def add_commands(commands):
+    """Adds bench and plot to the subparsers of the main parser."""
+    one = commands.add_parser("bench", help="times on a GPU, also beside peers; counts without one")
+    add_bench_arguments(one)
+    one = commands.add_parser("plot", help="pictures of what bench has written")
+    add_plot_arguments(one)
+
+
+def add_bench_arguments(parser):
+    """What `smemkit bench` takes."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description, parser.epilog = measuring.__doc__, EXAMPLES
+    parser.add_argument("family", nargs="?", help="default: all cases that have goals")
+    group = parser.add_argument_group("of a family")
+    group.add_argument("--variants", help="with commas between (default: all)")
+    group.add_argument("--sizes", help="256:4096, or some with commas between; see below")
+    group.add_argument("--shape", action="append", default=[], help="all lengths of one shape")
+    group.add_argument("--dtype", help="element type (default: float32; of histogram uint8)")
+    group.add_argument("--cache", default="warm", choices=("warm", "cold", "both"))
+    group.add_argument("--parameter", action="append", default=[], metavar="NAME=VALUE")
+    group.add_argument(
+        "--evolution", action="store_true", help="the table from NumPy to the library, of one size"
+    )
+    group.add_argument("--plot", metavar="FILE", help="draw it (matplotlib)")
+    group.add_argument("--compare", metavar="FILE", help="with the times of an earlier run")
+    group = parser.add_argument_group("of the cases that have goals")
+    group.add_argument("--only", action="append", default=[], metavar="FAMILY", help="repeatable")
+    group.add_argument("--all", action="store_true", help="every variant, not our fastest alone")
+    group.add_argument("--size", choices=goals.SIZES, help="default: full on a GPU, else small")
+    parser.add_argument(
+        "--peers", action="store_true", help="CuPy, torch, CUB and the device's copy beside ours"
+    )
+    parser.add_argument("--seconds", type=float, default=0.5, help="of samples a subject (0.5)")
+    parser.add_argument(
+        "--seed", type=int, default=measuring.SEED, help=f"of the values ({measuring.SEED})"
+    )
+    parser.add_argument("--backend", help="cuda or sim; default: the GPU where there is one")
+    parser.add_argument("--json", metavar="FILE", help="write every sample; - is standard output")
+    parser.set_defaults(run=run_bench)
+
+
+def add_plot_arguments(parser):
+    """What `smemkit plot` takes."""
+    parser.description = "Draws results that bench, or record, has written."
+    parser.add_argument(
+        "files", nargs="+", metavar="FILE", help="of bench --json; or the name of a record: h200"
+    )
+    parser.add_argument("--out", default="plot.png", help="the picture (default: plot.png)")
+    parser.add_argument("--kind", choices=KINDS, help="default: what the rows allow")
+    parser.add_argument("--family", help="rows of this family only")
+    parser.add_argument("--variants", help="rows of these only, with commas between")
+    parser.add_argument("--shape", help="rows of this shape only: lengths with commas between")
+    parser.add_argument("--cache", choices=("warm", "cold"), help="rows of this state only")
+    parser.add_argument(
+        "--parameter", action="append", default=[], metavar="NAME=VALUE", help="rows with it only"
+    )
+    parser.set_defaults(run=run_plot)
+
+
+# Words --------------------------------------------------------------------------------------------
+
+
+def read_sizes(text):
+    """ "256:4096" -> [256, 512, ..., 4096]; "10:30:10" -> [10, 20, 30]; "5,7" -> [5, 7]."""
+    sizes = []
+    for part in text.split(","):
+        try:
+            ends = [int(word) for word in part.split(":")]
+        except ValueError:
+            ends = []
+        if not 1 <= len(ends) <= 3 or any(end < 1 for end in ends):
+            raise UsageError(f"--sizes {text!r}: 256:4096, 256:4096:256 or 256,512 are meant")
+        first, last = ends[0], ends[min(1, len(ends) - 1)]
+        if last < first:
+            raise UsageError(f"--sizes {text!r}: {first} is more than {last}")
+        if len(ends) == 3:
+            sizes += range(first, last + 1, ends[2])
+            continue
+        while first <= last:
+            sizes.append(first)
+            first *= 2
+    return list(dict.fromkeys(sizes))
+
+
+def read_shape(text):
+    """ "64,32,64" -> (64, 32, 64)."""
+    try:
+        return tuple(int(word) for word in text.split(","))
+    except ValueError:
+        raise UsageError(f"--shape {text!r}: lengths with commas between are needed") from None
+
+
+def read_parameters(texts):
+    """["op=max"] -> {"op": "max"}."""
+    found = {}
+    for text in texts:
+        name, sign, value = text.partition("=")
+        if not name.isidentifier() or not sign or not value:
+            raise UsageError(f"--parameter {text!r}: NAME=VALUE is needed")
+        found[name] = value
+    return found
+
+
+def read_names(text):
+    """ "naive,tiled" -> ["naive", "tiled"]; None stays None."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def complain(text):
+    """A line for the person who waits, beside the results."""
+    print(f"smemkit: {text}", file=sys.stderr, flush=True)
+
+
+# bench --------------------------------------------------------------------------------------------
+
+
+def show_row(case, row):
+    """One line of a row."""
+    if row.times_ms:
+        low, high = row.quantile_ms(0.2) * 1e3, row.quantile_ms(0.8) * 1e3
+        rate = f"{row.gflop_per_s:9.0f} GFLOP/s" if case.by_flops else f"{row.gb_per_s:9.0f} GB/s"
+        text = (
+            f"{row.median_ms * 1e3:11.2f} us  {low:11.2f} to {high:11.2f}  {rate}  "
+            f"{len(row.times_ms)} samples"
+        )
+    else:
+        steps = row.counters["instructions.warp"]
+        text = (
+            f"{steps:9} warp instructions; simulated in {row.host_times_ms[0]:.1f} ms of the host"
+        )
+    cache = row.cache or "-"
+    print(f"{case.name:26} {row.variant:17} {row.machine:4} {cache:4}  {text}", flush=True)
+
+
+def choose_cases(chosen, backend):
+    """The cases that the command line asks for."""
+    size = chosen.size or ("full" if backend == "cuda" else "small")
+    known = goals.list_cases(size)
+    families = list(dict.fromkeys(case.family for case in known))
+    for family in chosen.only:
+        if family not in families:
+            raise UsageError(f"--only {family!r}: there are cases of {', '.join(families)}")
+    return [case for case in known if not chosen.only or case.family in chosen.only]
+
+
+def check_options(chosen):
+    """UsageError for options that do not go together."""
+    if not 0 <= chosen.seconds < float("inf"):
+        raise UsageError(f"--seconds {chosen.seconds}: 0 or more is needed")
+    if chosen.seed < 0:
+        raise UsageError(f"--seed {chosen.seed}: 0 or more is needed")
+    alone = ("only", "all", "size")
+    of_family = ("variants", "sizes", "shape", "dtype", "parameter", "evolution", "plot", "compare")
+    wrong = alone if chosen.family else of_family
+    for name in wrong:
+        if getattr(chosen, name):
+            words = "goes without a family" if chosen.family else "needs a family, as in bench gemm"
+            raise UsageError(f"--{name} {words}")
+    if chosen.family and chosen.family not in cases.KINDS:
+        there = ", ".join(cases.KINDS)
+        raise UsageError(f"there is no family {chosen.family!r} to measure; there are {there}")
+
+
+def run_goals(chosen, backend, say):
+    """The cases that have goals, and what became of these."""
+    wanted = choose_cases(chosen, backend)
+    found = peers.find_peers(complain) if chosen.peers else []
+    results = measuring.run_cases(
+        wanted,
+        backend,
+        found,
+        whole=chosen.all,
+        seconds=chosen.seconds,
+        seed=chosen.seed,
+        say=say,
+        warn=complain,
+    )
+    verdicts = goals.judge(results, wanted)
+    results.provenance["goals"] = verdicts
+    if verdicts and say:
+        goals.show_verdicts(verdicts)
+    return results
+
+
+def run_family(chosen, backend, say):
+    """Variants and sizes of one family."""
+    shapes = [read_shape(text) for text in chosen.shape]
+    shapes = (read_sizes(chosen.sizes) if chosen.sizes else []) + shapes
+    words = {
+        "variants": read_names(chosen.variants),
+        "dtype": chosen.dtype,
+        "backend": backend,
+        "seconds": chosen.seconds,
+        "seed": chosen.seed,
+        "warn": complain,
+        **read_parameters(chosen.parameter),
+    }
+    if chosen.evolution:
+        if len(shapes) > 1:
+            raise UsageError("--evolution is of one size")
+        found = evolution.evolution(chosen.family, shapes[0] if shapes else None, **words)
+        if say:
+            print(found)
+        return found
+    cache = ("warm", "cold") if chosen.cache == "both" else chosen.cache
+    words |= {"peers": chosen.peers, "cache": cache, "say": say}
+    return bench.run(chosen.family, shapes=shapes or None, **words)
+
+
+def show_comparison(results, before):
+    """A line for each measurement that both runs have."""
+    pairs = results.compare(before)
+    print(f"\ncompared with {before.provenance.get('date')}: time now / time then")
+    for row, other, ratio in pairs:
+        shape = "x".join(map(str, row.shape))
+        words = " ".join([row.family, shape, row.dtype, *map(str, row.parameters.values())])
+        print(
+            f"{words:32} {row.variant:17} {row.cache or '-':4}  {row.median_ms * 1e3:11.2f} us / "
+            f"{other.median_ms * 1e3:11.2f} us = {ratio:.3f}"
+        )
+    if not pairs:
+        print("the two runs have no times of the same measurement")
+
+
+def run_bench(chosen):
+    """Runs the command; the exit status. A goal that is missed is shown, and is no failure."""
+    check_options(chosen)
+    if chosen.backend:
+        smemkit.set_backend(chosen.backend)
+    backend = smemkit.get_backend()
+    if chosen.peers and backend != "cuda":
+        raise smemkit.BackendError(
+            "bench --peers compares times, and the simulator has none: it needs a GPU"
+        )
+    before = Results.load(chosen.compare) if chosen.compare else None
+    quiet = chosen.json == "-"
+    say = None if quiet else show_row
+    results = (run_family if chosen.family else run_goals)(chosen, backend, say)
+    if before is not None and not quiet:
+        show_comparison(results, before)
+    if quiet:
+        print(json.dumps(results.to_dict(), indent=1))
+    elif chosen.json:
+        results.save(chosen.json)
+    if chosen.plot:
+        draw(results, None, chosen.plot)
+    return 0
+
+
+# plot ---------------------------------------------------------------------------------------------
+
+
+def load_rows(names):
+    """All rows of files and of records, as Results."""
+    found = []
+    for name in names:
+        is_record = not Path(name).exists() and re.fullmatch(r"\w+", name)
+        found.append(bench.recorded(name) if is_record else Results.load(name))
+    rows = [row for one in found for row in one]
+    return Results(rows, found[0].provenance)
+
+
+def choose_rows(results, chosen):
+    """The rows that the command line asks for."""
+    names, parameters = read_names(chosen.variants), read_parameters(chosen.parameter)
+    shape = read_shape(chosen.shape) if chosen.shape else None
+    if shape is not None and len(shape) == 1 and chosen.family:
+        shape = cases.complete_shape(chosen.family, shape)
+    rows = [
+        row
+        for row in results
+        if (chosen.family is None or row.family == chosen.family)
+        and (names is None or row.variant in names)
+        and (shape is None or tuple(row.shape) == shape)
+        and (chosen.cache is None or row.cache in (chosen.cache, None))
+        and all(str(row.parameters.get(key)) == value for key, value in parameters.items())
+    ]
+    if not rows:
+        raise smemkit.ArgumentError("no row is what was asked for: nothing to draw")
+    return Results(rows, results.provenance)
+
+
+def choose_kind(rows):
+    """The picture that fits: counts where there are no times, a line for several sizes."""
+    timed = [row for row in rows if row.times_ms]
+    if not any(row.machine == "cuda" for row in timed):
+        return "sectors"
+    return "ladder" if len({tuple(row.shape) for row in timed}) == 1 else "speed"
+
+
+def keep_largest(rows, timed):
+    """The rows of the largest shape, of pictures that show one; says so where there are others."""
+    kept = [row for row in rows if (row.times_ms if timed else row.counters)]
+    shapes = {tuple(row.shape) for row in kept}
+    if len(shapes) < 2 or len({row.family for row in kept}) > 1:
+        return rows
+    largest = max(shapes, key=lambda shape: (math.prod(shape), shape))
+    complain(f"{len(shapes)} shapes: drawn is {'x'.join(map(str, largest))} (--shape chooses)")
+    return [row for row in kept if tuple(row.shape) == largest]
+
+
+def draw(results, kind, path, ceilings=None):
+    """Draws one picture into a file."""
+    try:
+        import matplotlib
+    except ImportError as error:
+        from .drawing import ADVICE
+
+        raise smemkit.BackendError(ADVICE) from error
+    matplotlib.use("Agg")  # no window: a file
+    from . import plot
+
+    rows = [row for row in results if row.family != "ceiling"]
+    kind = kind or choose_kind(rows)
+    if kind in ("sectors", "divergence", "ladder"):
+        rows = keep_largest(rows, kind == "ladder")
+    more = {}
+    if kind == "roofline":
+        ceilings = ceilings or Ceilings(list(results), results.provenance)
+        if ceilings.gb_per_s is None or ceilings.gflop_per_s is None:
+            raise smemkit.ArgumentError(
+                "a roofline needs measured ceilings: a file of record, or one of "
+                "bench.ceilings().save(...), beside the others"
+            )
+        more = {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": ceilings.gflop_per_s}
+    ax = getattr(plot, kind)(rows, **more)
+    try:
+        ax.figure.savefig(path, dpi=120, bbox_inches="tight")
+    except ValueError as error:  # of a format that there is not
+        raise smemkit.ArgumentError(f"{path}: {error}") from error
+    print(path)
+
+
+def run_plot(chosen):
+    """Runs the command; the exit status."""
+    loaded = load_rows(chosen.files)
+    ceilings = Ceilings(list(loaded), loaded.provenance)
+    draw(choose_rows(loaded, chosen), chosen.kind, chosen.out, ceilings)
+    return 0

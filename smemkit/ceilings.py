@@ -1,0 +1,250 @@
+"""What a GPU reaches at most: copies, multiply-adds, and reads of shared memory, measured."""
+
+from dataclasses import dataclass
+
+import numpy
+
+import smemkit
+
+from . import _core
+from .measuring import WrongResultError, describe_protocol
+from .results import Measurement, Results, describe_run
+from .stopwatch import Stopwatch
+
+COPY_BYTES = 1 << 30
+THREADS = 256
+CHAINS, UNROLLED = 8, 16  # independent sums of a thread; steps of each in a round
+FMA_BLOCKS, FMA_ROUNDS = 8, 2048  # of a multiprocessor; of a timed launch
+SHARED_BLOCKS, SHARED_ROUNDS = 8, 4096 + 3
+SHARED = {"banks": ("uint32", 4), "banks_wide": ("uint32", 16)}  # type, bytes a lane and read
+LANES_READ, TILE, STEP, EACH = 32, 2048, 32, 8  # of csrc/kernels/probe/banks.cu
+FLOATS = {"float32": ("f32", "%f", 4), "float64": ("f64", "%fd", 8)}
+NO_CLOCK = (
+    "bench.ceilings measures time, and the simulator has no clock: it needs a GPU "
+    '(bench.recorded("h200") has the ceilings of an H200)'
+)
+
+
+@dataclass
+class Ceilings(Results):
+    """Measured ceilings: rows of the family "ceiling", and the rates that follow from them."""
+
+    def _best(self, attribute, *variants, dtype=None):
+        rows = [row for row in self.rows if row.family == "ceiling" and row.variant in variants]
+        rates = [getattr(row, attribute) for row in rows if dtype in (None, row.dtype)]
+        return max(rates, default=None)
+
+    @property
+    def gb_per_s(self):
+        """Bytes read and written by a copy, 10^9 a second; None where it was not measured."""
+        return self._best("gb_per_s", "copy")
+
+    @property
+    def gflop_per_s(self):
+        """Operations of float32 multiply-adds, two each, 10^9 a second; None as above."""
+        return self.rate_of("float32")
+
+    @property
+    def shared_gb_per_s(self):
+        """Bytes that lanes read from shared memory without conflicts, 10^9 a second; or None."""
+        return self._best("gb_per_s", *SHARED)
+
+    def rate_of(self, dtype):
+        """10^9 operations a second of multiply-adds of that type; None where not measured."""
+        return self._best("gflop_per_s", "multiply_add", dtype=str(dtype))
+
+    def __str__(self):
+        words = [f"ceilings of {self.provenance.get('device')}"]
+        for name, rate, unit in (
+            ("copy", self.gb_per_s, "GB/s"),
+            ("multiply-add, float32", self.rate_of("float32"), "GFLOP/s"),
+            ("multiply-add, float64", self.rate_of("float64"), "GFLOP/s"),
+            ("shared memory, reads", self.shared_gb_per_s, "GB/s"),
+        ):
+            words.append(f"{name:22} {rate:10,.0f} {unit}" if rate else f"{name:22} not measured")
+        return "\n".join(words)
+
+
+# Multiply-adds ------------------------------------------------------------------------------------
+
+
+def write_multiply_add(dtype):
+    """PTX: each thread makes CHAINS sums of its number, x = x * factor + addend, round by round.
+
+    It is written here, and not in CUDA C, so that no compiler counts steps together.
+    """
+    kind, register, size = FLOATS[dtype]
+    chains = [f"{register}{j + 10}" for j in range(CHAINS)]
+    start = [f"add.{kind} {chains[0]}, {register}3, {register}2;"]
+    start += [
+        f"add.{kind} {one}, {before}, {register}2;"
+        for before, one in zip(chains, chains[1:], strict=False)
+    ]
+    steps = [f"fma.rn.{kind} {x}, {x}, {register}1, {register}2;" for x in chains] * UNROLLED
+    ends = [f"add.{kind} {chains[0]}, {chains[0]}, {x};" for x in chains[1:]]
+    lines = [
+        ".version 6.4",
+        ".target sm_75",
+        ".address_size 64",
+        f".visible .entry multiply_add_{dtype}(",
+        f".param .u64 out, .param .{kind} factor, .param .{kind} addend, .param .u32 rounds)",
+        f".maxntid {THREADS}, 1, 1",
+        "{",
+        f".reg .{kind} {register}<{CHAINS + 10}>;",
+        ".reg .b32 %r<6>;",
+        ".reg .b64 %rd<4>;",
+        ".reg .pred %p;",
+        "ld.param.u64 %rd1, [out];",
+        "cvta.to.global.u64 %rd1, %rd1;",
+        f"ld.param.{kind} {register}1, [factor];",
+        f"ld.param.{kind} {register}2, [addend];",
+        "ld.param.u32 %r1, [rounds];",
+        "mov.u32 %r2, %tid.x;",
+        "mov.u32 %r3, %ctaid.x;",
+        f"mad.lo.u32 %r4, %r3, {THREADS}, %r2;",
+        f"cvt.rn.{kind}.u32 {register}3, %r2;",
+        *start,
+        "again:",
+        *steps,
+        "sub.u32 %r1, %r1, 1;",
+        "setp.ne.u32 %p, %r1, 0;",
+        "@%p bra again;",
+        *ends,
+        f"mul.wide.u32 %rd2, %r4, {size};",
+        "add.u64 %rd3, %rd1, %rd2;",
+        f"st.global.{kind} [%rd3], {chains[0]};",
+        "ret;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def run_multiply_add(kernel, out, rounds, backend):
+    """Launches it: factor and addend are 1, so that each step adds one and every sum is exact."""
+    one = out.dtype.type(1)
+    grid = out.shape[0] // THREADS
+    kernel((grid,), (THREADS,), (out, one, one, numpy.uint32(rounds)), backend=backend)
+
+
+def expect_multiply_add(rounds, threads):
+    """What the threads of a block write."""
+    first = numpy.arange(threads, dtype="float64") % THREADS
+    steps = rounds * UNROLLED
+    return sum(first + 1 + j + steps for j in range(CHAINS))
+
+
+def prepare_multiply_add(dtype, backend, multiprocessors, rounds):
+    """(call, operations) of a launch that fills the machine; its result has been checked."""
+    kernel = smemkit.RawKernel(write_multiply_add(dtype), f"multiply_add_{dtype}")
+    threads = THREADS * FMA_BLOCKS * multiprocessors
+    out = smemkit.empty((threads,), dtype, backend=backend)
+    run_multiply_add(kernel, out, 3, backend)
+    if not numpy.array_equal(smemkit.asnumpy(out), expect_multiply_add(3, threads)):
+        raise WrongResultError(f"the multiply-adds of {dtype} give a wrong result")
+    flops = 2.0 * threads * CHAINS * UNROLLED * rounds
+    return lambda: run_multiply_add(kernel, out, rounds, backend), flops
+
+
+# Shared memory ------------------------------------------------------------------------------------
+
+
+def expect_shared(variant, rounds):
+    """What each lane of probe/banks and banks_wide writes, with stride 1."""
+    first, found = numpy.arange(LANES_READ), numpy.zeros(LANES_READ, "int64")
+    for _ in range(rounds % 16):  # after 16 rounds every element was read twice
+        for k in range(EACH):
+            i = first + k * STEP
+            found ^= i if variant == "banks" else i ^ (i + 1) ^ (i + 2) ^ (i + 3)
+        first = (first + EACH * STEP) & (TILE - 1)
+    return found
+
+
+def prepare_shared(variant, backend, multiprocessors, rounds):
+    """(call, bytes that lanes read) of a launch without conflicts; its result has been checked."""
+    dtype, width = SHARED[variant]
+    kernel = _core.kernel("probe", variant, dtype)
+    grid = SHARED_BLOCKS * multiprocessors
+    out = smemkit.empty((grid * THREADS,), dtype, backend=backend)
+
+    def call():
+        kernel((grid,), (THREADS,), (out, 1, rounds), backend=backend)
+
+    call()
+    expected = numpy.tile(expect_shared(variant, rounds), grid * THREADS // LANES_READ)
+    if not numpy.array_equal(smemkit.asnumpy(out), expected):
+        raise WrongResultError(f"probe/{variant} gives a wrong result")
+    return call, float(grid * THREADS) * EACH * rounds * width
+
+
+# All of them --------------------------------------------------------------------------------------
+
+
+def prepare_copy(backend, nbytes):
+    """(call, bytes read and written) of the device's own copy."""
+    source = smemkit.empty((nbytes,), "uint8", backend=backend)
+    target = smemkit.empty((nbytes,), "uint8", backend=backend)
+    return lambda: _core._copy(target, source), 2.0 * nbytes
+
+
+def measure_ceilings(watch, facts):
+    """A row for each ceiling. `facts` are those of smemkit.device_info."""
+    many = facts["multiprocessors"]
+    nbytes = min(COPY_BYTES, facts["global_memory_bytes"] // 16)
+    call, moved = prepare_copy(watch.backend, nbytes)
+    times = watch.time(call, "warm")
+    words = {"machine": "cuda", "cache": "warm"}
+    yield Measurement(
+        "ceiling", "copy", (nbytes,), "uint8", times_ms=times, nbytes=moved, flops=None, **words
+    )
+    for dtype in FLOATS:
+        call, flops = prepare_multiply_add(dtype, watch.backend, many, FMA_ROUNDS)
+        times = watch.time(call, "warm")
+        yield Measurement(
+            "ceiling", "multiply_add", (FMA_ROUNDS,), dtype, times_ms=times, flops=flops, **words
+        )
+    for variant, (dtype, _) in SHARED.items():
+        call, moved = prepare_shared(variant, watch.backend, many, SHARED_ROUNDS)
+        times = watch.time(call, "warm")
+        yield Measurement(
+            "ceiling", variant, (SHARED_ROUNDS,), dtype, times_ms=times, nbytes=moved, **words
+        )
+
+
+def ceilings(*, seconds=0.5, backend=None):
+    """Measure what the present GPU reaches: memory, arithmetic, and shared memory.
+
+    Parameters
+    ----------
+    seconds : float
+        That the samples of each may take.
+    backend : "auto" or "cuda", optional
+        The simulator has no clock.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    Ceilings: Results with the rows, and gb_per_s (a copy's bytes, read and written), gflop_per_s
+    (float32 multiply-adds; rate_of("float64") for the others), shared_gb_per_s. plot.roofline takes
+    the first two.
+
+    Raises
+    ------
+    BackendError without a GPU; WrongResultError where a kernel's result is wrong.
+
+    Example
+    -------
+    >>> from smemkit import BackendError, bench
+    >>> try:
+    ...     bench.ceilings(backend="sim")
+    ... except BackendError as error:
+    ...     print(str(error).partition(":")[0])
+    bench.ceilings measures time, and the simulator has no clock
+    """
+    if _core.empty(1, "uint8", backend=backend).backend != "cuda":
+        raise smemkit.BackendError(NO_CLOCK)
+    facts = smemkit.device_info(backend="cuda")
+    rows = list(measure_ceilings(Stopwatch(seconds), facts))
+    return Ceilings(rows, describe_run(**describe_protocol("cuda")))

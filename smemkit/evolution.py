@@ -1,0 +1,269 @@
+"""From NumPy to the library, step by step: time, and how much each step is faster."""
+
+from dataclasses import dataclass, replace
+
+import numpy
+
+import smemkit
+
+from . import asked, cases, measuring, peers
+from .progress import Bar
+from .results import Results, describe_run
+from .stopwatch import Stopwatch, time_host
+
+# The library that a family is compared with: its name, and the peers that call it, best first.
+LIBRARIES = {
+    "gemm": ("cublas", ("torch", "cupy")),
+    "dot": ("cublas", ("torch", "cupy")),
+    "reduce": ("cub", ("cub", "cupy")),
+    "histogram": ("cub", ("cub", "cupy")),
+    "transpose": ("memcpy", ("memcpy",)),
+    "smooth": ("memcpy", ("memcpy",)),
+    "conv2d": ("cupy", ("cupy", "torch")),
+    "vector_add": ("cupy", ("cupy", "torch")),
+    "gather": ("cupy", ("cupy", "torch")),
+}
+HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
+
+
+@dataclass
+class Step:
+    """A row of the table; None where there is nothing to compare with.
+
+    Attributes
+    ----------
+    variant, machine : str
+    time_ms : float or None
+        The median; the simulator has none.
+    over_cpu, over_naive : float or None
+        How many times faster than NumPy on the host, and than the family's first variant.
+    of_library : float or None
+        Speed as a part of the library's: 1.0 is as fast.
+    """
+
+    variant: str
+    machine: str
+    time_ms: float | None
+    over_cpu: float | None
+    over_naive: float | None
+    of_library: float | None
+
+
+@dataclass
+class Evolution(Results):
+    """Results of one family at one shape, from the host's NumPy to a library, and their table."""
+
+    def _find(self, test):
+        return next((row.median_ms for row in self.rows if row.times_ms and test(row)), None)
+
+    @property
+    def steps(self):
+        """A Step for each row."""
+        if not self.rows:
+            return []
+        family = self.rows[0].family
+        first = first_variant(family)
+        library = LIBRARIES[family][0]
+        cpu = self._find(lambda row: row.machine == "cpu")
+        naive = self._find(lambda row: row.machine == "cuda" and row.variant == first)
+        best = self._find(lambda row: row.variant == library and is_stranger(row))
+        steps = []
+        for row in self.rows:
+            time = row.median_ms if row.times_ms else None
+            ratios = [other / time if other and time else None for other in (cpu, naive, best)]
+            steps.append(Step(row.variant, row.machine, time, *ratios))
+        return steps
+
+    def to_markdown(self):
+        """The table as Markdown."""
+        lines = ["| " + " | ".join(HEADS) + " |", "| --- | --- |" + " ---: |" * 4]
+        lines += ["| " + " | ".join(cells) + " |" for cells in map(show_step, self.steps)]
+        return "\n".join(lines) + "\n"
+
+    def _repr_markdown_(self):
+        return self.to_markdown()
+
+    def __str__(self):
+        table = [HEADS, *map(show_step, self.steps)]
+        widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
+        lines = []
+        for row in table:
+            left = [f"{cell:{width}}" for cell, width in zip(row[:2], widths, strict=False)]
+            right = [f"{cell:>{w}}" for cell, w in zip(row[2:], widths[2:], strict=True)]
+            lines.append("  ".join(left + right).rstrip())
+        return "\n".join(lines)
+
+
+def first_variant(family):
+    """The variant to which the others are compared: "naive", or the first that does the work."""
+    names = list(smemkit.variants(family))
+    return "naive" if "naive" in names else next(n for n in names if (family, n) != NO_WORK)
+
+
+NO_WORK = ("transpose", "copy")  # moves, but does not transpose
+
+
+def is_stranger(row):
+    """Whether a row is of a peer, or of a kernel that is only a ceiling."""
+    ours = row.variant in smemkit.variants(row.family)
+    return row.machine == "cuda" and not ours
+
+
+def show_time(ms):
+    """Three figures with a fitting unit."""
+    for unit, factor in (("s", 1e-3), ("ms", 1.0)):
+        if ms * factor >= 1:
+            return f"{ms * factor:.3g} {unit}"
+    return f"{ms * 1e3:.3g} us"
+
+
+def show_ratio(ratio):
+    """Three figures, whole numbers from 100 on."""
+    return f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.3g} x"
+
+
+def show_step(step):
+    """The cells of a step; "-" where there is nothing."""
+    time = show_time(step.time_ms) if step.time_ms else "-"
+    ratios = [show_ratio(r) if r else "-" for r in (step.over_cpu, step.over_naive)]
+    part = f"{100 * step.of_library:.3g} %" if step.of_library else "-"
+    return step.variant, step.machine, time, *ratios, part
+
+
+# Measuring ----------------------------------------------------------------------------------------
+
+
+def measure_host(case, inputs, expected, seconds):
+    """The row of NumPy."""
+    measuring.check(case, expected, "NumPy", case.compute(inputs))
+    times = time_host(lambda: case.compute(inputs), seconds)
+    return case.make_row("numpy", "cpu", times_ms=times)
+
+
+def measure_library(case, inputs, ours, watch, found, warn):
+    """The row of the library by the first peer that has it, under the library's name."""
+    name, callers = LIBRARIES[case.family]
+    for caller in callers:
+        mine = [peer for peer in found if peer.name == caller]
+        rows = list(measuring.measure_peers(case, inputs, ours, watch, mine, warn, ("warm",)))
+        if rows:
+            return [replace(row, variant=name) for row in rows]
+    return []
+
+
+def list_steps(case, variants=None):
+    """The variants of an evolution, in the order of their ideas; a copy stands last."""
+    names = measuring.list_ours(case, whole=True)
+    if variants is None:
+        return [name for name in names if (case.family, name) != NO_WORK]
+    return list(variants)
+
+
+def select_steps(results, case, variants=None):
+    """The rows of an evolution among those of other results, in its order."""
+    rows = [row for row in results if case.owns(row) and row.cache in (None, "warm")]
+    names = ["numpy", *list_steps(case, variants), LIBRARIES[case.family][0]]
+    kept = {}
+    for row in rows:
+        if row.variant in names and row.times_ms:
+            kept.setdefault(row.variant, row)
+    return [kept[name] for name in names if name in kept]
+
+
+def evolution(
+    family,
+    shape=None,
+    *,
+    variants=None,
+    dtype=None,
+    results=None,
+    found=None,
+    backend=None,
+    seconds=0.5,
+    seed=measuring.SEED,
+    progress=None,
+    warn=None,
+    **parameters,
+):
+    """The way from NumPy to the library: each variant's time, and what it gains.
+
+    Parameters
+    ----------
+    family : str
+        One that has a contract: "gemm", "transpose", "reduce", ...
+    shape : int or tuple of int, optional
+        As of bench.run.
+    variants : sequence of str, optional
+        By default all, in the order of smemkit.variants.
+    dtype : numpy.dtype or what makes one, optional
+        By default float32, of histogram uint8.
+    results : Results, optional
+        Choose from these, bench.recorded("h200") as one, instead of measuring.
+    found : list of peers, optional
+        By default all that are here.
+    backend : "auto", "cuda" or "sim", optional
+        On the simulator only NumPy has a time; the variants have counters.
+    seconds : float
+        That the samples of one subject may take.
+    seed : int
+        Of the arrays' values.
+    progress : bool, optional
+        False: no bar. By default there is one where standard error is a terminal and tqdm is there.
+    warn : callable, optional
+        Takes a line for each subject that fails, which is left out; without it our own failures
+        are raised.
+    **parameters
+        op="max" of reduce, values="constant" of histogram, order="sequential" of gather.
+
+    Shapes
+    ------
+    The lengths are those of the family's signature, in its order.
+
+    Returns
+    -------
+    Evolution: Results with steps (time_ms, over_cpu, over_naive, of_library), to_markdown().
+
+    Raises
+    ------
+    ArgumentError, ShapeError (both ValueError), ArgumentTypeError (TypeError), BackendError;
+    WrongResultError where a subject computes something else.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> table = bench.evolution("gemm", 64, variants=("naive", "tiled"), backend="sim", seconds=0)
+    >>> [(step.variant, step.machine, step.time_ms is None) for step in table.steps]
+    [('numpy', 'cpu', False), ('naive', 'sim', True), ('tiled', 'sim', True)]
+    """
+    backend = asked.choose_backend(backend)
+    shape = asked.default_shape(family, backend) if shape is None else shape
+    case = cases.make_case(family, shape, dtype, parameters)
+    names = list_steps(case, asked.check_variants(family, variants))
+    if results is not None:
+        rows = select_steps(results, case, names)
+        if not rows:
+            raise smemkit.ArgumentError(f"the results have no times of {case.name}")
+        return Evolution(rows, dict(results.provenance))
+    asked.check_seconds(seconds)
+    if backend == "sim":
+        asked.check_work(case)
+    said = warn or (lambda text: None)
+    found = (peers.find_peers(said) if backend == "cuda" else []) if found is None else found
+    inputs = case.make_inputs(numpy.random.default_rng(seed))
+    ours = measuring.Ours(case, inputs, backend)
+    rows = [measure_host(case, inputs, ours.expected, seconds)]
+    with Bar(len(names) + 1, progress) as bar:
+        watch = Stopwatch(seconds) if backend == "cuda" else None
+        for name in names:
+            bar.begin(f"{case.name} {name}")
+            one, caches = [name], ("warm",)
+            if watch is None:
+                rows += measuring.count_variants(case, ours, one)
+            elif variants is not None or ours.check(name):
+                rows += measuring.measure_variants(case, ours, watch, one, caches, warn)
+            bar.advance()
+        if watch is not None:
+            rows += measure_library(case, inputs, ours, watch, found, said)
+        bar.advance()
+    facts = measuring.describe_protocol(backend, found, seed)
+    return Evolution(rows, describe_run(**facts))

@@ -1,0 +1,240 @@
+"""Measuring: one protocol for our kernels, for their peers, and for NumPy on the host.
+
+Each subject works on arrays that lie on the device; its result is checked first. Then, on a GPU:
+
+- warm-up calls, which also compile, load and allocate what is made once;
+- a sample is the time between two CUDA events in the default stream, divided by the calls between.
+  "cold": a memory as large as several L2 caches is cleared before each sample of one call. "warm":
+  the call has just run, and a sample has as many calls as fill some 0.2 ms, 16 at most. In both the
+  GPU is kept busy while the host enqueues, so that a sample holds no waiting for Python unless the
+  call itself waits;
+- every sample is kept; what is shown is the median, with the quantiles 20 % and 80 %.
+
+On the simulator there is no clock: counters, and the host's time, which says nothing about a GPU.
+"""
+
+import platform
+import re
+import time
+import warnings
+from pathlib import Path
+
+import numpy
+
+import smemkit
+
+from .results import Results, describe_run
+from .stopwatch import CACHES, Stopwatch
+
+TRIAL_SAMPLES = 3  # of each of our variants, to find the fastest
+SEED = 20260721
+DRIVER = Path("/proc/driver/nvidia/version")
+DEVICE_FACTS = (
+    "multiprocessors clock_khz memory_clock_khz global_memory_bytes l2_cache_bytes ecc_enabled"
+).split()
+
+
+class WrongResultError(smemkit.Error):
+    """A subject of a benchmark gave a wrong result: its time means nothing."""
+
+
+def check(case, expected, subject, result):
+    """Raises WrongResultError where a subject's result is not that of the case."""
+    result = numpy.asarray(result)
+    if result.shape != tuple(case.result_shape):
+        reason = f"its shape is {result.shape}, not {tuple(case.result_shape)}"
+    else:
+        reason = case.find_fault(expected, result)
+    if reason is not None:
+        raise WrongResultError(f"{case.name}: the result of {subject} is wrong: {reason}")
+
+
+def list_ours(case, whole=False):
+    """Our variants that do the case: what "auto" may take; where `whole`, also the others."""
+    return [
+        name
+        for name, facts in smemkit.variants(case.family).items()
+        if (whole or facts["auto"]) and case.accepts(facts["dtypes"])
+    ]
+
+
+class Ours:
+    """Our variants on device arrays of their own."""
+
+    def __init__(self, case, inputs, backend):
+        self.case, self.inputs, self.expected = case, inputs, case.expect(inputs)
+        self.arrays = tuple(smemkit.asarray(array, backend=backend) for array in inputs)
+        self.out = smemkit.empty(case.result_shape, case.result_dtype, backend=backend)
+
+    def make_call(self, variant):
+        """The call of a variant, without arguments."""
+        return lambda: self.case.call(self.arrays, self.out, variant)
+
+    def run_checked(self, variant):
+        """Runs a variant on a poisoned output and checks the result; milliseconds of the host."""
+        poison = numpy.full(self.case.result_shape, 77, self.case.result_dtype)
+        poisoned = smemkit.asarray(poison, backend=self.out.backend)
+        start = time.perf_counter()
+        self.case.call(self.arrays, poisoned, variant)
+        result = smemkit.asnumpy(poisoned)
+        host_ms = (time.perf_counter() - start) * 1e3
+        expected = self.case.expect_of(variant, self.inputs, self.expected)
+        check(self.case, expected, f"variant {variant!r}", result)
+        return host_ms
+
+    def check(self, variant):
+        """Runs a variant on a poisoned output; False where the machine cannot run it."""
+        try:
+            self.run_checked(variant)
+        except (smemkit.BackendError, smemkit.SharedMemoryError):
+            return False
+        return True
+
+
+# One case on a GPU -------------------------------------------------------------------------------
+
+
+def measure_variants(case, ours, watch, variants, caches, warn=None):
+    """Rows of these variants. With `warn`, one that fails is told and left out."""
+    for variant in variants:
+        try:
+            ours.run_checked(variant)
+            found = [(cache, watch.time(ours.make_call(variant), cache)) for cache in caches]
+        except smemkit.Error as error:
+            if warn is None:
+                raise
+            warn(f"{case.name}: without {variant}: {error}")
+            continue
+        for cache, times in found:
+            yield case.make_row(variant, "cuda", times_ms=times, cache=cache)
+
+
+def measure_ours(case, ours, watch, whole):
+    """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
+    trials = {}
+    for variant in list_ours(case):
+        if ours.check(variant):
+            times = watch.time(ours.make_call(variant), "warm", TRIAL_SAMPLES)
+            trials[variant] = float(numpy.median(times))
+    best = min(trials, key=trials.get) if trials else None
+    for variant in trials if whole else [best] if best else []:
+        for cache in CACHES:
+            times = watch.time(ours.make_call(variant), cache)
+            yield case.make_row(variant, "cuda", times_ms=times, cache=cache)
+
+
+def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES):
+    """Rows of each peer that does the case."""
+    for peer in found:
+        try:
+            subject = peer.prepare(case, inputs, ours)
+            if subject is None:
+                continue
+            call, fetch = subject
+            call()
+            result = fetch() if fetch else None
+        except Exception as error:  # a stranger's, of any kind: the others can still be measured
+            warn(f"{case.name}: without {peer.name}: {error!r:.300}")
+            continue
+        if fetch:
+            check(case, ours.expected, peer.name, result)
+        for cache in caches:
+            times = watch.time(call, cache)
+            yield case.make_row(peer.name, "cuda", times_ms=times, cache=cache)
+        del call, fetch, subject, result
+        peer.forget()
+
+
+def measure_on_gpu(case, rng, watch, found, whole, warn):
+    """All rows of a case that has goals."""
+    inputs = case.make_inputs(rng)
+    ours = Ours(case, inputs, watch.backend)
+    yield from measure_ours(case, ours, watch, whole)
+    yield from measure_peers(case, inputs, ours, watch, found, warn)
+
+
+# One case on the simulator -----------------------------------------------------------------------
+
+
+def count_variants(case, ours, variants):
+    """Rows with counters, and with the host's time of one call."""
+    for variant in variants:
+        host_ms = ours.run_checked(variant)
+        counters = dict(smemkit.profile(ours.make_call(variant)).counters)
+        yield case.make_row(variant, "sim", host_times_ms=(host_ms,), counters=counters)
+
+
+def measure_on_simulator(case, rng, whole):
+    """Counted rows of all variants that "auto" may take, or of the fastest."""
+    ours = Ours(case, case.make_inputs(rng), "sim")
+    variants = list_ours(case)
+    yield from count_variants(case, ours, variants if whole else variants[-1:])
+
+
+# Several cases -----------------------------------------------------------------------------------
+
+
+def run_cases(
+    chosen, backend, found=(), *, whole=False, seconds=0.5, seed=SEED, say=None, warn=warnings.warn
+):
+    """Measures cases; Results with every sample and what they were made on.
+
+    Parameters
+    ----------
+    chosen : list of cases.Case
+    backend : "cuda" or "sim"
+    found : list of peers (peers.find_peers)
+    whole : bool
+        Every variant of ours, and not the fastest alone.
+    seconds : float
+        For the samples of one subject.
+    seed : int
+        Of the arrays' values.
+    say : callable, optional
+        Takes the case and each row of it when it is there.
+    warn : callable
+        Takes a line for each peer that fails.
+
+    Raises
+    ------
+    WrongResultError where a subject computes something else; whatever a call raises.
+    """
+    rows = []
+    watch = Stopwatch(seconds) if backend == "cuda" else None
+    for case in chosen:
+        rng = numpy.random.default_rng(seed)
+        made = (
+            measure_on_gpu(case, rng, watch, found, whole, warn)
+            if watch
+            else measure_on_simulator(case, rng, whole)
+        )
+        for row in made:
+            rows.append(row)
+            if say:
+                say(case, row)
+    return Results(rows, describe_run(**describe_protocol(backend, found, seed)))
+
+
+def read_driver():
+    """The version of NVIDIA's driver, as "580.65.06", or None."""
+    try:
+        text = DRIVER.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    found = re.search(r"\s(\d{3,}\.\d[\d.]*)\s", text)
+    return found[1] if found else None
+
+
+def describe_protocol(backend, found=(), seed=SEED):
+    """What results.describe_run does not know of a run."""
+    facts = smemkit.device_info(backend=backend)
+    return {
+        "backend": backend,
+        "python": platform.python_version(),
+        "driver": read_driver(),
+        "host": platform.processor() or platform.machine(),
+        "device_facts": {name: facts[name] for name in DEVICE_FACTS if name in facts},
+        "peers": {peer.name: peer.version for peer in found},
+        "seed": seed,
+        "protocol": __doc__.partition("\n\n")[2].strip(),
+    }

@@ -1,0 +1,399 @@
+"""The command record: everything that plots and notebooks show of a GPU, measured in one go.
+
+It writes PART_NAME.json files, which bench.recorded(NAME) loads from the package: variants (our
+kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes. What fails is
+told, left out, and named in the file's provenance; the rest is measured all the same.
+"""
+
+import re
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy
+
+import smemkit
+
+from . import cases, evolution, measuring, peers, probe
+from .ceilings import Ceilings, measure_ceilings
+from .command import UsageError
+from .progress import Bar
+from .results import Measurement, Results, describe_run
+from .stopwatch import CACHES, Stopwatch
+
+BUDGET_SECONDS = 140.0  # then no new case is begun
+SUBJECT_SECONDS, SUBJECT_SAMPLES = 0.05, 30
+HOST_SECONDS = 0.3
+SLOW_MS = 400.0  # a call that would take longer is left out
+TIMED_PARTS = ("variants", "host", "peers")
+COMPARED = ("gemm", "reduce", "transpose")  # with peers at every size; the others at the main one
+# (family, shape, element type, parameters); NumPy on the host does these too, and peers.
+MAIN = (
+    ("gemm", 4096, "float32", {}),
+    ("transpose", 8192, "float32", {}),
+    ("reduce", 1 << 24, "float32", {}),
+    ("dot", 1 << 20, "float32", {}),
+    ("smooth", 1 << 24, "float32", {}),
+    ("conv2d", 4096, "float32", {}),
+    ("histogram", 1 << 24, "uint8", {}),
+    ("histogram", 1 << 24, "uint8", {"values": "constant"}),
+    ("vector_add", 1 << 24, "float32", {}),
+    ("gather", 1 << 24, "float32", {}),
+    ("gather", 1 << 24, "float32", {"order": "sequential"}),
+)
+MORE = (
+    *(("gemm", n, "float32", {}) for n in (256, 512, 1024, 2048, 8192)),
+    ("gemm", 4096, "float64", {}),
+    *(("transpose", n, "float32", {}) for n in (512, 1024, 2048, 4096)),
+    *(("reduce", 1 << n, "float32", {}) for n in (12, 16, 20, 28)),
+    *(("dot", 1 << n, "float32", {}) for n in (16, 24, 26)),
+    *(("smooth", 1 << n, "float32", {}) for n in (20, 26)),
+    ("conv2d", 1024, "float32", {}),
+    ("conv2d", (4096, 4096, 11, 11), "float32", {}),
+    ("conv2d", 8192, "float32", {}),
+    *(
+        ("histogram", 1 << n, "uint8", {"values": values})
+        for n in (20, 28)
+        for values in ("uniform", "constant")
+    ),
+    *(("vector_add", 1 << n, "float32", {}) for n in (20, 26)),
+    ("gather", 1 << 20, "float32", {}),
+)
+
+
+def name_device(name):
+    """ "NVIDIA H200" -> "h200"; "NVIDIA GeForce RTX 4090" -> "geforce_rtx_4090"."""
+    words = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("nvidia", "")).strip("_")
+    return words or "gpu"
+
+
+def shorten(row):
+    """The row with six figures of each sample: no clock has more."""
+    times = {
+        name: tuple(float(f"{ms:.6g}") for ms in getattr(row, name))
+        for name in ("times_ms", "host_times_ms")
+    }
+    return replace(row, **times)
+
+
+# Probes -------------------------------------------------------------------------------------------
+
+
+WIDTHS = {4: "uint32", 8: "uint64", 16: "uint32"}
+
+
+def list_probes():
+    """(function of the backend, what makes rows of its result) of each probe."""
+    for stride in (1, 2, 4, 8, 16, 32):
+        yield _call(probe.global_access, stride), describe_global
+    for offset in (1, 8):
+        yield _call(probe.global_access, 1, offset), describe_global
+    yield _call(probe.global_access, random=True), describe_global
+    for stride in range(34):
+        yield _call(probe.bank_access, stride), describe_bank
+    for width in (8, 16):
+        for stride in (0, 1, 2, 4, 8, 16, 32, 33):
+            yield _call(probe.bank_access, stride, width), describe_bank
+    for padded in (False, True):
+        yield _call(probe.row_column, padded), describe_row_column
+    for pattern in probe.PATTERNS:
+        yield _call(probe.divergence, pattern), describe_divergence
+    for level in probe.LEVELS:
+        yield _call(probe.latency, level), describe_latency
+
+
+def _call(function, *arguments, **keywords):
+    words = [*map(str, arguments), *(f"{key}={value}" for key, value in keywords.items())]
+
+    def call(backend):
+        return function(*arguments, **keywords, backend=backend)
+
+    call.words = f"probe.{function.__name__}({', '.join(words)})"
+    return call
+
+
+def make_row(variant, found, shape, dtype, parameters, **more):
+    """The row of one measurement of a probe."""
+    return Measurement(
+        "probe",
+        variant,
+        tuple(shape),
+        dtype,
+        found.backend,
+        times_ms=tuple(found.times_ms),
+        cache="warm" if found.times_ms else None,
+        counters=dict(found.counters),
+        parameters=parameters,
+        **more,
+    )
+
+
+def describe_global(found):
+    parameters = {"stride": found.stride, "offset": found.offset, "random": found.random}
+    shape, nbytes = (found.elements,), float(found.used_bytes)
+    yield make_row("global_access", found, shape, found.dtype, parameters, nbytes=nbytes)
+
+
+def describe_bank(found):
+    parameters = {"stride": found.stride, "width": found.width, "requests": found.requests}
+    yield make_row("bank_access", found, (1,), WIDTHS[found.width], parameters)
+
+
+def describe_row_column(found):
+    for walk in ("row", "column"):
+        part = getattr(found, walk)
+        parameters = {"walk": walk, "padded": found.padded, "requests": part.requests}
+        yield make_row("row_column", part, (1,), WIDTHS[part.width], parameters)
+
+
+def describe_divergence(found):
+    parameters = {"pattern": found.pattern, "steps": found.steps}
+    yield make_row("divergence", found, (found.elements,), "float32", parameters)
+
+
+def describe_latency(found):
+    """A sample is the time of one read."""
+    yield Measurement(
+        "probe",
+        "latency",
+        (found.steps,),
+        "uint64",
+        "cuda",
+        times_ms=tuple(ns * 1e-6 for ns in found.samples_ns),
+        parameters={"level": found.level, "footprint_bytes": found.footprint_bytes},
+    )
+
+
+# The recorder -------------------------------------------------------------------------------------
+
+
+class Recorder:
+    """Measures part by part and writes what it has.
+
+    Parameters
+    ----------
+    folder : path
+        Where the files go.
+    name : str
+        Of the machine, in the names of the files.
+    watch : Stopwatch, or what behaves like one
+    found : callable
+        Gives the peers, when they are needed.
+    facts : dict
+        Of smemkit.device_info.
+    budget : float
+        Seconds, after which no new case is begun.
+    say : callable
+        Takes a line for each thing that is done, or left out.
+    """
+
+    def __init__(self, folder, name, watch, found, facts, *, budget=BUDGET_SECONDS, say=print):
+        self.folder, self.name, self.watch = Path(folder), name, watch
+        self.find_peers, self.facts, self.say = found, facts, say
+        self.start, self.budget = time.monotonic(), budget
+        self.rows = {part: [] for part in TIMED_PARTS}
+        self.left_out, self.found, self.libraries, self.speed = [], [], {}, {}
+
+    def complain(self, text):
+        """Notes what is left out."""
+        self.left_out.append(text)
+        self.say(f"left out: {text}")
+
+    def is_late(self, what):
+        """Whether the time is over; then `what` is left out."""
+        late = time.monotonic() - self.start > self.budget
+        if late:
+            self.complain(f"{what}: no time is left of {self.budget:g} s")
+        return late
+
+    def write(self, part, rows, kind=Results):
+        """Writes a part, if there is anything in it."""
+        if not rows:
+            return
+        facts = measuring.describe_protocol(self.watch.backend, self.found)
+        facts |= {"command": "python -m smemkit record", "part": part}
+        facts |= {"libraries": self.libraries} if part == "peers" else {}
+        facts["left_out"] = list(self.left_out)
+        path = self.folder / f"{part}_{self.name}.json"
+        kind([shorten(row) for row in rows], describe_run(**facts)).save(path)
+
+    # Parts
+
+    def record_ceilings(self):
+        """The part "ceilings"."""
+        rows = []
+        try:
+            for row in measure_ceilings(self.watch, self.facts):
+                rows.append(row)
+        except Exception as error:  # of any kind: the other parts can still be measured
+            self.complain(f"ceilings after {len(rows)} of them: {error!r:.300}")
+        self.write("ceilings", rows, Ceilings)
+
+    def record_probes(self, chosen=None):
+        """The part "probes"."""
+        rows = []
+        for call, describe in list_probes() if chosen is None else chosen:
+            if self.is_late(call.words):
+                continue
+            try:
+                rows += describe(call(self.watch.backend))
+            except Exception as error:  # as above
+                self.complain(f"{call.words}: {error!r:.300}")
+        self.write("probes", rows)
+
+    def record_cases(self, main=MAIN, more=MORE, progress=None):
+        """The parts "variants", "host" and "peers"."""
+        chosen = [(True, *words) for words in main] + [(False, *words) for words in more]
+        try:
+            self.found = self.find_peers()
+        except Exception as error:  # as above
+            self.complain(f"all peers: {error!r:.300}")
+        with Bar(len(chosen), progress) as bar:
+            for is_main, family, shape, dtype, parameters in chosen:
+                words = f"{family} {shape} {dtype} {' '.join(parameters.values())}".rstrip()
+                bar.begin(words)
+                if not self.is_late(words):
+                    self.record_case(words, is_main, (family, shape, dtype, parameters))
+                bar.advance()
+        for part in TIMED_PARTS:
+            self.write(part, self.rows[part])
+
+    def record_case(self, words, is_main, chosen):
+        """Everything of one case; what fails is left out."""
+        start = time.monotonic()
+        try:
+            case = cases.make_case(*chosen)
+            inputs = case.make_inputs(numpy.random.default_rng(measuring.SEED))
+            ours = measuring.Ours(case, inputs, self.watch.backend)
+        except Exception as error:  # as above
+            self.complain(f"{words}: {error!r:.300}")
+            return
+        memory_bound = not case.by_flops
+        caches = CACHES if is_main and memory_bound else ("warm",)
+        self.measure_ours(case, ours, caches)
+        if is_main or case.family in COMPARED:
+            self.measure_library(case, inputs, ours)
+        if is_main:
+            try:
+                row = evolution.measure_host(case, inputs, ours.expected, HOST_SECONDS)
+                self.rows["host"].append(row)
+            except Exception as error:  # as above
+                self.complain(f"{words} by NumPy: {error!r:.300}")
+        done = sum(map(len, self.rows.values()))
+        self.say(f"{words}: {time.monotonic() - start:.1f} s, {done} rows so far")
+        if is_main:  # what is there is safe, should this process be ended
+            for part in TIMED_PARTS:
+                self.write(part, self.rows[part])
+
+    def measure_ours(self, case, ours, caches):
+        """Rows of our variants, but of those that would take too long."""
+        work = max(case.flops or 0.0, float(case.nbytes))
+        for variant in measuring.list_ours(case, whole=True):
+            key = case.family, variant, *case.parameters.values()
+            pace = self.speed.get(key)
+            if pace and pace * work > SLOW_MS:
+                self.complain(f"{case.name}: {variant} would take {pace * work:.0f} ms a call")
+                continue
+            one = [variant]
+            try:
+                made = measuring.measure_variants(
+                    case, ours, self.watch, one, caches, self.complain
+                )
+                for row in made:
+                    self.rows["variants"].append(row)
+                    self.speed[key] = row.median_ms / work
+            except Exception as error:  # as above
+                self.complain(f"{case.name}: {variant}: {error!r:.300}")
+
+    def measure_library(self, case, inputs, ours):
+        """Rows of the peers; the first that calls the family's library has the library's name."""
+        library, callers = evolution.LIBRARIES[case.family]
+        callers = [name for name in callers if any(peer.name == name for peer in self.found)]
+        for peer in self.found:
+            try:
+                rows = list(
+                    measuring.measure_peers(
+                        case, inputs, ours, self.watch, [peer], self.complain, ("warm",)
+                    )
+                )
+            except Exception as error:  # as above
+                self.complain(f"{case.name}: {peer.name}: {error!r:.300}")
+                continue
+            if rows and callers and peer.name == callers[0] and peer.name != library:
+                self.libraries[library] = f"{peer.name} {peer.version}"
+                rows = [replace(row, variant=library) for row in rows]
+            self.rows["peers"] += rows
+
+
+def add_arguments(parser):
+    """Adds what `smemkit record` takes."""
+    parser.description = __doc__
+    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the files go")
+    parser.add_argument("--name", help="of the machine (default: made of the device's name)")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=BUDGET_SECONDS,
+        metavar="SECONDS",
+        help=f"after which no new case is begun ({BUDGET_SECONDS:g})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(chosen):
+    """Runs the command; 1 where a whole part is missing."""
+    if not chosen.budget > 0:
+        raise UsageError(f"--budget {chosen.budget}: more than 0 is needed")
+    if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
+        raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
+    facts = smemkit.device_info(backend="cuda")  # a BackendError where there is no GPU
+    folder = Path(chosen.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    start = time.monotonic()
+
+    def say(text):
+        print(f"[{time.monotonic() - start:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    missing = []
+    with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB; imports would hold up the clock
+        search = pool.submit(peers.find_peers, missing.append, {"cub"})
+        found = peers.find_peers(missing.append, peers.NAMES - {"cub"})
+        name = chosen.name or name_device(facts["name"])
+        watch = Stopwatch(SUBJECT_SECONDS, SUBJECT_SAMPLES)
+        recorder = Recorder(
+            folder,
+            name,
+            watch,
+            lambda: found + search.result(),
+            facts,
+            budget=chosen.budget,
+            say=say,
+        )
+        recorder.record_ceilings()
+        recorder.record_probes()
+        say("ceilings and probes are done")
+        recorder.record_cases()
+    for text in missing:
+        say(text)
+    return report(folder, name, recorder)
+
+
+def report(folder, name, recorder):
+    """Says what was written; the exit status."""
+    from .bench import PARTS
+
+    status = 0
+    for part in PARTS:
+        path = folder / f"{part}_{name}.json"
+        if path.exists():
+            rows = len(Results.load(path))
+            print(f"{path}: {rows} rows, {path.stat().st_size / 1024:.0f} KiB")
+        else:
+            print(f"{path}: NOT WRITTEN")
+            status = 1
+    print(f"{len(recorder.left_out)} things were left out")
+    for text in recorder.left_out:
+        print(f"  {text}")
+    return status

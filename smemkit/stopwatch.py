@@ -1,0 +1,98 @@
+"""Clocks: CUDA events round calls on a GPU, and the host's clock round NumPy.
+
+On a GPU a sample is the time between two events in the default stream, divided by the calls between
+them. "cold": a memory as large as several L2 caches is cleared before each sample of one call.
+"warm": the call has just run, and a sample has as many calls as fill some 0.2 ms, 16 at most. In
+both the GPU is kept busy while the host enqueues, so that a sample holds no waiting for Python
+unless the call itself waits.
+"""
+
+import math
+import time
+
+import smemkit
+
+from . import _core
+
+WARM_UPS = 3
+SAMPLES_MIN, SAMPLES_MAX = 10, 100
+LONG_MS, SAMPLES_LONG = 50.0, 5  # calls longer than this are sampled so often only
+HOST_LONG_SECONDS = 0.5  # on the host; such calls are sampled twice
+SAMPLE_MS = 0.2  # that the calls of a warm sample take together
+CALLS_MAX = 16
+FLUSH_CACHES = 4  # memory that is cleared for a cold sample, in L2 caches
+BUSY_BYTES = 1 << 30  # cleared while the host enqueues the calls of a warm sample
+CACHES = ("warm", "cold")
+
+
+class Stopwatch:
+    """CUDA events around calls on the present device.
+
+    Parameters
+    ----------
+    seconds : float
+        That the samples of one subject may take together; SAMPLES_MIN of them are taken anyway, and
+        of calls that take longer than LONG_MS, SAMPLES_LONG.
+    most : int
+        Samples of one subject.
+    """
+
+    def __init__(self, seconds=0.5, most=SAMPLES_MAX):
+        self.backend, self.seconds, self.most = "cuda", seconds, most
+        self.timer = _core._timer()
+        l2_bytes = smemkit.device_info(backend="cuda")["l2_cache_bytes"]
+        flushed = max(FLUSH_CACHES * l2_bytes, 1 << 28)
+        self.flushed = smemkit.empty((flushed,), "uint8", backend="cuda")
+        self.busy = smemkit.empty((BUSY_BYTES,), "uint8", backend="cuda")
+
+    def time_once(self, call, cache, calls=1):
+        """Milliseconds a call."""
+        if cache == "cold":
+            _core._clear(self.flushed)
+        else:
+            _core._clear(self.busy)
+            call()
+        _core._timer_start(self.timer)
+        for _ in range(calls):
+            call()
+        return _core._timer_stop(self.timer) / calls
+
+    def choose_calls(self, once, cache):
+        """Calls of a sample: more than one only where they are warm and short."""
+        if cache == "cold":
+            return 1
+        return min(CALLS_MAX, max(1, math.ceil(SAMPLE_MS / max(once, 1e-4))))
+
+    def time(self, call, cache, samples=None):
+        """Every sample, in milliseconds a call; `samples` of them at most."""
+        samples = self.most if samples is None else samples
+        once = self.time_once(call, cache)
+        if once < LONG_MS:
+            for _ in range(WARM_UPS):
+                call()
+            once = self.time_once(call, cache)
+        calls = self.choose_calls(once, cache)
+        if calls > 1:
+            self.time_once(call, cache, calls)  # the first one also warms the clock
+        least = SAMPLES_MIN if once < LONG_MS else SAMPLES_LONG
+        times, end = [], time.perf_counter() + self.seconds
+        while len(times) < samples:
+            if len(times) >= least and time.perf_counter() > end:
+                break
+            times.append(self.time_once(call, cache, calls))
+        return tuple(times)
+
+
+def time_host(call, seconds=0.5, samples=SAMPLES_MAX):
+    """Every sample of a call on the host, in milliseconds, after one that warms it up."""
+    start = time.perf_counter()
+    call()
+    least = SAMPLES_LONG if time.perf_counter() - start < HOST_LONG_SECONDS else 2
+    times, end = [], time.perf_counter() + seconds
+    while len(times) < samples:
+        if len(times) >= least and time.perf_counter() > end:
+            break
+        start = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - start) * 1e3)
+    return tuple(times)

@@ -1,0 +1,196 @@
+"""What the size of a tile does: one kernel compiled with several, measured or counted."""
+
+import operator
+import re
+from dataclasses import replace
+
+import numpy
+
+import smemkit
+
+from . import asked, cases, measuring
+from .progress import Bar
+from .results import Results, describe_run
+from .stopwatch import Stopwatch
+
+SIDE = re.compile(r"\bconstexpr int TILE = \d+")
+BOUNDS = re.compile(r"__launch_bounds__\(\d+\)")
+ROWS = 8  # of threads, of the transposes: a thread moves TILE / ROWS elements of a column
+# From family to its variants that have a square tile, and the threads of a block by its side.
+VARIANTS = {
+    "gemm": ("tiled", "padded", "column", "column_padded"),
+    "transpose": ("shared", "padded"),
+}
+TILES = {"gemm": (4, 8, 16, 32), "transpose": (8, 16, 32, 64)}
+C_TYPES = {"float32": "float", "float64": "double"}
+C_SIZES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
+
+
+def find_block(family, side):
+    """Threads of a block, x and y."""
+    return (side, side) if family == "gemm" else (side, ROWS)
+
+
+def write_source(family, variant, side, kind):
+    """The kernel's source for elements of a C type, with another side of its tile."""
+    x, y = find_block(family, side)
+    text, many = SIDE.subn(f"constexpr int TILE = {side}", smemkit.source(family, variant))
+    text, bounds = BOUNDS.subn(f"__launch_bounds__({x * y})", text)
+    if (many, bounds) != (1, 1):
+        raise smemkit.InternalError(f"{family}/{variant} does not say its tile as it should")
+    return f"typedef {kind} T;\n{text}"
+
+
+def compile_tile(case, variant, side):
+    """The kernel of a tile."""
+    size = C_SIZES[case.itemsize]
+    kind = C_TYPES[case.dtype] if case.family == "gemm" else size
+    return smemkit.RawKernel(
+        write_source(case.family, variant, side, kind),
+        f"{case.family}_{variant}",
+    )
+
+
+def check_tiles(family, tiles):
+    """The sides as ints; ArgumentError for what no block can have."""
+    try:
+        sides = [operator.index(side) for side in (TILES[family] if tiles is None else tiles)]
+    except TypeError:
+        raise smemkit.ArgumentTypeError(
+            f"tiles must be a sequence of ints, not {tiles!r}"
+        ) from None
+    step, most = (1, 32) if family == "gemm" else (ROWS, 64)
+    for side in sides:
+        if not 1 <= side <= most or side % step:
+            words = f"1 to {most}" if step == 1 else f"multiples of {step} up to {most}"
+            raise smemkit.ArgumentError(f"a tile of {family} cannot be {side} wide; can: {words}")
+    if not sides:
+        raise smemkit.ArgumentError("tiles is empty: name one, or leave it out")
+    return list(dict.fromkeys(sides))
+
+
+def choose_variant(family, variant):
+    """The kernel that is varied."""
+    if family not in VARIANTS:
+        cases.find_kind(family)
+        raise smemkit.ArgumentError(
+            f"{family} has no kernel with a square tile; there are some of {', '.join(VARIANTS)}"
+        )
+    chosen = VARIANTS[family][0] if variant is None else variant
+    if chosen not in VARIANTS[family]:
+        raise smemkit.ArgumentError(
+            f"the tile of {family} {chosen!r} cannot be varied; those of "
+            f"{', '.join(VARIANTS[family])} can"
+        )
+    return chosen
+
+
+class Tiled:
+    """One tile: its kernel, and the call on arrays of `ours`."""
+
+    def __init__(self, case, variant, side, ours):
+        self.kernel = compile_tile(case, variant, side)
+        rows, columns = case.result_shape if case.family == "gemm" else case.shape
+        grid_y = -(-rows // side)
+        self.grid = (-(-columns // side), min(grid_y, 65535), -(-grid_y // 65535))
+        self.block = find_block(case.family, side)
+        self.ours, self.lengths = ours, case.shape
+
+    def call(self, out=None):
+        """Launches it."""
+        out = self.ours.out if out is None else out
+        arguments = (*self.ours.arrays, out, *self.lengths)
+        self.kernel(self.grid, self.block, arguments, backend=out.backend)
+
+
+def measure_tile(case, ours, watch, variant, side):
+    """The row of one tile; its result has been checked."""
+    tile = Tiled(case, variant, side, ours)
+    poison = numpy.full(case.result_shape, 77, case.result_dtype)
+    out = smemkit.asarray(poison, backend=ours.out.backend)
+    tile.call(out)
+    measuring.check(case, ours.expected, f"{variant} with tile {side}", smemkit.asnumpy(out))
+    facts = {"counters": dict(smemkit.profile(tile.call).counters)} if watch is None else {}
+    if watch is not None:
+        facts = {"times_ms": watch.time(tile.call, "warm"), "cache": "warm"}
+    row = case.make_row(variant, "sim" if watch is None else "cuda", **facts)
+    shared_bytes = tile.kernel.attributes["shared_size_bytes"]
+    return replace(row, parameters={"tile": side, "shared_bytes": shared_bytes})
+
+
+def tile_sweep(
+    family="gemm",
+    shape=None,
+    *,
+    tiles=None,
+    variant=None,
+    dtype=None,
+    backend=None,
+    seconds=0.2,
+    seed=measuring.SEED,
+    progress=None,
+):
+    """Measure one kernel with tiles of several sizes, each compiled from the package's source.
+
+    Parameters
+    ----------
+    family : "gemm" or "transpose"
+    shape : int or tuple of int, optional
+        As of bench.run.
+    tiles : sequence of int, optional
+        Sides of the tile: of gemm 1 to 32 (4, 8, 16 and 32), of transpose multiples of 8 up to 64.
+    variant : str, optional
+        gemm: "tiled", "padded", "column", "column_padded"; transpose: "shared", "padded".
+    dtype : numpy.dtype or what makes one, optional
+        By default float32.
+    backend : "auto", "cuda" or "sim", optional
+        The simulator counts, and has no times.
+    seconds : float
+        That the samples of one tile may take.
+    seed : int
+        Of the arrays' values.
+    progress : bool, optional
+        As of bench.run.
+
+    Shapes
+    ------
+    The lengths are those of the family's signature, in its order.
+
+    Returns
+    -------
+    Results: a row for each tile, with parameters["tile"] and parameters["shared_bytes"].
+
+    Raises
+    ------
+    CompileError where there is no compiler of CUDA C; SharedMemoryError where a tile needs more
+    than the machine has; ArgumentError, ShapeError (both ValueError), ArgumentTypeError
+    (TypeError), BackendError; WrongResultError where a result is wrong.
+
+    Example
+    -------
+    >>> from smemkit import CompileError, bench
+    >>> try:
+    ...     found = bench.tile_sweep("gemm", 32, tiles=(8, 16), backend="sim")
+    ...     loads = [row.counters["global.load.bytes"] for row in found]
+    ... except CompileError:  # no compiler here
+    ...     loads = [32768, 16384]
+    >>> loads
+    [32768, 16384]
+    """
+    variant = choose_variant(family, variant)
+    sides = check_tiles(family, tiles)
+    asked.check_seconds(seconds)
+    backend = asked.choose_backend(backend)
+    shape = asked.default_shape(family, backend) if shape is None else shape
+    case = cases.make_case(family, shape, dtype)
+    if backend == "sim":
+        asked.check_work(case)
+    watch = Stopwatch(seconds) if backend == "cuda" else None
+    ours = measuring.Ours(case, case.make_inputs(numpy.random.default_rng(seed)), backend)
+    rows = []
+    with Bar(len(sides), progress) as bar:
+        for side in sides:
+            bar.begin(f"{case.name} tile {side}")
+            rows.append(measure_tile(case, ours, watch, variant, side))
+            bar.advance()
+    return Results(rows, describe_run(**measuring.describe_protocol(backend, (), seed)))

@@ -1,0 +1,335 @@
+"""The memory wall: what must move and be done, what bounds it, and what the kernels really read."""
+
+from dataclasses import dataclass, field
+
+import numpy
+
+import smemkit
+
+from . import asked, cases, measuring
+from .counting import WAVEFRONTS
+from .results import Results
+
+COUNTED_MOST = 1 << 25  # operations or bytes that the simulator does of one variant
+READS = ("global.load.bytes", "async.bytes")
+SECTORS = ("global.load.sectors", "async.sectors")
+SECTOR_BYTES = 32
+CONSTANT_WEIGHTS = {("conv2d", "constant"), ("conv2d", "register")}
+HEADS = ("variant", "predicted", "counted", "in sectors", "reuse", "time", "of the bound")
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What one variant reads from global memory, and how near to the bound it comes.
+
+    Attributes
+    ----------
+    variant : str
+    staged : bool
+        Whether it keeps a tile in shared memory.
+    tile : tuple of int
+        Results that a block makes, x and y.
+    predicted_bytes : float
+        By a rule: a kernel that stages reads each operand once for each tile that needs it; others
+        read it once for each use.
+    counted_bytes : float
+        That lanes asked for, counted on the simulator.
+    moved_bytes : float
+        32 for each sector that the requests touched: before the caches.
+    blocks, blocks_total : int
+        How many blocks were counted; counts of a part are scaled to the whole.
+    reuse : float
+        Reads, were there one for each use, over those that were counted.
+    time_ms : float or None
+        The median, where it was measured.
+    reached : float or None
+        The bound's time over this one: 1.0 is the bound.
+    """
+
+    variant: str
+    staged: bool
+    tile: tuple
+    predicted_bytes: float
+    counted_bytes: float
+    moved_bytes: float
+    blocks: int
+    blocks_total: int
+    reuse: float
+    time_ms: float | None = None
+    reached: float | None = None
+
+
+@dataclass(frozen=True)
+class MemoryWall:
+    """A family at one shape, against what a GPU reaches.
+
+    Attributes
+    ----------
+    family : str
+    shape : tuple of int
+    dtype : str
+    nbytes : float
+        That must move: each operand read once, each result written once.
+    flops : float or None
+        Operations that must be done.
+    gb_per_s, gflop_per_s : float or None
+        The measured ceilings, where there are some.
+    rows : tuple of Reads
+    """
+
+    family: str
+    shape: tuple
+    dtype: str
+    nbytes: float
+    flops: float | None
+    gb_per_s: float | None = None
+    gflop_per_s: float | None = None
+    rows: tuple = field(default=())
+
+    @property
+    def intensity(self):
+        """Operations for each byte that must move; 0 where nothing is computed."""
+        return (self.flops or 0.0) / self.nbytes
+
+    @property
+    def balance(self):
+        """Operations a byte at which the GPU's two ceilings meet; None where not measured."""
+        if not self.gb_per_s or not self.gflop_per_s:
+            return None
+        return self.gflop_per_s / self.gb_per_s
+
+    @property
+    def bound(self):
+        """ "memory" or "arithmetic": what bounds it; None where no ceilings are known."""
+        if self.balance is None:
+            return None
+        return "memory" if self.intensity < self.balance else "arithmetic"
+
+    @property
+    def bound_ms(self):
+        """The least time, by the ceilings; None where none are known."""
+        if self.gb_per_s is None or (self.flops and self.gflop_per_s is None):
+            return None
+        moving = self.nbytes / self.gb_per_s / 1e6
+        return max(moving, self.flops / self.gflop_per_s / 1e6 if self.flops else 0.0)
+
+    def __str__(self):
+        shape = " x ".join(map(str, self.shape))
+        words = [
+            f"{self.family} {shape} {self.dtype}: {self.nbytes:.4g} bytes must move, "
+            f"{self.flops or 0:.4g} operations: {self.intensity:.3g} a byte"
+        ]
+        if self.bound is not None:
+            words.append(
+                f"bound by {self.bound} (the ceilings meet at {self.balance:.3g} operations a "
+                f"byte): {self.bound_ms * 1e3:.4g} us at least"
+            )
+        else:
+            words.append("no ceilings are known here: bench.ceilings() measures them on a GPU")
+        table = [HEADS, *(show_reads(row) for row in self.rows)]
+        widths = [max(len(line[i]) for line in table) for i in range(len(HEADS))]
+        for line in table:
+            right = [f"{c:>{w}}" for c, w in zip(line[1:], widths[1:], strict=True)]
+            words.append("  ".join([f"{line[0]:{widths[0]}}", *right]).rstrip())
+        sampled = [row for row in self.rows if row.blocks < row.blocks_total]
+        if sampled:
+            words.append("counts are those of a few blocks, scaled to all")
+        return "\n".join(words)
+
+
+def show_reads(row):
+    """The cells of a row."""
+    numbers = [row.predicted_bytes, row.counted_bytes, row.moved_bytes]
+    return (
+        row.variant,
+        *(f"{number:.4g}" for number in numbers),
+        f"{row.reuse:.3g} x",
+        f"{row.time_ms * 1e3:.4g} us" if row.time_ms else "-",
+        f"{100 * row.reached:.3g} %" if row.reached else "-",
+    )
+
+
+# Prediction ---------------------------------------------------------------------------------------
+
+
+def predict_reads(case, tile=(1, 1), weights=True):
+    """Bytes that must be read where each tile of x by y results reads its operands once.
+
+    A tile of (1, 1) is a read for each use. The weights of conv2d are never staged: they are read
+    for each use, or (weights=False) lie in constant memory.
+    """
+    (x, y), item, shape = tile, case.itemsize, case.shape
+    if case.family == "gemm":
+        m, k, n = shape
+        return float(item * k * (m * -(-n // x) + n * -(-m // y)))
+    if case.family == "conv2d":
+        h, w, p, q = shape
+        uses = h * w * p * q
+        if tile == (1, 1):
+            return float(item * uses * (1 + weights))  # a pixel and a weight for each product
+        tiles = -(-w // x) * -(-h // y)
+        halo = tiles * ((x + q - 1) * (y + p - 1) - x * y)
+        return float(item * (h * w + halo + uses * weights))
+    if case.family == "smooth":
+        (n,) = shape
+        return float(item * (3 * n if tile == (1, 1) else n + 2 * -(-n // x)))
+    if case.family == "gather":
+        return float((8 + item) * shape[1])
+    if case.family == "transpose":
+        return float(item * shape[0] * shape[1])
+    operands = 2 if case.family in ("dot", "vector_add") else 1
+    return float(operands * item * shape[0])
+
+
+# Counting -----------------------------------------------------------------------------------------
+
+
+def count_reads(case, inputs, variant):
+    """Reads of one variant on the simulator, of a few blocks where all would take long."""
+    arrays = tuple(smemkit.asarray(array, backend="sim") for array in inputs)
+    out = smemkit.empty(case.result_shape, case.result_dtype, backend="sim")
+
+    def call():
+        case.call(arrays, out, variant)
+
+    facts = smemkit.variants(case.family)[variant]
+    work = max(case.flops or 0.0, float(case.nbytes))
+    blocks = None
+    if work > COUNTED_MOST:
+        x, y = (max(1, side) for side in facts["tile"])
+        results = max(1, int(numpy.prod(case.result_shape or case.shape[:1])))
+        each = work / max(1.0, results / (x * y))
+        blocks = max(1, int(COUNTED_MOST / each))
+    report = smemkit.profile(call, blocks=blocks)
+    return report, facts["tile"]
+
+
+def scale(report, names):
+    """The sum of some counters over all launches, each scaled from its blocks to all."""
+    return float(
+        sum(
+            launch.counters.total(*names) * launch.blocks_total / launch.blocks
+            for launch in report.launches
+        )
+    )
+
+
+def make_reads(case, inputs, variant, time_ms, bound_ms):
+    """The row of one variant."""
+    report, tile = count_reads(case, inputs, variant)
+    staged = scale(report, WAVEFRONTS) > 0
+    counted = scale(report, READS)
+    every = predict_reads(case)
+    weights = (case.family, variant) not in CONSTANT_WEIGHTS
+    return Reads(
+        variant=variant,
+        staged=staged,
+        tile=tile,
+        predicted_bytes=predict_reads(case, tile if staged else (1, 1), weights),
+        counted_bytes=counted,
+        moved_bytes=SECTOR_BYTES * scale(report, SECTORS),
+        blocks=sum(launch.blocks for launch in report.launches),
+        blocks_total=sum(launch.blocks_total for launch in report.launches),
+        reuse=every / counted if counted else float("nan"),
+        time_ms=time_ms,
+        reached=bound_ms / time_ms if bound_ms and time_ms else None,
+    )
+
+
+def find_times(results, case):
+    """From variant to its median in results: warm, and of this case."""
+    times = {}
+    for row in results or ():
+        if case.owns(row) and row.times_ms and row.cache == "warm" and row.machine == "cuda":
+            times.setdefault(row.variant, row.median_ms)
+    return times
+
+
+def memory_wall(
+    family,
+    shape=None,
+    *,
+    variants=None,
+    dtype=None,
+    results=None,
+    ceilings=None,
+    backend=None,
+    seconds=0.2,
+    seed=measuring.SEED,
+    **parameters,
+):
+    """What bounds a family at a shape, and what its variants read: predicted against counted.
+
+    Parameters
+    ----------
+    family : str
+        One that has a contract: "gemm", "transpose", ...
+    shape : int or tuple of int, optional
+        As of bench.run.
+    variants : str or sequence of str, optional
+        By default all that take the type.
+    dtype : numpy.dtype or what makes one, optional
+        By default float32, of histogram uint8.
+    results : Results, optional
+        Where times are looked for, bench.recorded("h200") as one. By default they are measured
+        where there is a GPU, and without one there are none.
+    ceilings : Ceilings, optional
+        What the GPU reaches. By default measured, or those of `results`, or none.
+    backend : "auto", "cuda" or "sim", optional
+        The counts are the simulator's in any case.
+    seconds : float
+        That the samples of one subject may take.
+    seed : int
+        Of the arrays' values.
+    **parameters
+        As of bench.run.
+
+    Shapes
+    ------
+    The lengths are those of the family's signature, in its order. Of large launches a few blocks
+    are counted.
+
+    Returns
+    -------
+    MemoryWall: intensity, nbytes, flops, bound, bound_ms, balance, and rows with predicted_bytes,
+    counted_bytes, moved_bytes, reuse, time_ms, reached. print shows it as a table.
+
+    Raises
+    ------
+    ArgumentError, ShapeError (both ValueError), ArgumentTypeError (TypeError), BackendError.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> wall = bench.memory_wall("gemm", 64, variants=("naive", "tiled"), backend="sim")
+    >>> [(row.predicted_bytes == row.counted_bytes, row.reuse) for row in wall.rows]
+    [(True, 1.0), (True, 32.0)]
+    """
+    from .bench import run
+    from .ceilings import Ceilings
+    from .ceilings import ceilings as measure
+
+    backend = asked.choose_backend(backend)
+    shape = asked.default_shape(family, backend) if shape is None else shape
+    case = cases.make_case(family, shape, dtype, parameters)
+    names = asked.check_variants(family, variants) or measuring.list_ours(case, whole=True)
+    asked.check_seconds(seconds)
+    if results is None and backend == "cuda":
+        words = {"backend": "cuda", "seconds": seconds, "seed": seed}
+        results = run(family, variants, shape, dtype, **words, **parameters)
+        ceilings = ceilings or measure(backend="cuda", seconds=seconds)
+    if ceilings is None and results is not None:
+        ceilings = Ceilings(list(results), results.provenance)
+    if ceilings is not None and not isinstance(ceilings, Ceilings):
+        if not isinstance(ceilings, Results):
+            raise smemkit.ArgumentTypeError(f"ceilings are of bench.ceilings(), not {ceilings!r}")
+        ceilings = Ceilings(list(ceilings), ceilings.provenance)
+    facts = {"nbytes": float(case.nbytes), "flops": case.flops}
+    if ceilings is not None:
+        rate = ceilings.rate_of(case.dtype) or ceilings.gflop_per_s
+        facts |= {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": rate}
+    wall = MemoryWall(case.family, case.shape, case.dtype, **facts)
+    times = find_times(results, case)
+    inputs = case.make_inputs(numpy.random.default_rng(seed))
+    rows = [make_reads(case, inputs, name, times.get(name), wall.bound_ms) for name in names]
+    return MemoryWall(case.family, case.shape, case.dtype, **facts, rows=tuple(rows))

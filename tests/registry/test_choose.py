@@ -1,0 +1,202 @@
+"""What "auto" takes: speed times the part of the multiprocessors that are kept busy.
+
+The rules are asked of tables made for it, so that each expected answer is computed by hand; the
+last tests ask the package's own.
+"""
+
+import itertools
+import math
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tables import VARIANTS
+
+import smemkit
+
+CSRC = Path(__file__).resolve().parents[2] / "csrc"
+SOURCES = ("plan.c", "registry.c", "signature.c")
+
+FAMILIES = """\
+SMK_FAMILY(mul, "(m,k),(k,n)->(m,n)", "a b", "same", "n", "m", d[0], "two axes")
+SMK_FAMILY(add, "(n),(n)->(n)", "x y", "same", "n", "", d[0], "one axis")
+"""
+VARIANTS_MADE = """\
+SMK_VARIANT(mul, small,  32, 8, 32,  32,  "float32 float64", 75, one,  40, "small tiles")
+SMK_VARIANT(mul, large,  32, 8, 128, 128, "float32 float64", 75, one,  100, "large tiles")
+SMK_VARIANT(mul, newest, 32, 8, 256, 128, "float32",         100, one, 400, "a newer machine")
+SMK_VARIANT(mul, shown,  32, 8, 32,  32,  "float32 float64", 75, one,  0, "never taken")
+SMK_VARIANT(add, slow,   256, 1, 1,  1,   "float32 int32",   75, one,  10, "small tiles")
+SMK_VARIANT(add, fast,   256, 1, 8,  1,   "float32",         75, one,  20, "large tiles")
+SMK_VARIANT(add, newer,  256, 1, 8,  1,   "int64",           90, one,  30, "of its own type")
+"""
+
+
+def build(folder, families=None, variants=None):
+    """The program, of the registry's sources and of these tables in place of its own."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    shutil.copytree(CSRC / "registry", folder / "registry")
+    shutil.copytree(CSRC / "base", folder / "base")
+    for name, text in (("families.def", families), ("variants.def", variants)):
+        if text is not None:
+            (folder / "registry" / name).write_text(text, encoding="utf-8")
+    sources = SOURCES if variants else [path.name for path in CSRC.glob("registry/*.c")]
+    command = [compiler, "-std=gnu11", "-O1", f"-I{folder}", "-o", folder / "choose"]
+    command += [Path(__file__).with_name("choose.c"), folder / "base" / "status.c"]
+    command += [folder / "registry" / name for name in sources]
+    subprocess.run([*command, "-lm"], check=True)
+    return folder / "choose"
+
+
+def ask(program, *lines):
+    text = "\n".join(" ".join(map(str, line)) for line in lines)
+    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("made"), FAMILIES, VARIANTS_MADE)
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("own"))
+
+
+def choose(program, family, dtype, dimensions, multiprocessors, capability=90):
+    line = (capability, multiprocessors, 49152, family, dtype, *dimensions)
+    (answer,) = ask(program, line)
+    return answer
+
+
+@pytest.mark.parametrize(
+    ("size", "multiprocessors", "expected"),
+    [
+        # one block of 128 x 128 of 100 multiprocessors: 1.0; 16 of 32 x 32: 40 * 16 / 100 = 6.4
+        (128, 100, "small 16"),
+        # one multiprocessor is always busy: 100 against 40
+        (128, 1, "large 1"),
+        # 4 blocks: 100 * 4 / 10 = 40; 64 blocks in 7 rounds: 40 * 64 / 70 = 36.6
+        (256, 10, "large 4"),
+        # 4 blocks of 16: 25; 64 blocks in 4 full rounds: 40
+        (256, 16, "small 64"),
+        # 16 blocks fill 16: 100
+        (512, 16, "large 16"),
+        # 16 blocks in two rounds of 15: 100 * 16 / 30 = 53.3; 256 in 18: 40 * 256 / 270 = 37.9
+        (512, 15, "large 16"),
+        # 16 blocks of 41: 100 * 16 / 41 = 39.0; 256 in 7 rounds: 40 * 256 / 287 = 35.7
+        (512, 41, "large 16"),
+        # 16 of 43: 37.2; 256 in 6 rounds: 40 * 256 / 258 = 39.7
+        (512, 43, "small 256"),
+        # 0: what a machine has is not known, so speed alone decides
+        (128, 0, "large 1"),
+    ],
+)
+def test_use_of_multiprocessors(made, size, multiprocessors, expected):
+    assert choose(made, "mul", "float32", (size, 7, size), multiprocessors) == expected
+
+
+def test_a_tie_goes_to_the_row_that_comes_first(made):
+    # 1 block of 8 in a machine of 2: 20 * 1/2 = 10; 2 blocks of 1: 10 * 2/2 = 10
+    assert choose(made, "add", "float32", (2,), 2) == "slow 2"
+    assert choose(made, "add", "float32", (3,), 2) == "fast 1"  # 10 * 3/4 against 10
+
+
+def test_a_machine_that_is_too_old_is_passed_over(made):
+    # 100 blocks of 256 x 128 on 100: 400; of 128 x 128: 200 blocks, 100
+    line = ("mul", "float32", (1280, 1, 2560), 100)
+    assert choose(made, *line, capability=100) == "newest 100"
+    assert choose(made, *line, capability=120) == "newest 100"
+    assert choose(made, *line, capability=90) == "large 200"
+
+
+def test_where_no_row_runs_the_fastest_says_why(made):
+    answer = choose(made, "add", "int64", (5,), 4, capability=75)
+    assert "add variant 'newer' needs compute capability 9.0" in answer and "7.5" in answer
+    assert choose(made, "add", "int64", (5,), 4) == "newer 1"
+
+
+def test_types(made):
+    assert choose(made, "add", "int32", (10**6,), 132) == "slow 1000000"
+    line = ("mul", "float64", (1280, 1, 2560), 100)
+    assert choose(made, *line, capability=100) == "large 200"  # newest has no float64
+
+
+def test_speed_0_is_never_taken(made):
+    machines = itertools.product((1, 7, 132), (1, 33, 4000))
+    answers = [choose(made, "mul", "float32", (n, n, n), count) for count, n in machines]
+    assert not [answer for answer in answers if answer.startswith("shown")]
+
+
+def test_grids_that_no_machine_takes_are_passed_over(made):
+    # 2^31 blocks of one element are one too many; 2^28 blocks of eight are not
+    assert choose(made, "add", "float32", (2**31,), 132) == f"fast {2**28}"
+    answer = choose(made, "add", "int32", (2**31,), 132)
+    assert "add variant 'slow'" in answer and str(2**31) in answer
+
+
+def test_nothing_to_do(made):
+    assert choose(made, "mul", "float32", (0, 5, 5), 132) == "large 0"
+    assert choose(made, "mul", "float32", (5, 0, 5), 132) == "large 1"
+
+
+# The package's own -------------------------------------------------------------------------------
+
+
+def measure_use(blocks, multiprocessors):
+    return blocks / (math.ceil(blocks / multiprocessors) * multiprocessors)
+
+
+def expect_gemm(m, n, dtype, multiprocessors, capability):
+    """Names of the rows of the best product, by the table as Python reads it."""
+    scores = {}
+    for (family, name), row in VARIANTS.items():
+        fits = int(row["arch"]) <= capability and dtype in row["types"].split()
+        if family == "gemm" and row["plan"] == "one" and int(row["speed"]) > 0 and fits:
+            blocks = -(-n // int(row["tile_x"])) * -(-m // int(row["tile_y"]))
+            scores[name] = int(row["speed"]) * measure_use(blocks, multiprocessors)
+    return {name for name, score in scores.items() if score >= max(scores.values()) * (1 - 1e-12)}
+
+
+def test_gemm_on_many_machines(own, rng):
+    if any(row["plan"] != "one" for (family, _), row in VARIANTS.items() if family == "gemm"):
+        pytest.skip("a gemm of several launches: its blocks are not to be had from the table")
+    cases = []
+    for multiprocessors, capability in itertools.product((1, 40, 132, 188), (75, 80, 90, 120)):
+        for size in (1, 33, 200, 700, 1500, 5000):
+            m, n = (int(size * rng.uniform(0.5, 2)) + 1 for _ in range(2))
+            cases.append((m, n, "float32", multiprocessors, capability))
+            cases.append((m, n, "float64", multiprocessors, capability))
+    lines = [(c, sms, 232448, "gemm", t, m, 64, n) for m, n, t, sms, c in cases]
+    answers = [line.split()[0] for line in ask(own, *lines)]
+    wrong = [
+        (case, answer)
+        for case, answer in zip(cases, answers, strict=True)
+        if answer not in expect_gemm(*case)
+    ]
+    assert not wrong, wrong[:5]
+    assert len(set(answers)) > 1, "auto takes one and the same everywhere"
+
+
+@pytest.mark.parametrize("size", [20, 200])
+def test_a_call_takes_the_one_that_is_chosen(size):
+    """The simulated machine has 132 multiprocessors and compute capability 9.0."""
+    a = np.ones((size, 8), np.float32)
+    (launch,) = smemkit.profile(smemkit.gemm, a, a.T, backend="sim").launches
+    taken = launch.kernel.removeprefix("gemm_").removesuffix("_float32")
+    assert taken in expect_gemm(size, size, "float32", 132, 90)
+
+
+def test_variants_say_what_they_need():
+    for (family, name), row in VARIANTS.items():
+        facts = smemkit.variants(family)[name]
+        major, minor = map(int, facts["compute_capability"].split("."))
+        assert major * 10 + minor == int(row["arch"]) >= 75
+        assert facts["compute_capability"] in {
+            row["compute_capability"] for row in smemkit.variants(family).values()
+        }

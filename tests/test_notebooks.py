@@ -1,0 +1,156 @@
+"""The notebooks run from top to bottom without a GPU, and the outputs that lie here are theirs."""
+
+import importlib.util
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
+pytest.importorskip("jupytext")
+pytest.importorskip("ipykernel")
+pytest.importorskip("matplotlib")
+
+FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+SECONDS = 60  # of one notebook, on two cores
+NUMBERS = [f"{number:02}" for number in range(1, 10)]
+# What a compiler of another version may number otherwise.
+CHANGING = (
+    (re.compile(r"PTX line \d+(, column \d+)?"), "PTX line N"),
+    (re.compile(r"0x[0-9a-f]{9,}"), "ADDRESS"),
+)
+pytestmark = pytest.mark.filterwarnings("default")  # what Jupyter's packages say of each other
+
+
+def load_build():
+    """The command notebooks/build.py, as a module."""
+    spec = importlib.util.spec_from_file_location("notebooks_build", FOLDER / "build.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+build = load_build()
+SOURCES = build.list_sources()
+
+
+@pytest.fixture(params=SOURCES, ids=lambda path: path.stem)
+def source(request):
+    return request.param
+
+
+def read_committed(source):
+    return nbformat.read(source.with_suffix(".ipynb"), as_version=4)
+
+
+def show(text):
+    """A text without what a compiler of another version may number otherwise."""
+    for pattern, name in CHANGING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def list_texts(notebook):
+    """What each cell printed: texts as they are, of pictures that they are there."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                yield cell.id, output.name, show(output.text)
+            else:
+                data = dict(output.data)
+                if "image/png" in data:
+                    assert len(data["image/png"]) > 1000
+                    data = {"image/png": "", "text/plain": ""}
+                yield cell.id, output.output_type, {k: show(v) for k, v in data.items()}
+
+
+def test_all_are_there():
+    assert [path.name[:2] for path in SOURCES] == NUMBERS
+    assert [path.stem for path in sorted(FOLDER.glob("*.ipynb"))] == [p.stem for p in SOURCES]
+
+
+def test_same_cells_as_the_source(source):
+    """Made by notebooks/build.py from the text beside it, and not edited since."""
+    fresh, committed = build.read_source(source), read_committed(source)
+    nbformat.validate(committed)
+    assert committed.metadata == fresh.metadata
+    pick = [
+        [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
+        for notebook in (committed, fresh)
+    ]
+    assert pick[0] == pick[1]
+
+
+def test_runs_and_prints_what_is_committed(source):
+    start = time.monotonic()
+    fresh = build.run(build.read_source(source), seconds=SECONDS)
+    seconds = time.monotonic() - start
+    assert seconds < SECONDS
+    committed = read_committed(source)
+    assert list(list_texts(fresh)) == list(list_texts(committed))
+    counts = [c.execution_count for c in committed.cells if c.cell_type == "code"]
+    assert counts == list(range(1, len(counts) + 1))
+
+
+def test_committed_outputs_are_clean(source):
+    for cell, kind, text in list_texts(read_committed(source)):
+        assert kind in ("stdout", "display_data", "execute_result"), f"{cell}: {kind}: {text}"
+        for word in ("/tmp/", "/home/", "/root/", "Traceback"):
+            assert word not in str(text), f"{cell}: {word}"
+
+
+def test_shape_of_a_lesson(source):
+    """A question first, two exercises at the end, each with a solution that runs."""
+    notebook = build.read_source(source)
+    words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+    assert re.match(rf"# {source.stem[:2]} .+\n\n\*\*Question\.\*\* ", words[0])
+    assert "**Predict**" in "".join(words)
+    heads = re.findall(r"^## (Exercise \d):", "\n".join(words), re.MULTILINE)
+    assert heads == ["Exercise 1", "Exercise 2"]
+    solutions = [
+        cell
+        for cell in notebook.cells
+        if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", [])
+    ]
+    assert len(solutions) == 2
+    for cell in solutions:
+        assert cell.metadata["jupyter"]["source_hidden"]
+        assert re.search(r"^check_\w+\(", cell.source, re.MULTILINE)
+
+
+def test_uses_public_names_only(source):
+    text = source.read_text(encoding="utf-8")
+    assert "_core" not in text
+    assert not re.search(r"\b(smemkit|plot|probe|bench|report|reports\[\w+\])\._\w", text)
+    assert not re.search(r"\bMEASURED\b|TODO|FIXME", text)
+    assert max(map(len, text.splitlines())) <= 110
+
+
+def test_build_says_what_it_does_not_find(capsys):
+    assert build.main(["no such notebook"]) == 1
+    assert "no notebook begins with" in capsys.readouterr().err
+
+
+def test_comparison_would_see_a_change(source):
+    """The comparison above is no formality: another output is another list."""
+    committed = read_committed(source)
+    before = list(list_texts(committed))
+    for cell in committed.cells:
+        for output in cell.get("outputs", ()):
+            if output.output_type == "stream":
+                output.text += "0"
+                assert list(list_texts(committed)) != before
+                return
+    pytest.fail("no cell prints anything")
+
+
+def test_build_needs_no_gpu(monkeypatch):
+    """The outputs come from a machine without a GPU, whatever machine this is."""
+    cell = nbformat.v4.new_code_cell("import smemkit; print(smemkit.get_backend())", id="cell-00")
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    monkeypatch.setenv("SMEMKIT_BACKEND", "cuda")
+    assert build.run(notebook).cells[0].outputs[0].text == "sim\n"
