@@ -5,7 +5,8 @@
 # 32 times as long as reading a *row*, although both are 32 numbers. Why, and why does one unused
 # column cure it? And when does that cure cost more than it gives?
 #
-# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do.
+# Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do. Times
+# come from a record that was made on an H200, or from your GPU if you have one.
 
 # %%
 import difflib
@@ -16,7 +17,7 @@ import math
 import numpy
 
 import smemkit
-from smemkit import plot, probe
+from smemkit import bench, plot, probe
 
 # %% [markdown]
 # ## What a bank is
@@ -98,11 +99,10 @@ for stride in (1, 2, 3, 4, 8, 16, 24, 32, 33):
 assert counted == predicted
 
 # %% [markdown]
-# `smemkit.probe` has this experiment ready, as one of several. On a machine with a GPU it also
-# measures, and the picture then shows the times beside the wavefronts:
+# `smemkit.probe` has this experiment ready, as one of several:
 
 # %%
-ax = plot.bank_stride([probe.bank_access(stride) for stride in strides])
+ax = plot.bank_stride([probe.bank_access(stride, backend="sim") for stride in strides])
 
 # %% [markdown]
 # The rule is `gcd(stride, 32)`: odd strides are free, 32 is the worst, and 33 is as good as 1.
@@ -188,18 +188,37 @@ for advice in reports["padded"].advice:
 #
 # ## On a GPU
 #
-# Counters are not time. Where there is a GPU, the next cell measures:
+# Counters are not time. These are times: of the GPU of this machine, or, where there is none,
+# recorded on an H200 (they come with the package).
 
 # %%
 if smemkit.get_backend() == "cuda":
-    large = numpy.ones((4096, 4096), dtype="float32")
-    for name in reports:
-        timed = smemkit.profile(smemkit.gemm, large, large, variant=name, blocks=8, backend="cuda")
-        print(
-            f"{name:18} {timed.time_ms:9.3f} ms {2 * 4096**3 / timed.time_ms / 1e6:8,.0f} GFLOP/s"
-        )
+    timed = [probe.bank_access(stride) for stride in strides]
 else:
-    print("no GPU here: counts only")
+    timed = bench.recorded("h200", part="probes").select(variant="bank_access", width=4)
+ax = plot.bank_stride(timed)
+
+# %% [markdown]
+# Marks on the ends of the bars: a read takes as long as it has wavefronts. Now the matrix
+# products, with NumPy on the host and the library cuBLAS beside them:
+
+
+# %%
+def measure(family, shape, **more):
+    """Medians of all variants, of NumPy and of a library: measured here, or recorded on an H200."""
+    results = None if smemkit.get_backend() == "cuda" else bench.recorded("h200")
+    return bench.evolution(family, shape, results=results, **more)
+
+
+table = measure("gemm", 4096, variants=("tiled", "padded", "column", "column_padded"))
+ax = plot.ladder(table)
+speed = {row.variant: row.gflop_per_s for row in table}
+for what, one, other in (("columns", "column", "column_padded"), ("rows", "tiled", "padded")):
+    print(f"padding, where {what} are read: {speed[other] / speed[one]:.2f} times as fast")
+
+# %% [markdown]
+# The same idea makes one kernel several times faster, and another one slower. (All of these are
+# far below the library. Notebook 03 climbs on from here.)
 
 # %% [markdown]
 # ## Exercise 1: another element type

@@ -5,7 +5,7 @@ shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKer
 """
 
 import importlib
-from typing import TYPE_CHECKING
+import typing
 
 try:
     from . import _core as _core
@@ -135,7 +135,7 @@ __all__ = [
 # Imported when they are asked for: who calls kernels alone does not wait for them.
 _LATER = ("bench", "plot", "probe")
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from . import bench as bench
     from . import plot as plot
     from . import probe as probe

@@ -63,23 +63,12 @@ def _measure(case, backend, names, watch, caches, found, seed, warn):
     if watch is None:
         yield from measuring.count_variants(case, ours, chosen)
         return
-    if names is None:
-        chosen = [name for name in chosen if _can_run(ours, name, warn)]
-    yield from measuring.measure_variants(case, ours, watch, chosen, caches, warn)
+    yield from measuring.measure_variants(
+        case, ours, watch, chosen, caches, warn, skip=names is None
+    )
     yield from measuring.measure_peers(
         case, inputs, ours, watch, found, warn or warnings.warn, caches
     )
-
-
-def _can_run(ours, name, warn):
-    """False where the machine cannot run a variant; other failures are told, or raised."""
-    try:
-        return ours.check(name)
-    except smemkit.Error as error:
-        if warn is None:
-            raise
-        warn(f"{ours.case.name}: without {name}: {error}")
-        return False
 
 
 def run(

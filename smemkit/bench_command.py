@@ -342,8 +342,8 @@ def draw(results, kind, path, ceilings=None):
 
     rows = [row for row in results if row.family != "ceiling"]
     kind = kind or choose_kind(rows)
-    if kind in ("sectors", "divergence", "ladder"):
-        rows = keep_largest(rows, kind == "ladder")
+    if kind in ("sectors", "divergence", "ladder", "roofline"):
+        rows = keep_largest(rows, kind in ("ladder", "roofline"))
     more = {}
     if kind == "roofline":
         ceilings = ceilings or Ceilings(list(results), results.provenance)

@@ -259,8 +259,10 @@ def evolution(
             one, caches = [name], ("warm",)
             if watch is None:
                 rows += measuring.count_variants(case, ours, one)
-            elif variants is not None or ours.check(name):
-                rows += measuring.measure_variants(case, ours, watch, one, caches, warn)
+            else:
+                rows += measuring.measure_variants(
+                    case, ours, watch, one, caches, warn, skip=variants is None
+                )
             bar.advance()
         if watch is not None:
             rows += measure_library(case, inputs, ours, watch, found, said)

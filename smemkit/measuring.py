@@ -86,7 +86,7 @@ class Ours:
         """Runs a variant on a poisoned output; False where the machine cannot run it."""
         try:
             self.run_checked(variant)
-        except (smemkit.BackendError, smemkit.SharedMemoryError):
+        except UNFIT:
             return False
         return True
 
@@ -94,13 +94,21 @@ class Ours:
 # One case on a GPU -------------------------------------------------------------------------------
 
 
-def measure_variants(case, ours, watch, variants, caches, warn=None):
-    """Rows of these variants. With `warn`, one that fails is told and left out."""
+UNFIT = (smemkit.BackendError, smemkit.SharedMemoryError)  # the machine cannot run the kernel
+
+
+def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=False):
+    """Rows of these variants. With `warn`, one that fails is told and left out.
+
+    With `skip`, one that this GPU cannot run is left out and not spoken of.
+    """
     for variant in variants:
         try:
             ours.run_checked(variant)
             found = [(cache, watch.time(ours.make_call(variant), cache)) for cache in caches]
         except smemkit.Error as error:
+            if skip and isinstance(error, UNFIT):
+                continue
             if warn is None:
                 raise
             warn(f"{case.name}: without {variant}: {error}")

@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 import smemkit
-from smemkit import _core, bench, goals, measuring, peers, stopwatch
+from smemkit import _core, bench, cases, goals, measuring, peers, stopwatch
 from smemkit.results import Results
 
 SMALL = goals.list_cases("small")
@@ -300,3 +300,50 @@ def test_copy_and_clear(machine, rng):
         _core._copy(target, smemkit.empty((999,), "int32", backend=machine))
     with pytest.raises(smemkit.ArgumentTypeError):
         _core._clear(numpy.zeros(3))
+
+
+def time_by_torch(call):
+    """The median by torch's events, in milliseconds."""
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("torch sees no GPU")
+    start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    times = []
+    for _ in range(20):
+        call()
+        start.record()
+        for _ in range(4):
+            call()
+        end.record()
+        end.synchronize()
+        times.append(start.elapsed_time(end) / 4)
+    return float(numpy.median(times))
+
+
+def time_by_cupy(call):
+    """The median by CuPy's benchmark, in milliseconds."""
+    profiler = pytest.importorskip("cupyx.profiler")
+    times = profiler.benchmark(call, n_repeat=20, n_warmup=3).gpu_times
+    return float(numpy.median(times)) * 1e3
+
+
+@pytest.mark.filterwarnings("default")  # what other libraries say of themselves
+@pytest.mark.parametrize("timer", [time_by_torch, time_by_cupy])
+@pytest.mark.parametrize(
+    ("family", "shape", "variant"), [("gemm", 4096, "tiled"), ("transpose", 16384, "padded")]
+)
+def test_an_independent_timer_agrees(watch, timer, family, shape, variant, rng):
+    """Within 3 %, of launches that take long enough for both; a clock may change once or twice."""
+    case = cases.make_case(family, shape)
+    inputs = [smemkit.asarray(array, backend="cuda") for array in case.make_inputs(rng)]
+    out = smemkit.empty(case.result_shape, case.result_dtype, backend="cuda")
+
+    def call():
+        case.call(inputs, out, variant)
+
+    ratios = []
+    for _ in range(4):
+        ratios.append(timer(call) / float(numpy.median(watch.time(call, "warm"))))
+        if abs(ratios[-1] - 1) < 0.03:
+            return
+    pytest.fail(f"never within 3 %: {ratios}")

@@ -251,6 +251,23 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
     assert [line.split(":")[1] for line in lines] == [" without tiled", " without padded"]
 
 
+def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
+    call = cases.Gemm.call
+
+    def refuse(self, arrays, out, variant):
+        if variant == "tuned":
+            raise smemkit.BackendError("needs compute capability 8.0")
+        call(self, arrays, out, variant)
+
+    monkeypatch.setattr(cases.Gemm, "call", refuse)
+    found = bench.run("gemm", None, 8)
+    assert [row.variant for row in found] == list(smemkit.variants("gemm"))[:-1]
+    with pytest.raises(smemkit.BackendError, match="needs compute"):
+        bench.run("gemm", ["tiled", "tuned"], 8)
+    monkeypatch.setattr(evolution, "time_host", lambda call, seconds: (8.0,))
+    assert "tuned" not in [row.variant for row in bench.evolution("gemm", 8, found=[])]
+
+
 # evolution ---------------------------------------------------------------------------------------
 
 

@@ -1,8 +1,10 @@
-"""The command line, as a process: smemkit demo and smemkit info."""
+"""The command line, as a process: smemkit demo, info, and what the other commands say."""
 
 import re
 import subprocess
 import sys
+
+import pytest
 
 import smemkit
 
@@ -73,3 +75,20 @@ def test_a_reader_that_leaves_early():
     done.stderr.close()
     assert done.wait(timeout=60) == 1
     assert complaints == ""
+
+
+def test_commands_that_need_a_gpu(tmp_path, cuda_missing):
+    if cuda_missing is None:
+        pytest.skip("there is a GPU")
+    assert "looking for a GPU" in run("record", "--out", str(tmp_path / "new"), status=1)[1]
+    assert not (tmp_path / "new").exists()
+    assert "needs a GPU" in run("bench", "--peers", status=1)[1]
+    assert "needs a GPU" in run("bench", "gemm", "--peers", status=1)[1]
+
+
+def test_every_command_has_help():
+    output = run("--help")[0]
+    commands = re.search(r"\{([\w,]+)\}", output)[1].split(",")
+    assert {"bench", "plot", "record", "profile", "check"} <= set(commands)
+    for name in commands:
+        assert f"usage: smemkit {name}" in run(name, "--help")[0]

@@ -50,13 +50,18 @@ def short(monkeypatch):
     monkeypatch.setattr(record, "HOST_SECONDS", 0.0)
 
 
-FACTS = {"multiprocessors": 1, "global_memory_bytes": 1 << 30, "name": "NVIDIA Fake 7"}
+FACTS = {
+    "name": "NVIDIA Fake 7",
+    "compute_capability": "9.0",
+    "multiprocessors": 1,
+    "global_memory_bytes": 1 << 30,
+}
 
 
 def make_recorder(folder, found=(), **options):
     lines = []
     recorder = record.Recorder(
-        folder, "fake", Watch(), lambda: list(found), FACTS, say=lines.append, **options
+        folder, "fake", Watch(), lambda family: list(found), FACTS, say=lines.append, **options
     )
     return recorder, lines
 
@@ -138,7 +143,8 @@ def test_probes_become_rows():
     json.dumps([dict(row.counters) for row in rows])
     found = probe.Latency(level="l2", footprint_bytes=9, steps=5, samples_ns=(200.0, 220.0))
     (row,) = record.describe_latency(found)
-    assert (row.times_ms, row.parameters["level"]) == ((0.0002, 0.00022), "l2")
+    assert row.times_ms == pytest.approx((0.0002, 0.00022))
+    assert row.parameters["level"] == "l2"
 
 
 # What fails is left out --------------------------------------------------------------------------
@@ -167,12 +173,12 @@ def test_a_ceiling_that_fails_leaves_those_before(tmp_path, monkeypatch):
 def test_peers_that_cannot_be_looked_for(tmp_path):
     recorder, _ = make_recorder(tmp_path)
 
-    def fail():
+    def fail(family):
         raise OSError("broken")
 
     recorder.find_peers = fail
     recorder.record_cases(SMALL[:1], [], progress=False)
-    assert recorder.left_out == ["all peers: OSError('broken')"]
+    assert recorder.left_out == ["gemm 40x40x40 float32: all peers: OSError('broken')"]
     assert len(load(tmp_path, "variants")) == len(smemkit.variants("gemm"))
 
 
@@ -248,6 +254,28 @@ def test_records_that_are_not_there(tmp_path):
     (tmp_path / "host_fake.json").write_text("{")
     with pytest.raises(smemkit.ArgumentError, match="host_fake.json is no JSON"):
         load(tmp_path)
+
+
+@pytest.mark.parametrize("family", bench.cases.KINDS)
+def test_the_record_of_the_package(family):
+    """Each family has its way from NumPy to the library, and the ceilings are plausible."""
+    try:
+        everything = bench.recorded("h200")
+    except smemkit.ArgumentError as error:
+        pytest.skip(str(error))
+    chosen = next(words for words in record.MAIN if words[0] == family)
+    table = bench.evolution(*chosen[:2], dtype=chosen[2], results=everything, **chosen[3])
+    assert table.steps[0].variant == "numpy"
+    assert sum(step.machine == "cuda" for step in table.steps) >= 2
+    assert all(step.time_ms > 0 and step.over_cpu > 0 for step in table.steps)
+    made = bench.recorded("h200", part="ceilings")
+    assert 1000 < made.gb_per_s < 10_000 < made.gflop_per_s < 100_000
+    assert made.shared_gb_per_s > 2 * made.gb_per_s
+    keys = [row.key for row in everything]
+    assert len(set(keys)) == len(keys)
+    for part in bench.PARTS:
+        facts = bench.recorded("h200", part=part).provenance
+        assert "H200" in facts["device"] and facts["driver"] and facts["date"]
 
 
 # The command -------------------------------------------------------------------------------------

@@ -21,6 +21,8 @@ OPTIONS = {
     "synccheck": (),
 }
 MARK = "========= "
+# "at kernel+0x90 in file.cu:9"; older: "at 0x90 in file.cu:9:kernel(int*)".
+PLACES = (r"\b([A-Za-z]\w*)(?:\(.*?\))?\+0x", r"\b0x[0-9a-f]+ in (?:\S+:\d+:)?([A-Za-z]\w*)")
 FRAME = ("COMPUTE-SANITIZER", "ERROR SUMMARY", "RACECHECK SUMMARY")
 
 
@@ -37,8 +39,13 @@ def read_reports(log):
             reports[-1] += f"\n{words}"
         elif words.strip():
             reports.append(words)
-    named = [(re.search(r"\b([A-Za-z]\w*)(?:\(.*?\))?\+0x", text), text) for text in reports]
-    return [(found[1] if found else "", text) for found, text in named], summary
+    return [(find_kernel(text), text) for text in reports], summary
+
+
+def find_kernel(report):
+    """The name of the kernel that a report is of; "" where it is of none."""
+    found = [match[1] for place in PLACES if (match := re.search(place, report))]
+    return found[0] if found else ""
 
 
 def list_complaints(reports):
@@ -79,13 +86,18 @@ RACE = """\
 
 
 def test_reports_are_read():
+    kernel_name = "gemm_naive_float32"
     assert read_reports(CLEAN) == ([], "ERROR SUMMARY: 0 errors")
     reports, summary = read_reports(STRAY)
-    assert [kernel for kernel, _ in reports] == ["gemm_naive_float32"] * 2
+    assert [kernel for kernel, _ in reports] == [kernel_name] * 2
     assert summary == "ERROR SUMMARY: 2 errors"
     (complaint,) = list_complaints(reports)
     assert complaint.startswith("gemm_naive_float32: Invalid __global__ read of size 4 bytes\n")
     assert "naive.cu:27" in complaint and "thread (31,0,0)" in complaint
+    assert (
+        find_kernel("Invalid\n    at 0x90 in naive.cu:9:gemm_naive_float32(float*)") == kernel_name
+    )
+    assert find_kernel("Host API uninitialized memory access of 4 bytes") == ""
     ((kernel, text),), summary = read_reports(RACE)
     assert kernel == "reduce_shuffle_sum_int32" and text.count("\n") == 1
     assert summary.startswith("RACECHECK SUMMARY: 1 hazard")

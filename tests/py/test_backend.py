@@ -103,7 +103,7 @@ def test_another_word_or_type():
 
 def test_import_touches_no_driver():
     code = (
-        "import smemkit, sys; assert 'smemkit.compile' in sys.modules; smemkit.families(); "
+        "import smemkit, smemkit.compile; smemkit.families(); "
         "smemkit.asarray([1.0], backend='sim'); "
         "maps = open('/proc/self/maps').read(); "
         "assert 'smemkit' in maps; print([name for name in ('libcuda', 'nvrtc') if name in maps])"

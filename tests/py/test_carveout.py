@@ -76,3 +76,9 @@ def test_profile_and_check_take_it(kernel):
     args = (1, 64, (x, np.zeros_like(x), x.size))
     assert kernel.profile(*args, shared_mem=256).counters["shared.store.instructions"] > 0
     assert kernel.check(*args, shared_mem=256), "nothing is found"
+
+
+def test_the_probe_of_shared_memory_runs_with_preferences(machine):
+    found = smemkit.probe.shared_limits(backend=machine)
+    assert found.carveout_percents == (0, 50, 100)
+    assert found.to_dict()["carveout_percents"] == [0, 50, 100]

@@ -71,7 +71,10 @@ def test_class(name):
             assert isinstance(member, ast.Expr) and member.value.value is ...
         elif member.name == "__new__":
             assert describe_stub(member, drop=1) == describe_real(real)
-        elif [ast.unparse(decorator) for decorator in member.decorator_list] == ["property"]:
+        elif [ast.unparse(decorator) for decorator in member.decorator_list] in (
+            ["property"],
+            [f"{member.name}.setter"],
+        ):
             assert inspect.isgetsetdescriptor(vars(real)[member.name])
         elif member.name == "__len__":
             assert callable(real.__len__)

@@ -47,8 +47,10 @@ HALF = "of an 8-byte register one half is used, and ptxas loads that half"
 PARTS = "a wide access proves the alignment of parts of its address too"
 LIBRARY = "a function of the math library has no line in the PTX; ptxas gives it its caller's"
 CALLS = "two calls of one inlined function: what is left of the first has the line of the second"
+HELPERS = "16 bytes are copied at lines 14 and 23; ptxas names the last call of their helper"
 KNOWN = {
     ("counts/atomic_uniform", "atomic_uniform"): CALLS,
+    ("world/async_pipeline", "async_pipeline"): HELPERS,
     ("rules/atomics", "atom_add_r_unif"): AGREE,
     ("rules/branches", "diamond_both_load_same"): ABOVE,
     ("rules/branches", "loop_step_4_const_trip_8"): WHOLE,

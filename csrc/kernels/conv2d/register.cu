@@ -17,36 +17,38 @@
 // Length   it is the fast one.
 // Source   sliding windows: any text on filters; register tiles: V. Volkov, Better performance at lower occupancy, 2010
 
+struct alignas(16) conv2d_register_vector {
+    T item[16 / sizeof(T)];
+};
+
 // Adds to the sums what Q columns of the filter make, p rows of it (P, where that is compiled in too: not 0). `window`
-// begins at the thread's first pixel, moved on to the first of the columns; `weights` at the first of these. Rows of
-// both begin at multiples of 16 bytes. It takes two rows of the tile at a time, so that a weight serves both.
+// begins at the thread's first pixel, moved on to the first of the columns; `weights` at the first of these. Pitches
+// count vectors. It takes two rows of the tile at a time, so that a weight serves both.
 template <int Q, int P, int WEIGHTS_PITCH, int ROWS, int LANE>
 static __device__ __forceinline__ void
-conv2d_register_add(const T *window, int window_pitch, const T *weights, int p, T (&sum)[ROWS][LANE])
+conv2d_register_add(const conv2d_register_vector *window, int window_pitch, const conv2d_register_vector *weights,
+                    int p, T (&sum)[ROWS][LANE])
 {
-    struct alignas(16) Vector {
-        T item[LANE];
-    };
     constexpr int REACH = (Q - 1 + LANE - 1) / LANE + 1, DEEP = (Q + LANE - 1) / LANE;
     const int high = P > 0 ? P : p;
 #pragma unroll(P > 0 ? ROWS + P : 1)
     for (int row = 0; row < ROWS + high - 1; row += 2, window += 2 * window_pitch, weights += 2 * WEIGHTS_PITCH) {
-        Vector pixel[2][REACH] = {};
+        conv2d_register_vector pixel[2][REACH] = {};
 #pragma unroll
         for (int a = 0; a < REACH; ++a)
-            pixel[0][a] = *reinterpret_cast<const Vector *>(window + a * LANE);
+            pixel[0][a] = window[a];
         if (row + 1 < ROWS + high - 1)
 #pragma unroll
             for (int a = 0; a < REACH; ++a)
-                pixel[1][a] = *reinterpret_cast<const Vector *>(window + window_pitch + a * LANE);
+                pixel[1][a] = window[window_pitch + a];
 #pragma unroll
         for (int r = 0; r <= ROWS; ++r) {
             const int i = row + 1 - r; // the filter's row that lies on the second row, for row r of the pixels
             if (unsigned(i) < unsigned(high)) {
-                Vector weight[DEEP];
+                conv2d_register_vector weight[DEEP];
 #pragma unroll
                 for (int d = 0; d < DEEP; ++d)
-                    weight[d] = *reinterpret_cast<const Vector *>(weights + (1 - r) * WEIGHTS_PITCH + d * LANE);
+                    weight[d] = weights[(1 - r) * WEIGHTS_PITCH + d];
 #pragma unroll
                 for (int k = 0; k < Q * LANE; ++k) {
                     const int j = k / LANE, x = k % LANE, a = (x + j) / LANE, b = (x + j) % LANE;
@@ -66,14 +68,10 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
 {
     constexpr int LANE = 16 / sizeof(T), ROWS = 32 / sizeof(T), WARPS = 8, THREADS = 32 * WARPS;
     constexpr int HIGH = WARPS * ROWS, WIDE = 32 * LANE, PIECE = 16, SLOTS = (HIGH + PIECE - 1 + WARPS - 1) / WARPS;
-    constexpr int MOST = sizeof(T) == 4 ? 12 : 8, STEP = 8;
     constexpr long long OUTSIDE = -(1ll << 60); // what is added to it stays negative
-    struct alignas(16) Vector {
-        T item[LANE];
-    };
-    extern __shared__ Vector conv2d_register_tile[];
+    extern __shared__ conv2d_register_vector conv2d_register_tile[];
     __shared__ long long source_row[SLOTS * WARPS], source_col[WIDE + PIECE];
-    __shared__ alignas(16) T piece[PIECE][PIECE];
+    __shared__ conv2d_register_vector pieces[PIECE * PIECE / LANE];
     __shared__ unsigned odd; // 1: a weight of zero was seen, 2: a pixel that is infinite or no number
 
     // Where a row (or column) of the image begins that stands at place `at` of `size`; they are `step` apart.
@@ -98,8 +96,9 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
     const int piece_p = (int)((p + (p + PIECE - 1) / PIECE - 1) / ((p + PIECE - 1) / PIECE));
     const int piece_q = (int)((q + (q + PIECE - 1) / PIECE - 1) / ((q + PIECE - 1) / PIECE));
     const int high = HIGH + piece_p - 1, pitch = WIDE + (piece_q - 1 + LANE - 1) / LANE * LANE;
-    T *const tile = conv2d_register_tile->item;
-    const T *const window = tile + warp * ROWS * pitch + lane * LANE;
+    T *const tile = conv2d_register_tile->item, *const piece = pieces->item;
+    const T *const first = tile + warp * ROWS * pitch + lane * LANE; // of the thread's pixels
+    const auto *const window = conv2d_register_tile + (warp * ROWS * pitch / LANE + lane);
 
     if (thread == 0)
         odd = 0;
@@ -127,7 +126,7 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
             const int i = thread / PIECE, j = thread % PIECE;
             const long long at = (first_i + i) * q + first_j + j;
             const T weight = i < here_p && j < here_q ? weights[form ? at : p * q - 1 - at] : T(1);
-            piece[i][j] = weight;
+            piece[thread] = weight;
 
             // Read and stage: the tile. A warp keeps to its rows, whose beginnings are in registers; of a column all
             // are read before the first is stored, so that many loads are under way. Zeros stand for what is outside.
@@ -164,32 +163,32 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
 #pragma unroll 1
                 for (int k = 0; k < here_p * here_q; ++k) {
                     const int row = k / here_q, col = k % here_q;
-                    if (piece[row][col] != 0)
+                    if (piece[row * PIECE + col] != 0)
 #pragma unroll
                         for (int r = 0; r < ROWS; ++r)
 #pragma unroll
                             for (int x = 0; x < LANE; ++x)
-                                sum[r][x] += piece[row][col] * window[(r + row) * pitch + x + col];
+                                sum[r][x] += piece[row * PIECE + col] * first[(r + row) * pitch + x + col];
                 }
             } else {
                 int taken = 0;
                 for (int k = 0; k < here_q; k += taken) {
-                    const T *const from = window + k, *const by = &piece[0][k];
-                    taken = here_q - k <= MOST ? here_q - k : STEP;
+                    const conv2d_register_vector *const from = window + k / LANE, *const by = pieces + k / LANE;
+                    taken = here_q - k <= 12 ? here_q - k : 8;
                     switch (here_p == 5 && here_q == 5 ? 0 : taken) {
-                    case 0: conv2d_register_add<5, 5, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 1: conv2d_register_add<1, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 2: conv2d_register_add<2, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 3: conv2d_register_add<3, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 4: conv2d_register_add<4, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 5: conv2d_register_add<5, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 6: conv2d_register_add<6, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 7: conv2d_register_add<7, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 8: conv2d_register_add<8, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 9: conv2d_register_add<9, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 10: conv2d_register_add<10, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 11: conv2d_register_add<11, 0, PIECE>(from, pitch, by, here_p, sum); break;
-                    case 12: conv2d_register_add<12, 0, PIECE>(from, pitch, by, here_p, sum); break;
+                    case 0: conv2d_register_add<5, 5, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 1: conv2d_register_add<1, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 2: conv2d_register_add<2, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 3: conv2d_register_add<3, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 4: conv2d_register_add<4, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 5: conv2d_register_add<5, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 6: conv2d_register_add<6, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 7: conv2d_register_add<7, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 8: conv2d_register_add<8, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 9: conv2d_register_add<9, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 10: conv2d_register_add<10, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 11: conv2d_register_add<11, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
+                    case 12: conv2d_register_add<12, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
                     }
                 }
             }
@@ -202,12 +201,12 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
 #pragma unroll
         for (int r = 0; r < ROWS; ++r) {
             const long long row = first_row + warp * ROWS + r;
-            Vector pixels;
+            conv2d_register_vector pixels;
 #pragma unroll
             for (int x = 0; x < LANE; ++x)
                 pixels.item[x] = sum[r][x];
             if (row < h && col < w)
-                reinterpret_cast<Vector *>(out + row * w)[col / LANE] = pixels;
+                reinterpret_cast<conv2d_register_vector *>(out + row * w)[col / LANE] = pixels;
         }
     } else {
 #pragma unroll

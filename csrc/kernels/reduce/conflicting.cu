@@ -6,7 +6,7 @@
 //          Elements past the end are NEUTRAL, which changes no result.
 // Differs  from reduce/divergent: which thread makes which node of the tree.
 // Claims   shared.load.conflicts_per_request = 2.8   float32: 70 in the 25 reads of a block
-//          shared.load.conflicts_per_request = 4.8   float64; int64: 8 bytes, in two banks each; so are the sums of int32
+//          shared.load.conflicts_per_request = 4.8   float64; int64: 8 bytes, in two banks; sums of int32 too
 //          shared.store.conflicts_per_request = 1.75 float32
 //          shared.store.conflicts_per_request = 3    float64; int64
 // Source   M. Harris, Optimizing Parallel Reduction in CUDA (2007), kernel 2

@@ -1,0 +1,244 @@
+"""The commands bench of a family, and plot: what they write, and what they refuse."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import smemkit
+from smemkit import __main__, bench, bench_command, cases, command
+from smemkit.results import Measurement, Results
+
+pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of matplotlib's parts
+
+
+def run(capsys, *arguments, status=0):
+    """What a command prints, here in this process; on the simulator."""
+    try:
+        assert __main__.main(list(map(str, arguments))) == status
+    finally:
+        smemkit.set_backend(None)
+    return capsys.readouterr()
+
+
+@pytest.mark.parametrize(
+    ("text", "sizes"),
+    [
+        ("256:4096", [256, 512, 1024, 2048, 4096]),
+        ("3:20", [3, 6, 12]),
+        ("10:30:10", [10, 20, 30]),
+        ("5,7", [5, 7]),
+        ("8", [8]),
+        ("1:4,4,9", [1, 2, 4, 9]),
+    ],
+)
+def test_sizes(text, sizes):
+    assert bench_command.read_sizes(text) == sizes
+
+
+@pytest.mark.parametrize("text", ["", "a", "1:", "0:4", "4:2", "1:2:3:4", "-3", "1:9:0", "2.5"])
+def test_sizes_that_are_none(text):
+    with pytest.raises(command.UsageError, match="--sizes"):
+        bench_command.read_sizes(text)
+
+
+def test_bench_of_a_family(tmp_path, capsys):
+    path = tmp_path / "out.json"
+    words = ("--variants", "naive,tiled,padded", "--sizes", "16:64", "--shape", "8,9,10")
+    shown = run(capsys, "bench", "gemm", *words, "--json", path, "--backend", "sim")
+    assert shown.err == ""
+    assert shown.out.count("warp instructions; simulated in") == 12
+    assert " us " not in shown.out
+    found = bench.load(path)
+    assert [row.variant for row in found] == 4 * ["naive", "tiled", "padded"]
+    shapes = [(n, n, n) for n in (16, 32, 64)] + [(8, 9, 10)]
+    assert [row.shape for row in found] == [shape for shape in shapes for _ in range(3)]
+    shown = run(
+        capsys, "bench", "gemm", "--sizes", 16, "--backend", "sim", "--json", "-", "--dtype=float64"
+    )
+    again = Results.from_dict(json.loads(shown.out))
+    assert {row.dtype for row in again} == {"float64"}
+
+
+def test_bench_with_a_parameter(capsys):
+    words = ("--variants", "shuffle", "--parameter", "op=max", "--sizes", "100", "--json", "-")
+    shown = run(capsys, "bench", "reduce", *words, "--backend", "sim")
+    (row,) = Results.from_dict(json.loads(shown.out))
+    assert (row.shape, row.parameters) == ((100,), {"op": "max"})
+
+
+def test_bench_evolution(capsys):
+    words = ("--evolution", "--sizes", "20", "--variants", "tiled", "--seconds", "0")
+    shown = run(capsys, "bench", "gemm", *words, "--backend", "sim")
+    assert [line.split()[0] for line in shown.out.splitlines()] == ["step", "numpy", "tiled"]
+
+
+def test_bench_compares(tmp_path, capsys, monkeypatch):
+    case = cases.make_case("gemm", 8)
+    rows = [[case.make_row("tiled", "cuda", times_ms=(ms,), cache="warm")] for ms in (2.0, 3.0)]
+    Results(rows[0], {"date": "yesterday"}).save(tmp_path / "before.json")
+    monkeypatch.setattr(bench, "run", lambda *_, **__: Results(rows[1], {}))
+    words = ("bench", "gemm", "--sizes", 8, "--compare", tmp_path / "before.json")
+    shown = run(capsys, *words, "--backend", "sim")
+    assert "compared with yesterday" in shown.out
+    assert "3000.00 us /     2000.00 us = 1.500" in shown.out
+    monkeypatch.setattr(bench, "run", lambda *_, **__: Results([], {}))
+    assert "no times of the same measurement" in run(capsys, *words, "--backend", "sim").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        (("gem",), 2, "no family 'gem' to measure; there are gemm"),
+        (("gemm", "--only", "dot"), 2, "--only goes without a family"),
+        (("gemm", "--all"), 2, "--all goes without a family"),
+        (("--sizes", "3"), 2, "--sizes needs a family"),
+        (("--plot", "x.png"), 2, "--plot needs a family"),
+        (("gemm", "--sizes", "4:2"), 2, "4 is more than 2"),
+        (("gemm", "--shape", "4;2"), 2, "lengths with commas"),
+        (("gemm", "--shape", "4,2"), 1, "(m, k, n)"),
+        (("gemm", "--variants", "fast"), 1, "no variant 'fast'"),
+        (("gemm", "--variants", ","), 1, "variants is empty"),
+        (("gemm", "--dtype", "int8"), 1, "takes float32, float64, not int8"),
+        (("gemm", "--peers"), 1, "needs a GPU"),
+        (("gemm", "--seconds", "inf"), 2, "--seconds"),
+        (("gemm", "--seed", "-1"), 2, "--seed"),
+        (("gemm", "--evolution", "--sizes", "3,4"), 2, "of one size"),
+        (("gemm", "--sizes", "4096"), 1, "too many for the simulator"),
+        (("reduce", "--parameter", "op"), 2, "NAME=VALUE"),
+        (("reduce", "--parameter", "op=mean"), 1, "accepted: sum, max, min"),
+        (("gemm", "--compare", "no such file"), 1, "no such file"),
+    ],
+)
+def test_bench_refuses(capsys, arguments, status, words):
+    shown = run(capsys, "bench", *arguments, "--backend", "sim", status=status)
+    assert shown.err.startswith("smemkit: ") and words in shown.err
+    assert len(shown.err.splitlines()) == 1
+
+
+def test_bench_as_a_process():
+    done = subprocess.run(
+        [sys.executable, "-m", "smemkit", "bench", "dot", "--sizes", "64", "--backend", "sim"],
+        capture_output=True,
+        text=True,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [line.split()[3] for line in done.stdout.splitlines()] == ["atomic", "shared", "shuffle"]
+
+
+# plot --------------------------------------------------------------------------------------------
+
+
+def make_rows(sizes=(64, 128), machine="cuda"):
+    """Rows of two variants and a library at some sizes, with times or counters; and ceilings."""
+    rows = []
+    for n in sizes:
+        case = cases.make_case("gemm", n)
+        for place, name in enumerate(("naive", "tiled", "cublas")):
+            counters = {"global.load.requests": 8, "global.load.sectors": 32 * (place + 1)}
+            more = {"times_ms": (1.0 / (place + 1),) * 3, "cache": "warm"}
+            more = more if machine == "cuda" else {"counters": counters}
+            rows.append(case.make_row(name, machine, **more))
+    words = {"machine": "cuda", "times_ms": (1.0,), "cache": "warm"}
+    rows.append(Measurement("ceiling", "copy", (1,), "uint8", nbytes=1e9, **words))
+    rows.append(Measurement("ceiling", "multiply_add", (1,), "float32", flops=1e10, **words))
+    return Results(rows, {})
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """What is asked of smemkit.plot; a file is written where matplotlib is."""
+    pytest.importorskip("matplotlib")
+    from smemkit import plot
+
+    asked = []
+    for name in plot.__all__:
+        function = getattr(plot, name)
+
+        def draw(rows, *, _name=name, _function=function, **more):
+            asked.append((_name, [row.variant for row in rows], sorted(more)))
+            return _function(rows, **more)
+
+        monkeypatch.setattr(plot, name, draw)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("machine", "sizes", "options", "picture"),
+    [
+        ("cuda", (64, 128), (), ("speed", 6, [])),
+        ("cuda", (64,), (), ("ladder", 3, [])),
+        ("cuda", (64, 128), ("--shape", "64", "--family", "gemm"), ("ladder", 3, [])),
+        ("cuda", (64, 128), ("--kind", "ladder"), ("ladder", 3, [])),
+        ("cuda", (64, 128), ("--variants", "naive,tiled"), ("speed", 4, [])),
+        ("cuda", (64,), ("--kind", "roofline"), ("roofline", 3, ["gb_per_s", "gflop_per_s"])),
+        ("sim", (64, 128), ("--variants", "tiled"), ("sectors", 1, [])),
+    ],
+)
+def test_plot(tmp_path, capsys, drawn, machine, sizes, options, picture):
+    make_rows(sizes, machine).save(tmp_path / "x.json")
+    out = tmp_path / "x.png"
+    shown = run(capsys, "plot", tmp_path / "x.json", "--out", out, *options)
+    assert shown.out == f"{out}\n"
+    assert out.read_bytes()[:4] == b"\x89PNG"
+    ((name, rows, more),) = drawn
+    assert (name, len(rows), more) == picture
+
+
+def test_plot_of_several_files(tmp_path, capsys, drawn):
+    for n in (64, 128):
+        make_rows((n,)).save(tmp_path / f"{n}.json")
+    out = tmp_path / "x.svg"
+    run(capsys, "plot", tmp_path / "64.json", tmp_path / "128.json", "--out", out)
+    assert drawn[0][:2] == ("speed", 2 * ["naive", "tiled", "cublas"])
+    assert b"<svg" in out.read_bytes()
+
+
+def test_bench_draws(tmp_path, capsys, drawn):
+    out = tmp_path / "x.png"
+    words = ("--sizes", "16,32", "--variants", "naive,tiled", "--plot", out, "--backend", "sim")
+    shown = run(capsys, "bench", "gemm", *words)
+    assert drawn == [("sectors", ["naive", "tiled"], [])]
+    assert out.exists() and "drawn is 32x32x32" in shown.err
+
+
+@pytest.mark.parametrize(
+    ("options", "status", "words"),
+    [
+        (("--family", "dot"), 1, "nothing to draw"),
+        (("--shape", "9,9,9"), 1, "nothing to draw"),
+        (("--cache", "cold"), 1, "nothing to draw"),
+        (("--parameter", "op=max"), 1, "nothing to draw"),
+        (("--parameter", "op"), 2, "NAME=VALUE"),
+        (("--family", "gemm", "--out", "x.none"), 1, "x.none"),
+    ],
+)
+def test_plot_refuses(tmp_path, capsys, options, status, words):
+    pytest.importorskip("matplotlib")
+    make_rows().save(tmp_path / "x.json")
+    shown = run(capsys, "plot", tmp_path / "x.json", *options, status=status)
+    assert words in shown.err and len(shown.err.splitlines()) == 1
+
+
+def test_plot_of_what_is_no_result(tmp_path, capsys):
+    assert "no record 'nothing'" in run(capsys, "plot", "nothing", status=1).err
+    path = tmp_path / "x.json"
+    path.write_text("[]")
+    assert "no results of a benchmark" in run(capsys, "plot", path, status=1).err
+    assert "no such file" in run(capsys, "plot", tmp_path / "y.json", status=1).err.lower()
+
+
+def test_a_roofline_needs_ceilings(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    rows = [row for row in make_rows() if row.family == "gemm"]
+    Results(rows, {}).save(tmp_path / "x.json")
+    shown = run(capsys, "plot", tmp_path / "x.json", "--kind", "roofline", status=1)
+    assert "needs measured ceilings" in shown.err
+
+
+def test_plot_without_matplotlib(tmp_path, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    make_rows().save(tmp_path / "x.json")
+    shown = run(capsys, "plot", tmp_path / "x.json", status=1)
+    assert "drawing needs matplotlib" in shown.err
