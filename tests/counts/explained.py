@@ -20,13 +20,21 @@ HALF_SECTOR = (
     "a copy of 19 lanes past the cache ends in half a sector, beside one of 13 lanes that writes "
     "zeros: the two take 6 wavefronts, the rule says 5"
 )
-METRIC = (
-    "recorded with l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ldgsts, which of copies past "
-    "the cache counts something else; the counter is smsp__sass_l1tex_data_bank_conflicts_... now"
+TUNED = "copies past the cache, some of 16 bytes: " + BYPASS
+SPILLED = (
+    "ptxas has too few registers under __launch_bounds__ and keeps some values in local memory; "
+    "PTX has no such access"
+)
+STRAY = (
+    "3 to 5 wavefronts in thousands beyond the rule, in one launch of several that are equal: "
+    "not settled"
+)
+WALK = (
+    "lanes walk along the edges of the bins in a loop, and leave it in groups that the machine "
+    "forms otherwise than PTX's paths meet: 6 of 3136 requests; not settled"
 )
 
 EXPLAINED = {
-    ("async_chunks", "async.conflicts"): METRIC,
     ("async_chunks", "async.sectors"): BYPASS,
     ("async_chunks", "async.wavefronts"): HALF_SECTOR,
     ("atomic_returning", "global.store.requests"): ORDER,
@@ -35,4 +43,33 @@ EXPLAINED = {
     ("histogram_returning", "global.store.sectors"): ORDER,
     ("loop_lengths", "shared.load.instructions"): UNROLLED,
     ("loop_lengths", "shared.load.wavefronts"): UNROLLED,
+    **{
+        (kernel, f"local.{op}.{what}"): SPILLED
+        for kernel in (
+            "gemm_async_float32",
+            "gemm_double_buffered_float32",
+            "conv2d_register_float64",
+        )
+        for op in ("load", "store")
+        for what in ("requests", "sectors")
+    },
+    **{
+        (kernel, f"async.{what}"): TUNED
+        for kernel in ("gemm_tuned_float32", "gemm_tuned_float64")
+        for what in ("sectors", "wavefronts")
+    },
+    **{
+        (kernel, f"{counter}.{what}"): STRAY
+        for kernel, counter in (
+            ("gemm_register_2d_float64", "shared.store"),
+            ("conv2d_register_float64", "shared.load"),
+            ("histogram_shared_uint8", "shared.atomic"),
+        )
+        for what in ("wavefronts", "conflicts")
+    },
+    **{
+        (kernel, f"global.load.{what}"): WALK
+        for kernel in ("histogram_global_float32", "histogram_global_int32")
+        for what in ("requests", "sectors")
+    },
 }

@@ -16,7 +16,7 @@ import numpy
 import pytest
 import regenerate_counts
 from count_cases import CASES
-from explained import EXPLAINED
+from explained import EXPLAINED, ORDER
 
 import smemkit
 from smemkit import compare, samples
@@ -180,7 +180,9 @@ def test_explained_differences_still_differ(record):
             row["counters"].get(counter) for (name, _), row in record.items() if name == kernel
         ]
         assert pairs, f"{kernel} is not in the record"
-        assert any(pair and pair["sim"] != pair["ncu"] for pair in pairs), f"{kernel}: {counter}"
+        differ = any(pair and pair["sim"] != pair["ncu"] for pair in pairs)
+        # what depends on the order of warps may be equal in one record and not in the next
+        assert differ or EXPLAINED[kernel, counter] == ORDER, f"{kernel}: {counter}"
         assert len(EXPLAINED[kernel, counter]) > 20
 
 
