@@ -134,9 +134,13 @@ FAULTS = {
     st.global.u32 [%rd1], %r2;""",
     "synccheck": """
     mov.u32 %r1, %tid.x;
-    setp.ge.u32 %p1, %r1, 16;
-    @%p1 bra past;
+    and.b32 %r1, %r1, 16;
+    setp.ne.u32 %p1, %r1, 0;
+    @%p1 bra other;
     bar.sync 0;
+    bra past;
+other:
+    bar.sync 1;
 past:""",
 }
 FAULTY_THREADS = 64  # racecheck: two warps, each of which reads what the other one writes

@@ -137,7 +137,9 @@ def test_the_package_is_clean(sanitizer, tool, tmp_path):
     reports, summary = read_reports(log)
     assert not reports, "\n\n".join(list_complaints(reports)[:20])
     assert re.search(r"SUMMARY: 0 ", summary), log[-2000:] + done.stderr[-2000:]
-    wrong = [line for line in done.stdout.splitlines() if line.startswith("WRONG ")]
+    lines = done.stdout.splitlines()
+    wrong = [line for line in lines if line.startswith("WRONG ")]
+    assert len(lines) > 300, "a line for each call: " + done.stdout[-500:]
     assert done.returncode == 0, "\n".join(wrong) or done.stdout[-500:] + done.stderr[-2000:]
 
 

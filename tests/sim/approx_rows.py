@@ -253,7 +253,8 @@ def half_groups(rng):
             ftz=not is_f16,
             relative=limit,
         )
-        limit = 2.0**-10.987 if is_f16 else 2.0**-8
+        # an H200 misses the 2^-8 of the PTX manual for bf16 by 3e-7, at -0.746
+        limit = 2.0**-10.987 if is_f16 else 2.0**-8 + 2.0**-20
         add_near(group, f"tanh.approx.{name} {{d}}, {{a}};", "b16", math.tanh, form, absolute=limit)
         # a pair gives what its halves give
         pair = f"%pair_{name}"
@@ -269,7 +270,7 @@ def half_groups(rng):
                 form,
                 ftz=bool(word) and function is exp2,
                 relative=2.0**-7,
-                absolute=2.0**-8 if function is math.tanh else 0.0,
+                absolute=2.0**-8 + 2.0**-20 if function is math.tanh else 0.0,
             )
     return groups
 
