@@ -1,5 +1,6 @@
 """What the README shows is true: its Python runs, and its table is that of the variants."""
 
+import importlib.util
 import os
 import re
 import subprocess
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from smemkit import catalogue, compile
+from smemkit import compile
 
 README = Path(__file__).resolve().parents[1] / "README.md"
 
@@ -34,8 +35,27 @@ def test_examples_run(tmp_path):
     assert re.search(r"^add_one \d+ \([78], 0, 0\) \(\d+, 0, 0\)$", fault, re.MULTILINE), fault
 
 
-def test_table_of_variants():
-    """What lies between the marks is what `python -m smemkit variants --markdown` prints."""
+@pytest.fixture(scope="module")
+def readme():
+    """notebooks/readme.py, which makes the tables and pictures."""
+    spec = importlib.util.spec_from_file_location("readme", README.parent / "notebooks/readme.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_tables_are_not_stale(readme):
     text = README.read_text(encoding="utf-8")
-    found = re.findall(r"<!-- variants -->\n(.*?)<!-- /variants -->", text, re.DOTALL)
-    assert found == [catalogue.write_markdown()]
+    assert readme.fill(text) == text, "python notebooks/readme.py makes them anew"
+
+
+def test_pictures_are_not_stale(readme):
+    pytest.importorskip("matplotlib")
+    text = README.read_text(encoding="utf-8")
+    for name in readme.DRAWN:
+        path = readme.PICTURES / f"{name}.png"
+        assert f"(notebooks/pictures/{name}.png)" in text
+        found = re.search(rb"tEXtDescription\0([0-9a-f]{64})", path.read_bytes())
+        assert found and found[1].decode() == readme.make_figure(name)[1], (
+            "python notebooks/readme.py makes them anew"
+        )
