@@ -12,7 +12,7 @@ import numpy
 
 import smemkit
 
-from . import counting, html, report
+from . import counting, html, report, samples
 
 ARGUMENTS = """\
 arguments of a kernel (--arg, once for each parameter, in order):
@@ -63,6 +63,13 @@ def add_commands(commands):
             "the same (default: 256)",
         )
         group.add_argument("--dtype", default="float32", help="element type (default: float32)")
+        group.add_argument(
+            "--set",
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help="what else the family takes: op=max, mode=reflect, bins=64 (may be repeated)",
+        )
         group = one.add_argument_group("of a file")
         group.add_argument("--kernel", help="name of the kernel (where the file has several)")
         group.add_argument("--grid", help="blocks: x[,y[,z]]")
@@ -200,22 +207,50 @@ def _fill(dtype, shape, how, rng):
     return numpy.full(shape, _read_number(how) if value is None else value, dtype=dtype)
 
 
+# Sizes that a --shape may leave out.
+USUAL_SIZES = {"conv2d": {"p": 5, "q": 5}, "histogram": {"e": 257, "b": 256}}
+
+
+def _read_sizes(family, text, names):
+    """{dimension: size}: one number for all, or one each, the usual ones taken as read."""
+    lengths, usual = _parse_lengths("--shape", text), USUAL_SIZES.get(family, {})
+    needed = [name for name in names if name not in usual]
+    if len(lengths) == len(names):
+        return dict(zip(names, lengths, strict=True))
+    if len(lengths) == 1:
+        lengths *= len(needed)
+    if len(lengths) != len(needed):
+        raise UsageError(f"--shape {text!r}: {family} has {','.join(names)}")
+    return usual | dict(zip(needed, lengths, strict=True))
+
+
+def _read_settings(texts):
+    """{"op": "max"} of --set op=max."""
+    for text in texts:
+        if not re.fullmatch(r"\w+=.+", text):
+            raise UsageError(f"--set {text!r}: say NAME=VALUE, as in --set op=max")
+    return dict(text.split("=", 1) for text in texts)
+
+
 def make_family_call(chosen, rng):
     """(function, arguments, keywords) of a family, its operands random."""
-    signature = smemkit.families()[chosen.what]["signature"]
-    operands = [group.split(",") for group in re.findall(r"\(([^()]*)\)", signature.split("->")[0])]
-    names = list(dict.fromkeys(name for operand in operands for name in operand if name))
-    lengths = _parse_lengths("--shape", chosen.shape)
-    if len(lengths) == 1:
-        lengths *= len(names)
-    if len(lengths) != len(names):
-        raise UsageError(f"--shape {chosen.shape!r}: {chosen.what} has {','.join(names)}")
-    size = dict(zip(names, lengths, strict=True))
+    family = chosen.what
+    signature = smemkit.families()[family]["signature"]
+    if signature is None:
+        raise UsageError(
+            f"{family}: its kernels have no call in common; smemkit.{family} runs them"
+        )
+    inputs, _, names = samples.read_signature(signature)
+    size = _read_sizes(family, chosen.shape, names)
     dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
-    arrays = [
-        _make_random(rng, dtype, [size[name] for name in operand if name]) for operand in operands
-    ]
-    return getattr(smemkit, chosen.what), arrays, {"variant": chosen.variant}
+    arrays = [_make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
+    keywords = {"variant": chosen.variant, **_read_settings(chosen.set)}
+    if family == "gather":
+        arrays[1] = rng.integers(-size["n"], size["n"], size["m"]) if size["n"] else []
+    if family == "histogram":
+        arrays = arrays[:1]
+        keywords["bins"] = int(keywords.get("bins", size["e"] - 1))
+    return getattr(smemkit, family), arrays, keywords
 
 
 def make_file_call(chosen, rng):
