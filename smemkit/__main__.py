@@ -59,6 +59,9 @@ def main(arguments=None):
     except BrokenPipeError:  # the reader (head, say) has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except MemoryError as error:
+        print(f"smemkit: no memory: {error}", file=sys.stderr)
+        return 1
     except (OSError, UnicodeDecodeError) as error:  # a file that cannot be read or written
         print(f"smemkit: {error}", file=sys.stderr)
         return 1

@@ -182,7 +182,8 @@ def recorded(name="h200", *, part=None):
     name : str
         Of the machine: "h200".
     part : str, optional
-        One file alone: "variants", "host", "peers", "ceilings" or "probes". By default all rows.
+        One file alone: "variants", "host", "peers", "ceilings" or "probes", or "goals", which
+        bench --peers wrote. By default all rows but those of "goals", which measures again.
 
     Shapes
     ------
@@ -210,12 +211,15 @@ def recorded(name="h200", *, part=None):
 
 
 def load_record(folder, name, part=None):
-    """The Results of the files PART_NAME.json in a folder, which may be one of the package."""
+    """The Results of the files PART_NAME.json in a folder, which may be one of the package.
+
+    The part "goals", what bench --peers wrote, measures the same again: it comes only by name.
+    """
     texts = {}
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
     for entry in entries:
         kind, _, rest = entry.name.removesuffix(".json").partition("_")
-        if entry.name.endswith(".json") and kind in PARTS:
+        if entry.name.endswith(".json") and kind in (*PARTS, "goals"):
             texts.setdefault(rest, {})[kind] = entry
     if not isinstance(name, str) or name not in texts:
         there = ", ".join(map(repr, texts)) or "none; python -m smemkit record makes one on a GPU"

@@ -1,7 +1,16 @@
 """What is wrong with a launch: the findings of check, each with its two accesses."""
 
+import re
+
 from ._version import __version__
 from .counting import Sources, place_of
+
+LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
+
+
+def read_names(text):
+    """Names as the source has them: _ZZ7reverseE4tile is tile, a variable of reverse."""
+    return LOCAL.sub(lambda found: found[2][: int(found[1])], text or "")
 
 
 class Side:
@@ -9,7 +18,7 @@ class Side:
 
     def __init__(self, facts, sources):
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
-        self.address, self.variable = facts["address"], facts["variable"]
+        self.address, self.variable = facts["address"], read_names(facts["variable"])
         self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
         self.function, self.ptx_line, self.ptx = (
             facts[name] for name in ("function", "ptx_line", "ptx")
@@ -41,7 +50,7 @@ class Finding:
     """A fault: kind, message, count (how often alike), first and second (Side, or None)."""
 
     def __init__(self, facts, kernel, sources):
-        self.kind, self.message = facts["kind"], facts["message"]
+        self.kind, self.message = facts["kind"], read_names(facts["message"])
         self.count, self.kernel = facts["count"], kernel
         self.first = Side(facts["first"], sources)
         self.second = Side(facts["second"], sources) if facts.get("second") else None

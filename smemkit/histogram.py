@@ -42,12 +42,14 @@ def _make_edges(x, bins, range):
         known = range is not None or numpy.ndim(bins) != 0
         values = numpy.empty(0, x.dtype) if known else _extremes(x)
     try:
-        edges = numpy.histogram_bin_edges(values, bins, range)
-        return numpy.ascontiguousarray(edges, "float64")
+        edges = numpy.ascontiguousarray(numpy.histogram_bin_edges(values, bins, range), "float64")
     except TypeError as error:
         raise _core.ArgumentTypeError(f"histogram: {error}") from error
     except ValueError as error:
         raise _core.ArgumentError(f"histogram: {error}") from error
+    if edges.size == 0 or numpy.isnan(edges).any():
+        raise _core.ArgumentError("histogram: bins needs edges, and none of them NaN")
+    return edges
 
 
 def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None):

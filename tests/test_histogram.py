@@ -122,6 +122,12 @@ def test_given_edges(variant, machine, rng):
     check(count(x, variant, machine, edges), x, edges)
 
 
+@pytest.mark.parametrize("edges", [[], [0, np.nan, 1], [np.nan]])
+def test_edges_that_are_none(edges):
+    with pytest.raises(smemkit.ArgumentError, match="edges"):
+        smemkit.histogram(np.ones(3, "float32"), edges, backend="sim")
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     x=arrays.arrays(np.float32, st.integers(1, 40), elements=st.floats(-1e6, 1e6, width=32)),

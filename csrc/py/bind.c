@@ -64,6 +64,11 @@ const char *smk_bind_text(const smk_state *state, const char *function, const ch
     }
     Py_ssize_t length = 0;
     const char *text = PyUnicode_AsUTF8AndSize(value, &length);
+    if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_ARGUMENT, "%s: %s is %A, which is no text", function, name, value);
+        return NULL;
+    }
     if (text != NULL && strlen(text) != (size_t)length) {
         smk_error_fail(state, SMK_ARGUMENT, "%s: %s has a NUL in it", function, name);
         return NULL;

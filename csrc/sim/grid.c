@@ -89,7 +89,9 @@ static void fail_budget(crew *c, smk_block *block)
 {
     uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
     smk_warp *warp = &block->warp[index];
-    (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
+    /* a warp that has not begun has no active lanes yet */
+    uint32_t mask = warp->active != 0 ? warp->active : warp->control->lanes;
+    (void)smk_warp_fail(warp, warp->control->pc, mask, SMK_STEP_BUDGET,
                         "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
                         atomic_load(&c->max_steps));
     record(c, UINT64_MAX, &block->error);

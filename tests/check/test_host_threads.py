@@ -16,7 +16,7 @@ def told(report):
     """All that a report says, without addresses of device memory, which every call has anew."""
     facts = report.to_dict()
     for finding in facts["findings"]:
-        finding["message"] = re.sub(r"\b0x7[0-9a-f]{8}\b", "there", finding["message"])
+        finding["message"] = re.sub(r"\b0x[0-9a-f]{9,}\b", "there", finding["message"])
         for side in (finding["first"], finding["second"]):
             if side is not None and side["space"] != "shared":
                 side["address"] = None

@@ -16,7 +16,7 @@ import numpy
 import pytest
 import regenerate_counts
 from count_cases import CASES
-from explained import EXPLAINED, ORDER
+from explained import EXPLAINED, ORDER, STRAY
 
 import smemkit
 from smemkit import compare, samples
@@ -181,8 +181,8 @@ def test_explained_differences_still_differ(record):
         ]
         assert pairs, f"{kernel} is not in the record"
         differ = any(pair and pair["sim"] != pair["ncu"] for pair in pairs)
-        # what depends on the order of warps may be equal in one record and not in the next
-        assert differ or EXPLAINED[kernel, counter] == ORDER, f"{kernel}: {counter}"
+        # what changes from run to run may be equal in one record and not in the next
+        assert differ or EXPLAINED[kernel, counter] in (ORDER, STRAY), f"{kernel}: {counter}"
         assert len(EXPLAINED[kernel, counter]) > 20
 
 
