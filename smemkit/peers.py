@@ -6,6 +6,7 @@ the addresses of our arrays. cuBLAS is behind torch's and CuPy's products.
 """
 
 import ctypes
+import functools
 import importlib
 import subprocess
 import tempfile
@@ -160,8 +161,7 @@ class Cub:
     name = "cub"
 
     def __init__(self):
-        with tempfile.TemporaryDirectory() as folder:
-            self.library = ctypes.CDLL(str(build_cub(folder)))
+        self.library = load_cub()
         number = self.library.peer_version()
         self.version = f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
 
@@ -192,6 +192,13 @@ class Cub:
 
     def forget(self):
         """Nothing is kept."""
+
+
+@functools.cache  # compiling takes a while, and every benchmark looks for its peers
+def load_cub():
+    """The library, open; its file is needed no more."""
+    with tempfile.TemporaryDirectory() as folder:
+        return ctypes.CDLL(str(build_cub(folder)))
 
 
 def build_cub(folder):
