@@ -28,6 +28,7 @@ import smemkit
 
 from . import _core, samples
 from .counting import counters as list_counters
+from .measuring import read_driver
 from .report import profile
 
 # Counters of these kinds are the machine's exactly. Instructions and branches are PTX's on one side
@@ -418,7 +419,7 @@ def describe_machine():
     built = re.search(r"Cuda compilation tools, release \S+ (V\S+)", text)
     return {
         "device": device,
-        "driver": facts["cuda_driver"],
+        "driver": read_driver(),
         "cuda": facts["cuda_runtime"],
         "nvcc": built.group(1) if built else None,
         "smemkit": smemkit.__version__,
