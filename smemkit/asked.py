@@ -7,6 +7,7 @@ import numpy
 import smemkit
 
 from . import _core, cases, peers
+from .results import Results
 from .stopwatch import CACHES
 
 DEFAULTS = {"gemm": 4096, "transpose": 8192, "conv2d": 4096, "gather": 1 << 26}  # on a GPU
@@ -30,11 +31,27 @@ def default_shape(family, backend):
 def check_seconds(seconds):
     """ArgumentError for what is no time."""
     try:
-        right = 0 <= seconds < math.inf
-    except TypeError:
+        right = bool(0 <= seconds < math.inf)
+    except (TypeError, ValueError):  # an array of several is neither
         right = False
     if not right or isinstance(seconds, bool):
         raise smemkit.ArgumentError(f"seconds is {seconds!r}; a number, 0 or more, is needed")
+
+
+def check_seed(seed):
+    """ArgumentError for what NumPy's generators do not begin with."""
+    try:
+        numpy.random.SeedSequence(seed)
+    except (TypeError, ValueError) as error:
+        raise smemkit.ArgumentError(f"seed is {seed!r}: {error}") from error
+
+
+def check_results(results):
+    """ArgumentTypeError for what are no Results; None is nothing given."""
+    if results is not None and not isinstance(results, Results):
+        raise smemkit.ArgumentTypeError(
+            f"results are Results, as bench.recorded gives them, not {type(results).__name__}"
+        )
 
 
 def check_work(case):
@@ -53,7 +70,10 @@ def check_variants(family, variants):
     if variants is None:
         return None
     known = smemkit.variants(cases.find_kind(family).family)
-    names = [variants] if isinstance(variants, str) else list(variants)
+    try:
+        names = [variants] if isinstance(variants, str) else list(variants)
+    except TypeError:
+        names = [variants]
     for name in names:
         if not isinstance(name, str) or name not in known:
             raise smemkit.ArgumentError(

@@ -148,6 +148,7 @@ def run(
     names = asked.check_variants(family, variants)
     backend = asked.choose_backend(backend)
     asked.check_seconds(seconds)
+    asked.check_seed(seed)
     caches = asked.list_caches(cache)
     chosen = [
         cases.make_case(family, shape, dtype, parameters)
@@ -225,7 +226,7 @@ def load_record(folder, name, part=None):
         there = ", ".join(map(repr, texts)) or "none; python -m smemkit record makes one on a GPU"
         raise smemkit.ArgumentError(f"there is no record {name!r}; there are: {there}")
     found = texts[name]
-    if part is not None and part not in found:
+    if part is not None and (not isinstance(part, str) or part not in found):
         raise smemkit.ArgumentError(
             f"the record {name!r} has no part {part!r}; it has {', '.join(found)}"
         )

@@ -235,6 +235,8 @@ def evolution(
     >>> [(step.variant, step.machine, step.time_ms is None) for step in table.steps]
     [('numpy', 'cpu', False), ('naive', 'sim', True), ('tiled', 'sim', True)]
     """
+    asked.check_results(results)
+    asked.check_seed(seed)
     backend = asked.choose_backend(backend)
     shape = asked.default_shape(family, backend) if shape is None else shape
     case = cases.make_case(family, shape, dtype, parameters)

@@ -180,6 +180,7 @@ def tile_sweep(
     variant = choose_variant(family, variant)
     sides = check_tiles(family, tiles)
     asked.check_seconds(seconds)
+    asked.check_seed(seed)
     backend = asked.choose_backend(backend)
     shape = asked.default_shape(family, backend) if shape is None else shape
     case = cases.make_case(family, shape, dtype)

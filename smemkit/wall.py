@@ -309,6 +309,8 @@ def memory_wall(
     from .ceilings import Ceilings
     from .ceilings import ceilings as measure
 
+    asked.check_results(results)
+    asked.check_seed(seed)
     backend = asked.choose_backend(backend)
     shape = asked.default_shape(family, backend) if shape is None else shape
     case = cases.make_case(family, shape, dtype, parameters)

@@ -161,7 +161,7 @@ def test_nan_and_infinity_reach_what_scipy_lets_them_reach(variant, dtype, machi
             with np.errstate(invalid="ignore"):
                 expected = oracle(image, weights, mode, "convolve")
             assert np.array_equal(got, expected, equal_nan=True), (size, mode)
-            assert 3 <= np.isnan(got).sum() + np.isinf(got).sum() < 3 * weights.size
+            assert 1 <= np.isnan(got).sum() + np.isinf(got).sum() < 3 * weights.size
 
 
 @each_variant

@@ -27,7 +27,8 @@ def test_multiples_of_three_bit_for_bit(variant, dtype, machine, rng):
         before, out = x.copy(), shapes.poisoned(n, dtype)
         assert smemkit.smooth(x, variant=variant, out=out, backend=machine) is out
         assert np.array_equal(out, mean_of(x)), n
-        assert np.any(out) and np.array_equal(x, before)
+        assert np.array_equal(x, before)
+        assert n < 16 or np.any(out)  # a few numbers may all be 0
 
 
 @each_variant
