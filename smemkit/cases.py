@@ -77,7 +77,7 @@ class Case:
     @property
     def flops(self):
         """Operations that must be done; None where bytes are all that counts."""
-        return None
+        return _core._flops(self.family, self.shape) or None
 
     def accepts(self, dtypes):
         """Whether a variant compiled for these types takes the case."""
@@ -153,10 +153,6 @@ class Reduce(Case):
     def nbytes(self):
         return self.itemsize * self.shape[0]
 
-    @property
-    def flops(self):
-        return float(self.shape[0])
-
     def make_inputs(self, rng):
         return (draw_halves(rng, self.shape[0], self.dtype),)
 
@@ -184,10 +180,6 @@ class Dot(Case):
     @property
     def nbytes(self):
         return 2 * self.itemsize * self.shape[0]
-
-    @property
-    def flops(self):
-        return 2.0 * self.shape[0]
 
     def make_inputs(self, rng):
         return tuple(draw_halves(rng, self.shape[0], self.dtype) for _ in range(2))
@@ -260,10 +252,6 @@ class Smooth(Case):
     def nbytes(self):
         return 2 * self.itemsize * self.shape[0]
 
-    @property
-    def flops(self):
-        return 3.0 * self.shape[0]
-
     def make_inputs(self, rng):
         return (rng.random(self.shape[0], dtype=self.dtype),)
 
@@ -317,10 +305,6 @@ class Conv2d(Case):
     @property
     def nbytes(self):
         return 2 * self.itemsize * self.shape[0] * self.shape[1]
-
-    @property
-    def flops(self):
-        return 2.0 * numpy.prod(self.shape, dtype="float64")
 
     def make_inputs(self, rng):
         h, w, p, q = self.shape
@@ -392,10 +376,6 @@ class Histogram(Case):
     def nbytes(self):
         return self.itemsize * self.shape[0]
 
-    @property
-    def flops(self):
-        return float(self.shape[0])
-
     def make_inputs(self, rng):
         n, _, bins = self.shape
         dtype = numpy.dtype(self.dtype)
@@ -437,10 +417,6 @@ class VectorAdd(Case):
     @property
     def nbytes(self):
         return 3 * self.itemsize * self.shape[0]
-
-    @property
-    def flops(self):
-        return float(self.shape[0])
 
     def make_inputs(self, rng):
         return tuple(draw_halves(rng, self.shape[0], self.dtype) for _ in range(2))
@@ -513,10 +489,6 @@ class Gemm(Case):
     def nbytes(self):
         m, k, n = self.shape
         return self.itemsize * (m * k + k * n + m * n)
-
-    @property
-    def flops(self):
-        return 2.0 * numpy.prod(self.shape, dtype="float64")
 
     def make_inputs(self, rng):
         m, k, n = self.shape

@@ -12,7 +12,7 @@ from .results import Measurement
 
 # Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-PURPLE, SKY, BLACK, GREY = "#CC79A7", "#56B4E9", "#000000", "#999999"
+PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 COLOURS = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
 MARKS = "osD^vPX<>*"
 DASHES = ("-", "--", "-.", ":")

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import tables
 
 ROOT = Path(__file__).resolve().parents[1]
 EXHIBIT = Path("csrc/kernels/gemm/tiled.cu")
@@ -180,3 +181,8 @@ def test_file_lines_keep_the_name_only(setup):
     text = '\t.file\t1 "/home/a b/x/tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
     cut = '\t.file\t1 "tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
     assert setup["cut_file_paths"](text) == cut
+
+
+def test_columns_are_those_of_the_tests(setup):
+    assert setup["VARIANT_COLUMNS"] == tables.COLUMNS["SMK_VARIANT"].split()
+    assert setup["CHOICE_COLUMNS"] == tables.COLUMNS["SMK_CHOICE"].split()

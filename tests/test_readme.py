@@ -59,3 +59,9 @@ def test_pictures_are_not_stale(readme):
         assert found and found[1].decode() == readme.make_figure(name)[1], (
             "python notebooks/readme.py makes them anew"
         )
+
+
+def test_step_budget_is_the_simulators():
+    header = (README.parent / "csrc/sim/sim.h").read_text(encoding="utf-8")
+    budget = int(re.search(r"SMK_RUN_STEPS_DEFAULT UINT64_C\((\d+)\)", header)[1])
+    assert f"by default {budget:,} for kernels" in README.read_text(encoding="utf-8")

@@ -162,6 +162,19 @@ def test_more_tiles_than_a_grid_has_blocks(variant, axis, machine, rng):
     assert np.array_equal(smemkit.transpose(a, variant=variant, backend=machine), a.T)
 
 
+@pytest.mark.parametrize(
+    ("shape", "taken"),
+    [
+        ((640, 640), "vectorized"),  # 407 * 100 blocks of 132, against 353 * 400 of 4 * 132
+        ((642, 640), "padded"),  # columns of 642 floats do not begin at multiples of 16 bytes
+        ((16, 16384), "padded"),  # a quarter of each tile of 64
+    ],
+)
+def test_auto_looks_at_the_shape(shape, taken):
+    report = smemkit.profile(smemkit.transpose, np.zeros(shape, "float32"), backend="sim")
+    assert report.launches[0].kernel == f"transpose_{taken}_bits32"
+
+
 def test_large(machine, rng):
     shape = (8191, 8196) if machine == "cuda" else (515, 388)
     for dtype in DTYPES:

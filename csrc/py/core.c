@@ -50,6 +50,7 @@ static PyMethodDef methods[] = {
     {"_ptx_equal", SMK_PY_FUNCTION(smk_door_ptx_equal), METH_FASTCALL, "_ptx_equal(a, b, /)\n--\n\n"},
     {"_registry_plan", SMK_PY_FUNCTION(smk_door_registry_plan), METH_FASTCALL,
      "_registry_plan(family, variant, dimensions, /)\n--\n\n"},
+    {"_flops", SMK_PY_FUNCTION(smk_door_flops), METH_FASTCALL, "_flops(family, dimensions, /)\n--\n\n"},
     {"_signature_bind", SMK_PY_FUNCTION(smk_door_signature_bind), METH_FASTCALL,
      "_signature_bind(signature, family, names, shapes, /)\n--\n\n"},
     {"_fail_after", smk_door_fail_after, METH_O, "_fail_after(count, /)\n--\n\n"},

@@ -124,6 +124,24 @@ PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, P
     return Py_BuildValue("(III)(III)N", grid.x, grid.y, grid.z, block.x, block.y, block.z, PyBool_FromLong(empty));
 }
 
+/* _flops(family, dimensions) -> float: operations as families.def counts them, 0 where bytes are all that counts */
+PyObject *smk_door_flops(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    int64_t dimensions[SMK_DIMENSIONS_MAX] = {0};
+    const char *name = given == 2 ? PyUnicode_AsUTF8(arguments[0]) : NULL;
+    if (name == NULL || read_integers(arguments[1], dimensions, SMK_DIMENSIONS_MAX) < 0) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "_flops(family, dimensions) takes 2 arguments");
+        }
+        return NULL;
+    }
+    const smk_family *family = smk_registry_find_family(name);
+    if (family == NULL || family->flops == NULL) {
+        return smk_error_fail(smk_core_state(module), SMK_ARGUMENT, "no kernel family '%.60s' has a contract", name);
+    }
+    return PyFloat_FromDouble(family->flops(dimensions));
+}
+
 static PyObject *describe_dimensions(const smk_signature *signature, const int64_t *dimensions)
 {
     PyObject *result = PyDict_New();

@@ -1,4 +1,4 @@
-/* Doors for tests, with a leading underscore in Python: pieces of the layers below, one at a time. */
+/* Doors for tests and for our own Python, with a leading underscore there: pieces of the layers below, one at a time. */
 #ifndef SMK_PY_DOOR_H
 #define SMK_PY_DOOR_H
 
@@ -7,6 +7,7 @@
 PyObject *smk_door_ptx_print(PyObject *module, PyObject *text);
 PyObject *smk_door_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
+PyObject *smk_door_flops(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 PyObject *smk_door_signature_bind(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 PyObject *smk_door_fail_after(PyObject *module, PyObject *count);
 PyObject *smk_door_isa(PyObject *module, PyObject *ignored);

@@ -117,7 +117,8 @@ void smk_plan_add(smk_step *step, smk_source source, int64_t value)
     }
 }
 
-void smk_plan_add_all(smk_step *step, const smk_request *request)
+/* All that a kernel of the family takes: operands, dimensions, numbers. */
+static void add_all(smk_step *step, const smk_request *request)
 {
     const smk_signature *signature = request->signature;
     for (size_t i = 0; i < signature->input_count + signature->output_count; i++) {
@@ -144,13 +145,14 @@ smk_status smk_plan_one(const smk_request *request, smk_plan *plan, smk_error *e
     if (empty) {
         made.step_count = 0;
     } else {
-        smk_plan_add_all(step, request);
+        add_all(step, request);
     }
     *plan = made;
     return SMK_OK;
 }
 
-smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error)
+/* Whether the row's kernel runs on the machine at all. */
+static smk_status check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error)
 {
     if (machine->capability < variant->arch) {
         return smk_status_fail(error, SMK_BACKEND,
@@ -163,7 +165,7 @@ smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine 
 
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    smk_status status = smk_plan_check_machine(request->variant, request->machine, error);
+    smk_status status = check_machine(request->variant, request->machine, error);
     return status == SMK_OK ? request->variant->plan(request, plan, error) : status;
 }
 

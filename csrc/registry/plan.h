@@ -64,9 +64,6 @@ typedef struct smk_plan {
     size_t symbol_operand;
 } smk_plan;
 
-/* Whether the row's kernel runs on the machine at all. Errors: BACKEND. */
-smk_status smk_plan_check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error);
-
 /* The plan of the row. Errors: LAUNCH where no grid holds the shape; SHARED_MEMORY where the machine has too little;
  * BACKEND where it is too old; what else the plan says; ARGUMENT for a negative dimension. */
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
@@ -87,11 +84,9 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 
-/* Appends all that a kernel of the family takes: operands, dimensions, numbers. */
-void smk_plan_add_all(smk_step *step, const smk_request *request);
-
 /* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of most rows, and
- * others may start from it: one launch of smk_plan_grid with smk_plan_add_all, or no step where nothing is to do. */
+ * others may start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
+ * dimensions, numbers), or no step where nothing is to do. */
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
     smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
 #include "variants.def"

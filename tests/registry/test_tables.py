@@ -61,6 +61,28 @@ def test_the_built_module_has_the_same_tables():
             assert facts["shows"] == row["shows"]
 
 
+OPERATIONS = {  # of sizes 2, 3, 5, 7 in the order of the signature
+    "gemm": 2 * 2 * 3 * 5,
+    "transpose": 0,
+    "reduce": 2,
+    "dot": 2 * 2,
+    "smooth": 3 * 2,
+    "conv2d": 2 * 2 * 3 * 5 * 7,
+    "histogram": 2,
+    "vector_add": 2,
+    "gather": 0,
+}
+
+
+def test_operations():
+    assert OPERATIONS.keys() == FAMILIES.keys()
+    for family, operations in OPERATIONS.items():
+        assert smemkit._core._flops(family, (2, 3, 5, 7)) == operations, family
+    for name in (*SHELVES, "gem"):
+        with pytest.raises(smemkit.ArgumentError, match=name):
+            smemkit._core._flops(name, (2,))
+
+
 def test_auto_can_choose():
     for family in FAMILIES:
         rows = [row for (row_family, _), row in VARIANTS.items() if row_family == family]
