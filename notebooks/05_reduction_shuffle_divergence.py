@@ -8,6 +8,19 @@
 # Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do. Times
 # come from a record that was made on an H200, or from your GPU if you have one.
 
+# %% jupyter={"source_hidden": true} tags=["setup"]
+import importlib.util
+import subprocess
+import sys
+import tempfile
+
+if importlib.util.find_spec("smemkit") is None:  # as in Colab
+    REPOSITORY = ""  # what git clone takes: the address of this repository
+    assert REPOSITORY, "smemkit is not installed: write into REPOSITORY what git clone takes"
+    with tempfile.TemporaryDirectory() as clone:
+        subprocess.run(["git", "clone", "--depth", "1", REPOSITORY, clone], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", f"{clone}[plot,nvrtc]"], check=True)
+
 # %%
 import difflib
 
@@ -118,10 +131,10 @@ print(text[text.index("    // Compute in registers") : text.index("    // The fi
 # A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count
 # of barriers in the table has gone from eight a warp and block to one.
 #
-# Last, `single_pass`: one launch instead of several. The block that finishes last adds the sums of
-# all blocks. Who is last? The blocks draw tickets with an atomic. (It is made for large arrays,
-# with a fixed number of blocks that take turns; on this small one most of its instructions are
-# overhead.)
+# Last, `single_pass`: one launch instead of several. The blocks draw tickets with an atomic. The one
+# that draws the last knows that all others have begun: it waits for their sums and adds them. (It
+# is made for large arrays, with a fixed number of blocks that take turns; on this small one most of
+# its instructions are overhead.)
 
 # %%
 text = body("reduce", "single_pass")

@@ -8,6 +8,19 @@
 # Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do. Times
 # come from a record that was made on an H200, or from your GPU if you have one.
 
+# %% jupyter={"source_hidden": true} tags=["setup"]
+import importlib.util
+import subprocess
+import sys
+import tempfile
+
+if importlib.util.find_spec("smemkit") is None:  # as in Colab
+    REPOSITORY = ""  # what git clone takes: the address of this repository
+    assert REPOSITORY, "smemkit is not installed: write into REPOSITORY what git clone takes"
+    with tempfile.TemporaryDirectory() as clone:
+        subprocess.run(["git", "clone", "--depth", "1", REPOSITORY, clone], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", f"{clone}[plot,nvrtc]"], check=True)
+
 # %%
 import numpy
 

@@ -8,6 +8,19 @@
 # do two threads touch the same byte, one of them writing, with nothing between them that orders
 # them?
 
+# %% jupyter={"source_hidden": true} tags=["setup"]
+import importlib.util
+import subprocess
+import sys
+import tempfile
+
+if importlib.util.find_spec("smemkit") is None:  # as in Colab
+    REPOSITORY = ""  # what git clone takes: the address of this repository
+    assert REPOSITORY, "smemkit is not installed: write into REPOSITORY what git clone takes"
+    with tempfile.TemporaryDirectory() as clone:
+        subprocess.run(["git", "clone", "--depth", "1", REPOSITORY, clone], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", f"{clone}[plot,nvrtc]"], check=True)
+
 # %%
 import numpy
 

@@ -62,9 +62,11 @@ def draw_ladder(figure):
 def draw_banks(figure):
     column = numpy.arange(32) * 128  # of float[32][32]
     padded = numpy.arange(32) * 132  # of float[32][33]
-    for axes, addresses in zip(figure.subplots(1, 2), (column, padded), strict=True):
+    drawn = {"a column of float[32][32]": column, "a column of float[32][33]": padded}
+    for axes, (words, addresses) in zip(figure.subplots(1, 2), drawn.items(), strict=True):
         smemkit.plot.banks(addresses, ax=axes)
-    return "\n".join(str(smemkit.bank_access(lanes)) for lanes in (column, padded))
+        axes.set_title(f"{words}: {axes.get_title(loc='left')}", loc="left", fontsize=10)
+    return "\n".join(f"{words} {smemkit.bank_access(lanes)}" for words, lanes in drawn.items())
 
 
 DRAWN = {"ladder": (draw_ladder, (8.0, 5.0)), "banks": (draw_banks, (11.0, 5.0))}

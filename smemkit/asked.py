@@ -1,13 +1,11 @@
 """What a caller of bench may say, as it is needed; typed errors for what means nothing."""
 
-import math
-
 import numpy
 
 import smemkit
 
 from . import _core, cases, peers
-from .results import Results
+from .results import Results, is_number
 from .stopwatch import CACHES
 
 DEFAULTS = {"gemm": 4096, "transpose": 8192, "conv2d": 4096, "gather": 1 << 26}  # on a GPU
@@ -28,14 +26,44 @@ def default_shape(family, backend):
     return DEFAULT_COUNTED_SQUARE if len(kind.names.split()) > 1 else DEFAULT_COUNTED
 
 
+def check_one_of(name, value, accepted):
+    """ArgumentError for what is none of the accepted words."""
+    if not isinstance(value, str) or value not in accepted:
+        words = ", ".join(map(repr, accepted))
+        raise smemkit.ArgumentError(f"{name} is {value!r:.80}; accepted: {words}")
+    return value
+
+
+def check_text(name, value):
+    """ArgumentTypeError for what is no str."""
+    if not isinstance(value, str):
+        raise smemkit.ArgumentTypeError(f"{name} is a str, not {value!r:.80}")
+    return value
+
+
 def check_seconds(seconds):
     """ArgumentError for what is no time."""
-    try:
-        right = bool(0 <= seconds < math.inf)
-    except (TypeError, ValueError):  # an array of several is neither
-        right = False
-    if not right or isinstance(seconds, bool):
-        raise smemkit.ArgumentError(f"seconds is {seconds!r}; a number, 0 or more, is needed")
+    if not is_number(seconds, 0):
+        raise smemkit.ArgumentError(f"seconds is {seconds!r:.80}; a number, 0 or more, is needed")
+
+
+def check_talk(progress=None, **functions):
+    """ArgumentTypeError for functions that none can call, and a progress that is no bool."""
+    if not isinstance(progress, bool | None):
+        raise smemkit.ArgumentTypeError(f"progress is True, False or None, not {progress!r:.80}")
+    for name, function in functions.items():
+        if function is not None and not callable(function):
+            raise smemkit.ArgumentTypeError(f"{name} is a function or None, not {function!r:.80}")
+
+
+def check_peers(found):
+    """ArgumentTypeError for what is no list of peers, as peers.find_peers gives them."""
+    listed = isinstance(found, list | tuple)
+    if not listed or not all(hasattr(one, "prepare") and hasattr(one, "name") for one in found):
+        raise smemkit.ArgumentTypeError(
+            f"found is a list of peers (smemkit.peers.find_peers()), not {found!r:.80}"
+        )
+    return list(found)
 
 
 def check_seed(seed):
@@ -88,7 +116,9 @@ def list_shapes(family, shapes, backend):
     """Shapes as a list: of one, of several, or of none given."""
     if shapes is None:
         return [default_shape(family, backend)]
-    if isinstance(shapes, numpy.ndarray | range):
+    if isinstance(shapes, numpy.ndarray):
+        shapes = shapes.tolist()  # of one number without an axis that number
+    if isinstance(shapes, range):
         shapes = list(shapes)
     if isinstance(shapes, list):
         if not shapes:
@@ -122,13 +152,13 @@ def list_peers(wanted, backend, say):
             "peers are compared by their times, and the simulator has none: this needs a GPU"
         )
     if isinstance(wanted, list | tuple) and any(hasattr(one, "prepare") for one in wanted):
-        return list(wanted)
+        return check_peers(wanted)
     if wanted is True:
         return peers.find_peers(say)
-    names = {wanted} if isinstance(wanted, str) else set(wanted)
-    unknown = names - peers.NAMES
-    if unknown:
-        raise smemkit.ArgumentError(
-            f"there are no peers {sorted(map(str, unknown))}; there are {sorted(peers.NAMES)}"
-        )
-    return peers.find_peers(say, names)
+    names = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    for name in names:
+        if not isinstance(name, str) or name not in peers.NAMES:
+            raise smemkit.ArgumentError(
+                f"there is no peer {name!r:.80}; there are {', '.join(sorted(peers.NAMES))}"
+            )
+    return peers.find_peers(say, set(names))

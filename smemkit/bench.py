@@ -48,7 +48,10 @@ PARTS = ("variants", "host", "peers", "ceilings", "probes")
 
 
 def load(path):
-    """The Results of a file that bench has written; ArgumentError where it is something else."""
+    """The Results of a file that bench has written; ArgumentError where it is something else.
+
+    OSError where there is no such file.
+    """
     return Results.load(path)
 
 
@@ -149,6 +152,7 @@ def run(
     backend = asked.choose_backend(backend)
     asked.check_seconds(seconds)
     asked.check_seed(seed)
+    asked.check_talk(progress, say=say, warn=warn)
     caches = asked.list_caches(cache)
     chosen = [
         cases.make_case(family, shape, dtype, parameters)

@@ -1,6 +1,7 @@
 """The commands bench and plot: measure or count kernels, and draw what was found."""
 
 import argparse
+import collections
 import json
 import math
 import re
@@ -26,6 +27,8 @@ sizes: 256:4096 is 256, 512, 1024, 2048, 4096; with a third number that is the s
 with commas between. --shape takes all lengths of one shape: gemm m,k,n. It may be repeated.
 """
 KINDS = ("speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence")
+OF_ONE_FAMILY = ("speed", "ladder", "sectors")
+ROOFLINE_MOST = 40  # marks that can be told apart
 
 
 def add_commands(commands):
@@ -52,7 +55,7 @@ def add_bench_arguments(parser):
         "--evolution", action="store_true", help="the table from NumPy to the library, of one size"
     )
     group.add_argument("--plot", metavar="FILE", help="draw it (matplotlib)")
-    group.add_argument("--compare", metavar="FILE", help="with the times of an earlier run")
+    group.add_argument("--compare", metavar="FILE", help="with an earlier run")
     group = parser.add_argument_group("of the cases that have goals")
     group.add_argument("--only", action="append", default=[], metavar="FAMILY", help="repeatable")
     group.add_argument("--all", action="store_true", help="every variant, not our fastest alone")
@@ -80,6 +83,7 @@ def add_plot_arguments(parser):
     parser.add_argument("--family", help="rows of this family only")
     parser.add_argument("--variants", help="rows of these only, with commas between")
     parser.add_argument("--shape", help="rows of this shape only: lengths with commas between")
+    parser.add_argument("--dtype", help="rows of this element type only")
     parser.add_argument("--cache", choices=("warm", "cold"), help="rows of this state only")
     parser.add_argument(
         "--parameter", action="append", default=[], metavar="NAME=VALUE", help="rows with it only"
@@ -153,6 +157,8 @@ def show_row(case, row):
             f"{row.median_ms * 1e3:11.2f} us  {low:11.2f} to {high:11.2f}  {rate}  "
             f"{len(row.times_ms)} samples"
         )
+        if row.call_times_ms:
+            text += f"; a call {row.call_median_ms * 1e3:.2f} us"
     else:
         steps = row.counters["instructions.warp"]
         text = (
@@ -240,16 +246,30 @@ def run_family(chosen, backend, say):
 def show_comparison(results, before):
     """A line for each measurement that both runs have."""
     pairs = results.compare(before)
-    print(f"\ncompared with {before.provenance.get('date')}: time now / time then")
+    print(f"\ncompared with {before.provenance.get('date')}: time now / time then, counters")
     for row, other, ratio in pairs:
-        shape = "x".join(map(str, row.shape))
-        words = " ".join([row.family, shape, row.dtype, *map(str, row.parameters.values())])
         print(
-            f"{words:32} {row.variant:17} {row.cache or '-':4}  {row.median_ms * 1e3:11.2f} us / "
-            f"{other.median_ms * 1e3:11.2f} us = {ratio:.3f}"
+            f"{name_row(row):32} {row.variant:17} {row.cache or '-':4}  "
+            f"{row.median_ms * 1e3:11.2f} us / {other.median_ms * 1e3:11.2f} us = {ratio:.3f}"
         )
-    if not pairs:
-        print("the two runs have no times of the same measurement")
+    counted = results.compare_counters(before)
+    for row, _, changes in counted:
+        print(f"{name_row(row):32} {row.variant:17} {show_changes(changes)}")
+    if not pairs and not counted:
+        print("the two runs have no times or counters of the same measurement")
+
+
+def name_row(row):
+    """What a row measures, without its variant."""
+    shape = "x".join(map(str, row.shape))
+    return " ".join([row.family, shape, row.dtype, *map(str, row.parameters.values())])
+
+
+def show_changes(changes):
+    """The counters that are not what they were, in words."""
+    if not changes:
+        return "counters as before"
+    return "; ".join(f"{name} {then:,.10g} -> {now:,.10g}" for name, (then, now) in changes.items())
 
 
 def run_bench(chosen):
@@ -302,6 +322,7 @@ def choose_rows(results, chosen):
         if (chosen.family is None or row.family == chosen.family)
         and (names is None or row.variant in names)
         and (shape is None or tuple(row.shape) == shape)
+        and (chosen.dtype is None or row.dtype == chosen.dtype)
         and (chosen.cache is None or row.cache in (chosen.cache, None))
         and all(str(row.parameters.get(key)) == value for key, value in parameters.items())
     ]
@@ -322,11 +343,45 @@ def keep_largest(rows, timed):
     """The rows of the largest shape, of pictures that show one; says so where there are others."""
     kept = [row for row in rows if (row.times_ms if timed else row.counters)]
     shapes = {tuple(row.shape) for row in kept}
-    if len(shapes) < 2 or len({row.family for row in kept}) > 1:
+    families = {row.family for row in kept}
+    if len(shapes) < 2 or len(families) > 1 or families == {"probe"}:
         return rows
     largest = max(shapes, key=lambda shape: (math.prod(shape), shape))
     complain(f"{len(shapes)} shapes: drawn is {'x'.join(map(str, largest))} (--shape chooses)")
     return [row for row in kept if tuple(row.shape) == largest]
+
+
+def narrow(rows, kind):
+    """The rows that a picture of this kind can hold together; says what it leaves out."""
+    families = list(dict.fromkeys(row.family for row in rows))
+    if len(families) > 1 and (
+        kind in OF_ONE_FAMILY or kind == "roofline" and len(rows) > ROOFLINE_MOST
+    ):
+        raise smemkit.ArgumentError(
+            f"rows of {len(families)} families are too many for one picture: choose by --family "
+            f"one of {', '.join(families)}"
+        )
+    if kind == "bank_stride":
+        rows = [row for row in rows if row.variant == "bank_access"] or rows
+        rows = keep_common(rows, "width", "--parameter width=", lambda r: r.parameters.get("width"))
+    elif kind == "divergence":
+        rows = [row for row in rows if row.variant == "divergence"] or rows
+    elif kind in ("speed", "ladder", "roofline"):
+        rows = keep_common(rows, "dtype", "--dtype ", lambda row: row.dtype)
+        if any(row.cache == "warm" for row in rows):
+            rows = keep_common(rows, "cache", "--cache ", lambda row: row.cache or "warm")
+    return rows
+
+
+def keep_common(rows, word, option, value_of):
+    """The rows with the value that most of them have; says so where there are others."""
+    values = collections.Counter(map(value_of, rows))
+    if len(values) < 2:
+        return rows
+    (common, _), *others = values.most_common()
+    there = ", ".join(f"{option}{value}" for value, _ in others)
+    complain(f"drawn is {word} {common}; there are also {there}")
+    return [row for row in rows if value_of(row) == common]
 
 
 def draw(results, kind, path, ceilings=None):
@@ -338,10 +393,13 @@ def draw(results, kind, path, ceilings=None):
 
         raise smemkit.BackendError(ADVICE) from error
     matplotlib.use("Agg")  # no window: a file
+    from matplotlib import pyplot
+
     from . import plot
 
     rows = [row for row in results if row.family != "ceiling"]
     kind = kind or choose_kind(rows)
+    rows = narrow(rows, kind)
     if kind in ("sectors", "divergence", "ladder", "roofline"):
         rows = keep_largest(rows, kind in ("ladder", "roofline"))
     more = {}
@@ -358,6 +416,8 @@ def draw(results, kind, path, ceilings=None):
         ax.figure.savefig(path, dpi=120, bbox_inches="tight")
     except ValueError as error:  # of a format that there is not
         raise smemkit.ArgumentError(f"{path}: {error}") from error
+    finally:
+        pyplot.close(ax.figure)
     print(path)
 
 

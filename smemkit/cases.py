@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy
 
 from . import _core
-from .results import Measurement
+from .results import LENGTH_MOST, Measurement
 
 CHUNK = 1 << 24  # elements that the host checks at a time
 TILE = 256
@@ -44,8 +44,8 @@ class Case:
         Of the elements.
     parameters : dict
         What else tells its rows from others.
-    goals : tuple of (names, factor)
-        The first of these peers that is there takes at least `factor` times our time.
+    goals : tuple of goals.Goal
+        The first of these peers that is there takes at least a factor times our time.
     """
 
     name: str
@@ -551,8 +551,10 @@ def complete_shape(family, shape):
         raise _core.ArgumentTypeError(
             f"a shape of {family} is an int or a tuple of ints, not {shape!r}"
         ) from None
-    if any(n < 1 for n in lengths):
-        raise _core.ArgumentError(f"a shape of {family} needs lengths of 1 and more, not {shape!r}")
+    if any(not 1 <= n <= LENGTH_MOST for n in lengths):
+        raise _core.ArgumentError(
+            f"a shape of {family} needs lengths of 1 and more (to {LENGTH_MOST}), not {shape!r:.80}"
+        )
     if given is None or len(lengths) == 1:
         return kind.spread(lengths[0])
     if len(lengths) != len(names):
@@ -569,8 +571,8 @@ def complete_dtype(family, dtype=None):
         return "uint8" if family == "histogram" else "float32"
     try:
         name = numpy.dtype(dtype).name
-    except TypeError:
-        raise _core.ArgumentTypeError(f"{dtype!r} is no element type, as float32 is") from None
+    except (TypeError, ValueError):
+        raise _core.ArgumentTypeError(f"{dtype!r:.80} is no element type, as float32 is") from None
     known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
     kind = numpy.dtype(name)
     same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biuf"

@@ -5,10 +5,12 @@ from collections.abc import Mapping
 
 import numpy
 
-from . import _core, probed
+from . import _core, asked
 from .counting import Counters, add_sums
+from .evolution import LIBRARIES
+from .probed import ProbeResult
 from .report import Report
-from .results import Measurement
+from .results import Measurement, is_count, is_number, is_table
 
 # Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -21,6 +23,8 @@ UNITS = {
     "gb_per_s": "GB/s (10⁹ bytes a second)",
     "median_ms": "median time [ms]",
 }
+TICKS_MOST = 10  # that have room along an axis
+LARGE = 2**53  # beyond it floats do not tell whole numbers apart
 LONG = 64  # characters of a source line in a title
 BALANCE = 10  # operations a byte; families with more are told by their operations
 ADVICE = "drawing needs matplotlib, which is not here: pip install 'smemkit[plot]'"
@@ -30,12 +34,20 @@ def make_axes(ax, width=7.0, height=3.6):
     """The given Axes, or those of a new figure."""
     try:
         from matplotlib import pyplot
+        from matplotlib.axes import Axes
     except ImportError as error:
         raise _core.BackendError(ADVICE) from error
-    if ax is not None:
+    if isinstance(ax, Axes):
         return ax
+    if ax is not None:
+        raise _core.ArgumentTypeError(f"ax is an Axes of matplotlib, not {type(ax).__name__}")
     _, ax = pyplot.subplots(figsize=(width, height), layout="constrained")
     return ax
+
+
+def fit_legend(lines):
+    """Inches of height in which a picture has room for so many lines in a legend at its side."""
+    return max(3.6, 0.5 + 0.22 * lines)
 
 
 def clean(ax, grid="y"):
@@ -54,17 +66,25 @@ def put_legend(ax, *, above=False):
 
 
 def tick_powers(axis, values):
-    """The values themselves at the ticks of a logarithmic axis."""
+    """The values themselves at the ticks of a logarithmic axis, but of neighbours that crowd."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    axis.set_major_locator(FixedLocator(sorted(set(values))))
+    first, *rest = sorted(set(values))
+    kept, apart = [first], (max(values) / first) ** (1 / TICKS_MOST)
+    for value in rest:
+        if value >= kept[-1] * apart:
+            kept.append(value)
+    axis.set_major_locator(FixedLocator(kept))
     axis.set_minor_locator(NullLocator())
     axis.set_major_formatter(FuncFormatter(lambda value, _: shorten(value)))
 
 
 def shorten(value):
-    """Whole numbers up to a million with separators, more as powers of ten."""
-    return f"{value:,.0f}" if value < 1e6 else f"{value:.3g}"
+    """Whole numbers up to a million with separators, more as a power of two or in three figures."""
+    if value < 1e6:
+        return f"{value:,.0f}"
+    power = round(math.log2(value))
+    return f"$2^{{{power}}}$" if value == 2**power else f"{value:.3g}"
 
 
 def separate(axis):
@@ -83,7 +103,7 @@ class Subject:
 
 def adapt_probe(row):
     """What a function of smemkit.probe found, as a row of results; anything else as it is."""
-    if not isinstance(row, probed.Measurement):
+    if not isinstance(row, ProbeResult):
         return row
     names = ("stride", "offset", "random", "width")
     return Measurement(
@@ -101,22 +121,36 @@ def adapt_probe(row):
 
 def list_rows(results, *, timed=False):
     """The Measurements of Results, or of any iterable; only those with times where asked."""
-    if isinstance(results, Report | Mapping | str) or not hasattr(results, "__iter__"):
+    try:
+        rows = None if isinstance(results, Report | Mapping | str | bytes) else list(results)
+    except TypeError:
+        rows = None
+    if rows is None:
         raise _core.ArgumentTypeError(
             f"this takes the results of a benchmark, not {type(results).__name__}"
         )
-    rows = [adapt_probe(row) for row in results]
+    rows = [adapt_probe(row) for row in rows]
     for row in rows:
-        if not hasattr(row, "times_ms") or not hasattr(row, "variant"):
+        if not isinstance(row, Measurement):
             raise _core.ArgumentTypeError(f"{row!r:.80} is no measurement of a benchmark")
     if timed:
-        rows = [row for row in rows if row.times_ms]
+        rows = [row for row in rows if row.times_ms and row.median_ms > 0]
     if not rows:
         words = "no row has measured times" if timed else "there are no rows"
         raise _core.ArgumentError(
             f"nothing to draw: {words}" + (" (the simulator has no clock)" if timed else "")
         )
     return rows
+
+
+def keep_rated(rows, unit):
+    """The rows that have a value in that unit."""
+    kept = [row for row in rows if math.isfinite(getattr(row, unit))]
+    if not kept:
+        raise _core.ArgumentError(
+            f"nothing to draw: no row has {unit} (its operations or bytes are not known)"
+        )
+    return kept
 
 
 def label_rows(rows, *but):
@@ -144,13 +178,26 @@ def label_rows(rows, *but):
         for name in differing:
             value = one.get(name)
             if value is not None and (name, value) != ("machine", "cuda"):
-                plain = name in ("family", "dtype", "machine", "cache")
-                more.append(str(value) if plain else f"{name} {value}")
+                more.append(show_fact(name, value))
         words = ", ".join(more)
         labels.append(
             words if alone and words else f"{row.variant} ({words})" if words else row.variant
         )
     return labels
+
+
+def show_fact(name, value):
+    """ "float32" of a dtype, "stride 8", and of what is true or false "random" or "not random"."""
+    if isinstance(value, bool):
+        return name if value else f"not {name}"
+    plain = name in ("family", "dtype", "machine", "cache")
+    return str(value) if plain else f"{name} {value}"
+
+
+def title_rows(rows):
+    """What all rows have in common: "gemm, float32"."""
+    facts = [{row.family for row in rows}, {row.dtype for row in rows}]
+    return ", ".join(next(iter(one)) for one in facts if len(one) == 1)
 
 
 def list_counted(source, *needed):
@@ -162,14 +209,15 @@ def list_counted(source, *needed):
         bars = []
         for label, value in source.items():
             counters = value.counters if isinstance(value, Report) else value
-            if not isinstance(counters, Mapping):
+            if not is_table(counters, is_count):
                 raise _core.ArgumentTypeError(
-                    f"{label!r} is no Report of smemkit.profile, but {type(value).__name__}"
+                    f"{label!r} is no Report of smemkit.profile, nor are it counters by name: "
+                    f"{value!r:.80}"
                 )
             bars.append(Subject(str(label), complete(counters)))
     else:
         rows = [row for row in list_rows(source) if row.counters]
-        labels = label_rows(rows)
+        labels = label_rows(rows) if rows else []
         bars = [
             Subject(label, complete(row.counters), row)
             for label, row in zip(labels, rows, strict=True)
@@ -194,19 +242,17 @@ def choose_unit(rows, unit):
         if busy:
             return "gflop_per_s"
         return "gb_per_s" if any(row.nbytes for row in rows) else "median_ms"
-    if unit not in UNITS:
-        raise _core.ArgumentError(f"unit is {unit!r}; one of {', '.join(UNITS)} is needed")
-    return unit
+    return asked.check_one_of("unit", unit, UNITS)
 
 
 def spread(row, unit):
     """The value of a row, and how far its 20 and 80 % quantiles lie below and above."""
     middle = getattr(row, unit)
     scale = middle * row.median_ms
-    if unit == "median_ms":
-        ends = row.quantile_ms(0.2), row.quantile_ms(0.8)
-    else:
-        ends = scale / row.quantile_ms(0.8), scale / row.quantile_ms(0.2)
+    quantiles = row.quantile_ms(0.2), row.quantile_ms(0.8)
+    ends = quantiles
+    if unit != "median_ms":
+        ends = scale / quantiles[1], scale / (quantiles[0] or row.median_ms)
     return middle, max(0.0, middle - ends[0]), max(0.0, ends[1] - middle)
 
 
@@ -222,7 +268,7 @@ def find_size(rows):
             if not alone and len(changing) == len(shapes[0]):
                 word = "size n (every dimension is n)"
             return [shape[changing[0]] for shape in shapes], word
-    return [math.prod(shape) for shape in shapes], "product of all dimensions"
+    return [float(math.prod(shape)) for shape in shapes], "product of all dimensions"
 
 
 def choose_line(number):
@@ -247,7 +293,8 @@ def label_sized(rows):
 
 
 def keep_parameter(rows, parameter):
-    rows = [row for row in rows if isinstance(row.parameters.get(parameter), int | float)]
+    asked.check_text("parameter", parameter)
+    rows = [row for row in rows if is_number(row.parameters.get(parameter), -LARGE, LARGE)]
     if not rows:
         raise _core.ArgumentError(f"nothing to draw: no row has the parameter {parameter!r}")
     return rows
@@ -264,7 +311,10 @@ def find_peer(rows, peer):
     if peer is None:
         ours = list_ours(rows[0].family)
         others = [row for row in rows if row.variant not in ours and row.machine == "cuda"]
-        return others[-1] if others else None
+        library, callers = LIBRARIES.get(rows[0].family, (None, ()))
+        wanted = (row for name in (library, *callers) for row in others if row.variant == name)
+        return next(wanted, others[-1] if others else None)
+    asked.check_text("peer", peer)
     for row in rows:
         if row.variant == peer:
             return row
@@ -275,7 +325,7 @@ def find_peer(rows, peer):
 def find_time(source, bar):
     """Milliseconds of a subject, or None."""
     if bar.row is not None:
-        return bar.row.median_ms if bar.row.times_ms else None
+        return bar.row.median_ms if bar.row.times_ms and bar.row.median_ms > 0 else None
     if isinstance(source, Report):
         return source.time_ms
     value = source[bar.label] if bar.label in source else None
@@ -287,6 +337,14 @@ def show_number(value):
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
+
+
+def show_wavefronts(wavefronts, conflicts):
+    """ "2 wavefronts, 1 of them a conflict"."""
+    words = f"{wavefronts} wavefront{'s' if wavefronts != 1 else ''}"
+    if conflicts == 0:
+        return f"{words}, no conflict"
+    return f"{words}, {conflicts} of them {'a conflict' if conflicts == 1 else 'conflicts'}"
 
 
 def show_percent(value):

@@ -200,7 +200,7 @@ def evolution(
     results : Results, optional
         Choose from these, bench.recorded("h200") as one, instead of measuring.
     found : list of peers, optional
-        By default all that are here.
+        By default those that call the family's library, where they are here.
     backend : "auto", "cuda" or "sim", optional
         On the simulator only NumPy has a time; the variants have counters.
     seconds : float
@@ -237,6 +237,8 @@ def evolution(
     """
     asked.check_results(results)
     asked.check_seed(seed)
+    asked.check_talk(progress, warn=warn)
+    found = None if found is None else asked.check_peers(found)
     backend = asked.choose_backend(backend)
     shape = asked.default_shape(family, backend) if shape is None else shape
     case = cases.make_case(family, shape, dtype, parameters)
@@ -250,7 +252,9 @@ def evolution(
     if backend == "sim":
         asked.check_work(case)
     said = warn or (lambda text: None)
-    found = (peers.find_peers(said) if backend == "cuda" else []) if found is None else found
+    if found is None:  # CUB is compiled, which takes long: only where it is asked
+        callers = set(LIBRARIES[family][1])
+        found = peers.find_peers(said, callers) if backend == "cuda" else []
     inputs = case.make_inputs(numpy.random.default_rng(seed))
     ours = measuring.Ours(case, inputs, backend)
     rows = [measure_host(case, inputs, ours.expected, seconds)]

@@ -224,8 +224,14 @@ def judge_conflicts(kernel):
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
             if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
                 continue  # lanes that meet in one word: judge_atomics has the word
+            what = f"shared {op}"
+            if op == "load" and all(is_atomic(facts["ptx"]) for facts, _ in same):
+                what = (
+                    f"this atomic, of which ptxas makes a loop, go {evidence[asked]:,} rounds "
+                    "(lanes that meet in a bank take turns), and its loads"
+                )
             text = (
-                f"{_name(place)}: bank conflicts make shared {op} take "
+                f"{_name(place)}: bank conflicts make {what} take "
                 f"{evidence[names[1]]:,} wavefronts, {evidence[names[0]]:,} of them conflicts. "
             )
             yield Advice(
@@ -234,6 +240,12 @@ def judge_conflicts(kernel):
                 f"{text}{_describe_cures(worst, evidence)} [{kernel.text(place)}]",
                 evidence,
             )
+
+
+def is_atomic(ptx):
+    """Whether an instruction's text is that of an atomic."""
+    words = ptx.split()
+    return any(word.startswith(("atom.", "red.")) for word in words[:2])  # perhaps behind a guard
 
 
 def _describe_cures(worst, evidence):

@@ -8,13 +8,17 @@ Each subject works on arrays that lie on the device; its result is checked first
   the call has just run, and a sample has as many calls as fill some 0.2 ms, 16 at most. In both the
   GPU is kept busy while the host enqueues, so that a sample holds no waiting for Python unless the
   call itself waits;
-- every sample is kept; what is shown is the median, with the quantiles 20 % and 80 %.
+- beside this time of the GPU alone, for cases that have goals, the time of one call on a GPU that
+  has nothing to do, between two events round it: with what it takes the host to start the work;
+- every sample is kept; what is shown is the median, with the quantiles 20 % and 80 %;
+- the GPU's clocks are read from nvidia-smi, where that is there, after the last sample.
 
 On the simulator there is no clock: counters, and the host's time, which says nothing about a GPU.
 """
 
 import platform
 import re
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -117,22 +121,36 @@ def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=Fal
             yield case.make_row(variant, "cuda", times_ms=times, cache=cache)
 
 
-def measure_ours(case, ours, watch, whole):
-    """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
-    trials = {}
+def find_fastest(case, ours, watch):
+    """(our fastest variants by the clocks of the case's goals, all that run)."""
+    clocks = {goal.clock for goal in case.goals} or {"gpu"}
+    trials = {clock: {} for clock in sorted(clocks)}
     for variant in list_ours(case):
         if ours.check(variant):
-            times = watch.time(ours.make_call(variant), "warm", TRIAL_SAMPLES)
-            trials[variant] = float(numpy.median(times))
-    best = min(trials, key=trials.get) if trials else None
-    for variant in trials if whole else [best] if best else []:
+            call = ours.make_call(variant)
+            for clock, found in trials.items():
+                take = watch.time_alone if clock == "call" else watch.time
+                found[variant] = float(numpy.median(take(call, "warm", TRIAL_SAMPLES)))
+    best = dict.fromkeys(min(found, key=found.get) for found in trials.values() if found)
+    return list(best), list(next(iter(trials.values())))
+
+
+def time_with_start(case, name, call, watch, cache):
+    """A row with both times: of the GPU alone, and of a call with its start."""
+    times, alone = watch.time(call, cache), watch.time_alone(call, cache)
+    return case.make_row(name, "cuda", times_ms=times, call_times_ms=alone, cache=cache)
+
+
+def measure_ours(case, ours, watch, whole):
+    """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
+    best, every = find_fastest(case, ours, watch)
+    for variant in every if whole else best:
         for cache in CACHES:
-            times = watch.time(ours.make_call(variant), cache)
-            yield case.make_row(variant, "cuda", times_ms=times, cache=cache)
+            yield time_with_start(case, variant, ours.make_call(variant), watch, cache)
 
 
-def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES):
-    """Rows of each peer that does the case."""
+def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, starts=False):
+    """Rows of each peer that does the case; where `starts`, also with the time of whole calls."""
     for peer in found:
         try:
             subject = peer.prepare(case, inputs, ours)
@@ -147,8 +165,11 @@ def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES):
         if fetch:
             check(case, ours.expected, peer.name, result)
         for cache in caches:
-            times = watch.time(call, cache)
-            yield case.make_row(peer.name, "cuda", times_ms=times, cache=cache)
+            if starts:
+                yield time_with_start(case, peer.name, call, watch, cache)
+            else:
+                times = watch.time(call, cache)
+                yield case.make_row(peer.name, "cuda", times_ms=times, cache=cache)
         del call, fetch, subject, result
         peer.forget()
 
@@ -158,7 +179,7 @@ def measure_on_gpu(case, rng, watch, found, whole, warn):
     inputs = case.make_inputs(rng)
     ours = Ours(case, inputs, watch.backend)
     yield from measure_ours(case, ours, watch, whole)
-    yield from measure_peers(case, inputs, ours, watch, found, warn)
+    yield from measure_peers(case, inputs, ours, watch, found, warn, starts=True)
 
 
 # One case on the simulator -----------------------------------------------------------------------
@@ -233,8 +254,25 @@ def read_driver():
     return found[1] if found else None
 
 
-def describe_protocol(backend, found=(), seed=SEED):
-    """What results.describe_run does not know of a run."""
+def read_clocks(uuid):
+    """The clocks of a GPU at this moment, in MHz by name; {} where nvidia-smi says nothing."""
+    names = ("sm", "memory")
+    command = ["nvidia-smi", f"--id={uuid}", "--query-gpu=clocks.sm,clocks.mem"]
+    try:
+        done = subprocess.run(
+            [*command, "--format=csv,noheader,nounits"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=True,
+        )
+        return dict(zip(names, map(int, done.stdout.split(",")), strict=True))
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return {}
+
+
+def describe_protocol(backend, found=(), seed=SEED, *, clocks=True):
+    """What results.describe_run does not know of a run; without its clocks where they take long."""
     facts = smemkit.device_info(backend=backend)
     return {
         "backend": backend,
@@ -242,6 +280,7 @@ def describe_protocol(backend, found=(), seed=SEED):
         "driver": read_driver(),
         "host": platform.processor() or platform.machine(),
         "device_facts": {name: facts[name] for name in DEVICE_FACTS if name in facts},
+        "clocks_mhz": read_clocks(facts["uuid"]) if clocks and "uuid" in facts else {},
         "peers": {peer.name: peer.version for peer in found},
         "seed": seed,
         "protocol": __doc__.partition("\n\n")[2].strip(),

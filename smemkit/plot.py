@@ -6,7 +6,7 @@ and Ito, which every kind of sight tells apart; marks and hatches say the same o
 
 import numpy
 
-from . import _core
+from . import _core, asked
 from .counting import Sample
 from .drawing import (
     BLACK,
@@ -23,7 +23,9 @@ from .drawing import (
     find_peer,
     find_size,
     find_time,
+    fit_legend,
     keep_parameter,
+    keep_rated,
     label_rows,
     label_sized,
     list_cells,
@@ -35,10 +37,13 @@ from .drawing import (
     separate,
     show_number,
     show_percent,
+    show_wavefronts,
     spread,
     tick_powers,
+    title_rows,
 )
 from .report import Report
+from .results import is_number
 
 __all__ = [
     "bank_stride",
@@ -92,20 +97,22 @@ def speed(results, *, unit=None, ax=None):
     """
     rows = list_rows(results, timed=True)
     unit = choose_unit(rows, unit)
-    ax = make_axes(ax)
+    rows = keep_rated(rows, unit)
     sizes, word = find_size(rows)
     lines = {}
     for label, row, size in zip(label_rows(rows), rows, sizes, strict=True):
         lines.setdefault(label, []).append((size, *spread(row, unit)))
+    ax = make_axes(ax, height=fit_legend(len(lines)))
     for number, (label, points) in enumerate(lines.items()):
         size, middle, below, above = zip(*sorted(points), strict=True)
         ax.errorbar(size, middle, yerr=(below, above), label=label, **choose_line(number))
     ax.set_xscale("log", base=2)
-    tick_powers(ax.xaxis, sizes if len(set(sizes)) <= 10 else sorted(set(sizes))[::2])
+    tick_powers(ax.xaxis, sizes)
     ax.set_ylim(bottom=0)
     separate(ax.yaxis)
     ax.set_xlabel(word)
     ax.set_ylabel(UNITS[unit])
+    ax.set_title(title_rows(rows), fontsize=10, loc="left")
     clean(ax)
     put_legend(ax)
     return ax
@@ -119,7 +126,8 @@ def ladder(results, *, peer=None, unit=None, ax=None):
     results : Results, or an iterable of Measurement
         In the order of the bars, downwards; rows without times are left out.
     peer : str, optional
-        The variant that is 100 %, as "cublas"; by default the last GPU row that is not ours.
+        The variant that is 100 %, as "cublas"; by default the library with which bench.evolution
+        compares the family, and where that is not among the rows the last GPU row that is not ours.
     unit : "gflop_per_s", "gb_per_s" or "median_ms", optional
         As of speed.
     ax : matplotlib Axes, optional
@@ -161,6 +169,7 @@ def ladder(results, *, peer=None, unit=None, ax=None):
                 "choose by results.select(...)"
             )
     unit = choose_unit(rows, unit)
+    rows = keep_rated(rows, unit)
     whole = find_peer(rows, peer)
     ax = make_axes(ax, height=0.9 + 0.32 * len(rows))
     values = [getattr(row, unit) for row in rows]
@@ -212,7 +221,8 @@ def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None
     Shapes
     ------
     Any. A point lies at operations a byte that must move, so all variants of one shape stand above
-    each other, and how far below the roof is what remains to be gained.
+    each other, and how far below the roof is what remains to be gained. The flat part of the roof is
+    multiply-adds in float32; gemm's tuned, on tensor cores, may stand above it.
 
     Returns
     -------
@@ -236,15 +246,16 @@ def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None
     """
     gb_per_s = getattr(ceilings, "gb_per_s", None) if gb_per_s is None else gb_per_s
     gflop_per_s = getattr(ceilings, "gflop_per_s", None) if gflop_per_s is None else gflop_per_s
-    if not all(isinstance(one, int | float) and one > 0 for one in (gb_per_s, gflop_per_s)):
+    if not all(is_number(one, 0) and one > 0 for one in (gb_per_s, gflop_per_s)):
         raise _core.ArgumentError(
             "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
-            f"here they are {gb_per_s} and {gflop_per_s}"
+            f"here they are {gb_per_s!r:.80} and {gflop_per_s!r:.80}"
         )
+    gb_per_s, gflop_per_s = float(gb_per_s), float(gflop_per_s)
     rows = [row for row in list_rows(results, timed=True) if row.flops and row.nbytes]
     if not rows:
         raise _core.ArgumentError("nothing to draw: no row has both operations and bytes")
-    ax = make_axes(ax, height=4.2)
+    ax = make_axes(ax, height=max(4.2, fit_legend(len(rows))))
     places = [row.flops / row.nbytes for row in rows]
     ridge = gflop_per_s / gb_per_s
     low, high = min([*places, ridge]) / 4, max([*places, ridge]) * 4
@@ -317,6 +328,7 @@ def stride(results, *, parameter="stride", ax=None):
         ax.set_xscale("log", base=2)
         tick_powers(ax.xaxis, steps)
     ax.set_ylim(bottom=0)
+    separate(ax.yaxis)
     ax.set_xlabel(f"{parameter} between neighbouring lanes [elements]")
     ax.set_ylabel(f"useful {UNITS['gb_per_s']}")
     clean(ax)
@@ -367,7 +379,8 @@ def bank_stride(results, *, parameter="stride", ax=None):
         step, table = row.parameters[parameter], complete(row.counters)
         requests = table["shared.load.instructions"]
         values = ((counted, requests, table["shared.load.wavefronts"] / (requests or 1)),)
-        values += ((timed, len(row.times_ms), spread(row, "median_ms") if row.times_ms else None),)
+        has_time = row.median_ms > 0  # not of NaN: there are none
+        values += ((timed, has_time, spread(row, "median_ms") if has_time else None),)
         for kept, there, value in values:
             if there and step in kept and kept[step] != value:
                 raise _core.ArgumentError(
@@ -463,16 +476,15 @@ def sectors(source, *, op="load", ax=None):
     >>> [float(bar.get_width()) for bar in plot.sectors(reports).patches]
     [2.5, 16.5]
     """
-    if op not in ("load", "store", "atomic"):
-        raise _core.ArgumentError(f"op is {op!r}; load, store or atomic is needed")
+    asked.check_one_of("op", op, ("load", "store", "atomic"))
     names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
     bars = list_counted(source, names[0])
     ax = make_axes(ax, height=1.3 + 0.32 * len(bars))
     counted, least = [], []
     for bar in bars:
-        requests, found, asked = (bar.counters[name] for name in names)
+        requests, found, lanes = (bar.counters[name] for name in names)
         counted.append(found / requests)
-        least.append(asked / 32 / requests)
+        least.append(lanes / 32 / requests)
     places = list(range(len(bars)))
     ax.barh(places, counted, color=SKY, edgecolor=BLUE, height=0.7, label="counted")
     ax.plot(
@@ -486,8 +498,9 @@ def sectors(source, *, op="load", ax=None):
         label="the lanes' bytes, side by side",
     )
     for place, value in zip(places, counted, strict=True):
+        hidden = value <= least[place] < value + 0.1 * max(*counted, *least)  # the mark is there
         ax.text(
-            max(value, least[place]) + 0.012 * max(counted),
+            (least[place] if hidden else value) + 0.012 * max(*counted, *least),
             place,
             f"{value:.3g}",
             va="center",
@@ -617,6 +630,6 @@ def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
     draw_cells(ax, cells, int(facts.words.max()))
     for start in range(lanes, 32, lanes):
         ax.axhline(start - 0.5, color=BLACK, linestyle="--", linewidth=1)
-    title = f"{facts.wavefronts} wavefronts, {facts.conflicts} of them conflicts{place}"
-    ax.set_title(title, fontsize=10, loc="left")
+    words = show_wavefronts(int(facts.wavefronts), int(facts.conflicts))
+    ax.set_title(f"{words}{place}", fontsize=10, loc="left")
     return ax

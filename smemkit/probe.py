@@ -101,7 +101,7 @@ def _time(kernel, grid, args):
 
 
 def _measure(variant, dtype, backend, counted, timed):
-    """The fields of a Measurement. counted and timed make (grid, args), the latter on a GPU."""
+    """The fields of a ProbeResult. counted and timed make (grid, args), the latter on a GPU."""
     kernel = _core.kernel("probe", variant, dtype)
     backend = _choose(backend)
     facts = {

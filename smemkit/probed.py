@@ -11,7 +11,7 @@ LANES, SECTOR_BYTES = 32, 32
 
 
 @dataclass(frozen=True, kw_only=True)
-class Measurement:
+class ProbeResult:
     """What one kernel did: kernel, backend, counters (simulated), times_ms (of a GPU, or ())."""
 
     kernel: str
@@ -49,8 +49,8 @@ class Measurement:
 
 
 def _plain(value):
-    """Mappings and tuples as dicts and lists; measurements as theirs."""
-    if isinstance(value, Measurement):
+    """Mappings and tuples as dicts and lists; results as theirs."""
+    if isinstance(value, ProbeResult):
         return value.to_dict()
     if isinstance(value, Mapping):
         return dict(value)
@@ -63,7 +63,7 @@ def _per_ms(amount, time_ms, scale):
 
 
 @dataclass(frozen=True, kw_only=True)
-class GlobalAccess(Measurement):
+class GlobalAccess(ProbeResult):
     """What probe.global_access found; elements is of the timed launch (counted without a GPU)."""
 
     dtype: str
@@ -101,7 +101,7 @@ class GlobalAccess(Measurement):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedAccess(Measurement):
+class SharedAccess(ProbeResult):
     """Reads of shared memory; requests is how many a multiprocessor made while it was timed."""
 
     width: int
@@ -157,7 +157,7 @@ class RowColumn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Divergence(Measurement):
+class Divergence(ProbeResult):
     """What probe.divergence found; elements and steps are of the timed launch, if there is one."""
 
     pattern: str

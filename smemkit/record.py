@@ -5,6 +5,7 @@ kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes
 told, left out, and named in the file's provenance; the rest is measured all the same.
 """
 
+import os
 import re
 import sys
 import time
@@ -29,7 +30,9 @@ HOST_SECONDS = 0.3
 SLOW_MS = 400.0  # a call that would take longer is left out
 TIMED_PARTS = ("variants", "host", "peers")
 WITH_CUB = ("reduce", "histogram")
-COMPARED = ("gemm", "reduce", "transpose")  # with peers at every size; the others at the main one
+HERE = Path(__file__).resolve().parent / "recorded"  # of this package
+# With peers at every size; the others at the main one.
+COMPARED = ("gemm", "reduce", "transpose", "histogram")
 # (family, shape, element type, parameters); NumPy on the host does these too, and peers.
 MAIN = (
     ("gemm", 4096, "float32", {}),
@@ -209,11 +212,11 @@ class Recorder:
             self.complain(f"{what}: no time is left of {self.budget:g} s")
         return late
 
-    def write(self, part, rows, kind=Results):
+    def write(self, part, rows, kind=Results, *, clocks=True):
         """Writes a part, if there is anything in it."""
         if not rows:
             return
-        facts = measuring.describe_protocol(self.watch.backend, self.found)
+        facts = measuring.describe_protocol(self.watch.backend, self.found, clocks=clocks)
         facts |= {"command": "python -m smemkit record", "part": part}
         facts |= {"libraries": self.libraries} if part == "peers" else {}
         facts["left_out"] = list(self.left_out)
@@ -282,7 +285,7 @@ class Recorder:
         self.say(f"{words}: {time.monotonic() - start:.1f} s, {done} rows so far")
         if is_main:  # what is there is safe, should this process be ended
             for part in TIMED_PARTS:
-                self.write(part, self.rows[part])
+                self.write(part, self.rows[part], clocks=False)  # asking for them takes a while
 
     def measure_ours(self, case, ours, caches):
         """Rows of our variants, but of those that would take too long."""
@@ -334,7 +337,12 @@ class Recorder:
 def add_arguments(parser):
     """Adds what `smemkit record` takes."""
     parser.description = __doc__
-    parser.add_argument("--out", required=True, metavar="FOLDER", help="where the files go")
+    parser.add_argument(
+        "--out",
+        default=HERE,
+        metavar="FOLDER",
+        help="where the files go (default: where bench.recorded looks, %(default)s)",
+    )
     parser.add_argument("--name", help="of the machine (default: made of the device's name)")
     parser.add_argument(
         "--budget",
@@ -355,6 +363,8 @@ def run(chosen):
     facts = smemkit.device_info(backend="cuda")  # a BackendError where there is no GPU
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"--out {folder}: nothing can be written there")
     start = time.monotonic()
 
     def say(text):

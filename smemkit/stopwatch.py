@@ -4,7 +4,8 @@ On a GPU a sample is the time between two events in the default stream, divided 
 them. "cold": a memory as large as several L2 caches is cleared before each sample of one call.
 "warm": the call has just run, and a sample has as many calls as fill some 0.2 ms, 16 at most. In
 both the GPU is kept busy while the host enqueues, so that a sample holds no waiting for Python
-unless the call itself waits.
+unless the call itself waits. Beside this, which is time of the GPU alone, there is the time of one
+call on a GPU that has nothing to do: what it takes the host to start the work is part of it.
 """
 
 import math
@@ -74,13 +75,33 @@ class Stopwatch:
         calls = self.choose_calls(once, cache)
         if calls > 1:
             self.time_once(call, cache, calls)  # the first one also warms the clock
+        return self.repeat(lambda: self.time_once(call, cache, calls), once, samples)
+
+    def repeat(self, sample, once, samples):
+        """As many samples as the seconds allow, of calls that take `once` milliseconds."""
         least = SAMPLES_MIN if once < LONG_MS else SAMPLES_LONG
         times, end = [], time.perf_counter() + self.seconds
         while len(times) < samples:
             if len(times) >= least and time.perf_counter() > end:
                 break
-            times.append(self.time_once(call, cache, calls))
+            times.append(sample())
         return tuple(times)
+
+    def start_alone(self, call, cache):
+        """Milliseconds of one call on an idle GPU, as its stream sees it, its start included."""
+        if cache == "cold":
+            _core._timer_start(self.timer)
+            _core._clear(self.flushed)
+            _core._timer_stop(self.timer)  # waits
+        _core._timer_start(self.timer)
+        call()
+        return _core._timer_stop(self.timer)
+
+    def time_alone(self, call, cache, samples=None):
+        """Every sample of `start_alone`; `samples` of them at most."""
+        once = min(self.start_alone(call, cache) for _ in range(WARM_UPS))
+        most = self.most if samples is None else samples
+        return self.repeat(lambda: self.start_alone(call, cache), once, most)
 
 
 def time_host(call, seconds=0.5, samples=SAMPLES_MAX):

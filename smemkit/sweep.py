@@ -71,15 +71,15 @@ def check_tiles(family, tiles):
 
 def choose_variant(family, variant):
     """The kernel that is varied."""
+    cases.find_kind(family)
     if family not in VARIANTS:
-        cases.find_kind(family)
         raise smemkit.ArgumentError(
             f"{family} has no kernel with a square tile; there are some of {', '.join(VARIANTS)}"
         )
     chosen = VARIANTS[family][0] if variant is None else variant
-    if chosen not in VARIANTS[family]:
+    if not isinstance(chosen, str) or chosen not in VARIANTS[family]:
         raise smemkit.ArgumentError(
-            f"the tile of {family} {chosen!r} cannot be varied; those of "
+            f"the tile of {family} {chosen!r:.80} cannot be varied; those of "
             f"{', '.join(VARIANTS[family])} can"
         )
     return chosen
@@ -181,6 +181,7 @@ def tile_sweep(
     sides = check_tiles(family, tiles)
     asked.check_seconds(seconds)
     asked.check_seed(seed)
+    asked.check_talk(progress)
     backend = asked.choose_backend(backend)
     shape = asked.default_shape(family, backend) if shape is None else shape
     case = cases.make_case(family, shape, dtype)

@@ -292,7 +292,8 @@ def memory_wall(
     Returns
     -------
     MemoryWall: intensity, nbytes, flops, bound, bound_ms, balance, and rows with predicted_bytes,
-    counted_bytes, moved_bytes, reuse, time_ms, reached. print shows it as a table.
+    counted_bytes, moved_bytes, reuse, time_ms, reached. print shows it as a table. The ceiling of
+    operations is that of multiply-adds in float32: gemm's tuned, on tensor cores, may pass it.
 
     Raises
     ------

@@ -37,10 +37,14 @@ VARIANTS = {
 CHOICES = read_rows("registry/choices.def", "SMK_CHOICE")
 
 
-def list_entries(family, variant):
+# Kernels beside the main one of a file, for the other steps of its plan.
+PARTS = {("gemm", "tuned"): ["arrange"]}
+
+
+def list_entries(family, variant, part=""):
     """The names of a kernel's entries: one for each element type, and choice where there are."""
     for dtype in VARIANTS[family, variant]["types"].split():
         rows = [row for row in CHOICES if row["family"] == family]
         words = [row["choice"] for row in rows if row["type"] == dtype] if rows else [""]
         for word in words:
-            yield "_".join(part for part in (family, variant, word, dtype) if part)
+            yield "_".join(name for name in (family, variant, part, word, dtype) if name)

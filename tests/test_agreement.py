@@ -41,11 +41,12 @@ def test_gemm_of_normal_data(variant, dtype, rng):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_variants_agree(dtype, rng):
-    """All variants sum in one order, so that all give the same bits on both machines."""
+    """All that sum by fma do it in one order, so that all give the same bits on both machines."""
     a, b = shapes.normal(rng, (50, 77), dtype), shapes.normal(rng, (77, 45), dtype)
     results = [
         smemkit.gemm(a, b, variant=variant, backend=name)
         for variant in VARIANTS
+        if (variant, dtype) != ("tuned", "float32")  # by tensor cores
         for name in ("sim", "cuda")
     ]
     for result in results[1:]:

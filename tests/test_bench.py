@@ -1,5 +1,6 @@
 """The measuring protocol, its cases and their peers: what is measured is right, and says so."""
 
+import dataclasses
 import json
 import subprocess
 import sys
@@ -82,9 +83,9 @@ def test_names_are_names():
 def test_every_goal_names_peers_that_there_are():
     for case in FULL:
         assert case.goals, case.name
-        for names, factor in case.goals:
-            assert set(names) <= peers.NAMES
-            assert factor > 0
+        for goal in case.goals:
+            assert set(goal.peers) <= peers.NAMES
+            assert goal.factor > 0 and goal.clock in ("gpu", "call") and goal.why
 
 
 # The protocol, with a clock that is none ---------------------------------------------------------
@@ -102,6 +103,9 @@ class PretendedWatch:
         call()
         self.asked.append((cache, samples))
         return (self.times.get(cache, 1.0),) * samples
+
+    def time_alone(self, call, cache, samples=7):
+        return tuple(10 * ms for ms in self.time(call, f"{cache} alone", samples))
 
 
 class Doubled(peers.Copy):
@@ -125,7 +129,7 @@ class Doubled(peers.Copy):
 
 
 def measure(case, rng, found, whole=False, warn=None):
-    watch = PretendedWatch({"warm": 2.0, "cold": 3.0})
+    watch = PretendedWatch({"warm": 2.0, "cold": 3.0, "warm alone": 4.0, "cold alone": 5.0})
     return list(measuring.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
 
 
@@ -138,6 +142,7 @@ def test_rows_of_ours_and_of_peers(rng):
     ]
     assert {row.variant for row in rows[:2]} <= set(smemkit.variants("gemm"))
     assert [row.median_ms for row in rows] == [2.0, 3.0, 2.0, 3.0]
+    assert [row.call_median_ms for row in rows] == [40.0, 50.0, 40.0, 50.0]
     assert all(row.machine == "cuda" and len(row.times_ms) == 7 for row in rows)
     assert peer.forgotten == 1
     trials = [samples for _, samples in watch.asked].count(measuring.TRIAL_SAMPLES)
@@ -184,7 +189,60 @@ def test_judge(theirs, met):
     assert goals.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
     assert goals.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
     (verdict,) = goals.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
-    assert verdict["met"] is False
+    assert verdict["met"] is False and verdict["ratio"] is None
+    assert verdict["call_ratio"] is None and verdict["judged_by"] == "gpu"
+
+
+def test_fastest_by_the_clock_of_the_goal(rng):
+    """Of two clocks that disagree, the one counts that the goal names; both ratios are told."""
+    small = next(case for case in SMALL if case.family == "reduce")
+    by_call = dataclasses.replace(small, goals=(goals.Goal(("cub",), 1.5, "call", "because"),))
+    by_gpu = dataclasses.replace(small, goals=(goals.Goal(("cub",), 1.5),))
+    rows = [
+        small.make_row(name, "cuda", times_ms=(gpu,), call_times_ms=(call, call), cache="warm")
+        for name, gpu, call in (("shuffle", 1.0, 8.0), ("single_pass", 2.0, 4.0), ("cub", 1.6, 5.0))
+    ]
+    (verdict,) = goals.judge(Results(rows, {}), [by_call])
+    assert (verdict["variant"], verdict["met"], verdict["why"]) == ("single_pass", False, "because")
+    assert (verdict["ratio"], verdict["call_ratio"]) == (0.8, 1.25)
+    (verdict,) = goals.judge(Results(rows, {}), [by_gpu])
+    assert (verdict["variant"], verdict["met"], verdict["judged_by"]) == ("shuffle", True, "gpu")
+    assert (verdict["ratio"], verdict["call_ratio"]) == (1.6, 0.625)
+    bare = [dataclasses.replace(row, call_times_ms=()) for row in rows]
+    assert goals.judge(Results(bare, {}), [by_call]) == []
+
+    class Watch(PretendedWatch):
+        """Calls of the first variant are short, the GPU's work that of the last."""
+
+        def time(self, call, cache, samples=7):
+            self.asked.append((cache, samples))
+            return (float(100 - len(self.asked)),) * samples
+
+        def time_alone(self, call, cache, samples=7):
+            return tuple(100 - ms for ms in self.time(call, cache, samples))
+
+    every = measuring.list_ours(small)
+    for case, best in ((by_gpu, every[-1]), (by_call, every[0])):
+        ours = measuring.Ours(case, case.make_inputs(rng), "sim")
+        assert measuring.find_fastest(case, ours, Watch({})) == ([best], every)
+
+
+def test_verdicts_are_shown(capsys):
+    case = next(case for case in FULL if case.goals[0].clock == "call")
+    rows = [
+        case.make_row(name, "cuda", times_ms=(ms,), call_times_ms=(2 * ms,), cache=cache)
+        for name, ms in (("shuffle", 0.005), ("cub", 0.01))
+        for cache in stopwatch.CACHES
+    ]
+    verdicts = goals.judge(Results(rows, {}), FULL)
+    assert json.loads(json.dumps(verdicts)) == verdicts
+    goals.show_verdicts(verdicts)
+    lines = capsys.readouterr().out.splitlines()
+    told = [line.split() for line in lines if line.startswith(case.name)]
+    assert [words[2] for words in told] == list(stopwatch.CACHES)
+    for words in told:
+        assert words[-10:] == "5.00 10.00 2.00 10.00 20.00 2.00 1.50 met by call".split()
+    assert lines[-1] == f"judged by call: {goals.START}"
 
 
 # The command -------------------------------------------------------------------------------------
@@ -215,6 +273,64 @@ def test_command_without_a_gpu(tmp_path):
         assert len(row.host_times_ms) == 1
     assert {"device", "date", "smemkit", "protocol", "seed", "peers"} <= results.provenance.keys()
     assert Results.from_dict(json.loads(path.read_text(encoding="utf-8"))) == results
+
+
+def test_dataframe(monkeypatch):
+    case = cases.make_case("reduce", 100, parameters={"op": "max"})
+    rows = [
+        case.make_row("shuffle", "cuda", times_ms=(1.0, 2.0, 3.0), cache="warm"),
+        case.make_row("shuffle", "sim", host_times_ms=(5.0,), counters={"barrier.count": 4}),
+    ]
+    results = Results(rows, {})
+    pandas = pytest.importorskip("pandas")
+    frame = results.to_dataframe()
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == 2
+    assert frame["median_ms"][0] == 2 and numpy.isnan(frame["median_ms"][1])
+    assert frame["host_median_ms"][1] == 5 and numpy.isnan(frame["host_median_ms"][0])
+    assert frame["gb_per_s"][0] == pytest.approx(400 / 2e6)
+    assert (frame["op"] == "max").all() and frame["barrier.count"][1] == 4
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(smemkit.BackendError, match="pip install pandas"):
+        results.to_dataframe()
+
+
+def test_counters_are_compared():
+    case = cases.make_case("gemm", 8)
+    made = [
+        case.make_row(name, "sim", counters={"barrier.count": count, "async.bytes": 0})
+        for name, count in (("naive", 0), ("tiled", 2), ("tiled", 3))
+    ]
+    before = Results([made[0], made[1]], {})
+    ((_, other, changes),) = Results([made[2]], {}).compare_counters(before)
+    assert other is made[1] and changes == {"barrier.count": (2, 3)}
+    assert [changes for *_, changes in before.compare_counters(before)] == [{}, {}]
+    timed = Results([case.make_row("tiled", "sim")], {})
+    assert timed.compare_counters(before) == before.compare_counters(timed) == []
+
+
+def test_clocks(monkeypatch):
+    """What nvidia-smi says; nothing where it is not there, or says something else."""
+
+    def answer(text, status=0):
+        def start(command, **_):
+            assert "--id=GPU-7" in command
+            if status:
+                raise subprocess.CalledProcessError(status, command)
+            return subprocess.CompletedProcess(command, 0, stdout=text)
+
+        return start
+
+    for told, clocks in (
+        (answer("1980, 3201\n"), {"sm": 1980, "memory": 3201}),
+        (answer("[N/A], 3201\n"), {}),
+        (answer("1980\n"), {}),
+        (answer("", 9), {}),
+    ):
+        monkeypatch.setattr(measuring.subprocess, "run", told)
+        assert measuring.read_clocks("GPU-7") == clocks
+    monkeypatch.undo()
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert measuring.read_clocks("GPU-7") == {}
 
 
 def test_command_writes_json_to_standard_output():
@@ -344,6 +460,7 @@ def test_an_independent_timer_agrees(watch, timer, family, shape, variant, rng):
     ratios = []
     for _ in range(4):
         ratios.append(timer(call) / float(numpy.median(watch.time(call, "warm"))))
+        print(f"{family} {shape} {variant}: {timer.__name__} / bench = {ratios[-1]:.4f}")
         if abs(ratios[-1] - 1) < 0.03:
             return
     pytest.fail(f"never within 3 %: {ratios}")

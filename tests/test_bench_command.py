@@ -84,7 +84,19 @@ def test_bench_compares(tmp_path, capsys, monkeypatch):
     assert "compared with yesterday" in shown.out
     assert "3000.00 us /     2000.00 us = 1.500" in shown.out
     monkeypatch.setattr(bench, "run", lambda *_, **__: Results([], {}))
-    assert "no times of the same measurement" in run(capsys, *words, "--backend", "sim").out
+    assert "no times or counters of the same" in run(capsys, *words, "--backend", "sim").out
+
+
+def test_bench_compares_counters(tmp_path, capsys):
+    path = tmp_path / "before.json"
+    words = ("bench", "gemm", "--variants", "tiled", "--sizes", 8, "--backend", "sim")
+    run(capsys, *words, "--json", path)
+    shown = run(capsys, *words, "--compare", path).out.splitlines()[-1].split()
+    assert shown == "gemm 8x8x8 float32 tiled counters as before".split()
+    before = bench.load(path)
+    before.rows[0].counters["barrier.count"] = 7_000_000
+    before.save(path)
+    assert "barrier.count 7,000,000 -> " in run(capsys, *words, "--compare", path).out
 
 
 @pytest.mark.parametrize(
@@ -184,6 +196,65 @@ def test_plot(tmp_path, capsys, drawn, machine, sizes, options, picture):
     assert out.read_bytes()[:4] == b"\x89PNG"
     ((name, rows, more),) = drawn
     assert (name, len(rows), more) == picture
+
+
+def make_mixture():
+    """Rows of two families, two types and both states of the cache; and the three probes' kinds."""
+    rows = make_rows((64,)).rows
+    for dtype, cache in (("float64", "warm"), ("float32", "cold")):
+        case = cases.make_case("gemm", 64, dtype)
+        rows.append(case.make_row("naive", "cuda", times_ms=(1.0,), cache=cache))
+    case = cases.make_case("dot", 64)
+    rows.append(case.make_row("atomic", "cuda", times_ms=(1.0,), cache="warm"))
+    words = {"machine": "cuda", "times_ms": (1.0,), "cache": "warm"}
+    counters = {"shared.load.instructions": 1, "shared.load.wavefronts": 1, "instructions.warp": 2}
+    for variant, parameters in (
+        ("bank_access", {"stride": 1, "width": 4}),
+        ("bank_access", {"stride": 2, "width": 4}),
+        ("bank_access", {"stride": 1, "width": 8}),
+        ("global_access", {"stride": 1}),
+        ("divergence", {"pattern": "lane"}),
+    ):
+        row = Measurement("probe", variant, (4,), "int32", nbytes=4.0, counters=counters, **words)
+        row.parameters.update(parameters)
+        rows.append(row)
+    return Results(rows, {})
+
+
+@pytest.mark.parametrize(
+    ("options", "picture", "words"),
+    [
+        (("--family", "gemm"), ("ladder", 3), ["dtype float32", "--dtype float64", "cache warm"]),
+        (("--family", "gemm", "--dtype", "float64"), ("ladder", 1), []),
+        (("--family", "gemm", "--dtype", "float32", "--cache", "cold"), ("ladder", 1), []),
+        (("--kind", "bank_stride"), ("bank_stride", 2), ["--parameter width=8"]),
+        (("--kind", "bank_stride", "--parameter", "width=8"), ("bank_stride", 1), []),
+        (("--kind", "divergence"), ("divergence", 1), []),
+    ],
+)
+def test_plot_leaves_out_and_says_so(tmp_path, capsys, drawn, options, picture, words):
+    make_mixture().save(tmp_path / "x.json")
+    shown = run(capsys, "plot", tmp_path / "x.json", "--out", tmp_path / "x.png", *options)
+    ((name, rows, _),) = drawn
+    assert (name, len(rows)) == picture
+    assert all(one in shown.err for one in words) and bool(words) == bool(shown.err)
+
+
+def test_plot_of_many_families(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    make_mixture().save(tmp_path / "x.json")
+    for kind in ("speed", "ladder", "sectors"):
+        words = ("plot", tmp_path / "x.json", "--kind", kind)
+        assert "3 families" in run(capsys, *words, status=1).err
+
+
+@pytest.mark.filterwarnings("error")  # of a picture in which there is no room
+@pytest.mark.parametrize("family", cases.KINDS)
+def test_plot_of_the_record(tmp_path, capsys, family):
+    pytest.importorskip("matplotlib")
+    for kind in ("speed", "ladder"):
+        words = ("plot", "h200", "--family", family, "--kind", kind)
+        run(capsys, *words, "--out", tmp_path / f"{kind}.png")
 
 
 def test_plot_of_several_files(tmp_path, capsys, drawn):

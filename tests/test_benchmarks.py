@@ -421,7 +421,8 @@ def test_predicted_reads_of_gemm_are_counted(shape):
     found = bench.memory_wall("gemm", shape, backend="sim")
     assert [row.variant for row in found.rows] == list(smemkit.variants("gemm"))
     for row in found.rows:
-        if row.variant != "tuned":  # reads 16 bytes at a time, and past what it needs
+        # these read 16 bytes at a time, and past what they need; the second one also parts of it
+        if row.variant not in ("warp_tiled", "tuned"):
             assert row.counted_bytes == row.predicted_bytes, row
         assert row.staged == (not row.variant.startswith("naive"))
         assert row.blocks == row.blocks_total
@@ -438,7 +439,9 @@ def test_memory_wall_of_every_family(family):
     found = bench.memory_wall(family, 64 if family in SQUARES else 1 << 15, backend="sim")
     assert len(found.rows) == len(smemkit.variants(family))
     for row in found.rows:
-        assert 0.3 < row.counted_bytes / row.predicted_bytes < 3.1, row
+        # tuned reads the operands, and then the parts of whole tiles of them
+        most = 4.1 if row.variant == "tuned" else 3.1
+        assert 0.3 < row.counted_bytes / row.predicted_bytes < most, row
         assert row.time_ms is None and row.reached is None
     assert str(found).count("\n") == 2 + len(found.rows)
 

@@ -125,7 +125,7 @@ def test_dynamic_shared_memory(machine):
     for bad in (-1, 2**70):
         with pytest.raises((ValueError, OverflowError, MemoryError)):
             kernel(1, 32, (out, 0), shared_mem=bad, backend=machine)
-    for bad in (1.5, "4", None):
+    for bad in (1.5, "4", None, True):
         with pytest.raises(TypeError):
             kernel(1, 32, (out, 0), shared_mem=bad, backend=machine)
     check_still_works(machine)
@@ -266,7 +266,8 @@ def test_arrays_in_wrong_places(machine):
 def test_read_only_arrays_stay_as_they_are(machine):
     out = np.zeros(4, np.uint32)
     out.flags.writeable = False
-    one(machine)(1, 1, (out, 7), backend=machine)
+    with pytest.raises(smemkit.ArgumentError, match="read-only"):
+        one(machine)(1, 1, (out, 7), backend=machine)
     assert (out == 0).all()
 
 

@@ -2,6 +2,8 @@
 
 import importlib.util
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -120,6 +122,26 @@ def test_shape_of_a_lesson(source):
     for cell in solutions:
         assert cell.metadata["jupyter"]["source_hidden"]
         assert re.search(r"^check_\w+\(", cell.source, re.MULTILINE)
+
+
+def test_first_cell_installs_where_nothing_is_installed(source, tmp_path):
+    """The first code is the README's cell for Colab: what is not installed needs an address."""
+    first = next(c for c in build.read_source(source).cells if c.cell_type == "code")
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    assert f"```python\n{first.source}\n\nimport smemkit\n" in readme
+    assert first.metadata["tags"] == ["setup"]
+
+
+@pytest.mark.parametrize("address", ["", "there/is.none"])
+def test_first_cell_needs_an_address(address, tmp_path):
+    first = next(c for c in build.read_source(SOURCES[0]).cells if c.cell_type == "code")
+    text = first.source.replace('REPOSITORY = ""', f"REPOSITORY = {address!r}")
+    done = subprocess.run(  # without packages: smemkit is not there
+        [sys.executable, "-I", "-S", "-c", text], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.returncode != 0
+    assert ("write into REPOSITORY" in done.stderr) == (address == "")
+    assert not list(tmp_path.iterdir())
 
 
 def test_uses_public_names_only(source):

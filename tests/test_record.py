@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from importlib import resources
 
 import pytest
 
@@ -330,6 +331,7 @@ def test_the_command_without_a_gpu(tmp_path, cuda_missing):
     with pytest.raises(smemkit.BackendError):
         record.run(parser.parse_args(["--out", str(tmp_path / "x")]))
     assert not (tmp_path / "x").exists()
+    assert parser.parse_args([]).out == resources.files("smemkit") / "recorded"
     for options in (["--budget", "0"], ["--name", "H 200"]):
         with pytest.raises(command.UsageError, match=options[0]):
             record.run(parser.parse_args(["--out", "x", *options]))
@@ -337,6 +339,7 @@ def test_the_command_without_a_gpu(tmp_path, cuda_missing):
 
 def test_every_case_that_is_recorded_can_be_made():
     """All of the real list: shapes, types and parameters, without their arrays."""
+    assert {"reduce", "histogram"} == set(record.WITH_CUB) <= set(record.COMPARED)
     names = set()
     for chosen in (*record.MAIN, *record.MORE):
         case = bench.cases.make_case(*chosen)

@@ -227,6 +227,15 @@ def test_beyond_31_bits(variant, cuda_missing):
     assert smemkit.asnumpy(smemkit.reduce(ones, "max", variant=variant)) == 1
 
 
+@each_dtype
+def test_auto_takes_one_launch(dtype):
+    """Where the blocks of a tree would keep more of the machine busy too: a launch costs more."""
+    for n in (1, 2048, 2049, 1 << 14, 1 << 16, 1 << 19):
+        report = smemkit.profile(smemkit.reduce, np.zeros(n, dtype), backend="sim")
+        (launch,) = report.launches
+        assert launch.kernel.startswith("reduce_single_pass_sum_"), n
+
+
 def test_filled(machine):
     """What the test above relies on."""
     assert (smemkit.asnumpy(filled.fill((3, 401), "int32", 7, machine)) == 7).all()

@@ -62,6 +62,20 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
     return fail_absent(error);
 }
 
+smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    (void)bytes;
+    (void)address;
+    return fail_absent(error);
+}
+
+smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    (void)address;
+    (void)bytes;
+    return fail_absent(error);
+}
+
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
 {
     (void)address;

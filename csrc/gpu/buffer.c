@@ -3,6 +3,7 @@
 #include "error.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -129,6 +130,78 @@ smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
     return smk_error_from_cuda(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, NULL), error,
                                "clearing %llu bytes of the GPU at 0x%llx", (unsigned long long)bytes,
                                (unsigned long long)address);
+}
+
+static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    uint64_t fresh = 0;
+    smk_status status = smk_buffer_allocate(bytes, &fresh, error);
+    if (status == SMK_OK) {
+        status = smk_buffer_clear(fresh, bytes, error);
+    }
+    if (status != SMK_OK) {
+        (void)smk_buffer_free(fresh, NULL);
+        return status;
+    }
+    *address = fresh;
+    return SMK_OK;
+}
+
+/* The block of a device that all borrowers have, or one of two marks; addresses are multiples of 256. All launches go to
+ * the default stream, so that no two of them have it at once, and it is cleared there before the first. It is never
+ * freed: a launch may be under way to the end of the process. */
+static _Atomic(uint64_t) zeros[DEVICES_MAX];
+enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
+
+/* The block, made for the first borrower; or ZEROS_NOT_KEPT. A failure leaves it to the next one to try again. */
+static smk_status find_zeros(int device, uint64_t *found, smk_error *error)
+{
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    uint64_t known = atomic_load(&zeros[device]);
+    smk_status status = SMK_OK;
+    if (known == ZEROS_UNKNOWN) {
+        (void)pthread_mutex_lock(&lock);
+        known = atomic_load(&zeros[device]);
+        if (known == ZEROS_UNKNOWN) {
+            known = ZEROS_NOT_KEPT;
+            if (allows_pool()) { /* a memory checker shall see the bounds of each, and what a launch has not written */
+                status = allocate_zeros(ZEROS_BYTES, &known, error);
+            }
+            if (status == SMK_OK) {
+                atomic_store(&zeros[device], known);
+            }
+        }
+        (void)pthread_mutex_unlock(&lock);
+    }
+    *found = known;
+    return status;
+}
+
+smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    int device = 0;
+    uint64_t found = ZEROS_NOT_KEPT;
+    smk_status status = SMK_OK;
+    if (bytes <= ZEROS_BYTES && cudaGetDevice(&device) == cudaSuccess && device < DEVICES_MAX) {
+        status = find_zeros(device, &found, error);
+    }
+    if (status == SMK_OK && found == ZEROS_NOT_KEPT) {
+        status = allocate_zeros(bytes, &found, error);
+    }
+    if (status == SMK_OK) {
+        *address = found;
+    }
+    return status;
+}
+
+smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    for (size_t device = 0; bytes <= ZEROS_BYTES && device < DEVICES_MAX; device++) {
+        if (address == atomic_load(&zeros[device])) {
+            return SMK_OK;
+        }
+    }
+    return smk_buffer_free(address, error);
 }
 
 smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)

@@ -53,6 +53,12 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
  * gives address 0; freeing 0, and copying 0 bytes, do nothing. */
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
+
+/* Memory of the present device that is 0, for launches that each leave it so. Where it can be, all borrowers have the
+ * same: launches, of whatever thread, come one after the other. It goes back when the launches are under way. */
+smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error);
+smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error);
+
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error); /* synchronous */
 smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error);     /* synchronous */
 

@@ -1,6 +1,7 @@
 /* Interprets the forms of opcode.def: which words an instruction takes, and which operands with them. */
 #include "check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct form {
@@ -241,6 +242,7 @@ static smk_place read_place(const smk_instruction *instruction, smk_text text)
     size_t i = 1;
     for (; i < text.length && text.start[i] != ':' && text.start[i] != '?'; i++) {
         char flag = text.start[i];
+        place.count = flag >= '0' && flag <= '9' ? 10 * place.count + (unsigned)(flag - '0') : place.count;
         place.sink |= flag == '_';
         place.relaxed |= flag == '+';
         place.vector |= flag == 'v';
@@ -280,6 +282,9 @@ static smk_status read_places(smk_parser *parser, const smk_statement *statement
     unsigned total = split(form_->operands, slots);
     smk_place all[SLOTS_MAX + 1];
     unsigned least = 0;
+    if (total != 0 && *slots[total - 1].start == '@') {
+        total--; /* a target, not a place */
+    }
     for (unsigned i = 0; i < total; i++) {
         all[i] = read_place(instruction, slots[i]);
         least += !all[i].optional;
@@ -330,16 +335,36 @@ static void settle_space(const smk_parser *parser, smk_instruction *instruction)
     }
 }
 
-static smk_status refuse_form(smk_parser *parser, const smk_statement *statement)
+/* The opcode with all its words. */
+static smk_text get_words(const smk_statement *statement)
 {
-    const smk_token *first = &statement->opcode_at;
-    smk_text whole = first->text;
+    smk_text whole = statement->opcode_at.text;
     unsigned count = statement->instruction.word_count;
     if (count != 0) {
         const smk_token *last = &statement->word_at[count - 1];
         whole.length = (size_t)(last->text.start + last->text.length - whole.start);
     }
-    return smk_parse_fail(parser, first, SMK_UNSUPPORTED, "'%.*s' is not supported", SMK_TEXT_PRINT(whole));
+    return whole;
+}
+
+static smk_status refuse_form(smk_parser *parser, const smk_statement *statement)
+{
+    smk_text whole = get_words(statement);
+    return smk_parse_fail(parser, &statement->opcode_at, SMK_UNSUPPORTED, "'%.*s' is not supported",
+                          SMK_TEXT_PRINT(whole));
+}
+
+/* "@80" of the form against the module's .target */
+static smk_status check_target(smk_parser *parser, const smk_statement *statement, const form *form_)
+{
+    const char *at = strchr(form_->operands, '@');
+    unsigned least = at == NULL ? 0 : (unsigned)strtoul(at + 1, NULL, 10);
+    if (parser->module->target >= least) {
+        return SMK_OK;
+    }
+    smk_text whole = get_words(statement);
+    return smk_parse_fail(parser, &statement->opcode_at, SMK_PTX, "'%.*s' needs .target sm_%u or later, this is sm_%u",
+                          SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
 }
 
 /* What no form says. */
@@ -414,6 +439,7 @@ smk_status smk_check_instruction(smk_parser *parser, smk_statement *statement)
         if (strcmp(forms[i].operands, "!") == 0) {
             return refuse_form(parser, statement);
         }
+        SMK_TRY(check_target(parser, statement, &forms[i]));
         parser->error = status == SMK_OK ? &first_error : NULL; /* the first form's complaint is the one to keep */
         smk_status found = check_operands(parser, statement, &forms[i], false);
         parser->error = report;

@@ -21,6 +21,7 @@ typedef struct smk_place {
     bool pair;    /* may be written d|p with a predicate behind the bar */
     bool must_pair;
     bool optional;
+    unsigned count; /* of a list that has always so many; 0: no such list */
     smk_type type;
     smk_space space; /* of an address */
 } smk_place;

@@ -229,7 +229,7 @@ static smk_status check_pair(smk_parser *parser, const smk_statement *statement,
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
                              smk_operand *operand, bool apply)
 {
-    unsigned width = statement->instruction.vector;
+    unsigned width = place->count != 0 ? place->count : statement->instruction.vector;
     if (place->role == 'm') {
         return check_address(parser, statement, index, place->space, operand, apply);
     }
@@ -237,7 +237,7 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
         return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
     }
     bool is_list = operand->kind == SMK_OPERAND_LIST;
-    if (place->vector && width > 1) {
+    if (place->count != 0 || (place->vector && width > 1)) {
         smk_place element = *place;
         element.sink = true;
         if (!is_list || operand->pair || operand->count != width) {

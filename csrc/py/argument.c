@@ -97,6 +97,13 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
     if (plain == NULL) {
         return -1;
     }
+    char *name = smk_arena_allocate(&arguments->arena, strlen(where) + 1, 1);
+    if (name == NULL) {
+        Py_DECREF(plain);
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
+        return -1;
+    }
+    memcpy(name, where, strlen(where) + 1);
     arguments->originals[next] = array;
     arguments->plain[next] = plain;
     arguments->transfer_count = next + 1;
@@ -105,8 +112,32 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
         .bytes = (uint64_t)PyArray_NBYTES(plain),
         .in = true,
         .out = writeable,
+        .fixed = name,
     };
     return (Py_ssize_t)next;
+}
+
+/* An array where the kernel declares something else: says what, and what was given. */
+static int refuse_array(const smk_arguments *arguments, PyObject *value, const smk_variable *parameter,
+                        const char *where)
+{
+    const unsigned bits = smk_module_type_bits((smk_type)parameter->type);
+    const bool is_float = smk_module_type_kind((smk_type)parameter->type) == SMK_KIND_FLOAT;
+    PyObject *shape = PyObject_GetAttrString(value, "shape"), *dtype = PyObject_GetAttrString(value, "dtype");
+    char wanted[64];
+    if (parameter->bytes * 8 != bits) {
+        (void)snprintf(wanted, sizeof wanted, "a structure of %llu bytes", (unsigned long long)parameter->bytes);
+    } else {
+        (void)snprintf(wanted, sizeof wanted, "%s of %u bits", is_float ? "a real number" : "an integer", bits);
+    }
+    if (shape != NULL && dtype != NULL) {
+        smk_error_fail(arguments->state, SMK_TYPE,
+                       "%s takes %s: it is no pointer, and an array of shape %S and type %S was given", where, wanted,
+                       shape, dtype);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return -1;
 }
 
 /* The address of an array's elements as the value of a parameter. */
@@ -117,8 +148,7 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     smk_type type = parameter == NULL ? SMK_TYPE_U64 : (smk_type)parameter->type;
     if (smk_module_type_bits(type) != 64 || smk_module_type_kind(type) == SMK_KIND_FLOAT ||
         (parameter != NULL && parameter->bytes != 8)) {
-        smk_error_fail(arguments->state, SMK_TYPE, "%s takes no array: it is no pointer", where);
-        return -1;
+        return refuse_array(arguments, value, parameter, where);
     }
     bool mixed = device != NULL ? arguments->has_host : arguments->backend != NULL;
     if (mixed) {

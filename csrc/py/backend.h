@@ -39,6 +39,11 @@ typedef struct smk_backend {
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*release)(uint64_t address, smk_error *error);
+    /* Memory that is 0, for launches that each leave it so; they may come from several threads. It goes back when they
+     * are under way. The simulator says INTERNAL where it is not 0 then, unless the thread is watched, or there is no
+     * `error` to say it in. */
+    smk_status (*borrow)(uint64_t bytes, uint64_t *address, smk_error *error);
+    smk_status (*give_back)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
     smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
     /* On the device, in order with launches. */

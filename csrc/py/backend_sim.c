@@ -94,6 +94,48 @@ static smk_status clear(uint64_t address, uint64_t bytes, smk_error *error)
     return status;
 }
 
+static smk_status borrow(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    uint64_t fresh = 0;
+    smk_status status = allocate(bytes, &fresh, error);
+    if (status == SMK_OK) {
+        status = clear(fresh, bytes, error);
+    }
+    if (status != SMK_OK) {
+        (void)release(fresh, NULL);
+        return status;
+    }
+    *address = fresh;
+    return SMK_OK;
+}
+
+static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    unsigned char chunk[4096];
+    for (uint64_t done = 0; done < bytes; done += sizeof chunk) {
+        const uint64_t here = bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
+        smk_status status = download(address + done, chunk, here, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        for (uint64_t i = 0; i < here; i++) {
+            if (chunk[i] != 0) {
+                return smk_status_fail(error, SMK_INTERNAL, "byte %llu of a workspace was to be left 0, and is %d",
+                                       (unsigned long long)(done + i), chunk[i]);
+            }
+        }
+    }
+    return SMK_OK;
+}
+
+/* What is watched may be a part of a launch, or a kernel that is known to be faulty. */
+static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    smk_status status = error != NULL && !smk_watch_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
+    (void)release(address, NULL);
+    return status;
+}
+
 static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
 {
     unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
@@ -203,6 +245,8 @@ const smk_backend smk_backend_sim = {
     .machine = describe_machine,
     .allocate = allocate,
     .release = release,
+    .borrow = borrow,
+    .give_back = give_back,
     .upload = upload,
     .download = download,
     .clear = clear,

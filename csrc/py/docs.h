@@ -208,8 +208,9 @@
     "mask : int or array-like of int\n"                                                                                \
     "    Bit i is set where lane i takes part.\n"                                                                      \
     "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\" or \"increment\"\n"                                      \
-    "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more. \"cas\"\n"  \
-    "    is compare and swap, \"increment\" is red.add of the constant 1, whose lanes share words.\n"                  \
+    "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more, and\n"      \
+    "    profile counts all. \"cas\" is compare and swap, \"increment\" is red.add of the constant 1, whose\n"         \
+    "    lanes share words.\n"                                                                                         \
     "\n"                                                                                                               \
     "Shapes\n"                                                                                                         \
     "------\n"                                                                                                         \

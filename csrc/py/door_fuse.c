@@ -4,6 +4,7 @@
 #include "error.h"
 
 #include "../base/heap.h"
+#include "../sim/access.h"
 #include "../sim/cfg.h"
 #include "../sim/fuse.h"
 
@@ -28,20 +29,10 @@ static const char *const forms[] = {
     [SMK_FUSE_SCAN] = "scan",
 };
 
-static bool is_access(const smk_instruction *instruction)
+/* cp.async; commits and waits touch nothing. */
+static bool is_copy(const smk_instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return true;
-    case SMK_OPCODE_CP: /* commits and waits touch nothing */
-        return instruction->operand_count > 1;
-    default:
-        return false;
-    }
+    return instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 1;
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
@@ -86,7 +77,7 @@ static int add_function(const smk_state *state, PyObject *list, const smk_module
         goto done;
     }
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        if (!is_access(&function->instructions[i])) {
+        if (!smk_access_is(&function->instructions[i]) && !is_copy(&function->instructions[i])) {
             continue;
         }
         PyObject *one = describe(module, function, &function->instructions[i], &plan[i], cfg.block_of[i]);

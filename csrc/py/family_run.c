@@ -41,11 +41,11 @@ static void write_steps(smk_family_call *call, spending *s, uint64_t *const *ope
     s->job.steps = s->steps;
     s->job.step_count = plan->step_count;
     s->job.workspace =
-        (smk_job_workspace){.bytes = plan->workspace_bytes, .cleared_bytes = plan->cleared_bytes, .places = s->places};
+        (smk_job_workspace){.bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .places = s->places};
     for (size_t i = 0; i < plan->step_count; i++) {
         smk_step *step = &plan->step[i];
-        smk_registry_entry(call->variant, call->choice, step->type != NULL ? step->type : call->type, s->entries[i],
-                           sizeof s->entries[i]);
+        smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
+                           step->type != NULL ? step->type : call->type, s->entries[i], sizeof s->entries[i]);
         for (size_t j = 0; j < step->parameter_count; j++) {
             s->parameters[i][j] = find_parameter(s, &step->parameter[j], operands);
         }

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { CHUNK_BYTES = 1 << 20 };
+
 /* What the simulator's callbacks share. */
 typedef struct watch {
     PyThreadState *thread;   /* of the caller, while it is without the GIL */
@@ -107,9 +109,34 @@ static smk_status copy_in(const smk_job *job, size_t *allocated, smk_error *erro
     return SMK_OK;
 }
 
+/* ARGUMENT where the kernel has changed what nobody may write: the host's array would not show it. */
+static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, smk_error *error)
+{
+    unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
+    smk_status status =
+        chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to look at %s", transfer->fixed) : SMK_OK;
+    for (uint64_t at = 0; at < transfer->bytes && status == SMK_OK; at += CHUNK_BYTES) {
+        const uint64_t left = transfer->bytes - at, part = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        status = job->backend->download(transfer->address + at, chunk, part, error);
+        if (status == SMK_OK && memcmp(chunk, (const unsigned char *)transfer->host + at, (size_t)part) != 0) {
+            status = smk_status_fail(error, SMK_ARGUMENT,
+                                     "%s: the array is read-only, and the kernel writes to it; pass one that is "
+                                     "writeable, as its copy is",
+                                     transfer->fixed);
+        }
+    }
+    smk_heap_free(chunk);
+    return status;
+}
+
 static smk_status copy_out(const smk_job *job, smk_error *error)
 {
     smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
+        if (!job->transfers[i].out && job->transfers[i].fixed != NULL) {
+            status = check_fixed(job, &job->transfers[i], error);
+        }
+    }
     for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
         const smk_transfer *transfer = &job->transfers[i];
         if (transfer->out) {
@@ -129,10 +156,7 @@ static smk_status prepare(const smk_job *job, smk_code *code, uint64_t workspace
     for (size_t i = 0; i < job->workspace.place_count; i++) {
         job->workspace.places[i].address = workspace + job->workspace.places[i].offset;
     }
-    if (job->workspace.cleared_bytes > 0) {
-        status = backend->clear(workspace, job->workspace.cleared_bytes, error);
-    }
-    if (status == SMK_OK && job->cleared.address != NULL) {
+    if (job->cleared.address != NULL) {
         status = backend->clear(*job->cleared.address, job->cleared.bytes, error);
     }
     if (status == SMK_OK && job->symbol != NULL) {
@@ -216,6 +240,33 @@ static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t work
     return status;
 }
 
+static smk_status take_workspace(const smk_job *job, uint64_t *workspace, smk_error *error)
+{
+    const smk_job_workspace *wanted = &job->workspace;
+    if (wanted->bytes == 0) {
+        return SMK_OK;
+    }
+    return wanted->restored ? job->backend->borrow(wanted->bytes, workspace, error)
+                            : job->backend->allocate(wanted->bytes, workspace, error);
+}
+
+/* The status of the launches, or of a workspace that they should have restored and have not. */
+static smk_status give_workspace(const smk_job *job, uint64_t workspace, smk_status status, smk_error *error)
+{
+    if (workspace == 0) {
+        return status;
+    }
+    if (!job->workspace.restored) {
+        (void)job->backend->release(workspace, NULL);
+        return status;
+    }
+    if (status != SMK_OK) {
+        (void)job->backend->give_back(workspace, job->workspace.bytes, NULL);
+        return status;
+    }
+    return job->backend->give_back(workspace, job->workspace.bytes, error);
+}
+
 static smk_status work(const smk_job *job, const smk_run_options *options, smk_error *error)
 {
     const smk_backend *backend = job->backend;
@@ -228,15 +279,13 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
         return status;
     }
     status = copy_in(job, &allocated, error);
-    if (status == SMK_OK && job->workspace.bytes > 0) {
-        status = backend->allocate(job->workspace.bytes, &workspace, error);
+    if (status == SMK_OK) {
+        status = take_workspace(job, &workspace, error);
     }
     if (status == SMK_OK) {
         status = launch_steps(job, code, workspace, options, error);
     }
-    if (workspace != 0) {
-        (void)backend->release(workspace, NULL);
-    }
+    status = give_workspace(job, workspace, status, error);
     if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
         status = backend->synchronize(entry, error);
     }
@@ -248,6 +297,24 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
         (void)backend->release(job->transfers[allocated].address, NULL);
     }
     return status;
+}
+
+static bool has_variables(const smk_module *module)
+{
+    bool found = module == NULL;
+    for (uint32_t i = 0; !found && i < module->variable_count; i++) {
+        found = module->variables[i].space == SMK_SPACE_GLOBAL;
+    }
+    return found;
+}
+
+/* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it is made for
+ * this call (where nobody has passed an address as a number). With the GIL. */
+static bool is_alone(const smk_job *job)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    bool others = first != NULL && PyThreadState_Next(first) != NULL;
+    return !others || (job->wait && !has_variables(atomic_load(&job->unit->module)));
 }
 
 int smk_job_run(const smk_state *state, smk_job *job)
@@ -264,6 +331,7 @@ int smk_job_run(const smk_state *state, smk_job *job)
     }
     smk_run_options options = {
         .max_steps = job->max_steps,
+        .alone = is_alone(job),
         .poll = must_stop,
         .poll_context = &w,
         .print = append_text,

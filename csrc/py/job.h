@@ -11,6 +11,8 @@ typedef struct smk_transfer {
     uint64_t bytes;
     uint64_t address; /* on the device, while the job runs; a kernel parameter may point here */
     bool in, out;     /* copied before, copied after a run without error */
+    const char
+        *fixed; /* the name of what the kernel must leave as it is, where it is not copied back; NULL: may change */
 } smk_transfer;
 
 typedef struct smk_job_step {
@@ -30,7 +32,8 @@ typedef struct smk_job_place {
 } smk_job_place;
 
 typedef struct smk_job_workspace {
-    uint64_t bytes, cleared_bytes; /* the first of them are 0 before the first step */
+    uint64_t bytes;
+    bool restored; /* 0 before each step, which leaves it so */
     smk_job_place *places;
     size_t place_count;
 } smk_job_workspace;

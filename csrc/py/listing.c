@@ -267,7 +267,7 @@ PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ss
         find_choice(state, variant, smk_bind_optional(values[3]), choice, sizeof choice) < 0) {
         return NULL;
     }
-    smk_registry_entry(variant, choice, type, entry, sizeof entry);
+    smk_registry_entry(variant, "", choice, type, entry, sizeof entry);
     name = PyUnicode_FromString(entry);
     code = name == NULL ? NULL : smk_raw_module_of_variant(state, variant);
     if (code != NULL) {

@@ -7,6 +7,8 @@
 #include "job.h"
 #include "watch.h"
 
+#include <string.h>
+
 typedef struct smk_raw_kernel {
     PyObject_HEAD smk_raw_module *module;
     PyObject *name;   /* str */
@@ -25,6 +27,24 @@ static const smk_function *get_function(const smk_raw_kernel *kernel)
 
 /* Construction ----------------------------------------------------------------------------------- */
 
+/* What may be wrong with a name that is not found, by the CUDA C that the module was made from. */
+static const char *advise_name(const smk_raw_module *module)
+{
+    const char *source = module->source == Py_None ? NULL : PyUnicode_AsUTF8(module->source);
+    if (source == NULL) {
+        PyErr_Clear();
+        return "";
+    }
+    if (strstr(source, "template") != NULL) {
+        return "; of a template there is a kernel only where it is instantiated, as by \"template __global__ void "
+               "scale<float>(float *);\" behind it, and its name is the mangled one that RawModule(code).kernels lists "
+               "(or call the template from a kernel that is declared extern \"C\")";
+    }
+    return strstr(source, "__global__") == NULL
+               ? "; kernels in CUDA C are declared extern \"C\" __global__"
+               : "; kernels in CUDA C keep their name where they are declared extern \"C\"";
+}
+
 static PyObject *refuse_name(const smk_state *state, const smk_raw_module *module, const char *name)
 {
     PyObject *known = smk_raw_module_names(module), *blank = NULL, *list = NULL;
@@ -34,12 +54,11 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
     blank = PyUnicode_FromString(", ");
     list = blank == NULL ? NULL : PyUnicode_Join(blank, known);
     if (list != NULL && PyTuple_GET_SIZE(known) == 0) {
-        smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel at all, so none is named '%.200s'", name);
+        smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel at all, so none is named '%.200s'%s", name,
+                       advise_name(module));
     } else if (list != NULL) {
-        smk_error_fail(state, SMK_ARGUMENT,
-                       "the module has no kernel '%.200s'; it has: %U (kernels in CUDA C keep their name where they "
-                       "are declared extern \"C\")",
-                       name, list);
+        smk_error_fail(state, SMK_ARGUMENT, "the module has no kernel '%.200s'; it has: %U%s", name, list,
+                       advise_name(module));
     }
     Py_DECREF(known);
     Py_XDECREF(blank);
@@ -114,7 +133,7 @@ static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_
 {
     const smk_state *state = smk_core_state_of((PyObject *)kernel);
     int overflow = 0;
-    PyObject *whole = PyNumber_Index(value);
+    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
     if (whole == NULL) {
         PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->name,
@@ -167,7 +186,7 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
         *bytes = 0;
         return 0;
     }
-    PyObject *whole = PyNumber_Index(value);
+    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
     if (whole == NULL) {
         PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->name,
@@ -374,7 +393,7 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
         PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
         return -1;
     }
-    PyObject *whole = PyNumber_Index(value);
+    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
     if (whole == NULL) {
         PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
@@ -437,10 +456,11 @@ static PyMethodDef methods[] = {
      "    Blocks of the grid and threads of a block, x first.\n"
      "args : tuple or list\n"
      "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
-     "    and, where writeable, back after a run without error; an array given twice is one buffer. Device arrays are\n"
-     "    passed by address. Numbers are converted to the declared type of the parameter and must fit it (as nvcc\n"
-     "    declares int and unsigned alike, an unsigned parameter takes both ranges). A structure is given as bytes,\n"
-     "    numpy.void or a structured 0-d array of its exact size. For code that only the GPU takes, the declarations\n"
+     "    and, where writeable, back after a run without error; an array given twice is one buffer. A read-only array\n"
+     "    is for kernels that only read it: where one has changed it, that is an ArgumentError, and nothing is copied\n"
+     "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
+     "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure is\n"
+     "    given as bytes, numpy.void or a structured 0-d array of its exact size. For code that only the GPU takes, the declarations\n"
      "    are not known: ints count as 64 bits, floats as float64, NumPy scalars and bytes as they are.\n"
      "shared_mem : int\n"
      "    Bytes of dynamic shared memory of a block.\n"

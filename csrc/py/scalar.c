@@ -6,11 +6,26 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static int refuse(const smk_state *state, const char *where, PyObject *value, const char *wanted)
 {
-    smk_error_fail(state, SMK_TYPE, "%s takes %s, not %.100s", where, wanted, Py_TYPE(value)->tp_name);
+    const char *type = Py_TYPE(value)->tp_name;
+    if (PyFloat_Check(value) || PyComplex_Check(value) || PyLong_Check(value) || PyArray_IsScalar(value, Number)) {
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %S of type %.100s", where, wanted, value, type);
+    } else {
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %.100s", where, wanted, type);
+    }
+    return -1;
+}
+
+/* What is too large or too small for an integer parameter. */
+static int refuse_range(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed)
+{
+    const long long lowest = -(1LL << (bits - 1)); /* bits 64: the lowest of all */
+    const unsigned long long half = 1ULL << (bits - 1), highest = is_signed ? half - 1 : half - 1 + half;
+    smk_error_fail(state, SMK_ARGUMENT, "%s takes %lld to %llu and does not hold %R", where, lowest, highest, value);
     return -1;
 }
 
@@ -32,8 +47,10 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
     }
     PyObject *whole = PyIndex_Check(value) ? PyNumber_Index(value) : NULL;
     if (whole == NULL) {
+        char wanted[64];
         PyErr_Clear();
-        return refuse(state, where, value, "an integer");
+        (void)snprintf(wanted, sizeof wanted, "%s integer of %u bits", bits == 64 ? "an array or an" : "an", bits);
+        return refuse(state, where, value, wanted);
     }
     long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
     bool fits = overflow == 0;
@@ -47,8 +64,7 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
     }
     Py_DECREF(whole);
     if (!fits) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
-        return -1;
+        return refuse_range(state, where, value, bits, is_signed);
     }
     *result = (uint64_t)number;
     return 0;
@@ -159,7 +175,10 @@ static int write_structure(const smk_state *state, const char *where, PyObject *
 {
     size_t has = 0;
     if (!is_bytes(value) && !is_structure(value)) {
-        return refuse(state, where, value, "a structure: bytes, numpy.void or a structured 0-d array");
+        char wanted[128];
+        (void)snprintf(wanted, sizeof wanted, "a structure of %zu bytes: bytes, numpy.void or a structured 0-d array",
+                       bytes);
+        return refuse(state, where, value, wanted);
     }
     if (read_structure(state, where, value, &has, bytes, target) < 0) {
         return -1;

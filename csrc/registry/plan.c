@@ -176,7 +176,7 @@ static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
     double blocks = 0.0;
     for (size_t i = 0; i < plan->step_count; i++) {
         const smk_dim3 *grid = &plan->step[i].grid;
-        double here = (double)grid->x * (double)grid->y * (double)grid->z;
+        double here = plan->step[i].part == NULL ? (double)grid->x * (double)grid->y * (double)grid->z : 0.0;
         blocks = here > blocks ? here : blocks; /* the step that counts */
     }
     if (multiprocessors == 0 || blocks < 1.0) {

@@ -42,8 +42,9 @@ typedef struct smk_parameter {
     int64_t value;
 } smk_parameter;
 
-/* One launch of the row's kernel. */
+/* One launch of a kernel of the row's file. */
 typedef struct smk_step {
+    const char *part; /* "<entry>_<part>": another kernel of the row's file, for a step beside the main one; or NULL */
     const char *type; /* of the entry where it is not the request's: "int64"; NULL: the request's */
     smk_dim3 grid, block;
     size_t shared_bytes; /* dynamic */
@@ -54,8 +55,8 @@ typedef struct smk_step {
 typedef struct smk_plan {
     smk_step step[SMK_PLAN_STEPS_MAX]; /* one after the other */
     size_t step_count;                 /* 0: nothing to launch */
-    uint64_t workspace_bytes;          /* of device memory while the steps run; unspecified content, 256-byte aligned */
-    uint64_t cleared_bytes;            /* of them, from the start, that are 0 before the first step */
+    uint64_t workspace_bytes;          /* of device memory while the steps run, 256-byte aligned; unspecified content */
+    bool restores_workspace;           /* but 0 before each step, which leaves it so: calls can share one, uncleared */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
     double pace;                       /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
     /* The module's __constant__ (or __device__) variable "<entry>_<symbol>", entry without type, that takes a copy of

@@ -10,8 +10,9 @@ enum { OPERAND_WEIGHTS = 1 };
 /* Bytes of conv2d_constant_weights, of each element type: a module has 64 KB of constants. */
 enum { CONSTANT_BYTES = 32768 };
 
-/* PIECE and the 16 bytes of conv2d/register: its tiles are given for float32, and other types take as many bytes. */
-enum { PIECE_MAX = 16, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
+/* conv2d/register: its blocks are as wide as the row says for float32, and other types take as many bytes. So many on a
+ * multiprocessor keep it busy. Rows of a block: those of the strips of all its warps. */
+enum { TILED_ITEM_BYTES = 4, BLOCKS_A_MULTIPROCESSOR = 2, BLOCK_ROWS_MIN = 64, BLOCK_ROWS_MAX = 2048 };
 
 /* One launch, for a filter that has weights. */
 smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk_error *error)
@@ -78,38 +79,22 @@ smk_status smk_plan_conv2d_shared(const smk_request *request, smk_plan *plan, sm
     return SMK_OK;
 }
 
-/* Rows (columns) of the pieces that the filter is cut into. */
-static int64_t cut_pieces(int64_t size)
-{
-    const int64_t pieces = size / PIECE_MAX + (size % PIECE_MAX != 0);
-    return size / pieces + (size % pieces != 0);
-}
-
-static int64_t round_up(int64_t size, int64_t multiple)
-{
-    return (size + multiple - 1) / multiple * multiple;
-}
-
-/* The same, with tiles of as many bytes for each type, and dynamic shared memory for the tile of a piece. */
+/* The same, with blocks as wide for each type in bytes, and as high as still gives every multiprocessor all the blocks
+ * that it wants: each strip begins with p - 1 rows that make no pixels, so it should be high. */
 smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, smk_error *error)
 {
+    const int64_t columns = (int64_t)request->variant->tile_x * TILED_ITEM_BYTES / (int64_t)request->item_bytes;
+    const int64_t h = request->dimensions[0], w = request->dimensions[1];
+    const int64_t across = w / columns + (w % columns != 0);
+    const int64_t wanted = (int64_t)request->machine->multiprocessors * BLOCKS_A_MULTIPROCESSOR;
+    const int64_t down = across > 0 && across < wanted ? wanted / across : 1;
+    const int64_t rows = h / down + (h % down != 0);
+    const int64_t high = rows < BLOCK_ROWS_MIN ? BLOCK_ROWS_MIN : rows > BLOCK_ROWS_MAX ? BLOCK_ROWS_MAX : rows;
+
     smk_variant scaled = *request->variant;
-    scaled.tile_x = scaled.tile_x * TILED_ITEM_BYTES / (uint32_t)request->item_bytes;
-    scaled.tile_y = scaled.tile_y * TILED_ITEM_BYTES / (uint32_t)request->item_bytes;
+    scaled.tile_x = (uint32_t)columns;
+    scaled.tile_y = (uint32_t)high;
     smk_request tiled = *request;
     tiled.variant = &scaled;
-    smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_conv2d_plain(&tiled, &made, error);
-    if (status != SMK_OK) {
-        return status;
-    }
-    if (made.step_count > 0) {
-        const int64_t lanes = VECTOR_BYTES / (int64_t)request->item_bytes;
-        const int64_t p = cut_pieces(request->dimensions[DIMENSION_P]);
-        const int64_t q = cut_pieces(request->dimensions[DIMENSION_Q]);
-        const int64_t pitch = scaled.tile_x + round_up(q - 1, lanes);
-        made.step[0].shared_bytes = (size_t)((scaled.tile_y + p - 1) * pitch) * request->item_bytes;
-    }
-    *plan = made;
-    return SMK_OK;
+    return smk_plan_conv2d_plain(&tiled, plan, error);
 }

@@ -8,6 +8,9 @@ enum { ALIGNMENT = 256 };
 /* single_pass: 512 threads with four reads of 16 bytes each; blocks of one multiprocessor. */
 enum { TILE_BYTES = 512 * 4 * 16, TURNS = 4 };
 
+/* A launch after the first takes as long as reading so many bytes (2 us of an H200). */
+enum { RELAUNCH_BYTES = 1 << 23 };
+
 /* x, out. */
 enum { OPERAND_X, OPERAND_OUT };
 
@@ -67,11 +70,15 @@ smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_
         left = blocks;
     }
     made.workspace_bytes = (uint64_t)write_to;
+    if (made.step_count > 1) {
+        const double bytes = (double)request->dimensions[0] * (double)request->item_bytes;
+        made.pace = bytes / (bytes + (double)(made.step_count - 1) * RELAUNCH_BYTES);
+    }
     *plan = made;
     return SMK_OK;
 }
 
-/* (x, out, n, ticket, parts): the ticket is 0 beforehand, and there is a part for each block. */
+/* (x, out, n, ticket, words), with a word for each half of a block's result. The kernel leaves all of it 0. */
 smk_status smk_plan_reduce_single_pass(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
@@ -84,8 +91,8 @@ smk_status smk_plan_reduce_single_pass(const smk_request *request, smk_plan *pla
     }
     smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, ALIGNMENT);
-    made.cleared_bytes = sizeof(uint32_t);
-    made.workspace_bytes = ALIGNMENT + (uint64_t)count_bytes((int64_t)made.step[0].grid.x);
+    made.restores_workspace = true;
+    made.workspace_bytes = ALIGNMENT + (uint64_t)count_bytes(2 * (int64_t)made.step[0].grid.x);
     *plan = made;
     return SMK_OK;
 }

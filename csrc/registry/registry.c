@@ -351,9 +351,9 @@ const char *smk_registry_result(const smk_family *family, const char *choice, co
     return NULL;
 }
 
-void smk_registry_entry(const smk_variant *variant, const char *choice, const char *type, char *entry,
+void smk_registry_entry(const smk_variant *variant, const char *part, const char *choice, const char *type, char *entry,
                         size_t entry_bytes)
 {
-    (void)snprintf(entry, entry_bytes, "%s_%s%s%s_%s", variant->family, variant->name, choice[0] != '\0' ? "_" : "",
-                   choice, type);
+    (void)snprintf(entry, entry_bytes, "%s_%s%s%s%s%s_%s", variant->family, variant->name, part[0] != '\0' ? "_" : "",
+                   part, choice[0] != '\0' ? "_" : "", choice, type);
 }

@@ -116,8 +116,8 @@ const smk_attribute *smk_registry_attribute(const char *family, size_t place);
  * choices.def has no such row. */
 const char *smk_registry_result(const smk_family *family, const char *choice, const char *type);
 
-/* The kernel's entry, "<family>_<variant>[_<choice>]_<type>", into `entry`. */
-void smk_registry_entry(const smk_variant *variant, const char *choice, const char *type, char *entry,
+/* The kernel's entry, "<family>_<variant>[_<part>][_<choice>]_<type>", into `entry`; part and choice may be "". */
+void smk_registry_entry(const smk_variant *variant, const char *part, const char *choice, const char *type, char *entry,
                         size_t entry_bytes);
 
 #endif

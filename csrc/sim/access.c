@@ -9,6 +9,20 @@
 
 enum { LANES = 32, MESSAGE_BYTES = 320 };
 
+bool smk_access_is(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+    case SMK_OPCODE_ST:
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 smk_element smk_access_element(smk_type type, unsigned row_bits)
 {
     bool is_signed = smk_module_type_kind(type) == SMK_KIND_SIGNED;

@@ -29,6 +29,9 @@ typedef enum smk_access_kind {
     SMK_ACCESS_COPY /* the shared side of cp.async */
 } smk_access_kind;
 
+/* Whether an instruction loads, stores or updates memory by lanes; copies (cp.async) are apart. */
+bool smk_access_is(const smk_instruction *instruction);
+
 /* The element for a type in memory and the width of a row; SMK_ELEMENT_COUNT where there is none. */
 smk_element smk_access_element(smk_type type, unsigned row_bits);
 unsigned smk_access_element_bytes(smk_element element);

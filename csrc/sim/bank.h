@@ -15,8 +15,8 @@ typedef enum smk_bank_op {
     SMK_BANK_LOAD,
     SMK_BANK_STORE,
     SMK_BANK_ATOMIC, /* whether or not its result is used */
-    SMK_BANK_ASYNC, /* the shared side of cp.async.ca from a row of global memory, a lane after the other; other sources
-                         * cost more. The .cg form writes whole sectors and knows no conflicts */
+    SMK_BANK_ASYNC, /* the shared side of cp.async.ca from a row of global memory, a lane after the other; for others, and
+                     * for .cg, copy.h has the rule */
     SMK_BANK_CAS,   /* compare and swap brings two operands a lane: twice the wavefronts */
     SMK_BANK_INCREMENT, /* red.add of the constant 1: one machine instruction that counts lanes; they share words */
     SMK_BANK_OP_COUNT

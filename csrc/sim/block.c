@@ -4,6 +4,7 @@
 #include "barrier.h"
 #include "bits.h"
 #include "observer.h"
+#include "stuck.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -93,6 +94,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->index[1] = (uint32_t)(number / grid->x % grid->y);
     block->index[2] = (uint32_t)(number / grid->x / grid->y);
     block->steps = 0;
+    block->look_at = SMK_STUCK_STEPS_FIRST;
     block->cursor = 0;
     block->pause = false;
     block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;

@@ -53,20 +53,6 @@ static void narrow(checking *c, const smk_instruction *instruction)
     }
 }
 
-static bool is_access(const smk_instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static smk_status survey(checking *c, const smk_module *module, smk_error *error)
 {
     uint32_t count = 0;
@@ -89,7 +75,7 @@ static smk_status survey(checking *c, const smk_module *module, smk_error *error
                 continue;
             }
             const smk_instruction *instruction = &function->instructions[k];
-            if (is_access(instruction)) {
+            if (smk_access_is(instruction)) {
                 c->race.flags[count] = flags_of(instruction);
                 c->race.strong = c->race.strong || c->race.flags[count] != 0;
                 narrow(c, instruction);
@@ -251,7 +237,8 @@ static bool end(void *state, const smk_block *block, bool failed)
     if (error->status == SMK_MEMORY || error->status == SMK_INTERNAL) {
         return false;
     }
-    if (error->status == SMK_BARRIER || error->status == SMK_DEADLOCK) {
+    bool at_barrier = error->status == SMK_DEADLOCK && block->ready == 0; /* else warps wait in loops */
+    if (error->status == SMK_BARRIER || at_barrier) {
         note_error(race, error, SMK_FINDING_BARRIER);
     } else if (error->status == SMK_OUT_OF_BOUNDS) {
         note_error(race, error, SMK_FINDING_OUT_OF_BOUNDS);

@@ -1,23 +1,34 @@
 #include "copy.h"
 
 #include "bits.h"
+#include "sector.h"
 
-enum { LANES = 32, LINE_BYTES = 128, SECTOR_BYTES = 32 };
+#include <stddef.h>
 
-/* Lanes of a phase that go at once, in order. */
-static uint32_t take_turn(const uint64_t *from, const uint64_t *to, unsigned bytes, uint32_t phase, uint32_t reads)
+enum { LANES = 32, LINE_BYTES = 128, LINE_SECTORS = 4, SECTOR_BYTES = 32, HALF_BYTES = 16 };
+
+/* Through the cache -------------------------------------------------------------------------------- */
+
+/* The most lanes of a phase that are in one lane's way, itself among them. */
+static uint32_t count_phase(const uint64_t *from, const uint64_t *to, unsigned bytes, uint32_t phase, uint32_t reads)
 {
-    const unsigned groups = LINE_BYTES / bytes;
-    uint32_t read = 0, written = 0, done = 0;
-    for (; phase != 0; phase &= phase - 1) {
-        const unsigned lane = smk_bits_first(phase);
-        const uint32_t self = UINT32_C(1) << lane, target = UINT32_C(1) << (to[lane] / bytes % groups);
-        const uint32_t source = (reads & self) != 0 ? UINT32_C(1) << (from[lane] / bytes % groups) : 0;
-        done |= (read & source) == 0 && (written & target) == 0 ? self : 0;
-        read |= source;
-        written |= target;
+    uint32_t reading[LANES] = {0}, writing[LANES] = {0}, most = 0; /* lanes by bank */
+    const unsigned banks = LINE_BYTES / bytes;
+    for (uint32_t left = phase; left != 0; left &= left - 1) {
+        const unsigned lane = smk_bits_first(left);
+        const uint32_t self = UINT32_C(1) << lane;
+        writing[to[lane] / bytes % banks] |= self;
+        if ((reads & self) != 0) {
+            reading[from[lane] / bytes % banks] |= self;
+        }
     }
-    return done;
+    for (uint32_t left = phase; left != 0; left &= left - 1) {
+        const unsigned lane = smk_bits_first(left);
+        const uint32_t beside = (reads >> lane & 1) != 0 ? reading[from[lane] / bytes % banks] : 0;
+        const uint32_t met = smk_bits_count(beside | writing[to[lane] / bytes % banks]);
+        most = met > most ? met : most;
+    }
+    return most;
 }
 
 static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsigned bytes, uint32_t mask,
@@ -26,71 +37,103 @@ static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsi
     const unsigned lanes = LINE_BYTES / bytes;
     smk_bank_cost cost = {0};
     for (unsigned first = 0; first < LANES; first += lanes) {
-        uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & mask;
+        const uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & mask;
+        cost.wavefronts += count_phase(from, to, bytes, phase, reads);
         cost.ideal += phase != 0;
-        for (; phase != 0; phase &= ~take_turn(from, to, bytes, phase, reads)) {
-            cost.wavefronts++;
-        }
     }
     cost.conflicts = cost.wavefronts - cost.ideal;
     return cost;
 }
 
+/* Past the cache ----------------------------------------------------------------------------------- */
+
 /* A sector that moves into a sector. */
 typedef struct move {
     uint64_t from, to; /* numbers of sectors */
+    bool exchanged;    /* its halves */
+    bool reads;
+    uint8_t halves; /* of the target, one bit each, that are filled */
 } move;
 
-static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t mask, move *moves)
+typedef struct wave {
+    const move *first;
+    uint8_t from, to; /* sectors of either line, one bit each */
+} wave;
+
+static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads, move moves[LANES])
 {
     unsigned count = 0;
     for (; mask != 0; mask &= mask - 1) {
         const unsigned lane = smk_bits_first(mask);
-        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES};
-        unsigned i = 0;
-        while (i < count && (moves[i].from != made.from || moves[i].to != made.to)) {
-            i++;
+        const bool read = (reads >> lane & 1) != 0, exchanged = ((from[lane] ^ to[lane]) / HALF_BYTES & 1) != 0;
+        const uint8_t half = (uint8_t)(1 << (to[lane] / HALF_BYTES & 1));
+        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, read, half};
+        unsigned same = LANES;
+        bool taken = false;
+        for (unsigned i = 0; i < count; i++) {
+            taken |= moves[i].to == made.to && (moves[i].halves & half) != 0;
+            same = moves[i].from == made.from && moves[i].to == made.to && moves[i].exchanged == exchanged ? i : same;
         }
-        if (i == count) {
+        if (!taken && same == LANES) {
             moves[count++] = made;
+        } else if (!taken) {
+            moves[same].halves |= half;
+            moves[same].reads |= read;
         }
     }
     return count;
 }
 
-/* Of one line into one line, each sector once at a time on either side. */
-static uint32_t count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask)
+static bool go_together(const move *a, const move *b)
 {
-    const uint64_t sectors = LINE_BYTES / SECTOR_BYTES;
-    move moves[LANES];
-    const unsigned count = list_moves(from, to, mask, moves);
-    uint32_t sum = 0, seen = 0;
-    for (unsigned i = 0; i < count; i++) {
-        uint8_t out[LINE_BYTES / SECTOR_BYTES] = {0}, in[LINE_BYTES / SECTOR_BYTES] = {0};
-        uint32_t most = 0;
-        for (unsigned k = i; k < count && (seen >> i & 1) == 0; k++) {
-            if (moves[k].from / sectors == moves[i].from / sectors && moves[k].to / sectors == moves[i].to / sectors) {
-                const uint8_t left = ++out[moves[k].from % sectors], right = ++in[moves[k].to % sectors];
-                most = left > most ? left : most;
-                most = right > most ? right : most;
-                seen |= k > i ? UINT32_C(1) << k : 0;
-            }
-        }
-        sum += most;
-    }
-    return sum;
+    return a->from / LINE_SECTORS == b->from / LINE_SECTORS && a->to / LINE_SECTORS == b->to / LINE_SECTORS &&
+           a->exchanged == b->exchanged && a->halves == b->halves && ((a->from ^ a->to ^ b->from ^ b->to) & 1) == 0;
 }
 
-smk_bank_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], unsigned bytes, uint32_t mask,
+static uint32_t count_waves(const move *moves, unsigned count)
+{
+    wave waves[LANES];
+    uint32_t made = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const uint8_t from = (uint8_t)(1 << moves[i].from % LINE_SECTORS);
+        const uint8_t to = (uint8_t)(1 << moves[i].to % LINE_SECTORS);
+        uint32_t k = 0;
+        while (k < made &&
+               ((waves[k].from & from) != 0 || (waves[k].to & to) != 0 || !go_together(waves[k].first, &moves[i]))) {
+            k++;
+        }
+        if (k == made) {
+            waves[made++] = (wave){.first = &moves[i]};
+        }
+        waves[k].from |= from;
+        waves[k].to |= to;
+    }
+    return made;
+}
+
+static smk_copy_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
+{
+    move moves[LANES];
+    const unsigned count = list_moves(from, to, mask, reads, moves);
+    smk_copy_cost cost = {.shared.wavefronts = count_waves(moves, count)};
+    for (unsigned i = 0; i < count; i++) {
+        cost.sectors += moves[i].reads;
+    }
+    if (reads != mask) {
+        const uint32_t conflicts = count_cached(from, to, HALF_BYTES, mask, reads).conflicts;
+        cost.shared.conflicts = conflicts < cost.shared.wavefronts ? conflicts : cost.shared.wavefronts;
+    }
+    cost.shared.ideal = cost.shared.wavefronts - cost.shared.conflicts;
+    return cost;
+}
+
+smk_copy_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], unsigned bytes, uint32_t mask,
                              uint32_t reads, bool bypass)
 {
-    reads &= mask;
-    if (!bypass) {
-        return count_cached(from, to, bytes, mask, reads);
+    reads = from == NULL ? 0 : reads & mask;
+    if (bypass && from != NULL) {
+        return count_bypass(from, to, mask, reads);
     }
-    smk_bank_cost cost = smk_bank_count(to, bytes, mask & ~reads, SMK_BANK_ASYNC);
-    cost.wavefronts += count_bypass(from, to, reads);
-    cost.ideal = cost.wavefronts;
-    cost.conflicts = 0;
-    return cost;
+    return (smk_copy_cost){.shared = count_cached(from, to, bytes, mask, reads),
+                           .sectors = from == NULL ? 0 : smk_sector_count(from, bytes, reads)};
 }

@@ -104,6 +104,7 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
     bool generic = instruction->space == SMK_SPACE_GENERIC;
     switch (instruction->opcode) {
     case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDMATRIX: /* 16 bytes for each of its rows */
     case SMK_OPCODE_LDU:
         *op = SMK_BANK_LOAD;
         break;
@@ -127,6 +128,14 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
     return touches[SMK_TALLY_SHARED] || touches[SMK_TALLY_GLOBAL] || touches[SMK_TALLY_LOCAL];
 }
 
+/* A copy whose source size is written as 0. */
+static bool reads_nothing(const smk_instruction *copy)
+{
+    const smk_operand *size = &copy->operands[3];
+    return copy->operand_count > 3 && size->kind == SMK_OPERAND_IMMEDIATE && size->type != SMK_TYPE_PRED &&
+           size->bits == 0;
+}
+
 /* Numbers the accesses of a function; with `room` fills them in too. */
 static void number_accesses(counting *c, uint32_t function, bool room)
 {
@@ -148,6 +157,7 @@ static void number_accesses(counting *c, uint32_t function, bool room)
         access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSE_PLAIN;
         access.op = access.form == SMK_FUSE_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
         access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
+        access.reads_nothing = op == SMK_BANK_ASYNC && reads_nothing(&f->instructions[i]);
         for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
             access.tally[memory] = touches[memory] ? c->tally_count++ : SMK_NO_INDEX;
         }

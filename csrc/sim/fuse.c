@@ -339,7 +339,9 @@ static void add_instruction(planner *p, uint32_t instruction)
         add_store(p, instruction);
     } else {
         touch(p, smk_fuse_flow_changes(in));
-        if (in->opcode == SMK_OPCODE_LD && in->space != SMK_SPACE_PARAM && in->space != SMK_SPACE_CONST) {
+        if (in->opcode == SMK_OPCODE_LDMATRIX) {
+            touch(p, get_touched(in));
+        } else if (in->opcode == SMK_OPCODE_LD && in->space != SMK_SPACE_PARAM && in->space != SMK_SPACE_CONST) {
             touch(p, get_touched(in));
             if (plain) {
                 add_access(p, instruction, &in->operands[1], &in->operands[0], false);

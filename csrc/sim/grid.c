@@ -10,6 +10,7 @@
 #include "launch.h"
 #include "observer.h"
 #include "program.h"
+#include "stuck.h"
 
 #include <fenv.h>
 #include <inttypes.h>
@@ -98,6 +99,20 @@ static void fail_budget(crew *c, smk_block *block)
     atomic_store(&c->stop, true);
 }
 
+/* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may run beside
+ * it. */
+static smk_block_state look_at_block(crew *c, smk_block *block)
+{
+    bool stuck = false;
+    block->look_at = 2 * block->steps;
+    smk_block_state state = smk_stuck_find(block, c->run->options->alone && c->of == 1, &stuck);
+    if (stuck) {
+        smk_stuck_fail(block, 0);
+        state = SMK_BLOCK_FAILED;
+    }
+    return state;
+}
+
 /* Runs a block for about `steps`; RUNNING where it has not ended, or was given up (c->stop, or a lower one failed). */
 static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool caller)
 {
@@ -105,6 +120,9 @@ static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool c
     for (;;) {
         uint64_t before = block->steps;
         smk_block_state state = smk_block_run(block, TURN_STEPS);
+        if (state == SMK_BLOCK_RUNNING && block->steps >= block->look_at && !c->run->image->ordered) {
+            state = look_at_block(c, block);
+        }
         uint64_t spent = block->steps - before;
         uint64_t total = atomic_fetch_add(&c->steps, spent) + spent;
         if (caller) {
@@ -293,6 +311,48 @@ static bool admit(crew *c, smk_block **block)
     return true;
 }
 
+/* A block that has failed: the first one, where none of those that have places can ever end. NULL: all may go on. */
+static smk_block *find_stuck(crew *c, smk_block *const *resident, const bool *busy, unsigned places)
+{
+    smk_block *first = NULL;
+    uint64_t begun = atomic_load(&c->next);
+    bool stuck = places == RESIDENT_MAX || begun >= c->blocks; /* else one more will begin, and may help */
+    for (unsigned i = 0; i < places && stuck; i++) {
+        if (!busy[i]) {
+            continue;
+        }
+        uint64_t before = resident[i]->steps;
+        smk_block_state state = smk_stuck_find(resident[i], c->run->options->alone, &stuck);
+        atomic_fetch_add(&c->steps, resident[i]->steps - before);
+        if (state == SMK_BLOCK_FAILED) {
+            return resident[i];
+        }
+        first = first == NULL || resident[i]->number < first->number ? resident[i] : first;
+    }
+    if (!stuck || first == NULL) {
+        return NULL;
+    }
+    smk_stuck_fail(first, begun < c->blocks ? c->blocks - begun : 0);
+    return first;
+}
+
+/* Looks for that after a long time, and whenever that has doubled. */
+static void look_at_blocks(crew *c, smk_block *const *resident, const bool *busy, unsigned places, uint64_t *look_at)
+{
+    uint64_t steps = atomic_load(&c->steps);
+    if (steps < *look_at || atomic_load(&c->stop)) {
+        return;
+    }
+    *look_at = 2 * steps;
+    smk_block *failed = find_stuck(c, resident, busy, places);
+    if (failed != NULL) {
+        if (!end_block(c, failed, true)) {
+            note_failure(c, failed);
+        }
+        atomic_store(&c->stop, true);
+    }
+}
+
 /* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long may be
  * waiting for others, so they get their turn too. */
 static void run_ordered(crew *c)
@@ -300,6 +360,7 @@ static void run_ordered(crew *c)
     smk_block *resident[RESIDENT_MAX] = {NULL};
     bool busy[RESIDENT_MAX] = {false};
     unsigned places = 0;
+    uint64_t look_at = SMK_STUCK_STEPS_FIRST;
     do {
         if (places < RESIDENT_MAX && admit(c, &resident[places])) {
             busy[places++] = true;
@@ -325,6 +386,7 @@ static void run_ordered(crew *c)
         if (!any) {
             break;
         }
+        look_at_blocks(c, resident, busy, places, &look_at);
     } while (!atomic_load(&c->stop));
     for (unsigned i = 0; i < RESIDENT_MAX; i++) {
         close_block(c, resident[i]);

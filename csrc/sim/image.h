@@ -75,6 +75,8 @@ typedef struct smk_detail {
     uint32_t flip;             /* of that row, a predicate */
     uint32_t bytes;
     uint8_t source_bits;       /* width of that row; 0 where there is none */
+    /* mma and ldmatrix */
+    const uint32_t *rows;      /* of registers: see matrix.h */
 } smk_detail;
 
 /* Where a variable lies in a block's shared memory. */

@@ -269,6 +269,7 @@ static bool lower_instruction(smk_lowering *l)
 {
     switch (l->instruction->opcode) {
     case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDMATRIX:
     case SMK_OPCODE_LDU:
     case SMK_OPCODE_ST:
     case SMK_OPCODE_ATOM:
@@ -294,6 +295,8 @@ static bool lower_instruction(smk_lowering *l)
     case SMK_OPCODE_REDUX:
     case SMK_OPCODE_ACTIVEMASK:
         return smk_lower_exchange(l);
+    case SMK_OPCODE_MMA:
+        return smk_lower_matrix(l);
     case SMK_OPCODE_MEMBAR: /* memory is in order here, and hints are hints: they count as steps and do nothing */
     case SMK_OPCODE_FENCE:
     case SMK_OPCODE_PREFETCH:

@@ -4,7 +4,10 @@
 #include "atomic.h"
 #include "control.h"
 #include "lowering.h"
+#include "matrix.h"
 #include "observer.h"
+
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
 
 /* Where an instruction's address comes from: a row, and what is added to it. */
 typedef struct address {
@@ -319,9 +322,74 @@ static bool lower_conversion(smk_lowering *l)
     return true;
 }
 
+/* The load of an ldmatrix: a row of 16 bytes by each lane that gives an address. */
+static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned matrices, const uint32_t *rows)
+{
+    smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
+    smk_operation *op = smk_lower_emit_always(l, run);
+    if (op == NULL) {
+        return false;
+    }
+    op->guard = smk_fixed_constant(l->fixed, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+    op->d = rows[0];
+    op->b = rows[1];
+    op->c = rows[2];
+    op->d2 = rows[3];
+    op->a = at->row;
+    op->element = SMK_ELEMENT_U32_32;
+    op->count = SMK_ACCESS_ELEMENTS_MAX;
+    op->slot = take_slot(l);
+    op->u.immediate = at->add;
+    return smk_observer_emit_access(l, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+}
+
+static bool lower_matrices(smk_lowering *l)
+{
+    const smk_operand *results = &l->instruction->operands[0];
+    bool transposed = smk_module_has(l->instruction, SMK_MODIFIER_TRANS);
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(l->arena, 2 * SMK_ACCESS_ELEMENTS_MAX, sizeof *rows);
+    address at;
+    if (detail == NULL || rows == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    if (!resolve(l, &l->instruction->operands[1], (smk_space)l->instruction->space, &at)) {
+        return false;
+    }
+    if (at.space != SMK_SPACE_SHARED && at.space != SMK_SPACE_GENERIC) {
+        return smk_lower_fail(l, SMK_PTX, "ldmatrix reads shared memory only");
+    }
+    for (unsigned i = 0; i < SMK_ACCESS_ELEMENTS_MAX; i++) {
+        rows[i] = smk_lower_scratch(l, 32);
+    }
+    for (uint32_t i = 0; i < results->count; i++) {
+        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(l, &results->element[i], 32, NULL);
+    }
+    detail->rows = rows;
+    uint32_t first = l->count;
+    smk_operation *op = smk_lower_emit(l, smk_matrix_enter);
+    if (op == NULL) {
+        return false;
+    }
+    op->u.detail = detail;
+    if (!lower_rows_of_matrices(l, &at, results->count, rows)) {
+        return false;
+    }
+    op = smk_lower_emit_always(l, transposed ? smk_matrix_hand_out_transposed : smk_matrix_hand_out);
+    if (op == NULL) {
+        return false;
+    }
+    op->u.detail = detail;
+    op->count = results->count;
+    detail->bytes = l->count - first;
+    return l->status == SMK_OK;
+}
+
 bool smk_lower_memory(smk_lowering *l)
 {
     switch (l->instruction->opcode) {
+    case SMK_OPCODE_LDMATRIX:
+        return lower_matrices(l);
     case SMK_OPCODE_LD:
     case SMK_OPCODE_LDU:
         return lower_access(l, false);

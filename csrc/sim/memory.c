@@ -6,6 +6,7 @@
 #include "memory.h"
 
 #include "../base/heap.h"
+#include "../base/pages.h"
 #include "memory_view.h"
 
 #include <inttypes.h>
@@ -22,7 +23,7 @@
 #define NULL_BYTES UINT64_C(0x10000000)
 #define NEAR_BYTES (UINT64_C(1) << 32)
 
-enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = 0xA5 };
+enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
 
 /* Lives until it is freed and no launch has it in view. */
 typedef struct smk_allocation {
@@ -30,6 +31,7 @@ typedef struct smk_allocation {
     unsigned char *host;
     uint32_t holders;
     bool constant;
+    bool paged;                /* `host` is of base/pages.h */
     bool known;                /* all of it has been written */
     unsigned char *written;    /* else a bit a byte; NULL: nothing has */
     char name[NAME_MAX_BYTES]; /* of a variable; "" for what the host allocated */
@@ -68,12 +70,21 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
     return SMK_OK;
 }
 
+static void free_host(const smk_allocation *allocation)
+{
+    if (allocation->paged) {
+        smk_pages_free(allocation->host, (size_t)allocation->bytes);
+    } else {
+        smk_heap_free(allocation->host);
+    }
+}
+
 /* Under the lock. */
 static void drop(smk_memory *memory, smk_allocation *allocation)
 {
     if (--allocation->holders == 0) {
         memory->used -= allocation->bytes;
-        smk_heap_free(allocation->host);
+        free_host(allocation);
         smk_heap_free(allocation->written);
         smk_heap_free(allocation);
     }
@@ -163,6 +174,16 @@ static bool insert(smk_memory *memory, smk_allocation *allocation)
     return true;
 }
 
+/* Fresh bytes of what the host allocates, zeros of variables. NULL `host`: there is no memory. */
+static void allocate_host(smk_allocation *made, bool variable)
+{
+    made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
+    made->host = made->paged ? smk_pages_allocate((size_t)made->bytes) : smk_heap_allocate((size_t)made->bytes, 1);
+    if (made->host != NULL && !variable && !made->paged) {
+        memset(made->host, FRESH_BYTE, (size_t)made->bytes);
+    }
+}
+
 static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, bool constant, uint64_t bytes,
                            uint64_t *address, smk_error *error)
 {
@@ -171,8 +192,8 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
         made = smk_heap_allocate(1, sizeof *made);
     }
     if (made != NULL) {
-        made->host = smk_heap_allocate((size_t)bytes, 1);
         made->bytes = bytes;
+        allocate_host(made, name_length > 0);
         made->holders = 1;
         made->constant = constant;
         made->known = name_length > 0; /* variables begin as zeros */
@@ -181,16 +202,13 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
     }
     bool done = false;
     if (made != NULL && made->host != NULL) {
-        if (name_length == 0) {
-            memset(made->host, FRESH_BYTE, (size_t)bytes);
-        }
         (void)pthread_mutex_lock(&memory->lock);
         done = insert(memory, made);
         (void)pthread_mutex_unlock(&memory->lock);
     }
     if (!done) {
         if (made != NULL) {
-            smk_heap_free(made->host);
+            free_host(made);
         }
         smk_heap_free(made);
         return smk_status_fail(error, SMK_MEMORY,

@@ -169,6 +169,7 @@ static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
     event.bytes = op->c;
     event.mask = smk_op_mask(warp, op);
     event.used = NULL;
+    event.source = NULL;
     if (event.mask == 0) {
         return op + 1;
     }
@@ -200,8 +201,12 @@ static const smk_operation *run_copy(smk_warp *warp, const smk_operation *op)
     uint32_t mask = smk_op_mask(warp, op), reading = 0, allowed = mask;
     smk_access_event from = {
         .op = op, .kind = SMK_ACCESS_LOAD, .space = (smk_space)op->d2, .bytes = detail->bytes, .used = used};
-    smk_access_event to = {
-        .op = op, .kind = SMK_ACCESS_COPY, .space = SMK_SPACE_SHARED, .bytes = detail->bytes, .mask = mask};
+    smk_access_event to = {.op = op,
+                           .kind = SMK_ACCESS_COPY,
+                           .space = SMK_SPACE_SHARED,
+                           .bytes = detail->bytes,
+                           .mask = mask,
+                           .source = from.address};
     if (mask == 0) {
         return op + 1;
     }

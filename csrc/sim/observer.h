@@ -35,7 +35,8 @@ typedef struct smk_access_event {
     uint32_t mask;    /* not 0 */
     uint8_t shape[2]; /* smk_access_shape, true of all lanes, those that do not run too; of a copy ANY */
     uint64_t address[32];
-    const uint8_t *used; /* of a COPY's source: bytes a lane really reads; NULL: `bytes` */
+    const uint8_t *used;    /* of a COPY's source: bytes a lane really reads; NULL: `bytes` */
+    const uint64_t *source; /* of a COPY: where each lane copies from; those that read nothing have an address, too */
 } smk_access_event;
 
 /* What comes before an instruction takes effect. `state` is what open made for the block that runs. Those not wanted may be

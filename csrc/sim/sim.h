@@ -45,6 +45,7 @@ smk_status smk_program_global(const smk_program *program, const char *name, uint
 typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Results do not depend on it. */
+    bool alone;         /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
     /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with
      * INTERRUPTED. May be NULL. */
     bool (*poll)(void *context);

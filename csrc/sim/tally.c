@@ -269,17 +269,20 @@ void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk
 void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
                         const smk_access_event *source, const smk_access_event *target)
 {
-    smk_tally *tally = &tallies[access->tally[SMK_TALLY_SHARED]];
+    smk_tally *shared = &tallies[access->tally[SMK_TALLY_SHARED]], *global = &tallies[access->tally[SMK_TALLY_GLOBAL]];
+    const smk_copy_cost cost = smk_copy_count(access->reads_nothing ? NULL : target->source, target->address,
+                                              target->bytes, target->mask, source->mask, access->bypass);
     if (source->mask != 0) {
-        smk_tally_add(tallies, access, warp, source);
+        global->requests++;
+        global->cost += cost.sectors;
+        global->bytes += sum_used(source->used, source->mask);
+        offer_sample(global, cost.sectors, warp, source->address, source->bytes, source->mask);
     }
-    const smk_bank_cost cost =
-        smk_copy_count(source->address, target->address, target->bytes, target->mask, source->mask, access->bypass);
-    tally->requests++;
-    tally->cost += cost.wavefronts;
-    tally->ideal += cost.ideal;
-    tally->bytes += (uint64_t)target->bytes * count_lanes(target->mask);
-    offer_sample(tally, cost.wavefronts, warp, target->address, target->bytes, target->mask);
+    shared->requests++;
+    shared->cost += cost.shared.wavefronts;
+    shared->ideal += cost.shared.ideal;
+    shared->bytes += (uint64_t)target->bytes * count_lanes(target->mask);
+    offer_sample(shared, cost.shared.wavefronts, warp, target->address, target->bytes, target->mask);
 }
 
 void smk_tally_merge(smk_tally *to, const smk_tally *from)

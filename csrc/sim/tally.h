@@ -25,6 +25,7 @@ typedef struct smk_tally_access {
     uint8_t op;                         /* smk_bank_op */
     uint8_t form;                       /* smk_fuse_form */
     bool bypass;                        /* a copy past the L1 cache */
+    bool reads_nothing;                 /* a copy of no byte, as its text says */
     uint8_t bytes;                      /* a lane, of a fused access; 0: as the event has it */
     int16_t shift;                      /* from the event's addresses to the fused access's */
     uint8_t more_bytes;                 /* of a second access of the machine in its place; 0: there is none */

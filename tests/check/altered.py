@@ -11,6 +11,7 @@ import pathlib
 import tempfile
 
 import numpy as np
+from tables import PARTS
 
 import smemkit
 from smemkit import samples
@@ -90,8 +91,9 @@ def ragged(family):
 
 
 def keywords_of(family, variant, entry):
-    """(element type, keywords of the call) of an entry "<family>_<variant>[_<choice>]_<type>"."""
+    """(element type, keywords) of what calls "<family>_<variant>[_<part>][_<choice>]_<type>"."""
     *choice, dtype = entry.removeprefix(f"{family}_{variant}_").split("_")
+    choice = [word for word in choice if word not in PARTS.get((family, variant), ())]
     for keywords in samples.list_choices(family):
         if list(keywords.values()) == choice:
             return dtype, keywords

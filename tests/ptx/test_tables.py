@@ -19,7 +19,10 @@ def read_rows(name, macro):
 
 
 def read_forms():
-    """(id, types, words, operands) of every form, with the names of lists replaced."""
+    """(id, types, words, operands) of every form, with the names of lists replaced.
+
+    The target that a form needs is left out.
+    """
     text = (FOLDER / "opcode.def").read_text()
     lists = dict(re.findall(r'^#define (SMK_PTX_\w+) "(.*)"$', text, re.M))
     forms = []
@@ -28,6 +31,7 @@ def read_forms():
         for field in re.split(r",(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", row):
             pieces = re.findall(r'"([^"]*)"|(\w+)', field)
             fields.append("".join(lists.get(word, word) if word else text for text, word in pieces))
+        fields[3] = fields[3].partition(" @")[0]
         forms.append(tuple(fields))
     return forms
 
@@ -126,7 +130,9 @@ def operand(place, types, words):
     kind = {"t": types[:1], "u": types[1:2]}.get(kind, [kind])[0]
     text = register(f"b{TYPES[types[0]] * 2}" if kind == "w" else kind)
     width = next((int(w[1:]) for w in words if w in ("v2", "v4", "v8")), 1)
-    if "v" in role and width > 1:
+    if role[1:].isdigit():
+        text = "{" + ", ".join([text] * int(role[1:])) + "}"
+    elif "v" in role and width > 1:
         text = "{" + ", ".join([text] * width) + "}"
     return text + ("|pred_" if "=" in role else "")
 

@@ -280,6 +280,34 @@ ADD = smemkit.RawKernel(
 )
 
 
+ADD3 = smemkit.RawKernel(
+    """
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry add3(.param .u64 to, .param .u64 x, .param .u64 y)
+{
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<8>;
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd1, %r1, 4;
+    ld.param.u64 %rd2, [to];
+    ld.param.u64 %rd3, [x];
+    ld.param.u64 %rd4, [y];
+    add.s64 %rd2, %rd2, %rd1;
+    add.s64 %rd3, %rd3, %rd1;
+    add.s64 %rd4, %rd4, %rd1;
+    ld.global.u32 %r2, [%rd3];
+    ld.global.u32 %r3, [%rd4];
+    add.s32 %r2, %r2, %r3;
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+""",
+    "add3",
+)
+
+
 def add(to, source, machine, count=None):
     ADD(4, 16, (to, source, to.size if count is None else count), backend=machine)
 
@@ -315,10 +343,50 @@ def test_unaligned_array(machine):
 
 
 def test_read_only_arrays_are_not_written(machine):
-    a = np.arange(8, dtype=np.int32)
-    a.flags.writeable = False
-    add(a, np.ones(8, np.int32), machine)
+    """What only reads them runs; what writes to them fails, and changes nothing."""
+    a, b = np.zeros(8, np.int32), np.arange(8, dtype=np.int32)
+    b.flags.writeable = False
+    add(a, b, machine)
     assert a.tolist() == list(range(8))
+    add(b, np.zeros(8, np.int32), machine)  # writes what is there
+    with pytest.raises(smemkit.ArgumentError, match=r"args\[0\] \(\.u64 to\).* read-only"):
+        add(b, np.ones(8, np.int32), machine)
+    assert b.tolist() == list(range(8))
+    large = np.zeros(300_000, np.int32)
+    large.flags.writeable = False
+    last = np.zeros(300_000, np.int32)
+    last[-1] = 1
+    with pytest.raises(smemkit.ArgumentError, match="read-only"):
+        ADD(5000, 64, (large, last, large.size), backend=machine)
+    for rows in (np.broadcast_to(np.ones(1, np.int32), (8,)), np.ones((8, 2), np.int32)[:, 0]):
+        rows.flags.writeable = False
+        with pytest.raises(smemkit.ArgumentError, match="read-only"):
+            add(rows, np.ones(8, np.int32), machine)
+
+
+def test_nothing_is_copied_back_where_a_read_only_array_was_written(machine):
+    kernel = smemkit.RawKernel(
+        """
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry both(.param .u64 a, .param .u64 b)
+{
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [a];
+    ld.param.u64 %rd2, [b];
+    st.global.u32 [%rd1], 7;
+    st.global.u32 [%rd2], 7;
+    ret;
+}
+""",
+        "both",
+    )
+    a, b = np.zeros(2, np.int32)[:1], np.zeros(1, np.int32)
+    b.flags.writeable = False
+    with pytest.raises(smemkit.ArgumentError, match=r"args\[1\]"):
+        kernel(1, 1, (a, b), backend=machine)
+    assert a[0] == 0 and b[0] == 0
 
 
 def test_the_same_array_is_one_buffer(machine):
@@ -347,7 +415,9 @@ def test_overlapping_arrays():
     assert a.tolist() == [x for i in range(0, 16, 2) for x in (2 * i + 1, i + 1)]
     a = np.arange(16, dtype=np.int32)
     a.flags.writeable = False
-    add(a[2:], a[1:], "sim", 4)
+    to = np.zeros(16, np.int32)
+    ADD3(1, 4, (to, a[2:], a[1:]), backend="sim")
+    assert to.tolist() == [2 * i + 3 for i in range(4)] + [0] * 12
 
 
 def test_a_fault_leaves_arrays_alone():
@@ -387,6 +457,25 @@ def test_arrays_of_other_types():
 def test_arrays_without_elements(machine):
     empty = np.zeros((0, 3), np.int32)
     add(empty, np.zeros((3, 0), np.int32), machine)
+
+
+def test_messages_say_what_is_taken_and_what_was_given():
+    cases = {
+        (0, "text"): r"args\[0\] \(\.u64 to\) takes an array or an integer of 64 bits, not str",
+        (0, 1.5): r"takes an array or an integer of 64 bits, not 1\.5 of type float",
+        (2, 1.5): r"args\[2\] \(\.u32 count\) takes an integer of 32 bits, not 1\.5 of type float",
+        (2, np.float32(3)): r"takes an integer of 32 bits, not 3\.0 of type numpy\.float32",
+        (2, 2**40): r"takes -2147483648 to 4294967295 and does not hold 1099511627776",
+    }
+    for (place, bad), words in cases.items():
+        arguments = [np.zeros(1, np.int32), np.zeros(1, np.int32), 1]
+        arguments[place] = bad
+        with pytest.raises((smemkit.ArgumentTypeError, smemkit.ArgumentError), match=words):
+            ADD(1, 1, tuple(arguments))
+    for array in (np.zeros((2, 3), np.float32), smemkit.empty((2, 3), "float32", backend="sim")):
+        words = r"of 32 bits: it is no pointer, and an array of shape \(2, 3\) and type float32 was"
+        with pytest.raises(smemkit.ArgumentTypeError, match=words):
+            ADD(1, 1, (0, 0, array))
 
 
 def test_number_of_arguments():

@@ -2,7 +2,9 @@
 
 import copy
 import gc
+import pathlib
 import pickle
+import re
 import sys
 import threading
 import weakref
@@ -226,6 +228,26 @@ def test_memory_is_freed():
 def test_memory_is_not_used_up():
     for _ in range(200):
         smemkit.empty(1 << 26, "uint8", backend="sim")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="as Linux gives memory")
+def test_large_memory_costs_what_is_written():
+    """Gigabytes come at once, filled as little arrays are, and take room as they need it."""
+    gigabytes = [smemkit.empty(1 << 30, "uint8", backend="sim") for _ in range(2)]
+    text = pathlib.Path("/proc/self/status").read_text()
+    (resident,) = re.findall(r"VmRSS:\s+(\d+) kB", text)
+    assert int(resident) < 1 << 20
+    kernel = smemkit.RawKernel(TOUCH, "touch")
+    kernel(1, 1, (gigabytes[1].pointer + (1 << 29),), backend="sim")
+    del gigabytes
+    for size in (1 << 20, (1 << 25) - 1, 1 << 25, 3 * (1 << 24) + 5):
+        found = smemkit.asnumpy(smemkit.empty(size, "uint8", backend="sim"))
+        assert (found == 0xA5).all()
+    first, second = (smemkit.empty((1 << 12, 1 << 13), "uint8", backend="sim") for _ in range(2))
+    zeros = smemkit.asarray(np.zeros((1 << 13, 1 << 12), "uint8"), backend="sim")
+    smemkit.transpose(zeros, out=first)
+    assert not smemkit.asnumpy(first).any()
+    assert (smemkit.asnumpy(second) == 0xA5).all()
 
 
 def test_arrays_do_not_overlap():

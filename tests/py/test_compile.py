@@ -1,5 +1,7 @@
 """CUDA C -> PTX by NVRTC and by nvcc, where either is found, and what is said where neither is."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,26 @@ def test_raw_kernel_takes_cuda_c(machine, monkeypatch):
         smemkit.RawModule("no CUDA C at all")
     with pytest.raises(smemkit.ArgumentError, match='extern "C"'):
         smemkit.RawKernel(SOURCE.replace('extern "C"', ""), "scale")
+
+
+def test_templates_that_nothing_instantiates():
+    """Their absence is explained, and what the advice says works."""
+    template = "template <typename T> __global__ void scale(T *x) { x[threadIdx.x] *= 2; }\n"
+    with pytest.raises(smemkit.ArgumentError, match="no kernel at all.* only where it is instan"):
+        smemkit.RawKernel(template, "scale")
+    other = 'extern "C" __global__ void other() {}\n'
+    with pytest.raises(smemkit.ArgumentError, match="it has: other; of a template") as caught:
+        smemkit.RawModule(template + other).get_function("scale")
+    (line,) = re.findall(r'"(template.*?;)"', str(caught.value))
+    module = smemkit.RawModule(template + line)
+    x = np.ones(4, np.float32)
+    module.get_function(*module.kernels)(1, 4, (x,), backend="sim")
+    assert x.tolist() == [2.0] * 4
+    with pytest.raises(smemkit.ArgumentError) as caught:
+        smemkit.RawModule(other).get_function("scale")
+    assert "template" not in str(caught.value)
+    with pytest.raises(smemkit.ArgumentError, match="no kernel at all.*__global__"):
+        smemkit.RawKernel("__device__ int f() { return 1; }", "f")
 
 
 def test_nul_in_the_source():

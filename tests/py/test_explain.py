@@ -153,6 +153,27 @@ def test_divergence():
     assert advise(report) == {}
 
 
+def test_additions_of_floats_that_meet_in_banks():
+    """Loops that the machine code makes have no conflicts, as on an H200: rounds say it instead."""
+    body = (
+        "    .shared .align 4 .b8 tile[4096];\n    .reg .f32 %f1;\n    mov.u32 %r2, tile;\n"
+        "    shl.b32 %r3, %r1, SHIFT;\n    add.u32 %r2, %r2, %r3;\n"
+        "    atom.shared.add.f32 %f1, [%r2], 0f3F800000;"
+    )
+    reports = [
+        make_kernel(body.replace("SHIFT", shift)).profile(1, 32, (numpy.zeros(1, "float32"),))
+        for shift in ("2", "7")
+    ]
+    for report, rounds in zip(reports, (1, 32), strict=True):
+        assert report.counters["shared.atomic.instructions"] == rounds
+        assert report.counters["shared.atomic.conflicts"] == 0
+    assert "bank_conflict" not in advise(reports[0])
+    (advice,) = advise(reports[1])["bank_conflict"]
+    assert "this atomic, of which ptxas makes a loop, go 32 rounds" in advice.text
+    meaning = smemkit.counters()["shared.atomic.conflicts"]["meaning"]
+    assert "on the GPU too" in meaning and "shared.atomic.instructions" in meaning
+
+
 def test_atomics_on_one_address():
     crowd = make_kernel("    red.global.add.u32 [%rd1], 1;")
     report = crowd.profile(1, 64, (numpy.zeros(32, dtype="uint32"),))

@@ -126,7 +126,7 @@ def test_speed_tells_apart_what_differs(rows):
     cold = [make_gemm("naive", 256, 100, machine="cpu")]
     assert legend_of(plot.speed(rows + cold))[-1] == "naive (cpu)"
     maxima = [
-        Measurement("reduce", "shuffle", (8,), "int32", "cuda", (1.0,), None, None, {}, 32.0, 8.0)
+        Measurement("reduce", "shuffle", (8,), "int32", "cuda", (1.0,), (), None, {}, 32.0, 8.0)
         for _ in range(2)
     ]
     for row, op in zip(maxima, ("max", "sum"), strict=True):
@@ -194,6 +194,67 @@ def test_ladder_of_a_transpose_has_the_copy_as_its_peer():
     ax = plot.ladder(rows)
     assert [text.get_text().partition("(")[2] for text in ax.texts] == ["25 %)", "100 %)"]
     assert [bar.get_hatch() is not None for bar in ax.patches] == [False, True]
+
+
+def test_ladder_takes_the_library_and_not_any_peer():
+    words = {"shape": (64,), "dtype": "float32", "machine": "cuda", "nbytes": 256.0}
+    rows = [
+        Measurement("reduce", name, times_ms=(ms,), **words)
+        for name, ms in (("shuffle", 1.0), ("cub", 2.0), ("torch", 4.0))
+    ]
+    for kept, whole in ((rows, "cub"), ([rows[0], rows[2]], "torch")):
+        ax = plot.ladder(kept)
+        assert ax.get_xlabel().endswith(f"a part of {whole}'s")
+
+
+def test_sectors_say_their_number_beside_the_bar():
+    """Behind the mark only where the mark would cover it."""
+    tables = {
+        name: {"global.load.requests": 1, "global.load.sectors": sectors, "global.load.bytes": 128}
+        for name, sectors in (("fewer", 1), ("same", 4), ("more", 32))
+    }
+    ax = plot.sectors(tables)
+    places = [text.get_position()[0] for text in ax.texts]
+    for place, begin in zip(places, (4, 4, 32), strict=True):
+        assert begin < place < begin + 1
+    ax = plot.sectors({name: table for name, table in tables.items() if name != "more"})
+    assert [text.get_position()[0] for text in ax.texts] == pytest.approx([1, 4], abs=0.1)
+
+
+def test_what_is_true_or_false_is_named():
+    words = {"shape": (8,), "dtype": "float32", "machine": "cuda", "times_ms": (1.0,), "nbytes": 8}
+    rows = [
+        Measurement("probe", "global_access", parameters={"stride": 1, "random": r}, **words)
+        for r in (False, True)
+    ]
+    assert legend_of(plot.stride(rows)) == ["not random", "random"]
+
+
+def test_large_sizes_are_powers_of_two():
+    rows = [
+        Measurement("dot", "shuffle", (n,), "float32", "cuda", (1.0,), nbytes=8.0 * n)
+        for n in (1 << 16, 1 << 24, 3_000_000)
+    ]
+    ax = plot.speed(rows)
+    ax.figure.canvas.draw()
+    texts = [label.get_text() for label in ax.get_xticklabels()]
+    assert texts == ["65,536", "3e+06", "$2^{24}$"]
+    assert ax.get_title(loc="left") == "dot, float32"
+
+
+def test_sizes_that_crowd_share_a_tick():
+    ax = plot.speed([make_gemm("naive", n, 100) for n in (*range(256, 4097, 256), 16, 4000)])
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) >= 4
+    assert all(a.x1 < b.x0 for a, b in zip(boxes, boxes[1:], strict=False))
+
+
+@pytest.mark.filterwarnings("error")  # of a picture in which there is no room
+def test_a_long_legend_has_room():
+    rows = [make_gemm(f"variant_{i}", n, 100 + i) for i in range(33) for n in (64, 128)]
+    check_legend_is_aside(plot.speed(rows))
+    check_legend_is_aside(plot.roofline(rows[::2], gb_per_s=4000, gflop_per_s=60000))
 
 
 def test_rows_of_one_probe_are_told_by_their_parameters():
@@ -408,9 +469,14 @@ def test_banks(addresses, width, mask, op, cells, most):
         column = heat[:, bank]
         shown = 0 if numpy.isnan(column).all() else numpy.nanmax(column)
         assert shown == facts.words[bank]
-    assert ax.get_title(loc="left") == (
-        f"{facts.wavefronts} wavefronts, {facts.conflicts} of them conflicts"
-    )
+    words = {
+        (1, 0): "1 wavefront, no conflict",
+        (2, 0): "2 wavefronts, no conflict",
+        (2, 1): "2 wavefronts, 1 of them a conflict",
+        (4, 0): "4 wavefronts, no conflict",
+        (32, 31): "32 wavefronts, 31 of them conflicts",
+    }
+    assert ax.get_title(loc="left") == words[int(facts.wavefronts), int(facts.conflicts)]
     assert len(ax.lines) == {16: 3, 8: 0}.get(width, 0)  # phases; pairs of lanes double theirs
 
 

@@ -136,7 +136,7 @@ def test_grid_and_block_refused(module):
         for grid, block in ((bad, 1), (1, bad)):
             with pytest.raises(smemkit.LaunchError):
                 kernel(grid, block, (out, 0))
-    for bad in (None, 1.0, "1", (1.5,), ("a",), {1}, np.ones(2)):
+    for bad in (None, 1.0, "1", (1.5,), ("a",), {1}, np.ones(2), True, (True, 1)):
         for grid, block in ((bad, 1), (1, bad)):
             with pytest.raises(smemkit.ArgumentTypeError):
                 kernel(grid, block, (out, 0))
@@ -207,7 +207,7 @@ def test_step_budget(monkeypatch):
     for bad in (0, -1, 2**64):
         with pytest.raises(smemkit.ArgumentError):
             kernel(1, 32, (), backend="sim", max_steps=bad)
-    for bad in (1.5, "5"):
+    for bad in (1.5, "5", True):
         with pytest.raises(smemkit.ArgumentTypeError):
             kernel(1, 32, (), backend="sim", max_steps=bad)
 

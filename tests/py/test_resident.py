@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tables import PARTS
 
 import smemkit
 from smemkit import _core, assemble
@@ -130,14 +131,16 @@ def test_every_kernel_of_the_package(monkeypatch):
         )
         assert expected.blocks >= 1, entry
         assert expected.shared_bytes == shared, entry
+        seen.add(f"{family}/{variant}")
         ending = entry.removeprefix(f"{family}_{variant}_").split("_")
+        if ending[0] in PARTS.get((family, variant), ()):
+            continue  # a kernel beside the one that the names stand for
         choice = ending[0] if len(ending) > 1 else None
         dtype = ending[-1].replace("bits", "uint")
         found = smemkit.occupancy(
             (family, variant, dtype), compute_capability=capability, choice=choice
         )
         assert found == expected, entry
-        seen.add(f"{family}/{variant}")
     compiled = {
         f"{path.parent.name}/{path.stem}"
         for path in (Path(smemkit.__file__).parent / "kernels").glob("*/*.ptx")

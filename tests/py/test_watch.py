@@ -224,6 +224,8 @@ def test_arguments():
     for mode, blocks in [("trace", 0), ("profile", -1), ("profile", 2**64)]:
         with pytest.raises(smemkit.ArgumentError):
             watch(mode, int, blocks=blocks)
+    with pytest.raises(smemkit.ArgumentTypeError, match="blocks must be an int, not bool"):
+        watch("profile", int, blocks=True)
     with pytest.raises(smemkit.ArgumentTypeError, match="blocks must be an int, not str"):
         watch("profile", int, blocks="3")
     with pytest.raises(smemkit.ArgumentTypeError, match="mode"):

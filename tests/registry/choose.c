@@ -38,7 +38,7 @@ static void answer(char *line)
         .dimensions = dimensions,
         .choice = "",
         .type = words[4],
-        .item_bytes = 4,
+        .item_bytes = strcmp(words[4], "float64") == 0 ? 8 : 4,
         .machine = &machine,
     };
     smk_status status = smk_plan_choose(&request, &plan, &error);

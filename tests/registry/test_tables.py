@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from tables import FAMILIES, SHELVES, VARIANTS, list_entries
+from tables import FAMILIES, PARTS, SHELVES, VARIANTS, list_entries
 
 import smemkit
 
@@ -99,19 +99,23 @@ class TestKernel:
         row = VARIANTS[family, variant]
         source = FILES[family, variant].read_text()
         bounds = re.findall(r"__launch_bounds__\(\s*(\d+)\s*[,)]", source)
-        assert bounds == [str(int(row["block_x"]) * int(row["block_y"]))]
+        assert set(bounds) == {str(int(row["block_x"]) * int(row["block_y"]))}
 
-    def test_one_entry_of_the_right_name(self, family, variant):
+    def test_one_kernel_and_its_parts(self, family, variant):
         source = FILES[family, variant].read_text()
-        assert source.count("__global__") == 1
-        assert re.search(rf"\b{family}_{variant}\s*\(", source)
+        heads = re.findall(r"__global__\s+void\s+__launch_bounds__\(.*?\)\s+(\w+)\(", source)
+        parts = PARTS.get((family, variant), [])
+        assert source.count("__global__") == len(heads)
+        assert sorted(heads) == sorted("_".join((family, variant, *p)) for p in ((), *zip(parts)))
 
     def test_package_data_is_the_file(self, family, variant):
         assert smemkit.source(family, variant) == FILES[family, variant].read_text()
 
     def test_ptx_has_an_entry_for_every_type(self, family, variant):
         entries = find_entries(smemkit.ptx(family, variant))
-        assert sorted(entries) == sorted(list_entries(family, variant))
+        parts = ["", *PARTS.get((family, variant), [])]
+        expected = [name for part in parts for name in list_entries(family, variant, part)]
+        assert sorted(entries) == sorted(expected)
 
     def test_maxntid_is_the_block(self, family, variant):
         row = VARIANTS[family, variant]

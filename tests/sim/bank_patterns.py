@@ -292,8 +292,8 @@ def list_rows(table):
 def expect(kernel, addresses, mask):
     """What smemkit says of the numbers that Nsight Compute gives; nothing where it has no rule.
 
-    That is: loops; the shared side of copies whose source meets itself in the L1 cache's banks;
-    and copies past the L1 cache (cg), which move whole sectors from one side to the other.
+    That is: loops; and copies whose cost depends on both sides, which profile counts: those that
+    meet themselves in the L1 cache's banks, and those past the L1 cache (cg).
     """
     if kernel.loop:
         return {}

@@ -2,17 +2,18 @@
 //
 // What     out[row][col] = sum over i, j of weight(i, j) * image[row + i - up][col + j - left]; shapes, forms and modes
 //          as in conv2d/naive.
-// Idea     A thread makes ROWS x 16 bytes of pixels, whose sums stay in registers. It walks down the tile and reads of
-//          each row a window: 16 bytes and what the filter reaches beyond. Every weight then meets the whole window,
-//          and every window serves ROWS rows of pixels: 16 bytes read from shared memory serve dozens of products,
-//          where conv2d/shared reads two numbers for each.
-//          Registers have no index, so the filter's columns are compiled in: there is code for 1 to 12 of them, and
-//          for 5 x 5 whole; wider filters are taken by eights. Filters beyond 16 x 16 are cut into pieces, each with
-//          its own tile: any size fits. Two tables, which the modes fill, say where a tile's rows and columns lie.
-//          Where weights of zero meet infinities or NaN, the tile is done weight by weight, without the zeros.
-// Differs  from conv2d/shared: the window and the sums in registers, the weights in shared memory, the pieces.
+// Idea     A warp walks down a strip of the image and reads each row once. A thread makes 16 bytes of pixels of a row;
+//          the sums of all rows of pixels that a row of the image reaches are in registers. Each row of the filter
+//          meets the window of the thread, for another row of sums; the uppermost is done then, and all move up: that
+//          costs nothing, for the first product of the next row is added from one register into another.
+//          It takes STEP rows at a time, so that a weight that was read serves STEP windows. The rows to come are on
+//          their way meanwhile: a ring of SLOTS rows in shared memory, the warp's own, filled by cp.async.
+//          Registers have no index, so sizes of filters are compiled in, up to 11 x 11; others are filled up with
+//          weights of zero, larger ones cut into pieces, each added to what the former left in out.
+//          A weight of zero must not meet infinities: pixels that end as NaN are made again, without the zeros.
+// Differs  from conv2d/shared: the window and the sums in registers; the image staged by cp.async, a warp for itself.
 // Claims   shared.store.conflicts = 0                always
-//          shared.load.conflicts = 0                 float32; q a multiple of 8: whole vectors of 16 bytes
+//          shared.load.conflicts = 0                 p, q multiples of 9: the windows are whole vectors
 //          global.store.sectors_per_request = 16     w a multiple of 128: 512 bytes in a row
 // Length   it is the fast one.
 // Source   sliding windows: any text on filters; register tiles: V. Volkov, Better performance at lower occupancy, 2010
@@ -21,201 +22,240 @@ struct alignas(16) conv2d_register_vector {
     T item[16 / sizeof(T)];
 };
 
-// Adds to the sums what Q columns of the filter make, p rows of it (P, where that is compiled in too: not 0). `window`
-// begins at the thread's first pixel, moved on to the first of the columns; `weights` at the first of these. Pitches
-// count vectors. It takes two rows of the tile at a time, so that a weight serves both.
-template <int Q, int P, int WEIGHTS_PITCH, int ROWS, int LANE>
-static __device__ __forceinline__ void
-conv2d_register_add(const conv2d_register_vector *window, int window_pitch, const conv2d_register_vector *weights,
-                    int p, T (&sum)[ROWS][LANE])
+// What a warp walks over: `rows` rows of out from `row`, whose first column is `col`; the first pixel that the filter
+// reaches for them is `up` rows and `left` columns before. `ring` is the warp's, `weights` the block's.
+struct conv2d_register_strip {
+    const T *image;
+    T *out;
+    long long h, w, mode, row, col, up, left;
+    int rows;
+    bool adds; // to what is in out
+    conv2d_register_vector *ring;
+    const conv2d_register_vector *weights;
+};
+
+// Which row (or column) of the image stands at place `at` of `size`; -1: none.
+static __device__ __forceinline__ long long conv2d_register_source(long long at, long long size, long long mode)
 {
-    constexpr int REACH = (Q - 1 + LANE - 1) / LANE + 1, DEEP = (Q + LANE - 1) / LANE;
-    const int high = P > 0 ? P : p;
-#pragma unroll(P > 0 ? ROWS + P : 1)
-    for (int row = 0; row < ROWS + high - 1; row += 2, window += 2 * window_pitch, weights += 2 * WEIGHTS_PITCH) {
-        conv2d_register_vector pixel[2][REACH] = {};
+    if (at >= 0 && at < size)
+        return at;
+    if (mode == 0)
+        return -1;
+    if (mode == 2)
+        return at < 0 ? 0 : size - 1;
+    const long long period = mode == 1 ? 2 * size : size;
+    at = (at % period + period) % period;
+    return at < size ? at : period - 1 - at;
+}
+
+// Filters of P rows and Q columns, whose weights lie PITCH apart. True: one of this thread's sums is no number.
+template <int P, int Q, int PITCH, int SLOTS, int STEP>
+static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_register_strip &my)
+{
+    constexpr int LANE = 16 / sizeof(T), SKIP = (LANE - (Q - 1) / 2 % LANE) % LANE;
+    constexpr int REACH = (SKIP + LANE + Q - 1 + LANE - 1) / LANE, DEEP = (Q + LANE - 1) / LANE;
+    constexpr int WIDE = 31 + REACH, COPIES = (WIDE * LANE + 31) / 32;
+    const int lane = threadIdx.x, ends = my.rows + P - 1;
+
+    // The ring begins SKIP columns early: where the image's rows are made of whole vectors, so is it then, but for the
+    // strips at the border that take other pixels than zeros from beyond it.
+    const long long first = my.col - my.left - SKIP;
+    const bool whole = my.w % LANE == 0 && first % LANE == 0 &&
+                       (my.mode == 0 || (first >= 0 && first + WIDE * LANE <= my.w));
+
+    // Where the vectors (or elements) of a row come from that this lane copies, every 32nd; for none come zeros.
+    const T *from[COPIES];
+    bool inside[COPIES];
 #pragma unroll
-        for (int a = 0; a < REACH; ++a)
-            pixel[0][a] = window[a];
-        if (row + 1 < ROWS + high - 1)
+    for (int k = 0; k < COPIES; ++k) {
+        const long long col = conv2d_register_source(first + (lane + k * 32) * (whole ? LANE : 1), my.w, my.mode);
+        inside[k] = col >= 0;
+        from[k] = my.image + (inside[k] ? col : 0);
+    }
+    const unsigned ring = (unsigned)__cvta_generic_to_shared(my.ring);
+
+    // Start the copies of STEP rows; they are one group. Behind the end the group is empty.
+    const auto start = [&](int next) {
+#pragma unroll
+        for (int t = 0; t < STEP; ++t) {
+            if (next + t >= ends)
+                break;
+            const long long row = conv2d_register_source(my.row - my.up + next + t, my.h, my.mode);
+            const long long begin = row < 0 ? 0 : row * my.w;
+            const unsigned slot = ring + (next + t) % SLOTS * WIDE * 16;
+            if (whole) {
+#pragma unroll
+                for (int k = 0; k * 32 < WIDE; ++k)
+                    if (k * 32 + 32 <= WIDE || lane + k * 32 < WIDE)
+                        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::
+                                     "r"(slot + (lane + k * 32) * 16), "l"(from[k] + begin),
+                                     "r"(row >= 0 && inside[k] ? 16 : 0) : "memory");
+            } else {
+#pragma unroll
+                for (int k = 0; k < COPIES; ++k)
+                    if (k * 32 + 32 <= WIDE * LANE || lane + k * 32 < WIDE * LANE)
+                        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::
+                                     "r"(slot + (lane + k * 32) * (unsigned)sizeof(T)), "l"(from[k] + begin),
+                                     "n"(sizeof(T)), "r"(row >= 0 && inside[k] ? (int)sizeof(T) : 0) : "memory");
+            }
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    };
+
+    T sum[P - 1 + STEP][LANE] = {};
+    bool odd = false;
+    const long long col = my.col + lane * LANE;
+#pragma unroll 1
+    for (int row = STEP - SLOTS; row < ends; row += STEP) {
+        // Wait until no more than SLOTS / STEP - 2 of my groups are under way: that of these rows is not one of them.
+        asm volatile("cp.async.wait_group %0;" ::"n"(SLOTS / STEP - 2) : "memory");
+
+        // The rows were copied by the whole warp: no lane may read before the last has waited for its part. And the
+        // rows before were read by all: none may start to overwrite them before the last has read.
+        __syncwarp();
+        start(row + SLOTS - STEP);
+        if (row < 0)
+            continue;
+
+        // Read: the windows. (The compiler reads no more of a vector than is needed, 8 bytes of 16 perhaps: these count
+        // as conflicts, but take as long as the whole vector would.)
+        conv2d_register_vector window[STEP][REACH];
+#pragma unroll
+        for (int t = 0; t < STEP; ++t)
 #pragma unroll
             for (int a = 0; a < REACH; ++a)
-                pixel[1][a] = window[window_pitch + a];
+                window[t][a] = my.ring[(row + t) % SLOTS * WIDE + lane + a];
+
+        // Compute: a row of the filter meets each of the windows, and lies there for another row of sums.
 #pragma unroll
-        for (int r = 0; r <= ROWS; ++r) {
-            const int i = row + 1 - r; // the filter's row that lies on the second row, for row r of the pixels
-            if (unsigned(i) < unsigned(high)) {
-                conv2d_register_vector weight[DEEP];
+        for (int i = P - 1; i >= 0; --i) {
+            conv2d_register_vector weight[DEEP];
 #pragma unroll
-                for (int d = 0; d < DEEP; ++d)
-                    weight[d] = weights[(1 - r) * WEIGHTS_PITCH + d];
+            for (int d = 0; d < DEEP; ++d)
+                weight[d] = my.weights[i * (PITCH / LANE) + d];
 #pragma unroll
-                for (int k = 0; k < Q * LANE; ++k) {
-                    const int j = k / LANE, x = k % LANE, a = (x + j) / LANE, b = (x + j) % LANE;
-                    if (r > 0)
-                        sum[r > 0 ? r - 1 : 0][x] += weight[j / LANE].item[j % LANE] * pixel[0][a].item[b];
-                    if (r < ROWS)
-                        sum[r < ROWS ? r : 0][x] += weight[j / LANE].item[j % LANE] * pixel[1][a].item[b];
+            for (int k = 0; k < STEP * Q * LANE; ++k) {
+                const int t = k / (Q * LANE), j = k / LANE % Q, x = k % LANE, from_x = SKIP + x + j;
+                sum[P - 1 - i + t][x] += weight[j / LANE].item[j % LANE] * window[t][from_x / LANE].item[from_x % LANE];
+            }
+        }
+
+        // Write the STEP rows that are done: 16 bytes where rows of out are made of them, else pixel by pixel.
+#pragma unroll
+        for (int t = 0; t < STEP; ++t) {
+            const int done = row + t - (P - 1);
+            if (done >= 0 && done < my.rows) {
+                T *const to = my.out + (my.row + done) * my.w + col;
+                if (my.w % LANE != 0) {
+#pragma unroll
+                    for (int x = 0; x < LANE; ++x)
+                        if (col + x < my.w) {
+                            const T pixel = sum[t][x] + (my.adds ? to[x] : T(0));
+                            odd |= pixel != pixel;
+                            to[x] = pixel;
+                        }
+                } else if (col < my.w) {
+                    conv2d_register_vector pixels = {};
+                    if (my.adds)
+                        pixels = *reinterpret_cast<conv2d_register_vector *>(to);
+#pragma unroll
+                    for (int x = 0; x < LANE; ++x) {
+                        pixels.item[x] += sum[t][x];
+                        odd |= pixels.item[x] != pixels.item[x];
+                    }
+                    *reinterpret_cast<conv2d_register_vector *>(to) = pixels;
                 }
             }
         }
+
+        // All sums move up.
+#pragma unroll
+        for (int k = 0; k < P - 1 + STEP; ++k)
+#pragma unroll
+            for (int x = 0; x < LANE; ++x)
+                sum[k][x] = k < P - 1 ? sum[k < P - 1 ? k + STEP : 0][x] : T(0);
     }
+    return odd;
 }
 
-extern "C" __global__ void __launch_bounds__(256, 3)
+extern "C" __global__ void __launch_bounds__(128, 3)
 conv2d_register(const T *image, const T *weights, T *out, long long h, long long w, long long p, long long q,
                 long long mode, long long form)
 {
-    constexpr int LANE = 16 / sizeof(T), ROWS = 32 / sizeof(T), WARPS = 8, THREADS = 32 * WARPS;
-    constexpr int HIGH = WARPS * ROWS, WIDE = 32 * LANE, PIECE = 16, SLOTS = (HIGH + PIECE - 1 + WARPS - 1) / WARPS;
-    constexpr long long OUTSIDE = -(1ll << 60); // what is added to it stays negative
-    extern __shared__ conv2d_register_vector conv2d_register_tile[];
-    __shared__ long long source_row[SLOTS * WARPS], source_col[WIDE + PIECE];
-    __shared__ conv2d_register_vector pieces[PIECE * PIECE / LANE];
-    __shared__ unsigned odd; // 1: a weight of zero was seen, 2: a pixel that is infinite or no number
+    constexpr int LANE = 16 / sizeof(T), WARPS = 4, PIECE = 11, PITCH = 12, SLOTS = 8, STEP = 2;
+    constexpr int WIDE = 31 + (LANE + LANE + PIECE - 1 + LANE - 1) / LANE;
+    __shared__ conv2d_register_vector rings[WARPS][SLOTS * WIDE];
+    __shared__ conv2d_register_vector pieces[2][PIECE * PITCH / LANE];
 
-    // Where a row (or column) of the image begins that stands at place `at` of `size`; they are `step` apart.
-    const auto source = [mode](long long at, long long size, long long step) {
-        const long long period = mode == 1 ? 2 * size : size;
-        if (at < 0 || at >= size) {
-            if (mode == 0)
-                return OUTSIDE;
-            at = mode == 2 ? (at < 0 ? 0 : size - 1) : (at % period + period) % period;
-            at = at < size ? at : period - 1 - at;
-        }
-        return at * step;
-    };
-
-    // Who am I: LANE pixels of a row, and those of the ROWS - 1 rows below. The block makes HIGH x WIDE pixels.
+    // Who am I: of a strip LANE columns. The strips are as high as the grid makes them.
     const int lane = threadIdx.x, warp = threadIdx.y, thread = warp * 32 + lane;
-    const long long first_row = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * HIGH;
-    const long long first_col = (long long)blockIdx.x * WIDE;
+    const long long strips = (long long)gridDim.y * gridDim.z * WARPS, high = (h + strips - 1) / strips;
+    const long long first = (((long long)blockIdx.z * gridDim.y + blockIdx.y) * WARPS + warp) * high;
     const long long up = form ? p / 2 : (p - 1) / 2, left = form ? q / 2 : (q - 1) / 2;
+    const int rows = (int)(first >= h ? 0 : h - first < high ? h - first : high);
+    const long long first_col = (long long)blockIdx.x * 32 * LANE;
 
-    // Pieces of the filter, all of one size but the last, at most PIECE each way. Rows of tiles begin at 16 bytes.
+    // Pieces of the filter, all of one size but the last, at most PIECE each way.
     const int piece_p = (int)((p + (p + PIECE - 1) / PIECE - 1) / ((p + PIECE - 1) / PIECE));
     const int piece_q = (int)((q + (q + PIECE - 1) / PIECE - 1) / ((q + PIECE - 1) / PIECE));
-    const int high = HIGH + piece_p - 1, pitch = WIDE + (piece_q - 1 + LANE - 1) / LANE * LANE;
-    T *const tile = conv2d_register_tile->item, *const piece = pieces->item;
-    const T *const first = tile + warp * ROWS * pitch + lane * LANE; // of the thread's pixels
-    const auto *const window = conv2d_register_tile + (warp * ROWS * pitch / LANE + lane);
-
-    if (thread == 0)
-        odd = 0;
-    T sum[ROWS][LANE] = {};
+    bool odd = false;
+    int turn = 0;
 #pragma unroll 1
     for (long long first_i = 0; first_i < p; first_i += piece_p) {
 #pragma unroll 1
-        for (long long first_j = 0; first_j < q; first_j += piece_q) {
-            const int here_p = (int)(p - first_i < piece_p ? p - first_i : piece_p);
-            const int here_q = (int)(q - first_j < piece_q ? q - first_j : piece_q);
-
-            // Read and stage: where rows and columns of the tile come from.
+        for (long long first_j = 0; first_j < q; first_j += piece_q, turn ^= 1) {
+            // Read and stage: the weights of the piece, turned as the form says; zeros beside them.
 #pragma unroll 1
-            for (int r = thread; r < SLOTS * WARPS; r += THREADS)
-                source_row[r] = r < high ? source(first_row + r + first_i - up, h, w) : OUTSIDE;
-#pragma unroll 1
-            for (int c = thread; c < pitch; c += THREADS)
-                source_col[c] = source(first_col + c + first_j - left, w, 1);
+            for (int k = thread; k < PIECE * PITCH; k += 32 * WARPS) {
+                const int i = k / PITCH, j = k % PITCH;
+                const long long at = (first_i + i) * q + first_j + j;
+                const bool inside = i < piece_p && first_i + i < p && j < piece_q && first_j + j < q;
+                pieces[turn]->item[k] = inside ? weights[form ? at : p * q - 1 - at] : T(0);
+            }
 
-            // Both tables were written by all threads: none may read them before the last has written. And no thread
-            // may overwrite tile and weights of the former piece before the last has read them.
+            // The weights were written by all threads: none may read them before the last has written. And who is here
+            // has done with the piece before, the weights of which the next one overwrites.
             __syncthreads();
 
-            // Read and stage: the weights of the piece, turned as the form says; one a thread.
-            const int i = thread / PIECE, j = thread % PIECE;
-            const long long at = (first_i + i) * q + first_j + j;
-            const T weight = i < here_p && j < here_q ? weights[form ? at : p * q - 1 - at] : T(1);
-            piece[thread] = weight;
-
-            // Read and stage: the tile. A warp keeps to its rows, whose beginnings are in registers; of a column all
-            // are read before the first is stored, so that many loads are under way. Zeros stand for what is outside.
-            long long begin[SLOTS];
-#pragma unroll
-            for (int k = 0; k < SLOTS; ++k)
-                begin[k] = source_row[warp + k * WARPS];
-            T *place = tile + warp * pitch + lane;
-            T finite = 0; // zero times anything finite is zero
-#pragma unroll 1
-            for (int c = lane; c < pitch; c += 32, place += 32) {
-                const long long from_col = source_col[c];
-                T pixel[SLOTS];
-#pragma unroll
-                for (int k = 0; k < SLOTS; ++k) {
-                    const long long from = begin[k] + from_col;
-                    pixel[k] = from < 0 ? T(0) : image[from];
-                }
-#pragma unroll
-                for (int k = 0; k < SLOTS; ++k) {
-                    finite += 0 * pixel[k];
-                    if (warp + k * WARPS < high)
-                        place[k * WARPS * pitch] = pixel[k];
-                }
-            }
-            if (weight == 0 || finite != 0)
-                atomicOr(&odd, (weight == 0 ? 1u : 0u) | (finite != 0 ? 2u : 0u));
-
-            // Tile and weights were written by all threads: none may read them before the last has written.
-            __syncthreads();
-
-            // Compute. Weights of zero that meet infinities or NaN are left out one by one; else whole windows.
-            if (odd == 3) {
-#pragma unroll 1
-                for (int k = 0; k < here_p * here_q; ++k) {
-                    const int row = k / here_q, col = k % here_q;
-                    if (piece[row * PIECE + col] != 0)
-#pragma unroll
-                        for (int r = 0; r < ROWS; ++r)
-#pragma unroll
-                            for (int x = 0; x < LANE; ++x)
-                                sum[r][x] += piece[row * PIECE + col] * first[(r + row) * pitch + x + col];
-                }
-            } else {
-                int taken = 0;
-                for (int k = 0; k < here_q; k += taken) {
-                    const conv2d_register_vector *const from = window + k / LANE, *const by = pieces + k / LANE;
-                    taken = here_q - k <= 12 ? here_q - k : 8;
-                    switch (here_p == 5 && here_q == 5 ? 0 : taken) {
-                    case 0: conv2d_register_add<5, 5, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 1: conv2d_register_add<1, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 2: conv2d_register_add<2, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 3: conv2d_register_add<3, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 4: conv2d_register_add<4, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 5: conv2d_register_add<5, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 6: conv2d_register_add<6, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 7: conv2d_register_add<7, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 8: conv2d_register_add<8, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 9: conv2d_register_add<9, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 10: conv2d_register_add<10, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 11: conv2d_register_add<11, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    case 12: conv2d_register_add<12, 0, PIECE / LANE>(from, pitch / LANE, by, here_p, sum); break;
-                    }
-                }
-            }
+            const conv2d_register_strip my = {image, out, h, w, mode, first, first_col, up - first_i, left - first_j,
+                                              rows, first_i + first_j > 0, rings[warp], pieces[turn]};
+            if (rows == 0)
+                continue;
+            if (piece_p <= 3 && piece_q <= 3)
+                odd = conv2d_register_walk<3, 3, PITCH, SLOTS, STEP>(my);
+            else if (piece_p <= 5 && piece_q <= 5)
+                odd = conv2d_register_walk<5, 5, PITCH, SLOTS, STEP>(my);
+            else if (piece_p <= 3)
+                odd = conv2d_register_walk<3, 11, PITCH, SLOTS, STEP>(my);
+            else if (piece_q <= 3)
+                odd = conv2d_register_walk<11, 3, PITCH, SLOTS, STEP>(my);
+            else if (piece_p <= 7 && piece_q <= 7)
+                odd = conv2d_register_walk<7, 7, PITCH, SLOTS, STEP>(my);
+            else if (piece_p <= 9 && piece_q <= 9)
+                odd = conv2d_register_walk<9, 9, PITCH, SLOTS, STEP>(my);
+            else
+                odd = conv2d_register_walk<11, 11, PITCH, SLOTS, STEP>(my);
         }
     }
 
-    // Write: 16 bytes where rows of out are made of them, else pixel by pixel.
-    const long long col = first_col + lane * LANE;
-    if (w % LANE == 0) {
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const long long row = first_row + warp * ROWS + r;
-            conv2d_register_vector pixels;
-#pragma unroll
-            for (int x = 0; x < LANE; ++x)
-                pixels.item[x] = sum[r][x];
-            if (row < h && col < w)
-                reinterpret_cast<conv2d_register_vector *>(out + row * w)[col / LANE] = pixels;
-        }
-    } else {
-#pragma unroll
-        for (int r = 0; r < ROWS; ++r) {
-            const long long row = first_row + warp * ROWS + r;
-#pragma unroll
-            for (int x = 0; x < LANE; ++x)
-                if (row < h && col + x < w)
-                    out[row * w + col + x] = sum[r][x];
-        }
-    }
+    // Again, weight by weight, the pixels that are no numbers: those that a zero made so become what they are.
+    if (odd)
+#pragma unroll 1
+        for (int r = 0; r < rows; ++r)
+#pragma unroll 1
+            for (long long col = first_col + lane * LANE; col < w && col < first_col + lane * LANE + LANE; ++col) {
+                T *const to = out + (first + r) * w + col;
+                if (*to == *to)
+                    continue;
+                T sum = 0;
+#pragma unroll 1
+                for (long long k = 0; k < p * q; ++k) {
+                    const long long from_row = conv2d_register_source(first + r + k / q - up, h, mode);
+                    const long long from_col = conv2d_register_source(col + k % q - left, w, mode);
+                    const T weight = weights[form ? k : p * q - 1 - k];
+                    if (weight != 0)
+                        sum += weight * (from_row < 0 || from_col < 0 ? T(0) : image[from_row * w + from_col]);
+                }
+                *to = sum;
+            }
 }

@@ -1,185 +1,241 @@
 // gemm / tuned
 //
 // What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), row-major.
-// Idea     All ideas of the ladder at once, so that of the instructions of the main loop nine in ten are fma.
-//          - A thread makes 8 x 16 elements (float64: 8 x 8), a warp 64 x 64, a block 128 x 256 (float64: two halves
-//            of it, one after the other). The larger the tile of a thread, the fewer reads for a product.
-//          - All reads of shared memory take 16 bytes. A lane's elements are groups of V, a warp's breadth apart, and
-//            neighbours among the lanes read one group in common: so one pass through the banks serves 16 lanes.
-//          - tile_a is stored transposed, by cp.async of single elements: its columns lie side by side for those
-//            reads. V more elements a row keep these copies, eight rows by four columns, from meeting in a bank there.
-//          - The operands of the next fma step are read while this one computes (part_a, part_b), and those of the
-//            next tiles travel meanwhile (STAGES).
-//          - Rows and columns past the edges of c need no zeros: a copy of the last row or column serves, for what it
-//            makes is not written. Only k must end exactly: the first step takes the odd ones, zeros before them.
+// Idea     Tensor cores: one instruction of a warp (mma) multiplies two small matrices that lie spread over its lanes.
+//          - float64 has such an instruction (8 x 4 times 4 x 8). float32 has none, but bfloat16 has (16 x 16 times
+//            16 x 8, summed as float32). So a float32 is cut into three bfloat16, of 8 bits each, that lose nothing of
+//            it, and of the nine products of parts the six larger are taken: on an H200 that takes less time than one
+//            fma. Parts are scaled, by 2^8 and 2^16, or those of small numbers would fall below what bfloat16 holds.
+//          - The six begin at zero and are added to the sum as float32: tensor cores cut off what does not fit, an
+//            addition rounds it. So the result is nearer to the truth than that of a chain of fma's.
+//          - A launch before this one lays out each operand (arrange): in parts, and in fragments of 16 rows (columns)
+//            that give each lane 16 bytes as mma wants them. What is left for the main loop is to copy fragments into
+//            shared memory (cp.async, STAGES), to read them without a conflict, and mma.
 //          - Blocks go through c in bands of GROUP tiles, so that those that run together share rows and columns.
-// Differs  from gemm/async: in all of these.
+// Differs  from gemm/warp_tiled: tensor cores make the products, from operands that were laid out for them.
 // Claims   shared.load.conflicts = 0
 //          shared.store.instructions = 0
-//          global.store.sectors_per_request = 16     m a multiple of 128; n a multiple of 256
 // Length   more than an exhibit has: it chases the last percent.
-// Source   V. Volkov and J. Demmel, "Benchmarking GPUs to tune dense linear algebra", 2008, for large register tiles;
-//          the rest is measured on an H200
+// Source   G. Henry, P. T. P. Tang and A. Heinecke, "Leveraging the bfloat16 artificial intelligence datatype for
+//          higher-precision computations", ARITH 2019, for the parts; the rest is measured on an H200
 
-extern "C" __global__ void __launch_bounds__(256, 1)
-gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n)
+struct gemm_tuned_fragment {
+    static constexpr int PARTS = sizeof(T) == 4 ? 3 : 1;   // of a number
+    static constexpr int TILE_K = sizeof(T) == 4 ? 16 : 4; // beside 16 rows or columns
+    static constexpr int WORDS = PARTS * 32;               // of 16 bytes, all parts
+};
+
+// Cuts x and y into parts, each scaled by 2^8 against the one before, and packs them in pairs.
+template <int PARTS>
+static __device__ __forceinline__ void gemm_tuned_cut(float x, float y, unsigned (&pair)[PARTS])
 {
-    constexpr int THREADS = 256, TILE_M = 128, TILE_COLS = 256, TILE_K = 8, STAGES = sizeof(T) == 4 ? 3 : 2, GROUP = 8;
-    constexpr int WARPS_M = 2, LANES_M = 8;
-    constexpr int WARPS_N = THREADS / 32 / WARPS_M, LANES_N = 32 / LANES_M;
-    constexpr int V = 16 / sizeof(T);                                     // elements of a 16-byte access
-    constexpr int PASSES = sizeof(T) / 4, TILE_N = TILE_COLS / PASSES;    // columns of the block, and of one pass
-    constexpr int STEP_M = LANES_M * V, STEP_N = LANES_N * V;             // between the groups of a thread
-    constexpr int GROUPS_M = TILE_M / (WARPS_M * STEP_M), GROUPS_N = TILE_N / (WARPS_N * STEP_N);
-    constexpr int ROW_A = TILE_M + V;
-    struct alignas(16) Vector {
-        T at[V];
-    };
-    __shared__ alignas(16) T tile_a[STAGES][TILE_K][ROW_A];
-    __shared__ alignas(16) T tile_b[STAGES][TILE_K][TILE_N];
+    for (int p = 0; p < PARTS; ++p) {
+        asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair[p]) : "f"(y), "f"(x));
+        x = (x - __uint_as_float(pair[p] << 16)) * 256;
+        y = (y - __uint_as_float(pair[p] & 0xffff0000)) * 256;
+    }
+}
+
+// Lays out an operand: `size` rows of a, or columns of b, and all k. A warp makes a fragment.
+extern "C" __global__ void __launch_bounds__(128)
+gemm_tuned_arrange(const T *__restrict__ from, uint4 *__restrict__ to, long long size, long long k, long long is_b,
+                   long long tiles, long long tiles_k)
+{
+    constexpr int PARTS = gemm_tuned_fragment::PARTS, TILE_K = gemm_tuned_fragment::TILE_K, EACH = TILE_K / 4;
+
+    // Who am I: neighbours among the warps read neighbours in memory.
+    const int lane = threadIdx.x % 32;
+    const long long warp = blockIdx.x * 4ll + threadIdx.x / 32;
+    const long long tile = is_b ? warp % tiles : warp / tiles_k;
+    const long long tile_k = is_b ? warp / tiles : warp % tiles_k;
+    if (tile >= tiles || tile_k >= tiles_k)
+        return;
+
+    // Read EACH neighbours along k of two rows, 8 apart. Zeros stand for what is outside.
+    T number[2][EACH];
+    for (int h = 0; h < 2; ++h)
+        for (int e = 0; e < EACH; ++e) {
+            const long long row = tile * 16 + h * 8 + lane / 4, i = tile_k * TILE_K + lane % 4 * EACH + e;
+            number[h][e] = row < size && i < k ? from[is_b ? i * size + row : row * k + i] : T(0);
+        }
+
+    // Write. mma wants side by side: of a, the two rows of one k; of b, all k of one column.
+    uint4 *const out = to + (tile_k * tiles + tile) * gemm_tuned_fragment::WORDS + lane;
+    if constexpr (PARTS == 1) {
+        *reinterpret_cast<double2 *>(out) = make_double2(double(number[0][0]), double(number[1][0]));
+    } else {
+        unsigned pair[2][2][PARTS];
+        for (int h = 0; h < 2; ++h)
+            for (int e = 0; e < EACH; e += 2)
+                gemm_tuned_cut(number[h][e], number[h][e + 1], pair[h][e / 2]);
+        for (int p = 0; p < PARTS; ++p)
+            out[p * 32] = is_b ? make_uint4(pair[0][0][p], pair[0][1][p], pair[1][0][p], pair[1][1][p])
+                               : make_uint4(pair[0][0][p], pair[1][0][p], pair[0][1][p], pair[1][1][p]);
+    }
+}
+
+// Adds to the sums what TILE_K of k make: TM fragments of a, and of b's fragment the 8 columns of half h.
+template <int TM, int PARTS>
+static __device__ __forceinline__ void gemm_tuned_multiply(float (&sum)[TM][4], const uint4 (&a)[TM][PARTS],
+                                                           const uint4 (&b)[PARTS], int h)
+{
+    float part[TM][4] = {};
+#pragma unroll
+    for (int order = PARTS - 1; order >= 0; --order) { // the small products first
+#pragma unroll
+        for (int p = 0; p <= order; ++p)
+#pragma unroll
+            for (int i = 0; i < TM; ++i)
+                asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+                    "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                    : "+f"(part[i][0]), "+f"(part[i][1]), "+f"(part[i][2]), "+f"(part[i][3])
+                    : "r"(a[i][p].x), "r"(a[i][p].y), "r"(a[i][p].z), "r"(a[i][p].w),
+                      "r"(h ? b[order - p].z : b[order - p].x), "r"(h ? b[order - p].w : b[order - p].y));
+#pragma unroll
+        for (int e = 0; e < TM * 4; ++e)
+            if (order > 0)
+                part[e / 4][e % 4] *= 1.0f / 256;
+            else
+                sum[e / 4][e % 4] += part[e / 4][e % 4];
+    }
+}
+
+template <int TM, int PARTS>
+static __device__ __forceinline__ void gemm_tuned_multiply(double (&sum)[TM][4], const uint4 (&a)[TM][PARTS],
+                                                           const uint4 (&b)[PARTS], int h)
+{
+    const double column = reinterpret_cast<const double *>(b)[h];
+#pragma unroll
+    for (int i = 0; i < TM * 2; ++i) {
+        const double row = reinterpret_cast<const double *>(a[i / 2])[i % 2];
+        asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0, %1}, {%2}, {%3}, {%0, %1};"
+            : "+d"(sum[i / 2][i % 2 * 2]), "+d"(sum[i / 2][i % 2 * 2 + 1])
+            : "d"(row), "d"(column));
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n,
+           const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b)
+{
+    constexpr int THREADS = 128, STAGES = 3, GROUP = 8;
+    constexpr int PARTS = gemm_tuned_fragment::PARTS, WORDS = gemm_tuned_fragment::WORDS;
+    constexpr int STEP_K = 16, DEPTH = STEP_K / gemm_tuned_fragment::TILE_K; // of a step, and its fragments
+    constexpr int TM = 4, TN = sizeof(T) == 4 ? 4 : 2;                       // fragments of a warp; a block has 2 x 2
+    constexpr int WORDS_A = 2 * TM * WORDS, WORDS_B = 2 * TN * WORDS;        // of a block's fragments of one TILE_K
+    extern __shared__ uint4 gemm_tuned_tiles[];
 
     // Who am I: the block's tile of c, in order down the columns of a band of GROUP tiles.
-    const long long tiles_m = (m + TILE_M - 1) / TILE_M;
+    const long long tiles_m = (m + 2 * TM * 16 - 1) / (2 * TM * 16);
     const long long order = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const long long band = order / (GROUP * (long long)gridDim.x) * GROUP;
     const long long in_band = order % (GROUP * (long long)gridDim.x);
     const long long band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
     if (band_tiles <= 0 || in_band >= band_tiles * gridDim.x)
         return;
-    const long long first_row = (band + in_band % band_tiles) * TILE_M;
-    const long long block_col = in_band / band_tiles * TILE_COLS;
+    const long long tile_m = band + in_band % band_tiles, tile_n = in_band / band_tiles;
+    const int lane = threadIdx.x % 32, warp_m = threadIdx.x / 64, warp_n = threadIdx.x / 32 % 2;
 
-    // And the thread's groups in it. Lanes 0 and 1 share rows, 0 and 2 share columns.
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const int my_row = warp / WARPS_N * (TILE_M / WARPS_M) + lane / 2 % LANES_M * V;
-    const int my_col = warp % WARPS_N * (TILE_N / WARPS_N) + (lane % 2 + lane / (2 * LANES_M) * 2) * V;
-
-    // What do I stage: A_COPIES elements of a column of tile_a, B_COPIES elements or vectors of a column of tile_b:
-    // vectors where rows of b start at multiples of 16 bytes.
-    constexpr int A_STEP = THREADS / TILE_K, A_COPIES = TILE_M / A_STEP;
-    constexpr int B_STEP = THREADS / (TILE_N / V), B_COPIES = TILE_K / B_STEP;
-    constexpr int B_STEP_ONE = THREADS / TILE_N, B_COPIES_ONE = TILE_K / B_STEP_ONE;
-    const bool whole = n % V == 0;
-    const int a_x = threadIdx.x % TILE_K, a_y = threadIdx.x / TILE_K;
-    const int b_x = whole ? threadIdx.x % (TILE_N / V) * V : threadIdx.x % TILE_N;
-    const int b_y = whole ? threadIdx.x / (TILE_N / V) : threadIdx.x / TILE_N;
-    const unsigned to_a = (unsigned)__cvta_generic_to_shared(&tile_a[0][a_x][a_y]);
-    const unsigned to_b = (unsigned)__cvta_generic_to_shared(&tile_b[0][b_y][b_x]);
-
-    // Steps over k. The first has TILE_K - missing of its own, and `missing` zeros before them.
-    const long long steps = (k + TILE_K - 1) / TILE_K;
-    const unsigned missing = (unsigned)(steps * TILE_K - k);
-
-#pragma unroll 1
-    for (int pass = 0; pass < PASSES && block_col + pass * TILE_N < n; ++pass) {
-        // Read from here, clamped to the last row or column.
-        const long long first_col = block_col + pass * TILE_N, b_col = first_col + b_x;
-        // (The empty assembler keeps the compiler from working out addresses of all passes here, or those of c below,
-        // ahead of time, where they cost registers.)
-        const T *from_a[A_COPIES];
-        long long a_row = first_row + a_y;
-        asm volatile("" : "+l"(a_row));
-        for (int j = 0; j < A_COPIES; ++j) {
-            const long long row = a_row + j * A_STEP;
-            from_a[j] = a + (row < m ? row : m - 1) * k + a_x - missing;
-        }
-        const T *from_b = b + (b_y - (long long)missing) * n + (b_col < n ? b_col : n - (whole ? V : 1));
-
-        // Read and stage one step; the rows of both tiles before the first `zeros` are zeros.
-        const auto stage = [&](int slot, unsigned zeros) {
-            const unsigned slot_a = to_a + slot * (unsigned)sizeof(tile_a[0]);
-            const unsigned slot_b = to_b + slot * (unsigned)sizeof(tile_b[0]);
-            for (int j = 0; j < A_COPIES; ++j) {
-                asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::
-                             "r"(slot_a + j * A_STEP * (unsigned)sizeof(T)), "l"(from_a[j]), "n"(sizeof(T)),
-                             "r"((unsigned)a_x < zeros ? 0 : (int)sizeof(T)) : "memory");
-                from_a[j] += TILE_K;
-            }
-            if (whole)
-                for (int j = 0; j < B_COPIES; ++j)
-                    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::
-                                 "r"(slot_b + j * B_STEP * (unsigned)sizeof(tile_b[0][0])),
-                                 "l"(from_b + (long long)j * B_STEP * n),
-                                 "r"((unsigned)(b_y + j * B_STEP) < zeros ? 0 : 16) : "memory");
-            else
-                for (int j = 0; j < B_COPIES_ONE; ++j)
-                    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::
-                                 "r"(slot_b + j * B_STEP_ONE * (unsigned)sizeof(tile_b[0][0])),
-                                 "l"(from_b + (long long)j * B_STEP_ONE * n), "n"(sizeof(T)),
-                                 "r"((unsigned)(b_y + j * B_STEP_ONE) < zeros ? 0 : (int)sizeof(T)) : "memory");
-            from_b += TILE_K * n;
-        };
-        const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
-        const auto wait = [] { asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory"); };
-
-        // Read the operands of one fma step into registers.
-        Vector part_a[2][GROUPS_M], part_b[2][GROUPS_N];
-        const auto fetch = [&](int half, int slot, int i) {
-            for (int g = 0; g < GROUPS_M; ++g)
-                part_a[half][g] = *(const Vector *)&tile_a[slot][i][my_row + g * STEP_M];
-            for (int g = 0; g < GROUPS_N; ++g)
-                part_b[half][g] = *(const Vector *)&tile_b[slot][i][my_col + g * STEP_N];
-        };
-
-        // The first steps. One group each, so that counting groups counts steps; some may be empty.
-        for (int step = 0; step < STAGES - 1; ++step) {
-            if (step < steps)
-                stage(step, step == 0 ? missing : 0);
-            commit();
-        }
-        wait();
-
-        // The first tiles were copied by all threads: none may read them before the last has waited for its part.
-        __syncthreads();
-        if (steps > 0)
-            fetch(0, 0, 0);
-
-        T sum[GROUPS_M * V][GROUPS_N * V] = {};
-        int slot = 0, free_slot = STAGES - 1;
-#pragma unroll 1
-        for (long long step = 0; step < steps; ++step) {
-            if (step + STAGES - 1 < steps)
-                stage(free_slot, 0);
-            commit();
-            free_slot = slot;
+    // Read and stage a step. The block's fragments of one TILE_K lie side by side, those of a and those of b.
+    const uint4 *from_a = arranged_a + tile_m * WORDS_A + threadIdx.x;
+    const uint4 *from_b = arranged_b + tile_n * WORDS_B + threadIdx.x;
+    const unsigned to = (unsigned)__cvta_generic_to_shared(gemm_tuned_tiles + threadIdx.x);
+    const auto copy = [](unsigned at, const uint4 *from) {
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+    };
+    const auto stage = [&](int slot) {
 #pragma unroll
-            for (int i = 0; i < TILE_K; ++i) {
-                if (i < TILE_K - 1) {
-                    fetch((i + 1) % 2, slot, i + 1);
-                } else {
-                    slot = slot + 1 == STAGES ? 0 : slot + 1;
-                    wait();
+        for (int q = slot * DEPTH; q < (slot + 1) * DEPTH; ++q) {
+#pragma unroll
+            for (int j = 0; j < WORDS_A; j += THREADS)
+                copy(to + (q * (WORDS_A + WORDS_B) + j) * 16, from_a + j);
+#pragma unroll
+            for (int j = 0; j < WORDS_B; j += THREADS)
+                copy(to + (q * (WORDS_A + WORDS_B) + WORDS_A + j) * 16, from_b + j);
+            from_a += tiles_m * WORDS_A;
+            from_b += (long long)gridDim.x * WORDS_B;
+        }
+    };
+    const auto commit = [] { asm volatile("cp.async.commit_group;" ::: "memory"); };
 
-                    // The next tiles were copied by all threads: none may read them before the last has waited for its
-                    // part. And these were read by all: none may overwrite them before the last has its last operands.
-                    __syncthreads();
-                    if (step + 1 < steps)
-                        fetch(0, slot, 0);
-                }
+    // The first steps. One group each, so that counting groups counts steps; some may be empty.
+    const int steps = (int)((k + STEP_K - 1) / STEP_K);
+    for (int step = 0; step < STAGES - 1; ++step) {
+        if (step < steps)
+            stage(step);
+        commit();
+    }
 
-                // Compute. i ascends over all of k; the compiler fuses product and sum (fma).
-                for (int r = 0; r < GROUPS_M * V; ++r)
-                    for (int q = 0; q < GROUPS_N * V; ++q)
-                        sum[r][q] += part_a[i % 2][r / V].at[r % V] * part_b[i % 2][q / V].at[q % V];
+    T sum[2 * TN][TM][4] = {};
+    int slot = 0, free_slot = STAGES - 1;
+#pragma unroll 1
+    for (int step = 0; step < steps; ++step) {
+        asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+
+        // The step's tiles were copied by all threads: none may read them before the last has waited for its part. And
+        // those of the step before were read by all: none may overwrite them before the last has read.
+        __syncthreads();
+        if (step + STAGES - 1 < steps)
+            stage(free_slot);
+        commit();
+
+        // Compute.
+#pragma unroll
+        for (int q = 0; q < DEPTH; ++q) {
+            const uint4 *const tile_a = gemm_tuned_tiles + (slot * DEPTH + q) * (WORDS_A + WORDS_B) + lane;
+            const uint4 *const tile_b = tile_a + WORDS_A;
+            uint4 part_a[TM][PARTS], part_b[PARTS];
+#pragma unroll
+            for (int i = 0; i < TM * PARTS; ++i)
+                part_a[i / PARTS][i % PARTS] = tile_a[warp_m * TM * WORDS + i * 32];
+#pragma unroll
+            for (int j = 0; j < TN; ++j) {
+#pragma unroll
+                for (int p = 0; p < PARTS; ++p)
+                    part_b[p] = tile_b[(warp_n * TN + j) * WORDS + p * 32];
+                gemm_tuned_multiply(sum[2 * j], part_a, part_b, 0);
+                gemm_tuned_multiply(sum[2 * j + 1], part_a, part_b, 1);
+            }
+        }
+        free_slot = slot;
+        slot = slot + 1 == STAGES ? 0 : slot + 1;
+    }
+
+    // Write: two neighbours at once, where rows of c are made of them.
+    const long long first_row = (tile_m * 2 + warp_m) * TM * 16 + lane / 4;
+    const long long first_col = (tile_n * 2 + warp_n) * TN * 16 + lane % 4 * 2;
+    struct alignas(2 * sizeof(T)) Pair {
+        T x, y;
+    };
+    bool finite = true;
+#pragma unroll
+    for (int i = 0; i < TM * 2; ++i)
+#pragma unroll
+        for (int j = 0; j < TN * 2; ++j) {
+            const Pair pair = {sum[j][i / 2][i % 2 * 2], sum[j][i / 2][i % 2 * 2 + 1]};
+            T *const to_c = c + (first_row + i * 8) * n + first_col + j * 8;
+            finite = finite && 0 * pair.x + 0 * pair.y == 0;
+            if (first_row + i * 8 >= m || first_col + j * 8 >= n)
+                continue;
+            if (n % 2 == 0) {
+                *reinterpret_cast<Pair *>(to_c) = pair;
+            } else {
+                to_c[0] = pair.x;
+                if (first_col + j * 8 + 1 < n)
+                    to_c[1] = pair.y;
             }
         }
 
-        // Write.
-        long long c_row = first_row + my_row;
-        asm volatile("" : "+l"(c_row));
-        for (int r = 0; r < GROUPS_M * V; ++r) {
-            const long long row = c_row + r / V * STEP_M + r % V;
-            for (int g = 0; g < GROUPS_N; ++g) {
-                const long long col = first_col + my_col + g * STEP_N;
-                Vector out;
-                for (int e = 0; e < V; ++e)
-                    out.at[e] = sum[r][g * V + e];
-                if (whole && row < m && col < n)
-                    *(Vector *)&c[row * n + col] = out;
-                for (int e = 0; e < V && !whole; ++e)
-                    if (row < m && col + e < n)
-                        c[row * n + col + e] = out.at[e];
-            }
+    // Infinities and NaN have no parts, and the largest numbers round to infinity: what is not finite is made by fma.
+#pragma unroll 1
+    for (int e = 0; e < TM * 2 * TN * 4 && PARTS > 1 && !finite; ++e) {
+        const long long row = first_row + e / (TN * 4) * 8, col = first_col + e / 2 % (TN * 2) * 8 + e % 2;
+        if (row < m && col < n && 0 * c[row * n + col] != 0) {
+            T again = 0;
+#pragma unroll 1
+            for (long long i = 0; i < k; ++i)
+                again += a[row * k + i] * b[i * n + col];
+            c[row * n + col] = again;
         }
     }
 }

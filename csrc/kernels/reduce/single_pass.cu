@@ -1,42 +1,53 @@
 // reduce / single_pass
 //
 // What     out = OP of all n elements of x, in one launch.
-// Idea     Each block leaves its part in global memory and draws a ticket. Who draws the last one knows that all
-//          other parts are written, and makes the result of them. No second launch, and x is read once.
+// Idea     Each block leaves its part in global memory, and one block makes the result of them: no second launch, and x
+//          is read once. That block is who draws the last ticket. Tickets are drawn first, while the reads are under
+//          way: so all others have begun then, they will leave their parts, and it can wait for each.
+//          A part and the word that it is there travel together, in 64 bits: nothing is fenced off from anything.
 //          A fixed number of blocks take turns at x, so that there are few parts; and a thread has four reads of 16
 //          bytes on their way at once, so that memory is always busy.
-//          The ticket counts round to 0, ready for the next call.
+//          Ticket and parts are 0 before and after: the next call finds them as this one did.
 // Differs  from reduce/shuffle: who makes the result of the parts; and for speed turns, and wider reads.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
-// Source   CUDA C++ Programming Guide, "Memory Fence Functions": the sum whose last block finishes
+// Length   it is the fast one.
+// Source   CUDA C++ Programming Guide, "Memory Fence Functions", has the sum whose last block finishes; flags beside
+//          values: D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016
 
 extern "C" __global__ void __launch_bounds__(512)
-reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, A *parts)
+reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsigned long long *words)
 {
-    constexpr int THREADS = 512, PACKS = 4, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T);
+    constexpr int THREADS = 512, PACKS = 4, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
     constexpr unsigned ALL = 0xffffffff;
     struct alignas(16) pack {
         T item[ITEMS];
     };
-    __shared__ A part[WARPS];
+    union number {
+        A value;
+        unsigned half[HALVES];
+    };
+    __shared__ A part[2][WARPS];
     __shared__ bool is_last;
 
     // Who am I: a thread of a block that takes every gridDim.x-th tile of THREADS * PACKS packs.
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
     const long long step = (long long)gridDim.x * (THREADS * PACKS), count = n / ITEMS;
     const pack *packs = reinterpret_cast<const pack *>(x);
+    unsigned drawn = 0;
+    if (thread == 0)
+        drawn = atomicInc(ticket, gridDim.x - 1); // the last one makes it 0 again
 
     // One value of the whole block, in thread 0.
-    auto reduce_block = [&](A mine) {
+    auto reduce_block = [&](A mine, A *staged) {
         for (int reach = 16; reach > 0; reach /= 2)
             mine = OP(mine, __shfl_down_sync(ALL, mine, reach));
         if (lane == 0)
-            part[warp] = mine;
-        // The first warp reads what all warps wrote: all must be done.
+            staged[warp] = mine;
+        // The first warp reads what all warps wrote: all must be done. And all read is_last, which thread 0 wrote.
         __syncthreads();
         if (warp == 0) {
-            mine = lane < WARPS ? part[lane] : NEUTRAL;
+            mine = lane < WARPS ? staged[lane] : NEUTRAL;
             for (int reach = WARPS / 2; reach > 0; reach /= 2)
                 mine = OP(mine, __shfl_down_sync(ALL, mine, reach));
         }
@@ -66,26 +77,31 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, A *par
         }
     for (int k = 1; k < ITEMS; ++k)
         mine[0] = OP(mine[0], mine[k]);
-    A result = reduce_block(mine[0]);
+    if (thread == 0)
+        is_last = drawn == gridDim.x - 1;
+    number result = {reduce_block(mine[0], part[0])};
 
-    // Write the block's part, where every thread of the device sees it before the ticket is drawn.
-    if (thread == 0) {
-        parts[blockIdx.x] = result;
-        __threadfence();
-        is_last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1;
-        __threadfence();
-    }
-
-    // All threads read is_last, which thread 0 wrote; and `part` was read by the first warp: it may be used again.
-    __syncthreads();
+    // Write the block's part: 32 bits a word, beside a 1.
+    if (thread == 0)
+        for (int h = 0; h < HALVES; ++h)
+            __nv_atomic_store_n(&words[blockIdx.x * HALVES + h], 1ull << 32 | result.half[h], __NV_ATOMIC_RELAXED,
+                                __NV_THREAD_SCOPE_DEVICE);
     if (!is_last)
         return;
 
-    // The last block: read the parts, compute, write.
-    result = NEUTRAL;
-    for (unsigned k = thread; k < gridDim.x; k += THREADS)
-        result = OP(result, parts[k]);
-    result = reduce_block(result);
+    // The last block: read the parts as they come, leave 0 in their places, compute, write.
+    A total = NEUTRAL;
+    for (unsigned k = thread; k < gridDim.x; k += THREADS) {
+        for (int h = 0; h < HALVES; ++h) {
+            unsigned long long word = 0;
+            while (word == 0)
+                word = __nv_atomic_load_n(&words[k * HALVES + h], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+            __nv_atomic_store_n(&words[k * HALVES + h], 0ull, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+            result.half[h] = (unsigned)word;
+        }
+        total = OP(total, result.value);
+    }
+    total = reduce_block(total, part[1]);
     if (thread == 0)
-        *out = result;
+        *out = total;
 }

@@ -1,0 +1,92 @@
+/* The plan of gemm's tuned variant: both operands are laid out for tensor cores, then multiplied. */
+#include "plan.h"
+
+enum { DIMENSION_M, DIMENSION_K, DIMENSION_N };
+enum { OPERAND_A, OPERAND_B };
+
+/* As in gemm/tuned.cu: fragments of 16 rows or columns; steps over k; stages of a block's tiles. The row's tile is that
+ * of float32; a block makes half as many columns of float64. */
+enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, LANES = 32, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
+
+/* What laying out an element takes, in products of the main loop: 10 or more bytes moved, against 145 products made in
+ * that time on an H200. */
+static const double ARRANGE_PRODUCTS = 145.0;
+
+typedef struct fragment_shape {
+    int64_t k, bytes; /* elements along k; bytes of all its parts */
+} fragment_shape;
+
+static fragment_shape shape_fragment(size_t item_bytes)
+{
+    return item_bytes == TILED_ITEM_BYTES ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES} /* bfloat16 */
+                                          : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES};
+}
+
+/* The launch that lays out an operand of `size` rows (columns) and k: a warp makes a fragment. */
+static smk_status add_arrange(const smk_request *request, int64_t operand, int64_t tiles, int64_t tiles_k,
+                              int64_t offset, smk_plan *plan, smk_error *error)
+{
+    const int64_t *d = request->dimensions;
+    const bool is_a = operand == OPERAND_A;
+    const int64_t warps = request->variant->block_x / LANES;
+    const int64_t blocks = (tiles * tiles_k + warps - 1) / warps;
+    smk_step *step = &plan->step[plan->step_count];
+    if (blocks > INT32_MAX) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "gemm variant 'tuned': %lld blocks to lay out %s, a grid has %lld at most",
+                               (long long)blocks, is_a ? "a" : "b", (long long)INT32_MAX);
+    }
+    step->part = "arrange";
+    step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
+    step->block = (smk_dim3){request->variant->block_x, 1, 1};
+    smk_plan_add(step, SMK_SOURCE_OPERAND, operand);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, offset);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, is_a ? d[DIMENSION_M] : d[DIMENSION_N]);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, d[DIMENSION_K]);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, is_a ? 0 : 1);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, tiles);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, tiles_k);
+    plan->step_count++;
+    return SMK_OK;
+}
+
+/* arrange a, arrange b, then (a, b, c, m, k, n, arranged a, arranged b). */
+smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_variant scaled = *request->variant;
+    scaled.tile_x = scaled.tile_x * TILED_ITEM_BYTES / (uint32_t)request->item_bytes;
+    smk_request tiled = *request;
+    tiled.variant = &scaled;
+    smk_plan one = {.step_count = 0}, made = {.step_count = 0};
+    smk_status status = smk_plan_one(&tiled, &one, error);
+    if (status != SMK_OK || one.step_count == 0) {
+        *plan = status == SMK_OK ? one : *plan;
+        return status;
+    }
+    const fragment_shape fragment = shape_fragment(request->item_bytes);
+    const int64_t m = request->dimensions[DIMENSION_M], k = request->dimensions[DIMENSION_K];
+    const int64_t n = request->dimensions[DIMENSION_N];
+    const int64_t fragments_m = scaled.tile_y / FRAGMENT, fragments_n = scaled.tile_x / FRAGMENT; /* of a block */
+    const int64_t tiles_a = (m + scaled.tile_y - 1) / scaled.tile_y * fragments_m;
+    const int64_t tiles_b = (int64_t)one.step[0].grid.x * fragments_n;
+    const int64_t tiles_k = (k + STEP_K - 1) / STEP_K * (STEP_K / fragment.k);
+    const int64_t bytes_a = tiles_a * tiles_k * fragment.bytes, bytes_b = tiles_b * tiles_k * fragment.bytes;
+    if (k > 0) {
+        status = add_arrange(request, OPERAND_A, tiles_a, tiles_k, 0, &made, error);
+        if (status == SMK_OK) {
+            status = add_arrange(request, OPERAND_B, tiles_b, tiles_k, bytes_a, &made, error);
+        }
+        if (status != SMK_OK) {
+            return status;
+        }
+    }
+    smk_step *step = &made.step[made.step_count++];
+    *step = one.step[0];
+    step->shared_bytes = (size_t)(STAGES * (fragments_m + fragments_n) * (STEP_K / fragment.k) * fragment.bytes);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
+    smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
+    made.workspace_bytes = (uint64_t)(bytes_a + bytes_b);
+    made.pace = 1.0 / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
+    *plan = made;
+    return SMK_OK;
+}
