@@ -262,8 +262,14 @@ def make_file_call(chosen, rng):
         _parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
     )
     values = tuple(make_argument(text, rng) for text in chosen.arg)
-    code = Path(chosen.what).read_text(encoding="utf-8")
-    options = {"options": chosen.option} if chosen.option else {}
+    path = Path(chosen.what)
+    code, options = path.read_text(encoding="utf-8"), {}
+    if path.suffix == ".cu":
+        # reports name the file as it was named here, and its own headers are found
+        code = f"#line 1 {json.dumps(str(path), ensure_ascii=False)}\n{code}"
+        options = {"options": [f"-I{path.resolve().parent}", *chosen.option]}
+    elif chosen.option:
+        options = {"options": chosen.option}
     name = chosen.kernel
     if name is None:
         names = smemkit.RawModule(code, **options).kernels

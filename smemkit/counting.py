@@ -1,6 +1,7 @@
 """What was counted: counters, source lines, launches and recorded accesses."""
 
 import os
+import re
 from collections.abc import Mapping
 
 from . import _core
@@ -24,6 +25,7 @@ for _op in ("load", "store", "atomic"):
         1,
     )
 PTX_FILE = "ptx"  # the file of lines that stand in no source file
+ACCESS = re.compile(r"\b(ld|ldmatrix|st|atom|red|cp)\.")
 
 
 def counters():
@@ -111,12 +113,12 @@ def add_sums(tables):
 
 
 class Sources:
-    """Source text by file name, for one module."""
+    """Source text by file name, for one module. variant: its (family, variant), or None."""
 
     def __init__(self, kernel, ptx, given=None):
         self.ptx = ptx.splitlines()
         self._given = given
-        self._package = _find_package_source(kernel, ptx)
+        self.variant = _find_variant(kernel, ptx)
         self._texts = {}
 
     def lines(self, file):
@@ -131,8 +133,8 @@ class Sources:
         from .compile import FILE_NAME  # slow to import; who only calls kernels never needs it
 
         name = os.path.basename(file)
-        if self._package is not None and self._package[0] == name:
-            return self._package[1].splitlines()
+        if self.variant is not None and name == f"{self.variant[1]}.cu":
+            return _core.source(*self.variant).splitlines()
         if self._given is not None and name == FILE_NAME:
             return self._given.splitlines()
         try:
@@ -149,12 +151,12 @@ class Sources:
         return otherwise.strip()
 
 
-def _find_package_source(kernel, ptx):
-    """(file name, text) where the module is one of the package's, else None."""
+def _find_variant(kernel, ptx):
+    """(family, variant) where the module is one of the package's, else None."""
     for family, facts in _core.families().items():
         for variant in facts["variants"]:
             if kernel.startswith(f"{family}_{variant}_") and _core.ptx(family, variant) == ptx:
-                return f"{variant}.cu", _core.source(family, variant)
+                return family, variant
     return None
 
 
@@ -282,6 +284,13 @@ def median(values):
     return (ordered[middle - 1] + ordered[middle]) / 2
 
 
+def choose_ptx(kept, text):
+    """What to show of a line whose source is not at hand: its first access, or instruction."""
+    if kept is None or (ACCESS.search(text) and not ACCESS.search(kept)):
+        return text
+    return kept
+
+
 def collect_lines(launches):
     """The lines of several launches, added up where they are of one module; by file and line."""
     rows = {}
@@ -289,12 +298,19 @@ def collect_lines(launches):
         for instruction in launch.instructions:
             file, line = place_of(instruction)
             key = (file, line, launch.ptx)
-            text = launch.sources.text(file, line, instruction["ptx"])
-            row = rows.setdefault(key, {"text": text, "tables": [], "kernels": {}})
+            row = rows.setdefault(key, {"sources": launch.sources, "tables": [], "kernels": {}})
             row["tables"].append(instruction["counters"])
             row["kernels"][launch.kernel] = None
+            row["ptx"] = choose_ptx(row.get("ptx"), instruction["ptx"])
     lines = [
-        Line(file, line, row["text"], add_sums(row["tables"]), row["kernels"], ptx)
+        Line(
+            file,
+            line,
+            row["sources"].text(file, line, row["ptx"]),
+            add_sums(row["tables"]),
+            row["kernels"],
+            ptx,
+        )
         for (file, line, ptx), row in rows.items()
     ]
     return sorted(lines, key=lambda line: (line.file, line.line))  # stable: then by launch

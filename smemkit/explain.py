@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 import numpy
 
 from . import _core
-from .counting import Launch, add_sums, collect_lines, place_of
+from .counting import PTX_FILE, Launch, add_sums, choose_ptx, collect_lines, place_of
 from .trials import (
     ADDRESS,
+    BANKED,
     SECTOR,
     compare_padding,
     count_cost,
     count_crowd,
     find_row_bytes,
     find_runs,
+    find_step,
     read_width,
     try_cures,
 )
@@ -113,10 +115,12 @@ class Kernel:
         self.sources = launches[0].sources
         self.sums = add_sums(launch.counters for launch in launches)
         self.lines = collect_lines(launches)
-        rows, samples = {}, {}
+        rows, samples, self.first = {}, {}, {}
         for launch in launches:
             for facts in launch.instructions:
                 rows.setdefault((facts["function"], facts["ptx_line"]), []).append(facts)
+                place = place_of(facts)
+                self.first[place] = choose_ptx(self.first.get(place), facts["ptx"])
             for sample in launch.samples:
                 key = (sample.function, sample.ptx_line, sample.space, sample.op)
                 if key not in samples or samples[key].cost < sample.cost:
@@ -138,11 +142,19 @@ class Kernel:
         return sorted(places.items())
 
     def text(self, place):
-        return self.sources.text(*place)
+        """The source line, or the PTX where the source is not at hand."""
+        return self.sources.text(*place, self.first.get(place, ""))
+
+    def ptx(self, sample):
+        return self.sources.text(PTX_FILE, sample.ptx_line)
 
 
 def _name(place):
     return f"{place[0]}:{place[1]}"
+
+
+def _count(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _add(rows, *names):
@@ -171,17 +183,28 @@ def judge_coalescing(kernel):
             if not requests:
                 continue
             ratio = sectors / max(requests, asked / SECTOR)
-            scattered = _is_scattered(kernel.sample(facts, "global", op))
+            sample = kernel.sample(facts, "global", op)
+            scattered = _is_scattered(sample)
             if scattered and ratio >= UNCOALESCED:
-                chosen["uncoalesced"].append((facts, None))
+                chosen["uncoalesced"].append((facts, sample))
             elif not scattered and ratio >= MISALIGNED:
-                chosen["misaligned"].append((facts, None))
+                chosen["misaligned"].append((facts, sample))
         for kind, rows in chosen.items():
             for place, same in kernel.gather(rows):
-                yield _describe_coalescing(kernel, kind, op, place, _add(same, *names))
+                yield _describe_coalescing(kernel, kind, op, place, same, _add(same, *names))
 
 
-def _describe_coalescing(kernel, kind, op, place, evidence):
+def _find_piece(rows):
+    """(bytes a lane, bytes from lane to lane) where lanes leave gaps that 16 bytes bridge."""
+    pieces = set()
+    for _, sample in rows:
+        addresses = [address for _, address in sample.active()] if sample is not None else []
+        step = find_step(addresses) if len(addresses) > 1 else None
+        pieces.add((sample.bytes, step) if step and sample.bytes < step <= 16 else None)
+    return min(pieces) if pieces and None not in pieces else None
+
+
+def _describe_coalescing(kernel, kind, op, place, rows, evidence):
     requests, sectors, asked = evidence.values()
     counted, expected = sectors / requests, max(1.0, asked / SECTOR / requests)
     evidence |= {
@@ -190,7 +213,16 @@ def _describe_coalescing(kernel, kind, op, place, evidence):
     }
     head = f"{_name(place)}: global {op} takes {counted:.3g} sectors a request"
     text = f"{head} where its {asked / requests:.3g} bytes need {expected:.3g}. "
-    if kind == "uncoalesced":
+    piece = _find_piece(rows) if kind == "uncoalesced" and op != "atomic" else None
+    if piece is not None:
+        evidence |= {"bytes a lane": piece[0], "bytes from lane to lane": piece[1]}
+        text += (
+            f"Each lane takes {piece[0]} bytes and leaves a gap to the next, {piece[1]} bytes on: "
+            "if it needs its neighbours too, let one access take them all (float2, float4; where "
+            "the source has one, the compiler has parted it); if not, let the lanes' elements lie "
+            "side by side"
+        )
+    elif kind == "uncoalesced":
         text += (
             "Lanes that are neighbours touch memory that is not: let threadIdx.x walk along the "
             "axis whose elements lie side by side, or pass the data through a tile in shared memory"
@@ -224,7 +256,7 @@ def judge_conflicts(kernel):
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
             if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
                 continue  # lanes that meet in one word: judge_atomics has the word
-            what = f"shared {op}"
+            what = "this copy to shared memory" if op == "async" else f"shared {op}"
             if op == "load" and all(is_atomic(facts["ptx"]) for facts, _ in same):
                 what = (
                     f"this atomic, of which ptxas makes a loop, go {evidence[asked]:,} rounds "
@@ -232,12 +264,13 @@ def judge_conflicts(kernel):
                 )
             text = (
                 f"{_name(place)}: bank conflicts make {what} take "
-                f"{evidence[names[1]]:,} wavefronts, {evidence[names[0]]:,} of them conflicts. "
+                f"{_count(evidence[names[1]], 'wavefront')}, {evidence[names[0]]:,} of them "
+                "conflicts. "
             )
             yield Advice(
                 "bank_conflict",
                 (place,),
-                f"{text}{_describe_cures(worst, evidence)} [{kernel.text(place)}]",
+                f"{text}{_describe_cures(kernel, worst, evidence)} [{kernel.text(place)}]",
                 evidence,
             )
 
@@ -248,33 +281,68 @@ def is_atomic(ptx):
     return any(word.startswith(("atom.", "red.")) for word in words[:2])  # perhaps behind a guard
 
 
-def _describe_cures(worst, evidence):
+def is_matrix(ptx):
+    """Whether an instruction's text is an ldmatrix, whose rows go to other lanes."""
+    return any(word.startswith("ldmatrix.") for word in ptx.split()[:2])
+
+
+def _describe_copy(kernel, worst, alone, evidence):
+    """Of a copy whose targets alone do not take the wavefronts that were counted."""
+    facts, sample = worst
+    evidence |= {
+        "wavefronts of the worst request": sample.cost,
+        "wavefronts by its targets alone": alone,
+    }
+    head = f"Its worst request takes {_count(sample.cost, 'wavefront')}, "
+    source, sources = kernel.sample(facts, "global", "async"), 0
+    if source is not None:
+        places = numpy.asarray(source.addresses, dtype=numpy.uint64) % BANKED  # of a cache line
+        sources = count_cost(places, source.bytes, source.mask, "async")[0]
+    if sources <= alone:
+        return (
+            f"{head}by its targets alone it would take {alone}: its sources come through banks "
+            "too. Let the lanes of a warp copy what lies side by side, in that order."
+        )
+    evidence["wavefronts by its sources alone"] = sources
+    return (
+        f"{head}by its targets alone it would take {alone}, but its sources meet in the banks of "
+        f"the L1 cache ({sources}): let the lanes of a warp copy what lies side by side in global "
+        "memory, or 16 bytes each."
+    )
+
+
+def _describe_cures(kernel, worst, evidence):
     if worst is None:
         return "Let the lanes of a warp meet different banks."
     facts, sample = worst
     wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
+    if sample.op == "async" and sample.cost != wavefronts:
+        return _describe_copy(kernel, worst, wavefronts, evidence)
     evidence |= {
         "wavefronts of the worst request": wavefronts,
         "conflicts of the worst request": conflicts,
     }
     if sample.op == "atomic":
         return (
-            f"Its worst request takes {wavefronts} wavefronts: lanes that meet in one bank are "
-            "served one by one. A copy for each warp or lane, added up at the end, spreads them."
+            f"Its worst request takes {_count(wavefronts, 'wavefront')}: lanes that meet in one "
+            "bank are served one by one. A copy for each warp or lane, added up at the end, "
+            "spreads them."
         )
     element = min(read_width(facts["ptx"]) or sample.bytes, sample.bytes)
+    if is_matrix(facts["ptx"]):
+        element = sample.bytes  # rows of matrices begin at multiples of 16 bytes
     cures = try_cures(sample, element)
     if not cures:
         return (
-            f"Its worst request takes {wavefronts}; neither one pad element a row nor an xor "
-            "swizzle removes its conflicts: change which lane takes which element."
+            f"Its worst request takes {_count(wavefronts, 'wavefront')}; neither a pad a row nor "
+            "an xor swizzle removes its conflicts: change which lane takes which element."
         )
     for words, cost in cures:
         evidence[f"wavefronts with {words}"] = cost
     listed = "; or ".join(f"{words}: {cost}" for words, cost in cures)
     return (
-        f"Its worst request takes {wavefronts} wavefronts; tried on it, "
-        f"these remove the conflicts: {listed}."
+        f"Its worst request takes {_count(wavefronts, 'wavefront')}; tried on it, "
+        f"{'this removes' if len(cures) == 1 else 'these remove'} the conflicts: {listed}."
     )
 
 
@@ -336,6 +404,8 @@ def judge_reuse(kernel):
     places = sorted({(sample.file, sample.line) for sample in reads})
     if not reads or not all(any(_is_same(read, write) for write in writes) for read in reads):
         return
+    if any(is_matrix(kernel.ptx(read)) for read in reads):
+        return
     evidence = {"shared.load.bytes": loaded, "shared.store.bytes": stored, "reuse": loaded / stored}
     text = (
         f"{_name(places[0])}: each byte put into shared memory is read "
@@ -352,6 +422,24 @@ def _is_same(read, write):
     return where and set(read.active()) <= set(write.active()) and read.bytes <= write.bytes
 
 
+def _read_registers(kernel, launch):
+    """Blocks that a multiprocessor's registers admit; None where the registers are not known."""
+    if kernel.sources.variant is None:
+        return None
+    family, variant = kernel.sources.variant
+    choice, _, dtype = kernel.name.removeprefix(f"{family}_{variant}_").rpartition("_")
+    try:
+        found = _core.occupancy(
+            (family, variant, dtype),
+            launch.block,
+            compute_capability=COMPUTE_CAPABILITY,
+            choice=choice or None,
+        )
+    except _core.Error:
+        return None
+    return found.limits["registers"]
+
+
 def judge_occupancy(kernel):
     limits = _core.limits(COMPUTE_CAPABILITY)
     most = limits["shared_bytes_per_multiprocessor"]
@@ -365,7 +453,8 @@ def judge_occupancy(kernel):
         rounded = -(-threads // 32) * 32
         by_threads = min(all_threads // rounded, limits["blocks_per_multiprocessor_max"])
         by_shared = most // (-(-(launch.shared_bytes + kept) // unit) * unit)
-        if by_shared >= by_threads:
+        by_registers = _read_registers(kernel, launch) if by_shared < by_threads else None
+        if by_shared >= (by_threads if by_registers is None else min(by_threads, by_registers)):
             continue
         evidence = {
             "shared bytes a block": launch.shared_bytes,
@@ -374,13 +463,17 @@ def judge_occupancy(kernel):
             "blocks a multiprocessor by threads": by_threads,
             "occupancy in percent": 100 * by_shared * rounded / all_threads,
         }
+        of_registers = "registers are not considered"
+        if by_registers is not None:
+            evidence["blocks a multiprocessor by registers"] = by_registers
+            of_registers = f"the registers let {by_registers}"
         text = (
             f"{kernel.name}: shared memory limits how many blocks a multiprocessor holds. "
             f"{launch.shared_bytes:,} bytes a block (and {kept:,} kept by the system) of "
-            f"{most:,} let {by_shared} block(s) of {threads} "
+            f"{most:,} let {_count(by_shared, 'block')} of {threads} "
             f"threads stay at once, where the threads alone let {by_threads}: "
             f"{by_shared * rounded:,} of {all_threads:,} threads (compute capability "
-            f"{COMPUTE_CAPABILITY}; registers are not considered). A smaller tile, or more threads "
+            f"{COMPUTE_CAPABILITY}; {of_registers}). A smaller tile, or more threads "
             "for this one, raises it"
         )
         yield Advice("occupancy", (), f"{text}.", evidence)

@@ -14,7 +14,7 @@ def _byte_edges(bins, range):
         raise _core.ArgumentError(
             f"histogram: uint8 is counted by value, in {BYTE_BINS} bins; bins is {bins!r}"
         )
-    if range is not None and tuple(range) not in BYTE_RANGES:
+    if range is not None and not any(numpy.array_equal(range, ends) for ends in BYTE_RANGES):
         raise _core.ArgumentError(
             f"histogram: uint8 is counted by value; range is {range!r}, accepted are None, "
             "(0, 256) and (0, 255)"

@@ -230,16 +230,20 @@ MOST_SECTORS = 64
 
 
 def draw_picture(sample):
-    unit = "wavefronts" if sample.space == "shared" else "sectors"
+    unit = "wavefront" if sample.space == "shared" else "sector"
     title = (
-        f"{sample.place}: {sample.space} {sample.op}, {sample.bytes} bytes a lane, "
-        f"{sample.cost} {unit}"
+        f"{sample.place}: {sample.space} {sample.op}, {_count(sample.bytes, 'byte')} a lane, "
+        f"{_count(sample.cost, unit)}"
     )
     where = f"costliest request, by warp {sample.warp} of block {sample.block}"
     return (
         f"<h4>{escape(title)}</h4><p>{escape(where)}<br><code>{escape(sample.text)}</code></p>"
         f"{draw_svg(sample)}"
     )
+
+
+def _count(number, noun):
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def draw_svg(sample):
@@ -319,7 +323,9 @@ def _draw_banks(sample):
     for bank in range(32):
         most = max((len(s) for (_, b), s in words.items() if b == bank), default=0)
         parts.append(_text(LEFT + bank * CELL + CELL / 2, foot + 14, most or "·"))
-    what = "lanes" if by_lane else "words"
+    what, cost = "lanes" if by_lane else "words", _count(int(access.wavefronts), "wavefront")
+    copied = sample.op == "async" and sample.cost != int(access.wavefronts)
+    more = f" (with the copy's sources {sample.cost})" if copied else ""
     parts.append(_text(LEFT - 6, foot + 14, what, "end"))
     parts.append(
         _text(
@@ -333,8 +339,8 @@ def _draw_banks(sample):
         _text(
             LEFT,
             foot + 46,
-            f"blue: the bank serves one; orange: more. {int(access.wavefronts)} wavefronts, "
-            f"{int(access.conflicts)} of them conflicts; dashed lines part the phases",
+            f"blue: the bank serves one; orange: more. {cost}, {int(access.conflicts)} of them "
+            f"conflicts{more}; dashed lines part the phases",
             "start",
         )
     )
@@ -375,7 +381,7 @@ def _draw_sectors(sample):
         _text(
             LEFT,
             foot + 32,
-            f"{len(touched)} sectors; blue: more than half of the sector is used{note}",
+            f"{_count(len(touched), 'sector')}; blue: more than half of it is used{note}",
             "start",
         )
     )

@@ -92,6 +92,15 @@ class Report:
         return median([sum(repeat) for repeat in zip(*self.times_ms, strict=True)])
 
     @property
+    def main_kernel(self):
+        """The name of the kernel that did most, by its warp instructions."""
+        sums = {}
+        for launch in self.launches:
+            done = launch.counters["instructions.warp"]
+            sums[launch.kernel] = sums.get(launch.kernel, 0) + done
+        return max(sums, key=sums.get)
+
+    @property
     def label(self):
         """How much was counted, in words."""
         how = "accesses as ptxas makes them" if self._is_modelled() else "PTX accesses as written"
@@ -148,7 +157,7 @@ class Report:
                 f"compare takes another Report of smemkit.profile, not {type(other).__name__}"
             )
         if names is None:
-            names = [report.launches[0].kernel for report in (self, other)]
+            names = [report.main_kernel for report in (self, other)]
             if names[0] == names[1]:
                 names = ("a", "b")
         if isinstance(names, str) or len(names) != 2:

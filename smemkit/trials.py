@@ -7,6 +7,7 @@ import numpy
 from . import _core
 
 SECTOR = 32  # bytes
+BANKED = 128  # bytes in all banks together
 
 
 def find_runs(sample):
@@ -45,10 +46,13 @@ def waste(sample):
     if sample.space != "shared":
         needed = -(-sum(find_runs(sample)) // SECTOR)
         return (0, sample.cost - needed, sample.cost)
-    return (count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)[1], 0, sample.cost)
+    wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
+    if sample.op == "async":  # its cost depends on its sources too
+        conflicts = max(0, conflicts + sample.cost - wavefronts)
+    return (conflicts, 0, sample.cost)
 
 
-def find_pitch(addresses):
+def find_step(addresses):
     """The distance in bytes that neighbouring lanes most often have; None where there is none."""
     steps = abs(numpy.diff(numpy.asarray(addresses, dtype=numpy.int64)))
     values, counts = numpy.unique(steps[steps > 0], return_counts=True)
@@ -57,12 +61,22 @@ def find_pitch(addresses):
     return int(values[counts.argmax()])
 
 
+def find_pitch(addresses, width):
+    """The distance in bytes from row to row: of neighbours, or of the starts of their runs."""
+    addresses = numpy.asarray(addresses, dtype=numpy.int64)
+    step = find_step(addresses)
+    if step != width:
+        return step
+    starts = addresses[numpy.diff(addresses, prepend=addresses[0] - 2 * width) != width]
+    return find_step(starts) or step
+
+
 def try_cures(sample, element):
     """(words, wavefronts) of each pad or swizzle that removes a request's conflicts."""
     lanes = numpy.array([int(address) for address in sample.addresses], dtype=numpy.int64)
     active = [lane for lane, _ in sample.active()]
-    pitch = find_pitch(lanes[active])
     width = sample.bytes
+    pitch = find_pitch(lanes[active], width)
     if pitch is None or pitch % element or pitch < element:
         return []
     low = lanes[active].min()
@@ -101,7 +115,19 @@ def try_cures(sample, element):
         ]
         if not any(conflicts for _, conflicts in parts):
             cures.append((words, sum(wavefronts for wavefronts, _ in parts)))
-    return cures
+    return cures or try_wider_pads(sample, low + offset, row, element, pitch)
+
+
+def try_wider_pads(sample, addresses, row, element, pitch):
+    """Of pads of 2, 4 or 8 elements the first that removes the conflicts, as try_cures has it."""
+    for count in (2, 4, 8):
+        pad = count * element
+        if pad % sample.bytes == 0 and pad < pitch:
+            moved = addresses + row * pad
+            wavefronts, conflicts = count_cost(moved, sample.bytes, sample.mask, sample.rule)
+            if not conflicts:
+                return [(f"{count} pad elements ({pad} bytes) a row of {pitch}", wavefronts)]
+    return []
 
 
 ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")

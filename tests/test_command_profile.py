@@ -8,7 +8,7 @@ import numpy
 import pytest
 from watched import STRIDE
 
-from smemkit import command
+from smemkit import command, compile
 from smemkit.__main__ import main
 
 GEMM = ["profile", "gemm", "--variant", "column", "--shape", "64"]
@@ -150,6 +150,30 @@ def test_check(kernel, tmp_path, capsys):
     assert main(launch(kernel, *far, verb="check", step="4000")) == 1
     facts = json.loads(capsys.readouterr().out)
     assert {finding["kind"] for finding in facts["findings"]} == {"out_of_bounds"}
+
+
+@pytest.mark.skipif(compile.find_nvcc() is None, reason="no nvcc here")
+def test_cuda_file_has_its_name_and_its_headers(tmp_path, capsys, monkeypatch):
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # nvcc does not run under a sanitizer
+    (tmp_path / "size.h").write_text("#define STEP 32\n")
+    path = tmp_path / "my kernel.cu"
+    path.write_text(
+        '#include "size.h"\nextern "C" __global__ void mine(float *x)\n{\n'
+        "    __shared__ float tile[1024];\n    tile[threadIdx.x * STEP] = x[threadIdx.x];\n"
+        "    x[threadIdx.x] = tile[(threadIdx.x ^ 1) * STEP];\n}\n"
+    )
+    words = [str(path), "--grid", "1", "--block", "32", "--arg", "float32[32]", "--json", "-"]
+    assert main(["profile", *words]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    worst = max(facts["lines"], key=lambda line: line["counters"]["shared.store.conflicts"])
+    assert worst["file"] == str(path) and worst["line"] == 5
+    assert worst["text"] == "tile[threadIdx.x * STEP] = x[threadIdx.x];"
+    assert main(["check", *words]) == 1
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (finding["first"]["line"], finding["second"]["line"]) == (5, 6)
+    path.write_text("oh dear\n")
+    assert main(["profile", *words, "--kernel", "mine"]) == 1
+    assert "my kernel.cu(1): error" in capsys.readouterr().err
 
 
 def test_arguments(tmp_path):

@@ -107,6 +107,31 @@ def test_every_filter_size_up_to_18(variant, dtype, machine, rng):
             assert np.array_equal(got, oracle(image, weights, "reflect", form)), (q, form)
 
 
+@each_dtype
+@pytest.mark.parametrize("mode", MODES)
+def test_every_filter_size_over_whole_vectors(dtype, mode, machine, rng):
+    """Rows made of 16-byte vectors, wider than a block: what "register" copies at once."""
+    image = shapes.integers(rng, (21, 260), dtype)
+    for q in range(1, 19):
+        form = FORMS[q % 2]
+        weights = shapes.integers(rng, (19 - q, q), dtype)
+        got = smemkit.conv2d(
+            image, weights, mode=mode, form=form, variant="register", backend=machine
+        )
+        assert np.array_equal(got, oracle(image, weights, mode, form)), q
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("shape", [(643, 20), (389, 9), (257, 132)], ids=str)
+def test_tall_images(variant, shape, machine, rng):
+    """More rows than several blocks take, with edges of strips inside the image."""
+    image = shapes.integers(rng, shape, "float32")
+    for size, mode in zip(((5, 5), (11, 3), (2, 11), (24, 3)), MODES, strict=True):
+        weights = shapes.integers(rng, size, "float32")
+        got = smemkit.conv2d(image, weights, mode=mode, variant=variant, backend=machine)
+        assert np.array_equal(got, oracle(image, weights, mode, "convolve")), (size, mode)
+
+
 @pytest.mark.parametrize("variant", VARIANTS)
 @each_dtype
 @settings(max_examples=25, deadline=None, derandomize=False)
@@ -162,6 +187,24 @@ def test_nan_and_infinity_reach_what_scipy_lets_them_reach(variant, dtype, machi
                 expected = oracle(image, weights, mode, "convolve")
             assert np.array_equal(got, expected, equal_nan=True), (size, mode)
             assert 1 <= np.isnan(got).sum() + np.isinf(got).sum() < 3 * weights.size
+
+
+@each_variant
+@each_dtype
+def test_images_of_nothing_but_nan_or_infinity(variant, dtype, machine, rng):
+    """Every pixel is made anew where zeros of a filter must not meet them."""
+    weights = shapes.integers(rng, (5, 6), dtype)
+    weights[rng.integers(0, 2, weights.shape) == 0] = 0
+    weights[2, 3] = 1
+    for value, shape in itertools.product((np.nan, np.inf, -np.inf), ((9, 132), (20, 13))):
+        image = np.full(shape, value, dtype)
+        for mode in MODES:
+            got = smemkit.conv2d(image, weights, mode=mode, variant=variant, backend=machine)
+            with np.errstate(invalid="ignore"):
+                expected = oracle(image, weights, mode, "convolve")
+            assert np.array_equal(got, expected, equal_nan=True), (value, shape, mode)
+        nothing = smemkit.conv2d(image, 0 * weights, variant=variant, backend=machine)
+        assert np.array_equal(nothing, np.zeros(shape, dtype)), (value, shape)
 
 
 @each_variant
@@ -275,3 +318,14 @@ def test_refused(machine):
         smemkit.conv2d(image, weights[0], backend=machine)
     with pytest.raises(smemkit.ShapeError, match="h is 4 in image and 5 in out"):
         smemkit.conv2d(image, weights, out=np.ones((5, 4), np.float32), backend=machine)
+
+
+@each_variant
+def test_weights_that_scipy_drops(variant, machine):
+    """SciPy leaves out weights of up to 2^-52, NaN too. Here only zero makes nothing."""
+    image = np.full((3, 5), 2.0**70)
+    weights = np.array([[0.0, 2.0**-60, 0.0]])
+    got = smemkit.conv2d(image, weights, variant=variant, backend=machine)
+    assert (got == 2.0**10).all()
+    weights[0, 0] = np.nan
+    assert np.isnan(smemkit.conv2d(image, weights, variant=variant, backend=machine)).all()

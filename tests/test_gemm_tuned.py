@@ -41,6 +41,23 @@ def test_small_numbers_keep_their_parts(powers, machine, rng):
     check(a, b, machine, BOUND)
 
 
+@pytest.mark.parametrize("powers", [(-149, 16), (-149, 120), (-140, 100), (-130, 90), (60, -145)])
+def test_subnormal_numbers_are_off_by_half_the_smallest(powers, machine, rng):
+    """Products with their first parts, which are 0, are among the six: large factors show it."""
+    a, b = (
+        (rng.integers(-99, 100, shape) * np.float64(2) ** power).astype(np.float32)
+        for shape, power in zip([(35, 50), (50, 33)], powers, strict=True)
+    )
+    b += np.float32(2.0 ** (powers[1] - 20))  # all three parts
+    a64, b64 = a.astype(np.float64), b.astype(np.float64)
+    got = multiply(a, b, machine)
+    off = np.where(np.abs(a64) < 2.0**-126, SMALLEST / 2, 0) @ np.abs(b64)
+    off += np.abs(a64) @ np.where(np.abs(b64) < 2.0**-126, SMALLEST / 2, 0)
+    bound = BOUND * (np.abs(a64) @ np.abs(b64)) + off + a.shape[1] * SMALLEST
+    assert (np.abs(got - a64 @ b64) <= bound).all()
+    assert np.any(got)
+
+
 def test_numbers_of_all_sizes(machine, rng):
     a = (shapes.normal(rng, (35, 50), "float64") * 2.0 ** rng.integers(-60, 60, (35, 50))).astype(
         "f4"

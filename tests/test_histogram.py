@@ -253,3 +253,18 @@ def test_beyond_32_bits(variant, cuda_missing):
     nines = filled.fill(n, "uint8", 0x09090909, "cuda")
     got = smemkit.asnumpy(smemkit.histogram(nines, variant=variant))
     assert got[9] == n and got.sum() == n
+
+
+@pytest.mark.parametrize(
+    "ends", [5, (0, 255, 256), (0,), "ab", [[0, 256]], [[0], [1, 2]], np.zeros((2, 2)), (0, np.nan)]
+)
+def test_bytes_take_no_other_range(ends):
+    """Whatever it is, it is refused as a range is."""
+    with pytest.raises(smemkit.ArgumentError, match="uint8 is counted by value; range is"):
+        smemkit.histogram(np.zeros(3, "uint8"), 256, ends, backend="sim")
+
+
+@pytest.mark.parametrize("ends", [[0, 256], np.array([0, 255]), (0.0, 256.0), (np.uint8(0), 255)])
+def test_the_ranges_of_bytes_in_any_form(ends):
+    x = np.arange(256, dtype="uint8")
+    assert (smemkit.histogram(x, 256, ends, backend="sim") == 1).all()

@@ -220,3 +220,28 @@ def test_more_than_there_is():
         with pytest.raises((MemoryError, ValueError)):
             smemkit.empty(shape, "float64", backend="sim")
     check_still_works()
+
+
+def test_auto_takes_what_needs_less_memory(rng):
+    """gemm's fastest variant copies its operands; where there is no room for that, another runs."""
+    n = 1024
+    a, b = shapes.normal(rng, (n, 2), "float32"), shapes.normal(rng, (2, n), "float32")
+    tuned, plain = (
+        smemkit.gemm(a, b, variant=variant, backend="sim") for variant in ("tuned", "naive")
+    )
+    assert not np.array_equal(tuned, plain)
+    outcomes = []
+    for n in range(1, LIMIT):
+        fail_after(n)
+        try:
+            got = smemkit.gemm(a, b, backend="sim")
+        except smemkit.OutOfMemoryError:
+            outcomes.append("refused")
+            continue
+        finally:
+            fail_after(0)
+        outcomes.append("tuned" if np.array_equal(got, tuned) else "plain")
+        assert outcomes[-1] == "tuned" or np.array_equal(got, plain)
+        if outcomes[-3:] == ["tuned"] * 3:
+            break
+    assert {"refused", "plain"} <= set(outcomes[:-3])

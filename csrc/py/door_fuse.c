@@ -21,18 +21,15 @@ static const char *const roles[] = {
 };
 
 static const char *const forms[] = {
-    [SMK_FUSE_PLAIN] = "plain",
-    [SMK_FUSE_SPIN] = "spin",
-    [SMK_FUSE_BOUND] = "bound",
-    [SMK_FUSE_COUNT] = "count",
-    [SMK_FUSE_SINGLE] = "single",
-    [SMK_FUSE_SCAN] = "scan",
+    [SMK_FUSE_PLAIN] = "plain", [SMK_FUSE_SPIN] = "spin",     [SMK_FUSE_BOUND] = "bound",
+    [SMK_FUSE_COUNT] = "count", [SMK_FUSE_SINGLE] = "single", [SMK_FUSE_SCAN] = "scan",
 };
 
-/* cp.async; commits and waits touch nothing. */
-static bool is_copy(const smk_instruction *instruction)
+/* Besides plain accesses cp.async (commits and waits touch nothing) and ldmatrix. */
+static bool is_listed(const smk_instruction *instruction)
 {
-    return instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 1;
+    bool copies = instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 1;
+    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_access_is(instruction);
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
@@ -41,6 +38,8 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     unsigned own = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
     if (in->opcode == SMK_OPCODE_CP) {
         own = (unsigned)in->operands[2].bits;
+    } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
+        own = 4 * in->operands[0].count; /* what a lane gets: a word of each matrix */
     }
     unsigned bytes = access->role == SMK_FUSE_LEADER ? access->bytes : own;
     PyObject *file = Py_None;
@@ -77,7 +76,7 @@ static int add_function(const smk_state *state, PyObject *list, const smk_module
         goto done;
     }
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        if (!smk_access_is(&function->instructions[i]) && !is_copy(&function->instructions[i])) {
+        if (!is_listed(&function->instructions[i])) {
             continue;
         }
         PyObject *one = describe(module, function, &function->instructions[i], &plan[i], cfg.block_of[i]);

@@ -272,6 +272,7 @@ static int make_plan(smk_family_call *call, const char *variant)
         .type = call->type,
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
         .machine = call->machine,
+        .workspace_below = call->workspace_below,
     };
     request.variant = call->variant;
     smk_status status = strcmp(variant, "auto") == 0 ? smk_plan_choose(&request, &call->plan, &error)
@@ -367,6 +368,22 @@ static int take_attributes(smk_family_call *call, PyObject *const *values, size_
     return 0;
 }
 
+/* Where memory is short, "auto" takes what needs less of it beside the arrays. */
+static PyObject *run(smk_family_call *call, const char *variant)
+{
+    PyObject *result = smk_family_run(call);
+    while (result == NULL && strcmp(variant, "auto") == 0 && call->plan.workspace_bytes > 0 &&
+           !call->plan.restores_workspace && PyErr_ExceptionMatches(call->state->exceptions[SMK_MEMORY])) {
+        PyErr_Clear();
+        call->workspace_below = call->plan.workspace_bytes;
+        if (make_plan(call, variant) < 0) {
+            break;
+        }
+        result = smk_family_run(call);
+    }
+    return result;
+}
+
 PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
                                 PyObject *keywords)
 {
@@ -404,7 +421,7 @@ PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *co
         choose_machine(&call, smk_bind_optional(values[count + 2])) == 0 && select_variant(&call, variant) == 0 &&
         choose_types(&call) == 0 && bind_shapes(&call) == 0 && check_out(&call) == 0 &&
         make_plan(&call, variant) == 0) {
-        result = smk_family_run(&call);
+        result = run(&call, variant);
     }
     for (size_t i = 0; i < call.inputs; i++) {
         Py_XDECREF(call.operands[i]);

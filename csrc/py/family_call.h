@@ -32,6 +32,7 @@ typedef struct smk_family_call {
     int64_t dimensions[SMK_DIMENSIONS_MAX];
     int out_rank;
     npy_intp out_shape[SMK_RANK_MAX];
+    uint64_t workspace_below; /* as smk_request has it */
     smk_plan plan;
 } smk_family_call;
 

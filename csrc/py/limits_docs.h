@@ -48,7 +48,8 @@
     "block : int or tuple of 1 to 3 ints\n"                                                                            \
     "    Threads of a block; by default a variant's own.\n"                                                            \
     "shared_bytes : int, optional\n"                                                                                   \
-    "    Dynamic shared memory of a block; static shared memory is the kernel's.\n" SMK_DOCS_USE_PARAMETERS            \
+    "    Dynamic shared memory of a block; static shared memory is the kernel's. By default what a variant asks for\n" \
+    "    (conv2d/shared: for a filter of one weight), and none for a kernel of your own.\n" SMK_DOCS_USE_PARAMETERS    \
     "\nShapes\n------\nNone.\n\n"                                                                                      \
     "Returns\n-------\n"                                                                                               \
     "Occupancy, a named tuple: blocks, warps and threads resident on a multiprocessor (0: a block does not run);\n"    \
@@ -75,8 +76,8 @@
     "kernel : RawKernel, str or tuple\n"                                                                               \
     "    One of your own, or \"gemm/tiled\", or (family, variant) or (family, variant, dtype).\n"                      \
     "shared_bytes : int or callable, optional\n"                                                                       \
-    "    Dynamic shared memory of a block, or a function of the block size that gives it.\n" SMK_DOCS_USE_PARAMETERS   \
-    "prefer : \"largest\" or \"smallest\"\n"                                                                           \
+    "    Dynamic shared memory of a block, or a function of the block size that gives it; by default as for\n"         \
+    "    occupancy.\n" SMK_DOCS_USE_PARAMETERS "prefer : \"largest\" or \"smallest\"\n"                                \
     "    Which of equally good sizes; the CUDA runtime's calculator takes the largest.\n\n"                            \
     "Shapes\n------\nNone.\n\n"                                                                                        \
     "Returns\n-------\n"                                                                                               \

@@ -6,8 +6,10 @@
 #include "shelf.h"
 
 #include "../base/heap.h"
+#include "../registry/plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { BARRIERS_MAX = 16, NAME_BYTES = 128, UNKNOWN = -1 };
@@ -317,6 +319,72 @@ static int read_use(smk_use *use, PyObject *given)
     return 0;
 }
 
+/* What the kernel's plan asks for: dynamic shared memory ---------------------------------------------- */
+
+/* True where the family compiles such a choice in: what else stands before the type names a kernel beside the main
+ * one, of which the row says nothing. */
+static bool is_choice(const char *family, const char *word)
+{
+    const smk_attribute *attribute = NULL;
+    int64_t ignored = 0;
+    for (size_t i = 0; (attribute = smk_registry_attribute(family, i)) != NULL; i++) {
+        if (attribute->kind == SMK_ATTRIBUTE_COMPILED && smk_registry_lists(attribute->choices, word, &ignored)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Dynamic shared memory of a variant's own launch for arrays of one element: all that it ever asks for, or where that
+ * depends on the shape the least. 0 where no plan says. */
+static uint64_t plan_bytes(const smk_use *use)
+{
+    const smk_variant *variant = use->variant;
+    const smk_family *family = variant == NULL ? NULL : smk_registry_find_family(variant->family);
+    const char *type = strrchr(use->entry, '_');
+    char name[NAME_BYTES], choice[NAME_BYTES] = "";
+    smk_signature signature;
+    smk_plan plan = {.step_count = 0};
+    int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_DIMENSIONS_MAX] = {0};
+    uint64_t most = 0;
+    if (family == NULL || family->signature == NULL || type == NULL ||
+        smk_signature_parse(family->signature, &signature, NULL) != SMK_OK) {
+        return 0;
+    }
+    const int length = snprintf(name, sizeof name, "%s_%s_", variant->family, variant->name);
+    const size_t before = (size_t)(type - use->entry);
+    if (length > 0 && before > (size_t)length && before - (size_t)length < sizeof choice) {
+        memcpy(choice, use->entry + length, before - (size_t)length);
+        choice[before - (size_t)length] = '\0';
+    }
+    if (choice[0] != '\0' && !is_choice(family->name, choice)) {
+        return 0;
+    }
+    for (size_t i = 0; i < SMK_DIMENSIONS_MAX; i++) {
+        dimensions[i] = 1;
+    }
+    const smk_machine machine = {use->limits->major * 10 + use->limits->minor, 1, SIZE_MAX};
+    const smk_request request = {
+        .family = family,
+        .variant = variant,
+        .signature = &signature,
+        .dimensions = dimensions,
+        .numbers = numbers,
+        .choice = choice,
+        .type = type + 1,
+        .item_bytes = strtoul(type + 1 + strcspn(type + 1, "0123456789"), NULL, 10) / 8, /* of "float32" 4 */
+        .machine = &machine,
+    };
+    if (request.item_bytes == 0 || variant->plan(&request, &plan, NULL) != SMK_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < plan.step_count; i++) {
+        const bool larger = plan.step[i].part == NULL && plan.step[i].shared_bytes > most;
+        most = larger ? plan.step[i].shared_bytes : most;
+    }
+    return most;
+}
+
 void smk_use_close(smk_use *use)
 {
     Py_CLEAR(use->kernel);
@@ -324,8 +392,10 @@ void smk_use_close(smk_use *use)
 
 int smk_use_open(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
 {
-    return smk_limits_read(use->state, use->function, arguments->compute_capability, &use->limits, &use->present) < 0 ||
-                   open_kernel(module, use, arguments) < 0
-               ? -1
-               : read_use(use, arguments->registers);
+    if (smk_limits_read(use->state, use->function, arguments->compute_capability, &use->limits, &use->present) < 0 ||
+        open_kernel(module, use, arguments) < 0 || read_use(use, arguments->registers) < 0) {
+        return -1;
+    }
+    use->block.shared_dynamic = plan_bytes(use);
+    return 0;
 }

@@ -23,7 +23,7 @@ typedef struct smk_use {
     const smk_variant *variant; /* of the package; NULL: somebody's own */
     const smk_limits *limits;
     const smk_backend *present; /* the machine in use where it has that compute capability, else NULL */
-    smk_block_use block;        /* threads and shared_dynamic are still 0 */
+    smk_block_use block;        /* threads are still 0; shared_dynamic is what the variant's plan asks for */
 } smk_use;
 
 /* Fills all but state and function, which the caller sets; smk_use_close in any case. 0, or -1 with an exception. */

@@ -29,6 +29,7 @@ typedef struct smk_request {
     const char *type;   /* of the first input: "float32", "bits32" */
     size_t item_bytes;  /* of that type */
     const smk_machine *machine;
+    uint64_t workspace_below; /* smk_plan_choose passes over plans that want as much or more; 0: over none */
 } smk_request;
 
 typedef enum smk_source {
@@ -70,8 +71,8 @@ typedef struct smk_plan {
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
- * with the highest speed times its plan's pace, times the part of the multiprocessors that its blocks keep busy. Fills request->variant.
- * Errors: of the row of the highest speed, where no row has a plan. */
+ * with the highest speed times its plan's pace, times the part of the multiprocessors that its blocks keep busy. Fills
+ * request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
 
 /* For plans ---------------------------------------------------------------------------------------- */
@@ -85,8 +86,8 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 
-/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of most rows, and
- * others may start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
+/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of many rows,
+ * and others start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
  * dimensions, numbers), or no step where nothing is to do. */
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
     smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);

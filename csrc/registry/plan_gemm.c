@@ -1,4 +1,5 @@
-/* The plan of gemm's tuned variant: both operands are laid out for tensor cores, then multiplied. */
+/* Plans of gemm: one launch over the tiles of c; and for the tuned variant both operands are laid out for tensor cores,
+ * then multiplied. */
 #include "plan.h"
 
 enum { DIMENSION_M, DIMENSION_K, DIMENSION_N };
@@ -11,6 +12,27 @@ enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, LANES = 32, VECTOR_BYTES = 16, TI
 /* What laying out an element takes, in products of the main loop: 10 or more bytes moved, against 145 products made in
  * that time on an H200. */
 static const double ARRANGE_PRODUCTS = 145.0;
+
+/* Elements along an axis over those that its tiles cover. */
+static double measure_fill(int64_t size, uint32_t tile)
+{
+    const int64_t tiles = size / tile + (size % tile != 0);
+    return tiles > 0 ? (double)size / (double)tile / (double)tiles : 1.0;
+}
+
+/* One launch. What a tile has past the edges of c is computed like the rest, of zeros: it is time, and no result. */
+smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_one(request, &made, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    made.pace = measure_fill(request->dimensions[DIMENSION_M], request->variant->tile_y) *
+                measure_fill(request->dimensions[DIMENSION_N], request->variant->tile_x);
+    *plan = made;
+    return SMK_OK;
+}
 
 typedef struct fragment_shape {
     int64_t k, bytes; /* elements along k; bytes of all its parts */
@@ -58,7 +80,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_request tiled = *request;
     tiled.variant = &scaled;
     smk_plan one = {.step_count = 0}, made = {.step_count = 0};
-    smk_status status = smk_plan_one(&tiled, &one, error);
+    smk_status status = smk_plan_gemm_tiles(&tiled, &one, error);
     if (status != SMK_OK || one.step_count == 0) {
         *plan = status == SMK_OK ? one : *plan;
         return status;
@@ -86,7 +108,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
     made.workspace_bytes = (uint64_t)(bytes_a + bytes_b);
-    made.pace = 1.0 / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
+    made.pace = one.pace / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
     *plan = made;
     return SMK_OK;
 }

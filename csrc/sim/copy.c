@@ -53,12 +53,8 @@ typedef struct move {
     bool exchanged;    /* its halves */
     bool reads;
     uint8_t halves; /* of the target, one bit each, that are filled */
+    uint8_t round;
 } move;
-
-typedef struct wave {
-    const move *first;
-    uint8_t from, to; /* sectors of either line, one bit each */
-} wave;
 
 static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads, move moves[LANES])
 {
@@ -67,7 +63,7 @@ static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t ma
         const unsigned lane = smk_bits_first(mask);
         const bool read = (reads >> lane & 1) != 0, exchanged = ((from[lane] ^ to[lane]) / HALF_BYTES & 1) != 0;
         const uint8_t half = (uint8_t)(1 << (to[lane] / HALF_BYTES & 1));
-        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, read, half};
+        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, read, half, 0};
         unsigned same = LANES;
         bool taken = false;
         for (unsigned i = 0; i < count; i++) {
@@ -84,31 +80,32 @@ static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t ma
     return count;
 }
 
-static bool go_together(const move *a, const move *b)
+/* From one line into one line, with halves alike. */
+static bool are_alike(const move *a, const move *b)
 {
     return a->from / LINE_SECTORS == b->from / LINE_SECTORS && a->to / LINE_SECTORS == b->to / LINE_SECTORS &&
-           a->exchanged == b->exchanged && a->halves == b->halves && ((a->from ^ a->to ^ b->from ^ b->to) & 1) == 0;
+           a->exchanged == b->exchanged && a->halves == b->halves;
 }
 
-static uint32_t count_waves(const move *moves, unsigned count)
+/* From the last move to the first. No two moves of a round that are alike meet in a target: one of them would not be there. */
+static uint32_t count_waves(move *moves, unsigned count)
 {
-    wave waves[LANES];
-    uint32_t made = 0;
-    for (unsigned i = 0; i < count; i++) {
-        const uint8_t from = (uint8_t)(1 << moves[i].from % LINE_SECTORS);
-        const uint8_t to = (uint8_t)(1 << moves[i].to % LINE_SECTORS);
-        uint32_t k = 0;
-        while (k < made &&
-               ((waves[k].from & from) != 0 || (waves[k].to & to) != 0 || !go_together(waves[k].first, &moves[i]))) {
-            k++;
+    uint32_t waves = 0;
+    for (unsigned i = count; i-- > 0;) {
+        move *const now = &moves[i];
+        for (unsigned k = i + 1; k < count; k++) {
+            if (moves[k].from == now->from && are_alike(now, &moves[k])) {
+                now->round++;
+            }
         }
-        if (k == made) {
-            waves[made++] = (wave){.first = &moves[i]};
+        bool joins = false;
+        for (unsigned k = i + 1; k < count && !joins; k++) {
+            const bool odd = ((now->from ^ now->to ^ moves[k].from ^ moves[k].to) & 1) != 0;
+            joins = !odd && moves[k].round == now->round && are_alike(now, &moves[k]);
         }
-        waves[k].from |= from;
-        waves[k].to |= to;
+        waves += !joins;
     }
-    return made;
+    return waves;
 }
 
 static smk_copy_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)

@@ -10,7 +10,8 @@
  * a wavefront makes but one move, on either side; a move goes with the first wavefront that takes it.
  *
  * Lanes that write zeros have no source through the cache. Past it they take their place by the source address that they are
- * given, but touch no sector; and then conflicts are counted, as many as through the cache. If the program says outright that
+ * given, but touch no sector; and then conflicts are counted, as many as through the cache. (So it is where predicate P0 of
+ * the machine code chooses them, or all lanes agree; of others two launches took more.) If the program says outright that
  * nothing is read, addresses of sources do not count.
  *
  * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all rows of

@@ -59,6 +59,14 @@ SPARE_GUARDS = {
         "const bool b_there = first + i / 64 < k && column + i % 64 < n;": _ROW,
     },
     "counts/histogram_shared": {"if (bins[i] > 0) {": _ZERO},
+    "counts/matrix_padded": {
+        "tile_a[i / 16][i % 16] = row_a < m && k_a < k ? a[row_a * k + k_a] : 0;": _ROW,
+        "tile_b[i / 32][i % 32] = k_b < k && column_b < n ? b[k_b * n + column_b] : 0;": _ROW,
+    },
+    "counts/matrix_words": {
+        "const float of_a = row_a < m && k_a < k ? a[row_a * k + k_a] : 0.0f;": _ROW,
+        "const float of_b = k_b < k && column_b < n ? b[k_b * n + column_b] : 0.0f;": _ROW,
+    },
     "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
     "gemm/tuned": {
         "for (int i = 0; i < TM * 2; ++i)": "two ways to write c: one by one serves any n",

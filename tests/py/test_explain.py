@@ -55,6 +55,17 @@ def test_uncoalesced(square):
     assert store.evidence["global.store.sectors_per_request"] == 32
 
 
+@pytest.mark.parametrize("step", [8, 12, 16, 20])
+def test_gaps_between_lanes(step):
+    """Lanes that leave gaps of a few bytes: one wider access, or elements side by side."""
+    body = f"    mul.wide.u32 %rd2, %r1, {step};\n    add.s64 %rd3, %rd1, %rd2;\n"
+    kernel = make_kernel(f"{body}    st.global.u32 [%rd3], %r1;")
+    (advice,) = advise(kernel.profile(1, 32, (numpy.zeros(160, dtype="uint32"),)))["uncoalesced"]
+    assert ("one access take them all" in advice.text) == (step <= 16)
+    assert (advice.evidence.get("bytes from lane to lane") == step) == (step <= 16)
+    assert advice.text.endswith("[st.global.u32 [%rd3], %r1;]")
+
+
 def test_conflicts_and_their_cures(square):
     found = advise(profile_gemm(square, "column"))
     assert list(found) == ["bank_conflict"]
@@ -72,6 +83,69 @@ def test_conflicts_and_their_cures(square):
     )
     pad = f"wavefronts with one pad element ({square.itemsize} bytes) a row of {pitch}"
     assert store.evidence[pad] == square.itemsize // 4
+
+
+# Lanes 0 to 7 write a row of 16 bytes each, PITCH bytes apart; the warp reads them as a matrix.
+MATRIX = """
+    .shared .align 16 .b8 tile[4096];
+    mov.u32 %r2, tile;
+    and.b32 %r3, %r1, 7;
+    mad.lo.u32 %r2, %r3, PITCH, %r2;
+    setp.lt.u32 %p1, %r1, 8;
+    @%p1 st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1};
+    bar.sync 0;
+    ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r4}, [%r2];
+    mul.wide.u32 %rd2, %r1, 4;
+    add.s64 %rd3, %rd1, %rd2;
+    st.global.u32 [%rd3], %r4;"""
+
+
+@pytest.mark.parametrize(("pitch", "wavefronts"), [(16, 1), (32, 2), (64, 4), (128, 8)])
+def test_rows_of_a_matrix(pitch, wavefronts):
+    """They begin at multiples of 16 bytes, padded too; and they are for other lanes to use."""
+    kernel = make_kernel(MATRIX.replace("PITCH", str(pitch)))
+    report = kernel.profile(1, 32, (numpy.zeros(32, dtype="uint32"),))
+    assert report.counters["shared.load.wavefronts"] == wavefronts
+    found = advise(report)
+    assert set(found) == ({"bank_conflict"} if wavefronts > 1 else set())
+    for advice in found.get("bank_conflict", ()):
+        assert advice.evidence["wavefronts of the worst request"] == wavefronts
+        cures = {k: n for k, n in advice.evidence.items() if k.startswith("wavefronts with")}
+        assert cures[f"wavefronts with one pad element (16 bytes) a row of {pitch}"] == 1
+        assert not any("(4 bytes)" in words for words in cures)
+
+
+def test_cures_of_fragments():
+    """Rows of a few words side by side: the row is found, and as wide a pad as is needed."""
+    lane = numpy.arange(32)
+    facts = {"function": "k", "ptx_line": 1, "file": None, "line": None, "space": "shared"}
+    facts |= {"op": "load", "rule": "load", "mask": 2**32 - 1, "cost": 2, "warp": 0}
+    facts |= {"block": (0, 0, 0)}
+    sources = smemkit.counting.Sources("k", "ld")
+
+    def cure(addresses, width):
+        places = {"addresses": addresses.astype("uint64"), "bytes": width}
+        return trials.try_cures(smemkit.counting.Sample(facts | places, "k", sources), width)
+
+    assert trials.find_pitch(lane // 4 * 64 + lane % 4 * 4, 4) == 64
+    assert trials.find_pitch(lane * 4, 4) == 4
+    # fragments of mma: 4 words of 8 rows of 16 words, 4 rows of 8 doubles
+    words = cure(lane // 4 * 64 + lane % 4 * 4, 4)
+    assert words == [("4 pad elements (16 bytes) a row of 64", 1)]
+    doubles = cure(lane % 4 * 128 + lane // 4 * 8, 8)
+    assert doubles == [("4 pad elements (32 bytes) a row of 128", 2)]
+
+
+def test_copies_whose_sources_meet(square):
+    """cp.async: what its sources cost is not laid to its targets."""
+    (advice,) = advise(profile_gemm(square, "async"))["bank_conflict"]
+    evidence = advice.evidence
+    assert evidence["wavefronts of the worst request"] == 4
+    assert evidence["wavefronts by its targets alone"] == square.itemsize // 4
+    assert evidence["wavefronts by its sources alone"] == 4
+    assert "16 bytes each" in advice.text and "tried on it" not in advice.text
+    ideal = evidence["async.copies"] * square.itemsize // 4
+    assert evidence["async.conflicts"] + ideal == evidence["async.wavefronts"]
 
 
 @pytest.mark.parametrize(("step", "wavefronts"), [(2, 2), (8, 8), (32, 32)])
@@ -134,6 +208,27 @@ def test_occupancy():
     assert found[0].evidence["blocks a multiprocessor by threads"] == 16
     assert found[0].evidence["occupancy in percent"] == 100 * 3 * 128 / 2048
     assert "occupancy" not in advise(kernel.profile(1, 128, (out, 1)))
+
+
+def test_occupancy_where_the_registers_are_known():
+    """Of the package's kernels: shared memory is not blamed for what registers limit as well."""
+    square = numpy.ones((32, 32))
+    for variant in ("tuned", "double_buffered"):
+        report = profile_gemm(square, variant)
+        launch = report.launches[-1]
+        known = smemkit.occupancy(
+            ("gemm", variant, "float64"), launch.block, compute_capability="9.0"
+        )
+        blocks = known.limits["registers"]
+        assert blocks * launch.block[0] < 2048 and blocks * launch.shared_bytes < 233472
+        assert "occupancy" not in advise(report)
+    image, weights = numpy.ones((8, 8)), numpy.ones((101, 101))
+    report = smemkit.profile(smemkit.conv2d, image, weights, variant="shared")
+    (advice,) = advise(report)["occupancy"]
+    evidence = advice.evidence
+    assert evidence["blocks a multiprocessor by shared memory"] == 1
+    assert evidence["blocks a multiprocessor by registers"] > 1
+    assert "let 1 block of" in advice.text and "the registers let" in advice.text
 
 
 def test_divergence():

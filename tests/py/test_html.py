@@ -76,7 +76,19 @@ def test_picture_without_a_conflict():
     report = make_stride().profile(1, 32, (numpy.zeros(32, dtype="int32"), 1))
     svg = report.picture(op="load").svg
     assert svg.count(f"rgb({html.BLUE})") == 32 and f"rgb({html.ORANGE})" not in svg
-    parse(report.picture(op="load")._repr_html_())
+    text = report.picture(op="load")._repr_html_()
+    parse(text)
+    assert "4 bytes a lane, 1 wavefront<" in text and "1 wavefront, 0 of them conflicts" in svg
+
+
+def test_picture_of_a_copy():
+    """Its title has what it cost; the picture of its targets says what that leaves out."""
+    square = numpy.ones((64, 64), dtype="float32")
+    report = smemkit.profile(smemkit.gemm, square, square, variant="async")
+    text = report.picture(op="async", space="shared")._repr_html_()
+    assert "4 bytes a lane, 4 wavefronts<" in text
+    words = "1 wavefront, 0 of them conflicts (with the copy&#x27;s sources 4)"
+    assert words in text
 
 
 def test_picture_of_a_wide_access(column):

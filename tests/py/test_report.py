@@ -214,6 +214,21 @@ def test_compare(stride):
         stride.compare(clean, names=("one",))
 
 
+def test_compare_names_the_kernel_that_does_most():
+    square = numpy.ones((128, 128), dtype="float32")
+    tuned, tiled = (
+        smemkit.profile(smemkit.gemm, square, square, variant=variant)
+        for variant in ("tuned", "tiled")
+    )
+    assert [launch.kernel for launch in tuned.launches] == [
+        *["gemm_tuned_arrange_float32"] * 2,
+        "gemm_tuned_float32",
+    ]
+    assert tuned.main_kernel == "gemm_tuned_float32"
+    assert tuned.compare(tiled).names == ("gemm_tuned_float32", "gemm_tiled_float32")
+    assert tuned.compare(tuned).names == ("a", "b")
+
+
 @pytest.mark.parametrize("verb", [smemkit.profile, smemkit.check])
 def test_refusals(verb, matrices):
     with pytest.raises(smemkit.ArgumentTypeError, match=r"takes a function"):

@@ -138,7 +138,7 @@ def test_every_kernel_of_the_package(monkeypatch):
         choice = ending[0] if len(ending) > 1 else None
         dtype = ending[-1].replace("bits", "uint")
         found = smemkit.occupancy(
-            (family, variant, dtype), compute_capability=capability, choice=choice
+            (family, variant, dtype), None, 0, compute_capability=capability, choice=choice
         )
         assert found == expected, entry
     compiled = {
@@ -146,6 +146,28 @@ def test_every_kernel_of_the_package(monkeypatch):
         for path in (Path(smemkit.__file__).parent / "kernels").glob("*/*.ptx")
     }
     assert seen <= compiled and seen
+
+
+DYNAMIC = {"gemm/tuned": 72 * KIB, "conv2d/shared": 16 * 32 * 4}  # float32, a filter of one weight
+
+
+def test_a_variant_brings_its_dynamic_shared_memory(monkeypatch):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    options = {"compute_capability": "9.0", "registers": 32}
+    for family in smemkit.families():
+        for variant in smemkit.variants(family):
+            name = f"{family}/{variant}"
+            found = smemkit.occupancy(name, **options)
+            without = smemkit.occupancy(name, None, 0, **options)
+            assert found.shared_bytes - without.shared_bytes == DYNAMIC.get(name, 0), name
+    # 8.6 has 100 KiB: one block of gemm/tuned, where the registers would admit two
+    found = smemkit.occupancy("gemm/tuned", compute_capability="8.6", registers=255)
+    assert (found.blocks, found.limited_by) == (1, ("shared_memory",))
+    assert smemkit.occupancy("gemm/tuned", dtype="float64", **options).shared_bytes == 72 * KIB
+    with pytest.raises(smemkit.SharedMemoryError, match="73728"):  # 64 KiB is all that 7.5 has
+        smemkit.suggest_block("gemm/tuned", compute_capability="7.5", registers=32)
+    kernel = smemkit.kernel("gemm", "tuned", "float32")
+    assert smemkit.occupancy(kernel, **options).shared_bytes == 72 * KIB
 
 
 def test_the_record_is_what_the_machine_code_says():

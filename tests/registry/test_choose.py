@@ -158,13 +158,13 @@ def expect_gemm(m, n, dtype, multiprocessors, capability):
     for (family, name), row in VARIANTS.items():
         fits = int(row["arch"]) <= capability and dtype in row["types"].split()
         if family == "gemm" and int(row["speed"]) > 0 and fits:
-            columns, pace = int(row["tile_x"]), 1.0
-            if (
-                row["plan"] == "gemm_tuned"
-            ):  # its tile is that of float32; it lays out both operands
+            rows, columns, pace = int(row["tile_y"]), int(row["tile_x"]), 1.0
+            if row["plan"] == "gemm_tuned":
+                # its tile is that of float32; it lays out both operands
                 columns = columns * 4 // np.dtype(dtype).itemsize
                 pace = 1 / (1 + 145 * (1 / m + 1 / n))
-            blocks = -(-n // columns) * -(-m // int(row["tile_y"]))
+            blocks = -(-n // columns) * -(-m // rows)
+            pace *= m * n / (blocks * rows * columns)  # the rest of the tiles is no result
             scores[name] = int(row["speed"]) * measure_use(blocks, multiprocessors) * pace
     return {name for name, score in scores.items() if score >= max(scores.values()) * (1 - 1e-12)}
 
@@ -185,6 +185,16 @@ def test_gemm_on_many_machines(own, rng):
     ]
     assert not wrong, wrong[:5]
     assert len(set(answers)) > 1, "auto takes one and the same everywhere"
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (9, 16), (16, 16), (1, 4000), (4000, 1)])
+def test_a_small_product_takes_no_large_tiles(own, m, n):
+    """One block is one block; but what its tile has past the edges is computed too."""
+    for dtype in ("float32", "float64"):
+        line = (90, 132, 232448, "gemm", dtype, m, 4000, n)
+        (answer,) = ask(own, line)
+        row = VARIANTS["gemm", answer.split()[0]]
+        assert int(row["tile_x"]) * int(row["tile_y"]) <= 32 * 32, answer
 
 
 @pytest.mark.parametrize("size", [20, 200])

@@ -16,12 +16,13 @@ import tempfile
 
 ARCH = "sm_90"
 
-# One access of the machine code. op: load, store, atomic, async; space: shared, global, local,
-# generic.
+# One access of the machine code. op: load, store, atomic, async, matrix; space: shared, global,
+# local, generic. bytes: of a lane; of a load of matrices those that it gets.
 Access = collections.namedtuple("Access", "function file line op space bytes text")
 
 OPCODES = {
     "LDS": ("load", "shared"),
+    "LDSM": ("matrix", "shared"),
     "STS": ("store", "shared"),
     "ATOMS": ("atomic", "shared"),
     "LDG": ("load", "global"),
@@ -120,6 +121,8 @@ def read_cubin(path):
 def width_of(opcode, suffixes):
     """Bytes a lane."""
     names = suffixes.split(".")
+    if opcode == "LDSM":  # .16.M88 is one matrix, .16.M88.4 are four
+        return 4 * int(names[-1]) if names[-1].isdecimal() else 4
     if opcode == "LDGSTS":
         names = [name for name in names if name != "LTC128B"]
     return next((WIDTHS[name] for name in names if name in WIDTHS), 4)

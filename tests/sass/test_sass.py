@@ -33,6 +33,7 @@ FOLDERS = {
     "rules": (TESTS / "sass" / "kernels" / "ptx", "*.ptx"),
 }
 OPS = {"ld": "load", "ldu": "load", "st": "store", "atom": "atomic", "red": "atomic", "cp": "async"}
+OPS["ldmatrix"] = "matrix"
 
 # Why ptxas does otherwise.
 AGREE = "one atomic for all lanes where their values agree, else a loop over lanes"
@@ -123,7 +124,7 @@ def expect(text, entry):
     blocks = collections.defaultdict(collections.Counter)
     for access in _core._fuse(text, entry):
         op = OPS[access["opcode"]]
-        space = "global" if op == "async" else access["space"]
+        space = {"async": "global", "matrix": "shared"}.get(op, access["space"])
         if access["role"] in ("member", "gone") or space not in ("shared", "global"):
             continue
         block = blocks[access["function"], access["block"]]

@@ -80,6 +80,7 @@ class Kernel:
     metric: str  # how Nsight Compute calls this kind of access
     count: int  # how many patterns to measure
     loop: bool = False  # machine code repeats the access until every lane has had its turn
+    matrices: int = 0  # of an ldmatrix, to which as many times 8 lanes give an address
 
     def ptx(self):
         start = IN_SHARED if self.space == "shared" else IN_GLOBAL
@@ -124,6 +125,7 @@ LOOPS = {"atom_add_u64", "red_add_u64", "atom_add_f32", "red_add_f32", "red_add_
 MANY = {"atom_add_u32", "red_add_u32", "red_add_one_u32", "atom_exch_b64", "atom_cas_b64"}
 IN_GLOBAL_TOO = {"atom_add_u32", "atom_cas_b32", "red_add_u32", "red_add_f32", "red_add_f64"}
 IN_GLOBAL_TOO |= {"atom_add_u64", "atom_exch_b64"}
+MATRICES = {1: "{%r0}", 2: "{%r0, %r1}", 4: "{%r0, %r1, %r2, %r3}"}
 COPIES = {
     "ca_4": (4, "cp.async.ca.shared.global [%shared], [%global], 4;"),
     "ca_8": (8, "cp.async.ca.shared.global [%shared], [%global], 8;"),
@@ -157,6 +159,10 @@ def build_kernels():
         for name in ATOMICS:
             if space == "shared" or name in IN_GLOBAL_TOO:
                 yield build_atomic(space, name)
+        for many, results in MATRICES.items() if space == "shared" else ():
+            text = f"ldmatrix.sync.aligned.m8n8.x{many}.shared.b16 {results}, [{at}];"
+            body, name = f"{ZERO}{text}\n{SUM}{SINK[space]}", f"{space}_matrix_{many}"
+            yield Kernel(name, space, "load", 16, body, "ldsm", 16 * many, matrices=many)
         for name, (width, text) in COPIES.items():
             body = f"@%p {text}\ncp.async.wait_all;"
             yield Kernel(f"{space}_async_{name}", space, "async", width, body, "ldgsts", 24)
@@ -268,8 +274,9 @@ def list_patterns(kernel):
     rows = []
     for name, (rank, addresses) in layouts.items():
         assert all(0 <= a <= end - kernel.width and a % kernel.width == 0 for a in addresses)
-        rows.append((rank, dice.random(), name, ALL))
-    for name in MASKED:
+        every = ALL >> LANES - 8 * kernel.matrices if kernel.matrices else ALL
+        rows.append((rank, dice.random(), name, every))
+    for name in MASKED if not kernel.matrices else ():
         for mask in MASKS:
             rank = 0 if dice.random() < 0.06 else dice.choice((1, 2))
             rows.append((rank, dice.random(), name, mask))

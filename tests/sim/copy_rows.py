@@ -59,7 +59,10 @@ ret;
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-    """The addresses are of the lanes in `mask`, in order; `zeros` has lanes that read nothing."""
+    """The addresses are of the lanes in `mask`, in order; `zeros` has lanes that read nothing.
+
+    `counts` has no metric that was not measured.
+    """
 
     kernel: str
     name: str
@@ -75,8 +78,9 @@ class Row:
 
 def list_rows(table):
     for *head, source, target, counts in table["rows"]:
-        named = dict(zip(table["metrics"], counts, strict=True))
-        yield Row(*head, tuple(source), tuple(target), named)
+        named = zip(table["metrics"], counts, strict=True)
+        measured = {name: value for name, value in named if value is not None}
+        yield Row(*head, tuple(source), tuple(target), measured)
 
 
 def load_table():

@@ -1,6 +1,7 @@
 """What a GPU counts for single accesses, by Nsight Compute, as a table that tests read.
 
     python tests/sim/record_banks.py --out tests/sim/banks_h200.json
+    python tests/sim/record_banks.py --out tests/sim/banks_h200.json --keep --groups shared_ldsm
 
 Needs a GPU, smemkit, ncu on PATH and the right to read performance counters. Each pattern of
 bank_patterns.py is one launch of one warp. At the end it says where smemkit's rules differ.
@@ -39,6 +40,16 @@ LOOPS = {
     "load_wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
 }
+# ldmatrix (LDSM): what counts it apart, and what of the loads' metrics has it too.
+MATRICES = {
+    "wavefronts": "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldsm.sum",
+    "conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
+    "requests": "smsp__inst_executed_op_ldsm.sum",
+    "wavefronts_l1tex": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
+    "conflicts_sass": "smsp__sass_l1tex_data_bank_conflicts_pipe_lsu_mem_shared_op_ldsm.sum",
+    "requests_sass": "smsp__sass_inst_executed_op_ldsm.sum",
+    "requests_ld": "smsp__sass_inst_executed_op_shared_ld.sum",
+}
 LDGSTS_WAVEFRONTS = "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts"
 COPIES = {
     "wavefronts": f"{LDGSTS_WAVEFRONTS}.sum",
@@ -65,6 +76,7 @@ GROUPS = {
     "shared_ld": fill(BANKS, "ld"),
     "shared_st": fill(BANKS, "st"),
     "shared_atom": fill(BANKS, "atom") | LOOPS,
+    "shared_ldsm": MATRICES,
     "shared_ldgsts": COPIES,
     "global_ld": fill(SECTORS, "ld"),
     "global_st": fill(SECTORS, "st"),
@@ -228,6 +240,7 @@ def main():
     parser.add_argument("--out", type=Path, default=Path(__file__).with_name("banks_h200.json"))
     parser.add_argument("--ncu", default=shutil.which("ncu"))
     parser.add_argument("--groups", nargs="*", choices=GROUPS, default=list(GROUPS))
+    parser.add_argument("--keep", action="store_true", help="other groups as they are in --out")
     parser.add_argument("--share", type=float, default=1.0, help="of the patterns of each kernel")
     parser.add_argument("--timeout", type=float, default=150, help="seconds for one group")
     parser.add_argument("--child", choices=GROUPS, help="only launch; what ncu runs")
@@ -239,6 +252,8 @@ def main():
     if options.ncu is None:
         parser.error("there is no ncu on PATH; name it with --ncu")
     machine, tables, failed = describe_machine(options), {}, []
+    if options.keep:
+        tables = json.loads(options.out.read_text(encoding="utf-8"))["rows"]
     for group in options.groups:
         began = time.monotonic()
         try:

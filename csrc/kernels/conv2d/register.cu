@@ -15,7 +15,7 @@
 // Claims   shared.store.conflicts = 0                always
 //          shared.load.conflicts = 0                 p, q multiples of 9: the windows are whole vectors
 //          global.store.sectors_per_request = 16     w a multiple of 128: 512 bytes in a row
-// Length   it is the fast one.
+// Length   it is the fast one, in 7 sizes and two ways to copy.
 // Source   sliding windows: any text on filters; register tiles: V. Volkov, Better performance at lower occupancy, 2010
 
 struct alignas(16) conv2d_register_vector {
@@ -34,97 +34,123 @@ struct conv2d_register_strip {
     const conv2d_register_vector *weights;
 };
 
-// Which row (or column) of the image stands at place `at` of `size`; -1: none.
-static __device__ __forceinline__ long long conv2d_register_source(long long at, long long size, long long mode)
+// Which row (or column) of the image stands at place `at` of `size`, which is not far outside; -1: none. No division
+// here: the loop over rows calls this, and a 64-bit division is a call that would take registers from it.
+static __device__ __forceinline__ long long conv2d_register_fold(long long at, long long size, long long mode)
 {
-    if (at >= 0 && at < size)
-        return at;
-    if (mode == 0)
-        return -1;
     if (mode == 2)
-        return at < 0 ? 0 : size - 1;
-    const long long period = mode == 1 ? 2 * size : size;
-    at = (at % period + period) % period;
-    return at < size ? at : period - 1 - at;
+        return at < 0 ? 0 : at < size ? at : size - 1;
+    while (at < 0 || at >= size) {
+        if (mode == 0)
+            return -1;
+        at = mode == 3 ? (at < 0 ? at + size : at - size) : (at < 0 ? 0 : 2 * size) - 1 - at;
+    }
+    return at;
 }
 
-// Filters of P rows and Q columns, whose weights lie PITCH apart. True: one of this thread's sums is no number.
-template <int P, int Q, int PITCH, int SLOTS, int STEP>
+// A place not far outside where the same stands.
+static __device__ __forceinline__ long long conv2d_register_near(long long at, long long size, long long mode)
+{
+    return mode == 0 || mode == 2 ? at : at % (2 * size);
+}
+
+static __device__ __forceinline__ long long conv2d_register_source(long long at, long long size, long long mode)
+{
+    return conv2d_register_fold(conv2d_register_near(at, size, mode), size, mode);
+}
+
+// Filters of P rows and Q columns, whose weights lie PITCH apart. WHOLE: rows of the ring are whole vectors of the
+// image's, and are copied so. True: one of this thread's sums is no number, or infinite.
+template <int P, int Q, int PITCH, int SLOTS, int STEP, bool WHOLE>
 static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_register_strip &my)
 {
     constexpr int LANE = 16 / sizeof(T), SKIP = (LANE - (Q - 1) / 2 % LANE) % LANE;
-    constexpr int REACH = (SKIP + LANE + Q - 1 + LANE - 1) / LANE, DEEP = (Q + LANE - 1) / LANE;
-    constexpr int WIDE = 31 + REACH, COPIES = (WIDE * LANE + 31) / 32;
+    constexpr int REACH = (SKIP + LANE + Q - 1 + LANE - 1) / LANE, DEEP = (Q + LANE - 1) / LANE, WIDE = 31 + REACH;
+    constexpr int UNIT = WHOLE ? LANE : 1, BYTES = UNIT * sizeof(T), UNITS = WIDE * LANE / UNIT;
+    constexpr int COPIES = (UNITS + 31) / 32;
     const int lane = threadIdx.x, ends = my.rows + P - 1;
+    const long long w = my.w;
 
-    // The ring begins SKIP columns early: where the image's rows are made of whole vectors, so is it then, but for the
-    // strips at the border that take other pixels than zeros from beyond it.
-    const long long first = my.col - my.left - SKIP;
-    const bool whole = my.w % LANE == 0 && first % LANE == 0 &&
-                       (my.mode == 0 || (first >= 0 && first + WIDE * LANE <= my.w));
-
-    // Where the vectors (or elements) of a row come from that this lane copies, every 32nd; for none come zeros.
+    // The vectors (or elements) of a row that this lane copies, every 32nd: where they begin. For none come zeros.
     const T *from[COPIES];
     bool inside[COPIES];
 #pragma unroll
     for (int k = 0; k < COPIES; ++k) {
-        const long long col = conv2d_register_source(first + (lane + k * 32) * (whole ? LANE : 1), my.w, my.mode);
+        const long long col = conv2d_register_source(my.col - my.left - SKIP + (lane + k * 32) * UNIT, w, my.mode);
         inside[k] = col >= 0;
-        from[k] = my.image + (inside[k] ? col : 0);
+        from[k] = my.image + (col >= 0 ? col : 0);
     }
-    const unsigned ring = (unsigned)__cvta_generic_to_shared(my.ring);
+    const unsigned ring = (unsigned)__cvta_generic_to_shared(my.ring) + lane * BYTES;
 
-    // Start the copies of STEP rows; they are one group. Behind the end the group is empty.
-    const auto start = [&](int next) {
+    // The rows to read begin at place `begin` of the image; the first `above` of them, and those from `below` on, lie
+    // outside.
+    const long long begin = conv2d_register_near(my.row - my.up, my.h, my.mode);
+    const int above = begin >= 0 ? 0 : -begin < ends ? (int)-begin : ends;
+    const int below = begin >= my.h ? 0 : my.h - begin < ends ? (int)(my.h - begin) : ends;
+
+    // Start the copies of the next STEP rows (the last may lie behind the end), one group; after the end an empty one.
+    int next = 0;
+    long long next_at = begin * w;
+    const auto start = [&]() {
+        if (next < ends) {
+            long long at[STEP];
+            bool there[STEP];
 #pragma unroll
-        for (int t = 0; t < STEP; ++t) {
-            if (next + t >= ends)
-                break;
-            const long long row = conv2d_register_source(my.row - my.up + next + t, my.h, my.mode);
-            const long long begin = row < 0 ? 0 : row * my.w;
-            const unsigned slot = ring + (next + t) % SLOTS * WIDE * 16;
-            if (whole) {
+            for (int t = 0; t < STEP; ++t)
+                at[t] = next_at + t * w, there[t] = true;
+            if (next < above || next + STEP > below)
 #pragma unroll
-                for (int k = 0; k * 32 < WIDE; ++k)
-                    if (k * 32 + 32 <= WIDE || lane + k * 32 < WIDE)
-                        asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::
-                                     "r"(slot + (lane + k * 32) * 16), "l"(from[k] + begin),
-                                     "r"(row >= 0 && inside[k] ? 16 : 0) : "memory");
-            } else {
+                for (int t = 0; t < STEP; ++t) {
+                    const long long row = conv2d_register_fold(begin + next + t, my.h, my.mode);
+                    there[t] = row >= 0, at[t] = there[t] ? row * w : 0;
+                }
+            const unsigned slot = ring + (unsigned)next % SLOTS * (WIDE * 16);
 #pragma unroll
-                for (int k = 0; k < COPIES; ++k)
-                    if (k * 32 + 32 <= WIDE * LANE || lane + k * 32 < WIDE * LANE)
-                        asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::
-                                     "r"(slot + (lane + k * 32) * (unsigned)sizeof(T)), "l"(from[k] + begin),
-                                     "n"(sizeof(T)), "r"(row >= 0 && inside[k] ? (int)sizeof(T) : 0) : "memory");
-            }
+            for (int k = 0; k < COPIES; ++k)
+                if (k * 32 + 32 <= UNITS || lane + k * 32 < UNITS)
+#pragma unroll
+                    for (int t = 0; t < STEP; ++t) {
+                        if (WHOLE)
+                            asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::
+                                         "r"(slot + k * 32 * BYTES + t * WIDE * 16), "l"(from[k] + at[t]),
+                                         "r"(there[t] && inside[k] ? 16 : 0) : "memory");
+                        else
+                            asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::
+                                         "r"(slot + k * 32 * BYTES + t * WIDE * 16), "l"(from[k] + at[t]),
+                                         "n"(sizeof(T)), "r"(there[t] && inside[k] ? (int)sizeof(T) : 0) : "memory");
+                    }
         }
+        next += STEP;
+        next_at += STEP * w;
         asm volatile("cp.async.commit_group;" ::: "memory");
     };
+#pragma unroll 1
+    for (int k = 0; k < SLOTS / STEP - 1; ++k)
+        start();
 
     T sum[P - 1 + STEP][LANE] = {};
-    bool odd = false;
+    T odd = 0; // no number any more, once a sum was none (or infinite): that takes no branch
     const long long col = my.col + lane * LANE;
+    T *to = my.out + (my.row - (P - 1)) * w + col;
 #pragma unroll 1
-    for (int row = STEP - SLOTS; row < ends; row += STEP) {
+    for (int row = 0; row < ends; row += STEP) {
         // Wait until no more than SLOTS / STEP - 2 of my groups are under way: that of these rows is not one of them.
         asm volatile("cp.async.wait_group %0;" ::"n"(SLOTS / STEP - 2) : "memory");
 
         // The rows were copied by the whole warp: no lane may read before the last has waited for its part. And the
         // rows before were read by all: none may start to overwrite them before the last has read.
         __syncwarp();
-        start(row + SLOTS - STEP);
-        if (row < 0)
-            continue;
+        start();
 
         // Read: the windows. (The compiler reads no more of a vector than is needed, 8 bytes of 16 perhaps: these count
         // as conflicts, but take as long as the whole vector would.)
+        const conv2d_register_vector *const slot = my.ring + (unsigned)row % SLOTS * WIDE + lane;
         conv2d_register_vector window[STEP][REACH];
 #pragma unroll
         for (int t = 0; t < STEP; ++t)
 #pragma unroll
             for (int a = 0; a < REACH; ++a)
-                window[t][a] = my.ring[(row + t) % SLOTS * WIDE + lane + a];
+                window[t][a] = slot[t * WIDE + a];
 
         // Compute: a row of the filter meets each of the windows, and lies there for another row of sums.
 #pragma unroll
@@ -143,29 +169,24 @@ static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_registe
         // Write the STEP rows that are done: 16 bytes where rows of out are made of them, else pixel by pixel.
 #pragma unroll
         for (int t = 0; t < STEP; ++t) {
-            const int done = row + t - (P - 1);
-            if (done >= 0 && done < my.rows) {
-                T *const to = my.out + (my.row + done) * my.w + col;
-                if (my.w % LANE != 0) {
+            if (col < w && (unsigned)(row + t - (P - 1)) < (unsigned)my.rows) {
+                conv2d_register_vector pixels;
+#pragma unroll
+                for (int x = 0; x < LANE; ++x) {
+                    pixels.item[x] = sum[t][x];
+                    if (my.adds && (WHOLE || col + x < w))
+                        pixels.item[x] += to[x];
+                    odd += pixels.item[x] * T(0);
+                }
+                if (WHOLE || w % LANE == 0)
+                    *reinterpret_cast<conv2d_register_vector *>(to) = pixels;
+                else
 #pragma unroll
                     for (int x = 0; x < LANE; ++x)
-                        if (col + x < my.w) {
-                            const T pixel = sum[t][x] + (my.adds ? to[x] : T(0));
-                            odd |= pixel != pixel;
-                            to[x] = pixel;
-                        }
-                } else if (col < my.w) {
-                    conv2d_register_vector pixels = {};
-                    if (my.adds)
-                        pixels = *reinterpret_cast<conv2d_register_vector *>(to);
-#pragma unroll
-                    for (int x = 0; x < LANE; ++x) {
-                        pixels.item[x] += sum[t][x];
-                        odd |= pixels.item[x] != pixels.item[x];
-                    }
-                    *reinterpret_cast<conv2d_register_vector *>(to) = pixels;
-                }
+                        if (col + x < w)
+                            to[x] = pixels.item[x];
             }
+            to += w;
         }
 
         // All sums move up.
@@ -175,7 +196,20 @@ static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_registe
             for (int x = 0; x < LANE; ++x)
                 sum[k][x] = k < P - 1 ? sum[k < P - 1 ? k + STEP : 0][x] : T(0);
     }
-    return odd;
+    return odd != odd;
+}
+
+// The same: are the rows of the ring whole vectors? It begins SKIP columns early: where the image's rows are made of
+// whole vectors, so is it then, but for the strips at the border that take other pixels than zeros from beyond it.
+template <int P, int Q, int PITCH, int SLOTS, int STEP>
+static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_register_strip &my)
+{
+    constexpr int LANE = 16 / sizeof(T), SKIP = (LANE - (Q - 1) / 2 % LANE) % LANE;
+    constexpr int WIDE = 31 + (SKIP + LANE + Q - 1 + LANE - 1) / LANE;
+    const long long first = my.col - my.left - SKIP;
+    if (my.w % LANE == 0 && first % LANE == 0 && (my.mode == 0 || (first >= 0 && first + WIDE * LANE <= my.w)))
+        return conv2d_register_walk<P, Q, PITCH, SLOTS, STEP, true>(my);
+    return conv2d_register_walk<P, Q, PITCH, SLOTS, STEP, false>(my);
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
@@ -198,18 +232,23 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
     // Pieces of the filter, all of one size but the last, at most PIECE each way.
     const int piece_p = (int)((p + (p + PIECE - 1) / PIECE - 1) / ((p + PIECE - 1) / PIECE));
     const int piece_q = (int)((q + (q + PIECE - 1) / PIECE - 1) / ((q + PIECE - 1) / PIECE));
+    const int larger = piece_p > piece_q ? piece_p : piece_q;
+    const int wide = larger <= 3 ? 3 : larger <= 5 ? 5 : piece_p <= 3 ? 11 : piece_q <= 3 ? 3 : larger | 1;
     bool odd = false;
     int turn = 0;
 #pragma unroll 1
     for (long long first_i = 0; first_i < p; first_i += piece_p) {
 #pragma unroll 1
         for (long long first_j = 0; first_j < q; first_j += piece_q, turn ^= 1) {
-            // Read and stage: the weights of the piece, turned as the form says; zeros beside them.
+            // Read and stage: the weights of the piece, turned as the form says; zeros beside them, and so many before
+            // them that its windows begin where those of an odd filter in the middle do, if there is room: WHOLE then.
+            const int before = (int)(((wide - 1) / 2 - left + first_j) & (LANE - 1));
+            const int skip = before + piece_q <= wide ? before : 0;
 #pragma unroll 1
             for (int k = thread; k < PIECE * PITCH; k += 32 * WARPS) {
-                const int i = k / PITCH, j = k % PITCH;
+                const int i = k / PITCH, j = k % PITCH - skip;
                 const long long at = (first_i + i) * q + first_j + j;
-                const bool inside = i < piece_p && first_i + i < p && j < piece_q && first_j + j < q;
+                const bool inside = i < piece_p && first_i + i < p && j >= 0 && j < piece_q && first_j + j < q;
                 pieces[turn]->item[k] = inside ? weights[form ? at : p * q - 1 - at] : T(0);
             }
 
@@ -217,21 +256,21 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
             // has done with the piece before, the weights of which the next one overwrites.
             __syncthreads();
 
-            const conv2d_register_strip my = {image, out, h, w, mode, first, first_col, up - first_i, left - first_j,
-                                              rows, first_i + first_j > 0, rings[warp], pieces[turn]};
+            const conv2d_register_strip my = {image, out, h, w, mode, first, first_col, up - first_i,
+                left - first_j + skip, rows, first_i + first_j > 0, rings[warp], pieces[turn]};
             if (rows == 0)
                 continue;
-            if (piece_p <= 3 && piece_q <= 3)
+            if (larger <= 3)
                 odd = conv2d_register_walk<3, 3, PITCH, SLOTS, STEP>(my);
-            else if (piece_p <= 5 && piece_q <= 5)
+            else if (larger <= 5)
                 odd = conv2d_register_walk<5, 5, PITCH, SLOTS, STEP>(my);
             else if (piece_p <= 3)
                 odd = conv2d_register_walk<3, 11, PITCH, SLOTS, STEP>(my);
             else if (piece_q <= 3)
                 odd = conv2d_register_walk<11, 3, PITCH, SLOTS, STEP>(my);
-            else if (piece_p <= 7 && piece_q <= 7)
+            else if (larger <= 7)
                 odd = conv2d_register_walk<7, 7, PITCH, SLOTS, STEP>(my);
-            else if (piece_p <= 9 && piece_q <= 9)
+            else if (larger <= 9)
                 odd = conv2d_register_walk<9, 9, PITCH, SLOTS, STEP>(my);
             else
                 odd = conv2d_register_walk<11, 11, PITCH, SLOTS, STEP>(my);

@@ -3,7 +3,7 @@
 // What     c[row][col] = sum over i of a[row][i] * b[i][col]; a is (m, k), b is (k, n), c is (m, n), row-major.
 // Idea     One thread makes one element of c and reads both operands straight from global memory.
 //          x walks along a row, so the 32 threads of a warp read 32 neighbours of b and one element of a.
-//          All gemm exhibits add in the same order, so all give the same bits.
+//          All gemm exhibits add in the same order, so all give the same bits; float32 by gemm/tuned alone does not.
 // Differs  from nothing: the ladder starts here.
 // Claims   global.load.sectors_per_request = 2.5     float32; n a multiple of 32: one for a, four for b
 //          global.load.sectors_per_request = 4.5     float64; n a multiple of 32: one for a, eight for b

@@ -7,8 +7,8 @@
 // Differs  from gemm/tiled: EACH, and a tile of 64 x 64 that goes over k in steps of TILE_K = 8.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
-//          global.load.sectors_per_request = 4       float32; n a multiple of 64; m, k multiples of 64
-//          global.load.sectors_per_request = 8       float64; n a multiple of 64; m, k multiples of 64
+//          global.load.sectors_per_request = 4       float32; m, n, k multiples of 64
+//          global.load.sectors_per_request = 8       float64; m, n, k multiples of 64
 // Source   register blocking, as in every fast matrix product
 
 extern "C" __global__ void __launch_bounds__(512)

@@ -6,6 +6,8 @@
 //            16 x 8, summed as float32). So a float32 is cut into three bfloat16, of 8 bits each, that lose nothing of
 //            it, and of the nine products of parts the six larger are taken: on an H200 that takes less time than one
 //            fma. Parts are scaled, by 2^8 and 2^16, or those of small numbers would fall below what bfloat16 holds.
+//            (Of a number below 2^-126 the first part is short or 0, so what is left out weighs more: its products
+//            err as if it were off by half of the smallest number, 2^-149.)
 //          - The six begin at zero and are added to the sum as float32: tensor cores cut off what does not fit, an
 //            addition rounds it. So the result is nearer to the truth than that of a chain of fma's.
 //          - A launch before this one lays out each operand (arrange): in parts, and in fragments of 16 rows (columns)

@@ -4,7 +4,7 @@
 // Idea     Each element straight from its place to its place. A warp reads 32 neighbours of a row, whole sectors, but
 //          writes down a column: its 32 elements lie in 32 rows of b, and each touches a sector of 32 bytes for
 //          itself alone. It is slow by the sectors of its stores.
-// Differs  from transpose/copy: the two indices change places on the way out.
+// Differs  from transpose/copy: the two indices change places on the way out; so elements go one by one, by tiles.
 // Claims   global.load.sectors_per_request = 1       bits8; n a multiple of 32
 //          global.load.sectors_per_request = 2       bits16; n a multiple of 32
 //          global.load.sectors_per_request = 4       bits32; n a multiple of 32: a row of 128 bytes
