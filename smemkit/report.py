@@ -63,9 +63,10 @@ def _import_pandas():
 class Report:
     """What the launches of a call did.
 
-    Attributes: result (of the call), launches, counters (sums over the launches), lines (by file
-    and line), samples (the costliest request of each access), sampled ((counted, total) blocks
-    where blocks= was given, else None), time_ms and times_ms (measured on a GPU, else None and ()).
+    Attributes: result (of the call), launches, main_kernel (the name of the one that did most),
+    counters (sums over the launches), lines (by file and line), samples (the costliest request of
+    each access), sampled ((counted, total) blocks where blocks= was given, else None), time_ms and
+    times_ms (measured on a GPU, else None and ()).
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None):

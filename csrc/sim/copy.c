@@ -51,19 +51,18 @@ static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsi
 typedef struct move {
     uint64_t from, to; /* numbers of sectors */
     bool exchanged;    /* its halves */
-    bool reads;
-    uint8_t halves; /* of the target, one bit each, that are filled */
+    uint8_t halves;    /* of the target, one bit each, that are filled */
     uint8_t round;
 } move;
 
-static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads, move moves[LANES])
+static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t reads, move moves[LANES])
 {
     unsigned count = 0;
-    for (; mask != 0; mask &= mask - 1) {
-        const unsigned lane = smk_bits_first(mask);
-        const bool read = (reads >> lane & 1) != 0, exchanged = ((from[lane] ^ to[lane]) / HALF_BYTES & 1) != 0;
+    for (; reads != 0; reads &= reads - 1) {
+        const unsigned lane = smk_bits_first(reads);
+        const bool exchanged = ((from[lane] ^ to[lane]) / HALF_BYTES & 1) != 0;
         const uint8_t half = (uint8_t)(1 << (to[lane] / HALF_BYTES & 1));
-        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, read, half, 0};
+        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, half, 0};
         unsigned same = LANES;
         bool taken = false;
         for (unsigned i = 0; i < count; i++) {
@@ -74,7 +73,6 @@ static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t ma
             moves[count++] = made;
         } else if (!taken) {
             moves[same].halves |= half;
-            moves[same].reads |= read;
         }
     }
     return count;
@@ -111,16 +109,12 @@ static uint32_t count_waves(move *moves, unsigned count)
 static smk_copy_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
 {
     move moves[LANES];
-    const unsigned count = list_moves(from, to, mask, reads, moves);
-    smk_copy_cost cost = {.shared.wavefronts = count_waves(moves, count)};
-    for (unsigned i = 0; i < count; i++) {
-        cost.sectors += moves[i].reads;
-    }
-    if (reads != mask) {
-        const uint32_t conflicts = count_cached(from, to, HALF_BYTES, mask, reads).conflicts;
-        cost.shared.conflicts = conflicts < cost.shared.wavefronts ? conflicts : cost.shared.wavefronts;
-    }
-    cost.shared.ideal = cost.shared.wavefronts - cost.shared.conflicts;
+    const unsigned count = list_moves(from, to, reads, moves);
+    const smk_bank_cost zeros = reads == mask ? (smk_bank_cost){0} : count_cached(from, to, HALF_BYTES, mask, reads);
+    const uint32_t waves = count_waves(moves, count);
+    smk_copy_cost cost = {.shared = zeros, .sectors = count};
+    cost.shared.wavefronts += waves;
+    cost.shared.ideal += waves;
     return cost;
 }
 
@@ -128,7 +122,7 @@ smk_copy_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], uns
                              uint32_t reads, bool bypass)
 {
     reads = from == NULL ? 0 : reads & mask;
-    if (bypass && from != NULL) {
+    if (bypass) {
         return count_bypass(from, to, mask, reads);
     }
     return (smk_copy_cost){.shared = count_cached(from, to, bytes, mask, reads),

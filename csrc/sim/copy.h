@@ -5,17 +5,19 @@
  * whatever word; each counts once.
  *
  * Past the cache (.cg) of lanes with one target only the lowest counts. Sectors move whole into sectors, in order or with
- * their halves exchanged, and each such move is a sector of global memory. Moves of one line into one line go together where
- * they are of one kind: halves exchanged or not, to a sector at an odd distance or not, the same halves filled. Of one sector
- * a wavefront makes but one move, on either side; a move goes with the first wavefront that takes it.
+ * their halves exchanged, and each such move is a sector of global memory. Moves are alike if they go from one line into one
+ * line, exchange their halves or not, and fill the same halves. Those that are alike go in rounds, the last lanes first: a
+ * round takes one move of each source sector. What of a round goes to sectors at an even distance is one wavefront, and so
+ * is what goes to an odd one. (No recorded launch has a second round in which moves go together: that they do, as in the
+ * first, is inferred.)
  *
- * Lanes that write zeros have no source through the cache. Past it they take their place by the source address that they are
- * given, but touch no sector; and then conflicts are counted, as many as through the cache. (So it is where predicate P0 of
- * the machine code chooses them, or all lanes agree; of others two launches took more.) If the program says outright that
- * nothing is read, addresses of sources do not count.
+ * Lanes that write zeros have no source. If there are any, all lanes of the copy go through the banks also past the cache,
+ * once more than those that read: as many wavefronts and conflicts are added as the copy has through the cache.
  *
- * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all rows of
- * .ca agree, and all but two of .cg, which the tests name. */
+ * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all rows
+ * agree but for one flaw of that metric: if predicate P0 of the machine code chooses zeros past the cache, it counts
+ * wavefronts as if P0 were false in all lanes. A size past the cache that is not 0 or 16 as the compiler sees it (LDGSTS with
+ * .ZFILL) is not understood: five launches, of whatever sizes, took the wavefronts of all lanes twice. */
 #ifndef SMK_SIM_COPY_H
 #define SMK_SIM_COPY_H
 

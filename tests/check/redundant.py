@@ -68,9 +68,6 @@ SPARE_GUARDS = {
         "const float of_b = k_b < k && column_b < n ? b[k_b * n + column_b] : 0.0f;": _ROW,
     },
     "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
-    "gemm/tuned": {
-        "for (int i = 0; i < TM * 2; ++i)": "two ways to write c: one by one serves any n",
-    },
     "reduce/single_pass": {
         "if (thread == 0)": "these sizes have one block: it is the last one, whatever it draws",
     },

@@ -12,9 +12,12 @@ UNROLLED = (
     "loads; lanes of different n share fewer of them (test_unrolled_by_ptxas adds them up)"
 )
 GUARDED = (
-    "LDGSTS.BYPASS under a guard of P0: Nsight Compute's sectors, and often its wavefronts, leave "
-    "it out, though not its copies and requests; without a guard, and under P1 or P2, it is there "
-    "(29 launches of five kernels of such copies alone gave just that)"
+    "LDGSTS.BYPASS under a guard of P0: Nsight Compute has sectors and wavefronts as if P0 were "
+    "false in all lanes, though copies and requests are right; without a guard, and under P1 or "
+    "P2, all are there (64 launches of eight kernels with such guards gave just that). No metric "
+    "that was tried tells them: in 20 launches in which every copy was under @P0 the sectors, the "
+    "wavefronts and their _cache_bypass were 0, and in the 7 that were asked for it also "
+    "smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass"
 )
 SPILLED = (
     "ptxas has too few registers under __launch_bounds__ and keeps some values in local memory; "

@@ -14,19 +14,26 @@ import smemkit
 TABLE = Path(__file__).with_name("copies_h200.json")
 SHARED_BYTES = 48 * 1024
 GLOBAL_BYTES = 4 << 20
-# As many bytes as the copy has, and a z where lanes may write zeros instead.
+WHOLE_AT = 40 * 1024
+# As many bytes as the copy has, and a z where lanes may write zeros instead, by predicate P0 of the
+# machine code; y: by P1, before a second copy, of all lanes from a row to a row, that takes P0.
 KERNELS = {
     f"{cache}_{width}{zeros}": (cache, width, zeros)
-    for cache, width in (("ca", 4), ("ca", 8), ("ca", 16), ("cg", 16))
-    for zeros in ("", "z")
+    for cache, width, kinds in (
+        ("ca", 4, ("", "z", "y")),
+        ("ca", 8, ("", "z")),
+        ("ca", 16, ("", "z")),
+        ("cg", 16, ("", "z", "y")),
+    )
+    for zeros in kinds
 }
 HEAD = ".version 8.5\n.target sm_90\n.address_size 64\n"
 ENTRY = """
 .visible .entry {name}(.param .align 4 .b8 pattern[264], .param .u64 memory)
 {{
 .shared .align 1024 .b8 room[{shared_bytes}];
-.reg .pred %p, %zero;
-.reg .b32 %lane, %from, %to, %mask, %zeros, %bit, %shared, %size;
+.reg .pred %p, %zero, %never;
+.reg .b32 %lane, %from, %to, %mask, %zeros, %bit, %shared, %size, %whole;
 .reg .b64 %at, %step, %global;
 mov.u32 %lane, %tid.x;
 mul.wide.u32 %step, %lane, 4;
@@ -36,7 +43,7 @@ ld.param.u32 %from, [%at];
 ld.param.u32 %to, [%at+128];
 ld.param.u32 %mask, [pattern+256];
 ld.param.u32 %zeros, [pattern+260];
-shr.u32 %bit, %zeros, %lane;
+{first}shr.u32 %bit, %zeros, %lane;
 and.b32 %bit, %bit, 1;
 setp.ne.u32 %zero, %bit, 0;
 selp.u32 %size, 0, {width}, %zero;
@@ -50,10 +57,22 @@ and.b32 %bit, %bit, 1;
 setp.eq.u32 %p, %bit, 0;
 @%p bra done;
 cp.async.{cache}.shared.global [%shared], [%global], {width}{size};
-done:
+{second}done:
 cp.async.wait_all;
 ret;
 }}
+"""
+FIRST = """setp.eq.u32 %never, %mask, 0;
+selp.u32 %whole, 0, {width}, %never;
+"""
+SECOND = """cp.async.commit_group;
+mul.wide.u32 %step, %lane, 16;
+ld.param.u64 %global, [memory];
+add.s64 %global, %global, %step;
+mad.lo.u32 %shared, %lane, 16, {whole_at};
+mov.u32 %to, room;
+add.u32 %shared, %shared, %to;
+cp.async.{cache}.shared.global [%shared], [%global], {width}, %whole;
 """
 
 
@@ -95,6 +114,8 @@ def write_ptx():
             width=width,
             size=", %size" if zeros else "",
             shared_bytes=SHARED_BYTES,
+            first=FIRST.format(width=width) * (zeros == "y"),
+            second=SECOND.format(cache=cache, width=width, whole_at=WHOLE_AT) * (zeros == "y"),
         )
         for name, (cache, width, zeros) in KERNELS.items()
     )

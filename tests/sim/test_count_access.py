@@ -326,7 +326,7 @@ def test_async_that_fills_with_zeros():
     cp.async.cg.shared.global [%r3], [%rd1], 16, %r4;"""
     text = build(ASYNC.format(step=16, copy=copy), ".param .u64 data", header=SM_80)
     launch = profile(text, np.zeros(512, np.uint8))
-    check(launch, "async", copies=1, bytes=96, requests=1, sectors=4, wavefronts=4, ideal=4)
+    check(launch, "async", copies=1, bytes=96, requests=1, sectors=4, wavefronts=5, ideal=5)
 
 
 def test_async_that_reads_nothing():

@@ -170,16 +170,18 @@ static __device__ __forceinline__ bool conv2d_register_walk(const conv2d_registe
 #pragma unroll
         for (int t = 0; t < STEP; ++t) {
             if (col < w && (unsigned)(row + t - (P - 1)) < (unsigned)my.rows) {
-                conv2d_register_vector pixels;
+                conv2d_register_vector pixels = {}, *const whole = reinterpret_cast<conv2d_register_vector *>(to);
+                if (my.adds && WHOLE)
+                    pixels = *whole;
 #pragma unroll
                 for (int x = 0; x < LANE; ++x) {
-                    pixels.item[x] = sum[t][x];
-                    if (my.adds && (WHOLE || col + x < w))
-                        pixels.item[x] += to[x];
+                    if (my.adds && !WHOLE && col + x < w)
+                        pixels.item[x] = to[x];
+                    pixels.item[x] += sum[t][x];
                     odd += pixels.item[x] * T(0);
                 }
                 if (WHOLE || w % LANE == 0)
-                    *reinterpret_cast<conv2d_register_vector *>(to) = pixels;
+                    *whole = pixels;
                 else
 #pragma unroll
                     for (int x = 0; x < LANE; ++x)
@@ -228,14 +230,12 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
     const long long up = form ? p / 2 : (p - 1) / 2, left = form ? q / 2 : (q - 1) / 2;
     const int rows = (int)(first >= h ? 0 : h - first < high ? h - first : high);
     const long long first_col = (long long)blockIdx.x * 32 * LANE;
-
     // Pieces of the filter, all of one size but the last, at most PIECE each way.
     const int piece_p = (int)((p + (p + PIECE - 1) / PIECE - 1) / ((p + PIECE - 1) / PIECE));
     const int piece_q = (int)((q + (q + PIECE - 1) / PIECE - 1) / ((q + PIECE - 1) / PIECE));
     const int larger = piece_p > piece_q ? piece_p : piece_q;
     const int wide = larger <= 3 ? 3 : larger <= 5 ? 5 : piece_p <= 3 ? 11 : piece_q <= 3 ? 3 : larger | 1;
-    bool odd = false;
-    int turn = 0;
+    int odd = 0, turn = 0;
 #pragma unroll 1
     for (long long first_i = 0; first_i < p; first_i += piece_p) {
 #pragma unroll 1
@@ -248,8 +248,8 @@ conv2d_register(const T *image, const T *weights, T *out, long long h, long long
             for (int k = thread; k < PIECE * PITCH; k += 32 * WARPS) {
                 const int i = k / PITCH, j = k % PITCH - skip;
                 const long long at = (first_i + i) * q + first_j + j;
-                const bool inside = i < piece_p && first_i + i < p && j >= 0 && j < piece_q && first_j + j < q;
-                pieces[turn]->item[k] = inside ? weights[form ? at : p * q - 1 - at] : T(0);
+                const bool is_in = i < piece_p && first_i + i < p && j >= 0 && j < piece_q && first_j + j < q;
+                pieces[turn]->item[k] = is_in ? weights[form ? at : p * q - 1 - at] : T(0);
             }
 
             // The weights were written by all threads: none may read them before the last has written. And who is here

@@ -70,9 +70,10 @@ gemm_tuned_arrange(const T *__restrict__ from, uint4 *__restrict__ to, long long
         for (int h = 0; h < 2; ++h)
             for (int e = 0; e < EACH; e += 2)
                 gemm_tuned_cut(number[h][e], number[h][e + 1], pair[h][e / 2]);
-        for (int p = 0; p < PARTS; ++p)
-            out[p * 32] = is_b ? make_uint4(pair[0][0][p], pair[0][1][p], pair[1][0][p], pair[1][1][p])
-                               : make_uint4(pair[0][0][p], pair[1][0][p], pair[0][1][p], pair[1][1][p]);
+        for (int p = 0; p < PARTS; ++p) {
+            const unsigned second = is_b ? pair[0][1][p] : pair[1][0][p], third = is_b ? pair[1][0][p] : pair[0][1][p];
+            out[p * 32] = make_uint4(pair[0][0][p], second, third, pair[1][1][p]);
+        }
     }
 }
 
@@ -114,6 +115,15 @@ static __device__ __forceinline__ void gemm_tuned_multiply(double (&sum)[TM][4],
             : "+d"(sum[i / 2][i % 2 * 2]), "+d"(sum[i / 2][i % 2 * 2 + 1])
             : "d"(row), "d"(column));
     }
+}
+
+template <typename U>
+static __device__ __forceinline__ void gemm_tuned_store(U *to, U x, U y)
+{
+    if constexpr (sizeof(U) == 4)
+        __stcs(reinterpret_cast<float2 *>(to), make_float2(x, y));
+    else
+        __stcs(reinterpret_cast<double2 *>(to), make_double2(x, y));
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
@@ -206,27 +216,23 @@ gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, 
     // Write: two neighbours at once, where rows of c are made of them.
     const long long first_row = (tile_m * 2 + warp_m) * TM * 16 + lane / 4;
     const long long first_col = (tile_n * 2 + warp_n) * TN * 16 + lane % 4 * 2;
-    struct alignas(2 * sizeof(T)) Pair {
-        T x, y;
-    };
     bool finite = true;
 #pragma unroll
-    for (int i = 0; i < TM * 2; ++i)
+    for (int i = 0; i < TM * 2; ++i) {
+        const bool inside = first_row + i * 8 < m;
+        T *const row_c = c + (first_row + i * 8) * n + first_col;
 #pragma unroll
         for (int j = 0; j < TN * 2; ++j) {
-            const Pair pair = {sum[j][i / 2][i % 2 * 2], sum[j][i / 2][i % 2 * 2 + 1]};
-            T *const to_c = c + (first_row + i * 8) * n + first_col + j * 8;
-            finite = finite && 0 * pair.x + 0 * pair.y == 0;
-            if (first_row + i * 8 >= m || first_col + j * 8 >= n)
-                continue;
-            if (n % 2 == 0) {
-                *reinterpret_cast<Pair *>(to_c) = pair;
-            } else {
-                to_c[0] = pair.x;
-                if (first_col + j * 8 + 1 < n)
-                    to_c[1] = pair.y;
-            }
+            const T x = sum[j][i / 2][i % 2 * 2], y = sum[j][i / 2][i % 2 * 2 + 1];
+            finite = finite && 0 * x + 0 * y == 0;
+            if (inside && first_col + j * 8 < n && n % 2 == 0)
+                gemm_tuned_store(row_c + j * 8, x, y);
+            if (inside && first_col + j * 8 < n && n % 2 != 0)
+                row_c[j * 8] = x;
+            if (inside && first_col + j * 8 + 1 < n && n % 2 != 0)
+                row_c[j * 8 + 1] = y;
         }
+    }
 
     // Infinities and NaN have no parts, and the largest numbers round to infinity: what is not finite is made by fma.
 #pragma unroll 1
