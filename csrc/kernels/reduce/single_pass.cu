@@ -4,7 +4,8 @@
 // Idea     Each block leaves its part in global memory, and one block makes the result of them: no second launch, and x
 //          is read once. That block is who draws the last ticket. Tickets are drawn first, while the reads are under
 //          way: so all others have begun then, they will leave their parts, and it can wait for each.
-//          A part and the word that it is there travel together, in 64 bits: nothing is fenced off from anything.
+//          A part and the word that it is there travel together, in 64 bits: nothing is fenced off from anything. And
+//          a block leaves its part before it looks at its ticket, for which it may have to wait longer.
 //          A fixed number of blocks take turns at x, so that there are few parts; and a thread has four reads of 16
 //          bytes on their way at once, so that memory is always busy.
 //          Ticket and parts are 0 before and after: the next call finds them as this one did.
@@ -19,6 +20,7 @@ extern "C" __global__ void __launch_bounds__(512)
 reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsigned long long *words)
 {
     constexpr int THREADS = 512, PACKS = 4, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
+    constexpr int AT_ONCE = 4; // parts
     constexpr unsigned ALL = 0xffffffff;
     struct alignas(16) pack {
         T item[ITEMS];
@@ -27,8 +29,7 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsign
         A value;
         unsigned half[HALVES];
     };
-    __shared__ A part[2][WARPS];
-    __shared__ bool is_last;
+    __shared__ A part[WARPS];
 
     // Who am I: a thread of a block that takes every gridDim.x-th tile of THREADS * PACKS packs.
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
@@ -38,19 +39,10 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsign
     if (thread == 0)
         drawn = atomicInc(ticket, gridDim.x - 1); // the last one makes it 0 again
 
-    // One value of the whole block, in thread 0.
-    auto reduce_block = [&](A mine, A *staged) {
-        for (int reach = 16; reach > 0; reach /= 2)
+    // One value of the warp, in its first lane.
+    auto reduce_warp = [&](A mine, int reach) {
+        for (; reach > 0; reach /= 2)
             mine = OP(mine, __shfl_down_sync(ALL, mine, reach));
-        if (lane == 0)
-            staged[warp] = mine;
-        // The first warp reads what all warps wrote: all must be done. And all read is_last, which thread 0 wrote.
-        __syncthreads();
-        if (warp == 0) {
-            mine = lane < WARPS ? staged[lane] : NEUTRAL;
-            for (int reach = WARPS / 2; reach > 0; reach /= 2)
-                mine = OP(mine, __shfl_down_sync(ALL, mine, reach));
-        }
         return mine;
     };
 
@@ -77,31 +69,48 @@ reduce_single_pass(const T *x, A *out, long long n, unsigned int *ticket, unsign
         }
     for (int k = 1; k < ITEMS; ++k)
         mine[0] = OP(mine[0], mine[k]);
-    if (thread == 0)
-        is_last = drawn == gridDim.x - 1;
-    number result = {reduce_block(mine[0], part[0])};
+    mine[0] = reduce_warp(mine[0], 16);
+    if (lane == 0)
+        part[warp] = mine[0];
+    // The first warp reads what all warps wrote: all must be done.
+    __syncthreads();
+    if (warp > 0)
+        return;
+    number result = {reduce_warp(lane < WARPS ? part[lane] : NEUTRAL, WARPS / 2)};
 
     // Write the block's part: 32 bits a word, beside a 1.
-    if (thread == 0)
+    if (lane == 0)
         for (int h = 0; h < HALVES; ++h)
             __nv_atomic_store_n(&words[blockIdx.x * HALVES + h], 1ull << 32 | result.half[h], __NV_ATOMIC_RELAXED,
                                 __NV_THREAD_SCOPE_DEVICE);
-    if (!is_last)
+    if (__shfl_sync(ALL, drawn, 0) != gridDim.x - 1)
         return;
 
-    // The last block: read the parts as they come, leave 0 in their places, compute, write.
+    // The last block: read the parts, some at once, until they are there; leave 0 in their places, compute, write.
     A total = NEUTRAL;
-    for (unsigned k = thread; k < gridDim.x; k += THREADS) {
-        for (int h = 0; h < HALVES; ++h) {
-            unsigned long long word = 0;
-            while (word == 0)
-                word = __nv_atomic_load_n(&words[k * HALVES + h], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-            __nv_atomic_store_n(&words[k * HALVES + h], 0ull, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
-            result.half[h] = (unsigned)word;
+    for (unsigned first = lane; first < gridDim.x; first += AT_ONCE * 32) {
+        unsigned long long word[AT_ONCE][HALVES];
+        for (bool wait = true; wait;) {
+            wait = false;
+            for (int k = 0; k < AT_ONCE * HALVES; ++k)
+                if (first + k / HALVES * 32 < gridDim.x) {
+                    const unsigned at = (first + k / HALVES * 32) * HALVES + k % HALVES;
+                    word[k / HALVES][k % HALVES] =
+                        __nv_atomic_load_n(&words[at], __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+                    wait = wait || word[k / HALVES][k % HALVES] == 0;
+                }
         }
-        total = OP(total, result.value);
+        for (int k = 0; k < AT_ONCE; ++k)
+            if (first + k * 32 < gridDim.x) {
+                for (int h = 0; h < HALVES; ++h) {
+                    result.half[h] = (unsigned)word[k][h];
+                    __nv_atomic_store_n(&words[(first + k * 32) * HALVES + h], 0ull, __NV_ATOMIC_RELAXED,
+                                        __NV_THREAD_SCOPE_DEVICE);
+                }
+                total = OP(total, result.value);
+            }
     }
-    total = reduce_block(total, part[1]);
-    if (thread == 0)
+    total = reduce_warp(total, 16);
+    if (lane == 0)
         *out = total;
 }
