@@ -233,7 +233,8 @@ for name, limit in limits.items():
 
 # %%
 if "tuned" in speed:
-    print(f"tuned reached {speed['tuned'] / ceilings.gflop_per_s:.0%} of what multiply-adds alone can")
+    part = speed["tuned"] / ceilings.gflop_per_s
+    print(f"tuned reached {part:.0%} of what multiply-adds alone can")
 
 # %% [markdown]
 # The limit from the wavefronts is a limit, and not more: whoever reaches much less of it is held

@@ -131,10 +131,10 @@ print(text[text.index("    // Compute in registers") : text.index("    // The fi
 # A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count
 # of barriers in the table has gone from eight a warp and block to one.
 #
-# Last, `single_pass`: one launch instead of several. The blocks draw tickets with an atomic. The one
-# that draws the last knows that all others have begun: it waits for their sums and adds them. (It
-# is made for large arrays, with a fixed number of blocks that take turns; on this small one most of
-# its instructions are overhead.)
+# Last, `single_pass`: one launch instead of several. The blocks draw tickets with an atomic. The
+# one that draws the last knows that all others have begun: it waits for their sums and adds them.
+# (It is made for large arrays, with a fixed number of blocks that take turns; on this small one
+# most of its instructions are overhead.)
 
 # %%
 text = body("reduce", "single_pass")

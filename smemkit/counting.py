@@ -191,7 +191,7 @@ class Sample:
 
     cost is wavefronts for shared memory and sectors for global memory. Addresses of shared memory
     count from the block's first byte of it. rule is the op of smemkit.bank_access that this access
-    follows: of atomics, "atomic", "cas" or "increment".
+    follows: of atomics, "atomic", "cas" or "increment"; of ldmatrix "matrix".
     """
 
     def __init__(self, facts, kernel, sources):

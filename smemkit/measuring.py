@@ -122,17 +122,13 @@ def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=Fal
 
 
 def find_fastest(case, ours, watch):
-    """(our fastest variants by the clocks of the case's goals, all that run)."""
-    clocks = {goal.clock for goal in case.goals} or {"gpu"}
-    trials = {clock: {} for clock in sorted(clocks)}
+    """(our fastest variant, all that run)."""
+    found = {}
     for variant in list_ours(case):
         if ours.check(variant):
-            call = ours.make_call(variant)
-            for clock, found in trials.items():
-                take = watch.time_alone if clock == "call" else watch.time
-                found[variant] = float(numpy.median(take(call, "warm", TRIAL_SAMPLES)))
-    best = dict.fromkeys(min(found, key=found.get) for found in trials.values() if found)
-    return list(best), list(next(iter(trials.values())))
+            times = watch.time(ours.make_call(variant), "warm", TRIAL_SAMPLES)
+            found[variant] = float(numpy.median(times))
+    return min(found, key=found.get), list(found)
 
 
 def time_with_start(case, name, call, watch, cache):
@@ -144,7 +140,7 @@ def time_with_start(case, name, call, watch, cache):
 def measure_ours(case, ours, watch, whole):
     """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
     best, every = find_fastest(case, ours, watch)
-    for variant in every if whole else best:
+    for variant in every if whole else [best]:
         for cache in CACHES:
             yield time_with_start(case, variant, ours.make_call(variant), watch, cache)
 

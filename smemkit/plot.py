@@ -221,8 +221,8 @@ def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None
     Shapes
     ------
     Any. A point lies at operations a byte that must move, so all variants of one shape stand above
-    each other, and how far below the roof is what remains to be gained. The flat part of the roof is
-    multiply-adds in float32; gemm's tuned, on tensor cores, may stand above it.
+    each other, and how far below the roof is what remains to be gained. The flat part of the roof
+    is multiply-adds in float32; gemm's tuned, on tensor cores, may stand above it.
 
     Returns
     -------

@@ -207,10 +207,10 @@
     "    Bytes a lane: 1, 2, 4, 8 or 16.\n"                                                                            \
     "mask : int or array-like of int\n"                                                                                \
     "    Bit i is set where lane i takes part.\n"                                                                      \
-    "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\" or \"increment\"\n"                                      \
+    "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\", \"increment\" or \"matrix\"\n"                          \
     "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more, and\n"      \
     "    profile counts all. \"cas\" is compare and swap, \"increment\" is red.add of the constant 1, whose\n"         \
-    "    lanes share words.\n"                                                                                         \
+    "    lanes share words. \"matrix\" is ldmatrix (width 16): each matrix, 8 rows, is a phase.\n"                     \
     "\n"                                                                                                               \
     "Shapes\n"                                                                                                         \
     "------\n"                                                                                                         \

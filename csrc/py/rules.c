@@ -14,6 +14,7 @@ enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
 static const char *const op_names[SMK_BANK_OP_COUNT] = {
     [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
     [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
+    [SMK_BANK_MATRIX] = "matrix",
 };
 
 /* The arguments of a call, checked. */
@@ -228,7 +229,7 @@ static int read_op(accesses *given, PyObject *value)
         }
     }
     smk_error_fail(given->state, SMK_ARGUMENT,
-                   "%s: op is %R; accepted are 'load', 'store', 'atomic', 'async', 'cas' and 'increment'",
+                   "%s: op is %R; accepted are 'load', 'store', 'atomic', 'async', 'cas', 'increment' and 'matrix'",
                    given->function, value);
     return -1;
 }

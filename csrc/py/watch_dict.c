@@ -219,10 +219,12 @@ static PyObject *make_sample(const telling *t, const smk_count_sample *sample)
 {
     static const char *const ops[SMK_BANK_OP_COUNT] = {
         [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-        [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "atomic",  [SMK_BANK_INCREMENT] = "atomic"};
+        [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "atomic",  [SMK_BANK_INCREMENT] = "atomic",
+        [SMK_BANK_MATRIX] = "load"};
     static const char *const rules[SMK_BANK_OP_COUNT] = {
         [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-        [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment"};
+        [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
+        [SMK_BANK_MATRIX] = "matrix"};
     PyObject *dict = Py_BuildValue("{s:s,s:s,s:s,s:I,s:I,s:I,s:N,s:I,s:N}", "space",
                                    sample->shared ? "shared" : "global", "op", ops[sample->op], "rule",
                                    rules[sample->op], "bytes", (unsigned)sample->bytes, "mask", sample->mask, "cost",

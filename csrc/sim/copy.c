@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-enum { LANES = 32, LINE_BYTES = 128, LINE_SECTORS = 4, SECTOR_BYTES = 32, HALF_BYTES = 16 };
+enum { LANES = 32, LINE_BYTES = 128, PIECE_BYTES = 16, LINE_PIECES = 8 };
 
 /* Through the cache -------------------------------------------------------------------------------- */
 
@@ -47,59 +47,89 @@ static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsi
 
 /* Past the cache ----------------------------------------------------------------------------------- */
 
-/* A sector that moves into a sector. */
-typedef struct move {
-    uint64_t from, to; /* numbers of sectors */
-    bool exchanged;    /* its halves */
-    uint8_t halves;    /* of the target, one bit each, that are filled */
+/* 16 bytes that move: half of a sector into half of a sector. */
+typedef struct piece {
+    uint64_t from, to; /* numbers of 16 bytes */
     uint8_t round;
-} move;
+    uint8_t halves; /* of its target sector, one bit each, that are filled in its round from its source sector */
+} piece;
 
-static unsigned list_moves(const uint64_t *from, const uint64_t *to, uint32_t reads, move moves[LANES])
+static bool is_exchanged(const piece *p)
+{
+    return ((p->from ^ p->to) & 1) != 0;
+}
+
+/* From one line into one line, with halves exchanged in both or in neither. */
+static bool go_alike(const piece *a, const piece *b)
+{
+    return a->from / LINE_PIECES == b->from / LINE_PIECES && a->to / LINE_PIECES == b->to / LINE_PIECES &&
+           is_exchanged(a) == is_exchanged(b);
+}
+
+/* From one sector into one sector. */
+static bool move_together(const piece *a, const piece *b)
+{
+    return a->from / 2 == b->from / 2 && a->to / 2 == b->to / 2 && is_exchanged(a) == is_exchanged(b);
+}
+
+static unsigned list_pieces(const uint64_t *from, const uint64_t *to, uint32_t reads, piece pieces[LANES])
 {
     unsigned count = 0;
     for (; reads != 0; reads &= reads - 1) {
         const unsigned lane = smk_bits_first(reads);
-        const bool exchanged = ((from[lane] ^ to[lane]) / HALF_BYTES & 1) != 0;
-        const uint8_t half = (uint8_t)(1 << (to[lane] / HALF_BYTES & 1));
-        const move made = {from[lane] / SECTOR_BYTES, to[lane] / SECTOR_BYTES, exchanged, half, 0};
-        unsigned same = LANES;
+        const piece made = {from[lane] / PIECE_BYTES, to[lane] / PIECE_BYTES, 0, 0};
         bool taken = false;
-        for (unsigned i = 0; i < count; i++) {
-            taken |= moves[i].to == made.to && (moves[i].halves & half) != 0;
-            same = moves[i].from == made.from && moves[i].to == made.to && moves[i].exchanged == exchanged ? i : same;
+        for (unsigned i = 0; i < count && !taken; i++) {
+            taken = pieces[i].to == made.to;
         }
-        if (!taken && same == LANES) {
-            moves[count++] = made;
-        } else if (!taken) {
-            moves[same].halves |= half;
+        if (!taken) {
+            pieces[count++] = made;
         }
     }
     return count;
 }
 
-/* From one line into one line, with halves alike. */
-static bool are_alike(const move *a, const move *b)
+/* From the last piece to the first. */
+static void find_rounds(piece *pieces, unsigned count)
 {
-    return a->from / LINE_SECTORS == b->from / LINE_SECTORS && a->to / LINE_SECTORS == b->to / LINE_SECTORS &&
-           a->exchanged == b->exchanged && a->halves == b->halves;
-}
-
-/* From the last move to the first. No two moves of a round that are alike meet in a target: one of them would not be there. */
-static uint32_t count_waves(move *moves, unsigned count)
-{
-    uint32_t waves = 0;
     for (unsigned i = count; i-- > 0;) {
-        move *const now = &moves[i];
+        piece *const now = &pieces[i];
         for (unsigned k = i + 1; k < count; k++) {
-            if (moves[k].from == now->from && are_alike(now, &moves[k])) {
-                now->round++;
+            now->round = (uint8_t)(now->round + (pieces[k].from == now->from && go_alike(now, &pieces[k])));
+        }
+    }
+    for (unsigned i = 0; i < count; i++) {
+        for (unsigned k = 0; k < count; k++) {
+            if (pieces[k].round == pieces[i].round && move_together(&pieces[i], &pieces[k])) {
+                pieces[i].halves |= (uint8_t)(1 << (pieces[k].to & 1));
             }
         }
+    }
+}
+
+static uint32_t count_sectors(const piece *pieces, unsigned count)
+{
+    uint32_t sectors = 0;
+    for (unsigned i = 0; i < count; i++) {
         bool joins = false;
-        for (unsigned k = i + 1; k < count && !joins; k++) {
-            const bool odd = ((now->from ^ now->to ^ moves[k].from ^ moves[k].to) & 1) != 0;
-            joins = !odd && moves[k].round == now->round && are_alike(now, &moves[k]);
+        for (unsigned k = 0; k < i && !joins; k++) {
+            joins = move_together(&pieces[i], &pieces[k]);
+        }
+        sectors += !joins;
+    }
+    return sectors;
+}
+
+static uint32_t count_waves(const piece *pieces, unsigned count)
+{
+    uint32_t waves = 0;
+    for (unsigned i = 0; i < count; i++) {
+        const piece *const now = &pieces[i];
+        bool joins = false;
+        for (unsigned k = 0; k < i && !joins; k++) {
+            const piece *const other = &pieces[k];
+            const bool odd = ((now->from ^ now->to ^ other->from ^ other->to) & 2) != 0;
+            joins = !odd && other->round == now->round && other->halves == now->halves && go_alike(now, other);
         }
         waves += !joins;
     }
@@ -108,11 +138,12 @@ static uint32_t count_waves(move *moves, unsigned count)
 
 static smk_copy_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
 {
-    move moves[LANES];
-    const unsigned count = list_moves(from, to, reads, moves);
-    const smk_bank_cost zeros = reads == mask ? (smk_bank_cost){0} : count_cached(from, to, HALF_BYTES, mask, reads);
-    const uint32_t waves = count_waves(moves, count);
-    smk_copy_cost cost = {.shared = zeros, .sectors = count};
+    piece pieces[LANES];
+    const unsigned count = list_pieces(from, to, reads, pieces);
+    const smk_bank_cost zeros = reads == mask ? (smk_bank_cost){0} : count_cached(from, to, PIECE_BYTES, mask, reads);
+    find_rounds(pieces, count);
+    const uint32_t waves = count_waves(pieces, count);
+    smk_copy_cost cost = {.shared = zeros, .sectors = count_sectors(pieces, count)};
     cost.shared.wavefronts += waves;
     cost.shared.ideal += waves;
     return cost;

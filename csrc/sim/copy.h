@@ -4,12 +4,13 @@
  * the most others in its way: those that read the same bank of the cache's line or write the same bank of shared memory, on
  * whatever word; each counts once.
  *
- * Past the cache (.cg) of lanes with one target only the lowest counts. Sectors move whole into sectors, in order or with
- * their halves exchanged, and each such move is a sector of global memory. Moves are alike if they go from one line into one
- * line, exchange their halves or not, and fill the same halves. Those that are alike go in rounds, the last lanes first: a
- * round takes one move of each source sector. What of a round goes to sectors at an even distance is one wavefront, and so
- * is what goes to an odd one. (No recorded launch has a second round in which moves go together: that they do, as in the
- * first, is inferred.)
+ * Past the cache (.cg) of lanes with one target only the lowest counts. Each lane moves a piece, half of a sector into half
+ * of a sector. From one sector into one sector, either in order or with halves exchanged, is a sector of global memory.
+ * Pieces are alike if they go from one line into one line and exchange halves or not. Those that are alike go in rounds, the
+ * last lanes first: a round takes each 16 bytes of the source once. What of a round goes from one sector into one sector is
+ * one move; of moves that fill the same halves, all to sectors at an even distance are one wavefront, and so are all to an
+ * odd one. (Whether a move of a whole sector makes one of a half wait that reads the same 16 bytes, as here, or those that
+ * fill other halves count their rounds apart, no recorded launch tells.)
  *
  * Lanes that write zeros have no source. If there are any, all lanes of the copy go through the banks also past the cache,
  * once more than those that read: as many wavefronts and conflicts are added as the copy has through the cache.

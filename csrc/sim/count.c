@@ -104,9 +104,11 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
     bool generic = instruction->space == SMK_SPACE_GENERIC;
     switch (instruction->opcode) {
     case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDMATRIX: /* 16 bytes for each of its rows */
     case SMK_OPCODE_LDU:
         *op = SMK_BANK_LOAD;
+        break;
+    case SMK_OPCODE_LDMATRIX: /* 16 bytes for each of its rows */
+        *op = SMK_BANK_MATRIX;
         break;
     case SMK_OPCODE_ST:
         *op = SMK_BANK_STORE;
@@ -430,13 +432,19 @@ static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES
                         {NONE, NONE, NONE, NONE, NONE, NONE}},
 };
 
+/* Among what it is counted. */
+static smk_bank_op get_kind(smk_bank_op op)
+{
+    const bool is_atomic = op == SMK_BANK_CAS || op == SMK_BANK_INCREMENT;
+    return is_atomic ? SMK_BANK_ATOMIC : op == SMK_BANK_MATRIX ? SMK_BANK_LOAD : op;
+}
+
 static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const smk_tally *t)
 {
     const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
     const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
-    const bool is_atomic = op == SMK_BANK_CAS || op == SMK_BANK_INCREMENT;
     for (unsigned i = 0; i < MEASURES; i++) {
-        smk_counter counter = targets[is_atomic ? SMK_BANK_ATOMIC : op][memory][i];
+        smk_counter counter = targets[get_kind(op)][memory][i];
         if (counter != NONE) {
             value[counter] += measures[i];
         }

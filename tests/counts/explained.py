@@ -19,13 +19,24 @@ GUARDED = (
     "wavefronts and their _cache_bypass were 0, and in the 7 that were asked for it also "
     "smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass"
 )
+CHOSEN = (
+    "LDGSTS.BYPASS with P0 as the operand that chooses between reading and writing zeros: Nsight "
+    "Compute has wavefronts as if P0 were false in all lanes, so that none reads "
+    "(test_chosen_zeros adds them up); sectors are right, and so is all under other predicates"
+)
+POLLED = (
+    "the block that draws the last ticket reads another block's part until it is there, and lanes "
+    "that wait are served apart from those that need not: how often is the blocks' own timing and "
+    "changes from run to run (and from pass to pass of Nsight Compute, which takes the requests of "
+    "stores and their sectors in two)"
+)
 SPILLED = (
     "ptxas has too few registers under __launch_bounds__ and keeps some values in local memory; "
     "PTX has no such access"
 )
 STRAY = (
-    "1 to 6 wavefronts in thousands beyond the rule, another number in each run of the same launch "
-    "(three were made): what disturbs it is no property of the kernel"
+    "1 to 6 wavefronts beyond the rule, another number or none in each run of the same launch (at "
+    "least three were made): what disturbs it is no property of the kernel"
 )
 SUNK = (
     "ptxas sinks the read of an edge that PTX has before the guard i >= n behind it (in SASS the "
@@ -45,6 +56,7 @@ EXPLAINED = {
         for kernel in (
             "gemm_async_float32",
             "gemm_double_buffered_float32",
+            "gemm_tuned_float32",
             "conv2d_register_float64",
         )
         for op in ("load", "store")
@@ -52,13 +64,23 @@ EXPLAINED = {
     },
     ("gemm_warp_tiled_float64", "async.sectors"): GUARDED,
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
+    ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
+    ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
+    **{
+        (f"reduce_single_pass_{op}_{dtype}", f"global.{what}"): POLLED
+        for op in ("sum", "max", "min")
+        for dtype in ("float64", "int64")  # the samples of others are of one block
+        for what in ("load.requests", "load.sectors", "store.requests", "store.sectors")
+    },
     **{
         (kernel, f"{counter}.{what}"): STRAY
         for kernel, counter in (
             ("gemm_register_2d_float64", "shared.store"),
+            ("conv2d_register_float32", "shared.load"),
             ("conv2d_register_float32", "shared.store"),
             ("conv2d_register_float64", "shared.load"),
             ("histogram_shared_uint8", "shared.atomic"),
+            ("stencil_square", "shared.store"),
         )
         for what in ("wavefronts", "conflicts")
     },

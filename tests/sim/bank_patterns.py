@@ -74,7 +74,7 @@ class Kernel:
 
     name: str
     space: str  # whose addresses vary: "shared" or "global"
-    op: str  # as smemkit.bank_access has it: load, store, atomic, async
+    op: str  # as smemkit.bank_access has it: load, store, atomic, async, matrix
     width: int
     body: str
     metric: str  # how Nsight Compute calls this kind of access
@@ -162,7 +162,7 @@ def build_kernels():
         for many, results in MATRICES.items() if space == "shared" else ():
             text = f"ldmatrix.sync.aligned.m8n8.x{many}.shared.b16 {results}, [{at}];"
             body, name = f"{ZERO}{text}\n{SUM}{SINK[space]}", f"{space}_matrix_{many}"
-            yield Kernel(name, space, "load", 16, body, "ldsm", 16 * many, matrices=many)
+            yield Kernel(name, space, "matrix", 16, body, "ldsm", 16 * many, matrices=many)
         for name, (width, text) in COPIES.items():
             body = f"@%p {text}\ncp.async.wait_all;"
             yield Kernel(f"{space}_async_{name}", space, "async", width, body, "ldgsts", 24)

@@ -16,7 +16,7 @@ import smemkit
 LANE = np.arange(32)
 ALL = 0xFFFFFFFF
 TABLE = json.loads(Path(__file__).with_name("banks_h200.json").read_text(encoding="utf-8"))
-OPS = ("load", "store", "atomic", "async", "cas", "increment")
+OPS = ("load", "store", "atomic", "async", "cas", "increment", "matrix")
 
 
 def cost(addresses, width=4, **named):
@@ -72,6 +72,15 @@ def test_pairs_double_the_phase_of_loads():
     assert cost(broken, 8) == (2, 0, 2)
     assert cost(broken, 8, mask=ALL ^ 1 << 7) == (1, 0, 1)  # without a partner nothing differs
     assert cost(8 * (LANE & ~4), 8)[2] == 2  # lanes four apart do not count as a pair
+
+
+def test_each_matrix_is_a_phase():
+    """No two matrices share one, whatever lanes share their rows."""
+    assert cost(16 * LANE, 16, op="matrix") == (4, 0, 4)
+    assert cost(0 * LANE, 16, op="matrix") == (4, 0, 4)
+    assert cost(16 * (LANE // 2), 16, op="matrix") == (4, 0, 4)
+    assert cost(128 * (LANE & ~2), 16, op="matrix") == (16, 12, 4)
+    assert cost(128 * LANE, 16, op="matrix", mask=0xFF) == (8, 7, 1)
 
 
 def test_pairs_that_meet():

@@ -89,9 +89,24 @@ def test_rounds_of_sectors():
     assert copy("cg_16", {0: b, 1: c, 2: d}) == (3, 0, 3)
     assert copy("cg_16", {0: a, 1: b, 2: c, 3: d}) == (4, 0, 4)
     assert copy("cg_16", {0: b, 1: a, 2: c, 3: d}) == (2, 0, 4)  # a with d, then b with c
-    # a half more or of another line is of other rounds
-    assert copy("cg_16", {0: b, 1: c, 2: d, 3: (1, 7)}) == (2, 0, 3)
+    # of another line is of other rounds
     assert copy("cg_16", {0: b, 1: c, 2: (0, 14)}) == (2, 0, 3)
+    # a half that goes with d fills both its halves; c has waited for d as before
+    assert copy("cg_16", {0: b, 1: c, 2: d, 3: (1, 7)}) == (3, 0, 3)
+
+
+def test_halves_of_sectors_in_rounds():
+    """Sector 0 to sectors 0 and 1: whole where both its halves go to one sector in one round."""
+    x, y, z, w = (0, 0), (1, 1), (0, 2), (1, 3)
+    assert copy("cg_16", {0: x, 1: y, 2: z, 3: w}) == (2, 0, 2)
+    assert copy("cg_16", {0: x, 1: z, 2: y, 3: w}) == (2, 0, 2)
+    assert copy("cg_16", {0: x, 1: z, 2: w, 3: y}) == (4, 0, 2)
+    # beside them sector 1 to sectors 2 and 3: what is whole goes with what is whole, and halves with halves
+    u, v, s, t = (2, 6), (3, 7), (2, 4), (3, 5)
+    assert copy("cg_16", dict(enumerate([x, y, z, w, s, t, u, v]))) == (4, 0, 4)
+    assert copy("cg_16", dict(enumerate([x, y, z, w, u, v, s, t]))) == (2, 0, 4)
+    assert copy("cg_16", dict(enumerate([x, z, w, y, u, s, t, v]))) == (4, 0, 4)
+    assert copy("cg_16", dict(enumerate([x, y, z, w, u, s, t, v]))) == (6, 0, 4)
 
 
 def test_zeros_past_the_cache():
