@@ -12,8 +12,8 @@
 enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
 
 static const char *const op_names[SMK_BANK_OP_COUNT] = {
-    [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-    [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
+    [SMK_BANK_LOAD] = "load",     [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
+    [SMK_BANK_ASYNC] = "async",   [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
     [SMK_BANK_MATRIX] = "matrix",
 };
 

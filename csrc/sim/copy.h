@@ -1,24 +1,27 @@
-/* What a warp's cp.async costs: in shared memory, whose banks its source and its target both go through, and in global memory.
+/* What a warp's cp.async costs: in shared memory, whose banks its source and its target both go through, and in
+ * global memory.
  *
- * Through the cache (.ca) the lanes go in phases, as those of a load do. A phase takes as many wavefronts as the lane with
- * the most others in its way: those that read the same bank of the cache's line or write the same bank of shared memory, on
- * whatever word; each counts once.
+ * Through the cache (.ca) the lanes go in phases, as those of a load do. A phase takes as many wavefronts as the
+ * lane with the most others in its way: those that read the same bank of the cache's line or write the same bank of
+ * shared memory, on whatever word; each counts once.
  *
- * Past the cache (.cg) of lanes with one target only the lowest counts. Each lane moves a piece, half of a sector into half
- * of a sector. From one sector into one sector, either in order or with halves exchanged, is a sector of global memory.
- * Pieces are alike if they go from one line into one line and exchange halves or not. Those that are alike go in rounds, the
- * last lanes first: a round takes each 16 bytes of the source once. What of a round goes from one sector into one sector is
- * one move; of moves that fill the same halves, all to sectors at an even distance are one wavefront, and so are all to an
- * odd one. (Whether a move of a whole sector makes one of a half wait that reads the same 16 bytes, as here, or those that
- * fill other halves count their rounds apart, no recorded launch tells.)
+ * Past the cache (.cg) of lanes with one target only the lowest counts. Each lane moves a piece: half of a sector
+ * into half of a sector. What moves from one sector into one sector, in order or with halves exchanged, is a sector
+ * of global memory. Pieces are alike if they go from one line into one line and exchange halves or not. Those that
+ * are alike go in rounds, the last lanes first: a round takes each 16 bytes of the source once. What of a round goes
+ * from one sector into one sector is one move. Of the moves that fill the same halves those to sectors at an even
+ * distance are one wavefront, and so are those at an odd one. (Open: pieces whose moves fill other halves wait for
+ * each other here as well; no recorded launch tells whether they do.)
  *
- * Lanes that write zeros have no source. If there are any, all lanes of the copy go through the banks also past the cache,
- * once more than those that read: as many wavefronts and conflicts are added as the copy has through the cache.
+ * Lanes that write zeros have no source. If there are any, all lanes of the copy go through the banks also past the
+ * cache, once more than those that read: as many wavefronts and conflicts are added as the copy has through the
+ * cache.
  *
- * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all rows
- * agree but for one flaw of that metric: if predicate P0 of the machine code chooses zeros past the cache, it counts
- * wavefronts as if P0 were false in all lanes. A size past the cache that is not 0 or 16 as the compiler sees it (LDGSTS with
- * .ZFILL) is not understood: five launches, of whatever sizes, took the wavefronts of all lanes twice. */
+ * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all
+ * rows agree but for one flaw of that metric: if predicate P0 of the machine code chooses zeros past the cache, it
+ * counts wavefronts as if P0 were false in all lanes. A size past the cache that is not 0 or 16 as the compiler sees
+ * it (LDGSTS with .ZFILL) is not understood: five launches, of whatever sizes, took the wavefronts of all lanes
+ * twice. */
 #ifndef SMK_SIM_COPY_H
 #define SMK_SIM_COPY_H
 

@@ -101,7 +101,7 @@ def test_halves_of_sectors_in_rounds():
     assert copy("cg_16", {0: x, 1: y, 2: z, 3: w}) == (2, 0, 2)
     assert copy("cg_16", {0: x, 1: z, 2: y, 3: w}) == (2, 0, 2)
     assert copy("cg_16", {0: x, 1: z, 2: w, 3: y}) == (4, 0, 2)
-    # beside them sector 1 to sectors 2 and 3: what is whole goes with what is whole, and halves with halves
+    # beside them sector 1 to sectors 2 and 3: whole ones go together, and so do halves
     u, v, s, t = (2, 6), (3, 7), (2, 4), (3, 5)
     assert copy("cg_16", dict(enumerate([x, y, z, w, s, t, u, v]))) == (4, 0, 4)
     assert copy("cg_16", dict(enumerate([x, y, z, w, u, v, s, t]))) == (2, 0, 4)
