@@ -81,9 +81,12 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     tiled.variant = &scaled;
     smk_plan one = {.step_count = 0}, made = {.step_count = 0};
     smk_status status = smk_plan_gemm_tiles(&tiled, &one, error);
-    if (status != SMK_OK || one.step_count == 0) {
-        *plan = status == SMK_OK ? one : *plan;
+    if (status != SMK_OK) {
         return status;
+    }
+    if (one.step_count == 0) {
+        *plan = one;
+        return SMK_OK;
     }
     const fragment_shape fragment = shape_fragment(request->item_bytes);
     const int64_t m = request->dimensions[DIMENSION_M], k = request->dimensions[DIMENSION_K];
