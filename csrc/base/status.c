@@ -22,8 +22,8 @@ const char *smk_status_name(smk_status status)
     switch (status) {
     case SMK_OK:
         return "OK";
-#define SMK_STATUS(id, class_name, base, mixin, sentence) \
-    case SMK_##id:                                        \
+#define SMK_STATUS(id, class_name, base, mixin, sentence)                                                              \
+    case SMK_##id:                                                                                                     \
         return #id;
 #include "status.def"
 #undef SMK_STATUS

@@ -147,9 +147,9 @@ static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *e
     return SMK_OK;
 }
 
-/* The block of a device that all borrowers have, or one of two marks; addresses are multiples of 256. All launches go to
- * the default stream, so that no two of them have it at once, and it is cleared there before the first. It is never
- * freed: a launch may be under way to the end of the process. */
+/* The block of a device that all borrowers have, or one of two marks; addresses are multiples of 256. All launches
+ * go to the default stream, so that no two of them have it at once, and it is cleared there before the first. It is
+ * never freed: a launch may be under way to the end of the process. */
 static _Atomic(uint64_t) zeros[DEVICES_MAX];
 enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
 

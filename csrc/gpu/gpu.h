@@ -99,8 +99,8 @@ smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attribute
  * where the launch needs it. `name` is for messages. Errors: LAUNCH, SHARED_MEMORY, CUDA. */
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
 
-/* How much of the L1 storage later launches of the kernel would have as shared memory, 0 to 100 percent of the most there
- * can be; -1: as the driver likes. A wish: what a launch needs it gets all the same. Errors: CUDA. */
+/* How much of the L1 storage later launches of the kernel would have as shared memory, 0 to 100 percent of the most
+ * there can be; -1: as the driver likes. A wish: what a launch needs it gets all the same. Errors: CUDA. */
 smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error);
 
 /* Waits for all work of the present device; reports what a kernel did wrong. */

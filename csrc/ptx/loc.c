@@ -1,8 +1,8 @@
 /* .loc: which source line the instructions behind it belong to.
  *
- * An instruction of a function that was inlined belongs to the line of the call, where that function is of another file than the one
- * that it was inlined into: nobody can change the line of an intrinsic in a header of the compiler's. What stands in the same file is
- * known by its own line.
+ * An instruction of a function that was inlined belongs to the line of the call, where that function is of another
+ * file than the one that it was inlined into: nobody can change the line of an intrinsic in a header of the
+ * compiler's. What stands in the same file is known by its own line.
  */
 #include "parse.h"
 
@@ -33,8 +33,8 @@ static uint32_t *bucket_of(smk_parser *parser, const place *at)
     return &parser->inlined_bucket[(hash ^ hash >> 9) % SMK_PARSE_BUCKETS];
 }
 
-/* Index + 1 of the very inlining (`wanted`), or of the last one of a place; 0: none. Long chains are not looked through to their
- * ends. */
+/* Index + 1 of the very inlining (`wanted`), or of the last one of a place; 0: none. Long chains are not looked
+ * through to their ends. */
 static uint32_t find(smk_parser *parser, const place *at, const inlining *wanted)
 {
     const inlining *items = parser->inlined.items;
@@ -49,8 +49,8 @@ static uint32_t find(smk_parser *parser, const place *at, const inlining *wanted
     return 0;
 }
 
-/* Index + 1 of the inlining, known by now. The steps of a way stand one behind the other where it is new; later its last one stands
- * alone. */
+/* Index + 1 of the inlining, known by now. The steps of a way stand one behind the other where it is new; later its
+ * last one stands alone. */
 static smk_status note(smk_parser *parser, const inlining *mark, uint32_t *index)
 {
     uint32_t known = find(parser, &mark->at, mark), last = parser->inlined_last;
@@ -124,8 +124,8 @@ void smk_loc_begin(smk_parser *parser)
     memset(parser->inlined_bucket, 0, sizeof parser->inlined_bucket);
 }
 
-/* .loc file line column {, function_name ...} {, inlined_at ...}. A place that was inlined twice over has marks of its own on the
- * way, each with one step of it, before the mark that needs them. */
+/* .loc file line column {, function_name ...} {, inlined_at ...}. A place that was inlined twice over has marks of
+ * its own on the way, each with one step of it, before the mark that needs them. */
 smk_status smk_loc_parse(smk_parser *parser)
 {
     inlining mark = {.parent = 0};

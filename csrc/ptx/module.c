@@ -119,9 +119,10 @@ smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, 
                                threads, bound);
     }
     if (exact.x != 0 && (exact.x != block.x || exact.y != block.y || exact.z != block.z)) {
-        return smk_status_fail(error, SMK_LAUNCH,
-                               "a block of (%u, %u, %u) threads is not the (%u, %u, %u) that the kernel requires (.reqntid)",
-                               block.x, block.y, block.z, exact.x, exact.y, exact.z);
+        return smk_status_fail(
+            error, SMK_LAUNCH,
+            "a block of (%u, %u, %u) threads is not the (%u, %u, %u) that the kernel requires (.reqntid)", block.x,
+            block.y, block.z, exact.x, exact.y, exact.z);
     }
     return SMK_OK;
 }

@@ -113,7 +113,8 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
     return load_image(image->ptx, entry, code, error);
 }
 
-/* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of them. */
+/* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of
+ * them. */
 static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, smk_error *error)
 {
     smk_kernel_attributes attributes = {0};

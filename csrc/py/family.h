@@ -12,8 +12,8 @@ enum { SMK_FAMILY_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1, SMK_FAMILY_ATTRIBUTE
 PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
                                 PyObject *keywords);
 
-/* A row for each family that can be called, ended by a row of NULLs; docstrings are written at the first call. NULL with
- * an exception. */
+/* A row for each family that can be called, ended by a row of NULLs; docstrings are written at the first call. NULL
+ * with an exception. */
 PyMethodDef *smk_family_methods(void);
 
 #endif

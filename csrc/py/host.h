@@ -8,8 +8,8 @@
  * objects. */
 bool smk_host_fits(const PyArray_Descr *descr);
 
-/* True for the types whose items can be moved as they are: those above, dates, texts of fixed length, and what extensions
- * define, as long as an item is memory alone and refers to nothing. */
+/* True for the types whose items can be moved as they are: those above, dates, texts of fixed length, and what
+ * extensions define, as long as an item is memory alone and refers to nothing. */
 bool smk_host_moves(const PyArray_Descr *descr);
 
 /* The same type in the machine's byte order, a new reference; NULL with an exception. A TypeError in the name of `what`

@@ -308,8 +308,8 @@ static bool has_variables(const smk_module *module)
     return found;
 }
 
-/* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it is made for
- * this call (where nobody has passed an address as a number). With the GIL. */
+/* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it
+ * is made for this call (where nobody has passed an address as a number). With the GIL. */
 static bool is_alone(const smk_job *job)
 {
     PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());

@@ -1,7 +1,7 @@
 /* Watched calls: what smemkit.profile and smemkit.check are made of.
  *
- * _watch installs a watch on its thread and calls a Python function; each launch that the thread makes meanwhile leaves a
- * record, which becomes a dict as soon as the launch is over.
+ * _watch installs a watch on its thread and calls a Python function; each launch that the thread makes meanwhile
+ * leaves a record, which becomes a dict as soon as the launch is over.
  */
 #ifndef SMK_PY_WATCH_H
 #define SMK_PY_WATCH_H
@@ -47,8 +47,8 @@ bool smk_watch_times(void);
 smk_status smk_watch_note_time(const char *kernel, const smk_launch *launch, uint64_t shared_bytes, double time_ms,
                                smk_error *error);
 
-/* With the GIL, at the end of each job: this thread's new records become dicts (`keep`) or are dropped. 0, or -1 with an
- * exception. */
+/* With the GIL, at the end of each job: this thread's new records become dicts (`keep`) or are dropped. 0, or -1
+ * with an exception. */
 int smk_watch_collect(const smk_state *state, bool keep);
 
 /* watch_dict.c: a record as a dict, a new reference; NULL with an exception. `text` is the PTX as a str. */

@@ -47,8 +47,8 @@ bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane
 bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                            const void *from, unsigned bytes);
 
-/* The host's place of one lane's bytes in global or shared memory (generic too); *shared tells which it is. NULL: the warp
- * has failed. */
+/* The host's place of one lane's bytes in global or shared memory (generic too); *shared tells which it is. NULL:
+ * the warp has failed. */
 unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
                                 uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
 

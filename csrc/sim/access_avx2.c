@@ -16,9 +16,9 @@ SMK_ALWAYS_INLINE __m256i load256(const void *row, unsigned index)
 
 SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
 {
-    __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)first),
-                                      _mm256_mullo_epi32(_mm256_set1_epi32((int)step),
-                                                         _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
+    __m256i wanted =
+        _mm256_add_epi32(_mm256_set1_epi32((int)first),
+                         _mm256_mullo_epi32(_mm256_set1_epi32((int)step), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)));
     const __m256i advance = _mm256_set1_epi32((int)(8 * step));
     uint32_t equal = 0;
     for (unsigned i = 0; i < 4; i++) {

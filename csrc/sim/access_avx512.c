@@ -47,7 +47,8 @@ SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
     uint32_t equal = 0;
     for (unsigned i = 0; i < 4; i++) {
         __m256i wanted = _mm256_add_epi32(_mm256_set1_epi32((int)row[8 * i]), steps);
-        equal |= (uint32_t)_mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)(row + 8 * i)), wanted) << (8 * i);
+        equal |= (uint32_t)_mm256_cmpeq_epi32_mask(_mm256_loadu_si256((const __m256i *)(row + 8 * i)), wanted)
+                 << (8 * i);
     }
     return equal;
 }

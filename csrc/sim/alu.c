@@ -305,11 +305,11 @@ uint64_t smk_alu_word(const smk_instruction *instruction, const unsigned storage
     word.rounding = (uint8_t)rounding_of(key.flags, is_integer(to));
     word.compare = compares ? first_bit(key.flags & comparisons) : 0;
     word.combine = compares ? first_bit(key.flags & logic) : 0;
-    word.flags = (uint8_t)((key.flags & F(FTZ) ? SMK_GENERAL_FTZ : 0) | (key.flags & F(SAT) ? SMK_GENERAL_SAT : 0) |
-                           (key.flags & F(RELU) ? SMK_GENERAL_RELU : 0) |
-                           (key.flags & F(SATFINITE) ? SMK_GENERAL_SATFINITE : 0) |
-                           (key.flags & integral ? SMK_GENERAL_INTEGRAL : 0) |
-                           (is_pair(instruction) ? SMK_GENERAL_PAIR : 0));
+    word.flags =
+        (uint8_t)((key.flags & F(FTZ) ? SMK_GENERAL_FTZ : 0) | (key.flags & F(SAT) ? SMK_GENERAL_SAT : 0) |
+                  (key.flags & F(RELU) ? SMK_GENERAL_RELU : 0) |
+                  (key.flags & F(SATFINITE) ? SMK_GENERAL_SATFINITE : 0) |
+                  (key.flags & integral ? SMK_GENERAL_INTEGRAL : 0) | (is_pair(instruction) ? SMK_GENERAL_PAIR : 0));
     uint64_t packed;
     memcpy(&packed, &word, sizeof packed);
     return packed;

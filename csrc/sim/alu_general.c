@@ -44,7 +44,8 @@ static void load_bits(const smk_warp *warp, uint32_t offset, unsigned storage, u
     }
 }
 
-static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, const uint64_t bits[LANES], uint32_t mask)
+static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, const uint64_t bits[LANES],
+                       uint32_t mask)
 {
     const unsigned bytes = 1u << storage;
     unsigned char *const row = warp->registers + offset;

@@ -96,7 +96,8 @@ const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-/* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless `all`. */
+/* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless
+ * `all`. */
 static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t stay, bool all)
 {
     smk_warp_control *control = warp->control;

@@ -92,15 +92,14 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
 static uint64_t update32(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
     _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)place;
-    if (op->count == SMK_MODIFIER_ADD && op->element != SMK_TYPE_F32 && op->element != SMK_TYPE_F16X2
-        && op->element != SMK_TYPE_BF16X2) {
+    if (op->count == SMK_MODIFIER_ADD && op->element != SMK_TYPE_F32 && op->element != SMK_TYPE_F16X2 &&
+        op->element != SMK_TYPE_BF16X2) {
         return atomic_fetch_add_explicit(word, (uint32_t)b, memory_order_relaxed);
     }
     uint32_t old = atomic_load_explicit(word, memory_order_relaxed), next;
     do {
         next = (uint32_t)combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed, memory_order_relaxed));
     return old;
 }
 
@@ -110,14 +109,13 @@ static uint64_t update64(unsigned char *place, const smk_operation *op, uint64_t
     uint64_t old = atomic_load_explicit(word, memory_order_relaxed), next;
     do {
         next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed,
-                                                    memory_order_relaxed));
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed, memory_order_relaxed));
     return old;
 }
 
 /* A place that no other host thread touches. */
-static inline uint64_t update_alone(unsigned char *place, unsigned bytes, const smk_operation *op, uint64_t b, uint64_t c,
-                                    bool flush)
+static inline uint64_t update_alone(unsigned char *place, unsigned bytes, const smk_operation *op, uint64_t b,
+                                    uint64_t c, bool flush)
 {
     uint64_t old = 0, next;
     memcpy(&old, place, bytes);
@@ -220,8 +218,8 @@ smk_modifier smk_atomic_operation(const smk_instruction *instruction)
 bool smk_atomic_commutes(const smk_instruction *instruction)
 {
     smk_modifier operation = smk_atomic_operation(instruction);
-    return smk_module_type_kind((smk_type)instruction->type) != SMK_KIND_FLOAT && operation != SMK_MODIFIER_CAS
-           && operation != SMK_MODIFIER_EXCH && operation != SMK_MODIFIER_INC && operation != SMK_MODIFIER_DEC;
+    return smk_module_type_kind((smk_type)instruction->type) != SMK_KIND_FLOAT && operation != SMK_MODIFIER_CAS &&
+           operation != SMK_MODIFIER_EXCH && operation != SMK_MODIFIER_INC && operation != SMK_MODIFIER_DEC;
 }
 
 smk_handler smk_atomic_find(const smk_instruction *instruction)
@@ -230,8 +228,8 @@ smk_handler smk_atomic_find(const smk_instruction *instruction)
     unsigned bits = smk_module_type_bits(type);
     smk_modifier operation = smk_atomic_operation(instruction);
     bool is_float = smk_module_type_kind(type) == SMK_KIND_FLOAT;
-    if (operation == SMK_MODIFIER_COUNT || instruction->vector > 1 || bits < 16 || bits > 64
-        || (is_float && operation != SMK_MODIFIER_ADD && operation != SMK_MODIFIER_EXCH)) {
+    if (operation == SMK_MODIFIER_COUNT || instruction->vector > 1 || bits < 16 || bits > 64 ||
+        (is_float && operation != SMK_MODIFIER_ADD && operation != SMK_MODIFIER_EXCH)) {
         return NULL;
     }
     return run_atomic;

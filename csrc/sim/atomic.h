@@ -6,9 +6,9 @@
 
 #include <stdbool.h>
 
-/* The handler; NULL where there is none. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b` row of the operand, `c`
- * of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count` the smk_modifier of the operation,
- * `slot` the entry of control->recent, d2 the smk_space. */
+/* The handler; NULL where there is none. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b` row of
+ * the operand, `c` of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count` the
+ * smk_modifier of the operation, `slot` the entry of control->recent, d2 the smk_space. */
 smk_handler smk_atomic_find(const smk_instruction *instruction);
 
 /* The operation among an instruction's words; SMK_MODIFIER_COUNT where there is none. */

@@ -1,8 +1,8 @@
 /* The rule of shared memory's banks.
  *
- * An access is a row of units, one a lane: a word, a pair of words for 8 bytes, a quad for 16. A unit takes all the banks of
- * one group (32 groups of one bank, 16 of two, 8 of four), so that only how many units fall into a group counts.
- * A phase has as many lanes as there are groups.
+ * An access is a row of units, one a lane: a word, a pair of words for 8 bytes, a quad for 16. A unit takes all the
+ * banks of one group (32 groups of one bank, 16 of two, 8 of four), so that only how many units fall into a group
+ * counts. A phase has as many lanes as there are groups.
  */
 #include "bank.h"
 
@@ -60,7 +60,8 @@ SMK_ALWAYS_INLINE void look(const uint64_t address[LANES], const phasing *layout
     out->has_partners[1] = apart2 == 0;
 }
 
-/* All addresses are one (0 in [0]), or go up by `bytes` from lane to lane (0 in [1]); inactive lanes are looked at too. */
+/* All addresses are one (0 in [0]), or go up by `bytes` from lane to lane (0 in [1]); inactive lanes are looked at
+ * too. */
 SMK_ALWAYS_INLINE void compare(const uint64_t address[LANES], unsigned bytes, uint64_t out[2])
 {
     const uint64_t first = address[0];
@@ -138,8 +139,8 @@ static uint32_t get_phase(const phasing *layout, unsigned first, uint32_t mask)
     return (uint32_t)(((UINT64_C(1) << layout->phase_lanes) - 1) << first) & mask;
 }
 
-/* How many distinct units (or lanes) of a phase fall into each group; the most of them. Units near the first one are bits of a
- * map for each group, others stand in a list. */
+/* How many distinct units (or lanes) of a phase fall into each group; the most of them. Units near the first one are
+ * bits of a map for each group, others stand in a list. */
 static uint32_t count_groups(const sketch *seen, const phasing *layout, uint32_t phase, uint8_t count[BANKS])
 {
     uint64_t near[BANKS] = {0};

@@ -1,11 +1,11 @@
 /* Shared memory's banks: what one warp-wide access costs. Pure functions of addresses, width and mask.
  *
- * 32 banks of 4-byte words: byte address a lies in bank a / 4 % 32. An access goes in phases of consecutive lanes, 32 for
- * widths up to 4 bytes, 16 for 8, 8 for 16; each phase takes as many wavefronts as the bank with the most distinct words has
- * of them. A load of 8 or 16 bytes doubles its phases where the active lanes share their addresses in pairs (all with
- * lane ^ 1, or all with lane ^ 2); an ldmatrix does not: each of its matrices, 8 rows of 16 bytes, is a phase of its own.
- * In atomics and copies each lane counts, also those on one word.
- * The rule is the one measured on an H200 (tests/sim/banks_h200.json holds the table).
+ * 32 banks of 4-byte words: byte address a lies in bank a / 4 % 32. An access goes in phases of consecutive lanes,
+ * 32 for widths up to 4 bytes, 16 for 8, 8 for 16; each phase takes as many wavefronts as the bank with the most
+ * distinct words has of them. A load of 8 or 16 bytes doubles its phases where the active lanes share their
+ * addresses in pairs (all with lane ^ 1, or all with lane ^ 2); an ldmatrix does not: each of its matrices, 8 rows
+ * of 16 bytes, is a phase of its own. In atomics and copies each lane counts, also those on one word. The rule is
+ * the one measured on an H200 (tests/sim/banks_h200.json holds the table).
  */
 #ifndef SMK_SIM_BANK_H
 #define SMK_SIM_BANK_H
@@ -16,8 +16,8 @@ typedef enum smk_bank_op {
     SMK_BANK_LOAD,
     SMK_BANK_STORE,
     SMK_BANK_ATOMIC, /* whether or not its result is used */
-    SMK_BANK_ASYNC, /* the shared side of cp.async.ca from a row of global memory, a lane after the other; for others, and
-                     * for .cg, copy.h has the rule */
+    SMK_BANK_ASYNC, /* the shared side of cp.async.ca from a row of global memory, a lane after the other; for
+                     * others, and for .cg, copy.h has the rule */
     SMK_BANK_CAS,   /* compare and swap brings two operands a lane: twice the wavefronts */
     SMK_BANK_INCREMENT, /* red.add of the constant 1: one machine instruction that counts lanes; they share words */
     SMK_BANK_MATRIX,    /* ldmatrix (LDSM); counted among the loads */

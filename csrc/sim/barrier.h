@@ -11,9 +11,9 @@ typedef enum smk_barrier_kind { SMK_BARRIER_PLAIN, SMK_BARRIER_POPC, SMK_BARRIER
 
 smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction);
 
-/* The handler of a bar or barrier instruction. Fields: `a` row of the barrier's number, `b` row of the thread count where
- * u.immediate is 1 (0: all), `element` its kind, `c` row of the predicate and `slot` its flip, `d` row of the result.
- * bar.warp.sync: `a` row of the mask. */
+/* The handler of a bar or barrier instruction. Fields: `a` row of the barrier's number, `b` row of the thread count
+ * where u.immediate is 1 (0: all), `element` its kind, `c` row of the predicate and `slot` its flip, `d` row of the
+ * result. bar.warp.sync: `a` row of the mask. */
 smk_handler smk_barrier_find(const smk_instruction *instruction);
 
 /* A warp that waited goes on behind its barrier: gives it its result (of bar.red) and makes it READY. */

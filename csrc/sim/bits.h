@@ -12,7 +12,8 @@
 #define SMK_NEVER_INLINE static
 #endif
 
-/* A function that is mostly loops over lanes: one clone for each kind of processor, chosen when the library is loaded. */
+/* A function that is mostly loops over lanes: one clone for each kind of processor, chosen when the library is
+ * loaded. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
 #define SMK_CLONES __attribute__((target_clones("avx2", "default")))
 #else

@@ -1,8 +1,9 @@
 /* What the blocks of a launch have done to global memory: races between blocks.
  *
- * Where blocks cannot wait for each other, two of them that touch a byte race, whatever the order in which they ran: for each cell
- * the two lowest blocks that read, wrote and changed it atomically are kept, which does not depend on that order, and judged at the
- * end. Where they can (the image is ordered: one host thread), each access is judged when it happens.
+ * Where blocks cannot wait for each other, two of them that touch a byte race, whatever the order in which they ran:
+ * for each cell the two lowest blocks that read, wrote and changed it atomically are kept, which does not depend on
+ * that order, and judged at the end. Where they can (the image is ordered: one host thread), each access is judged
+ * when it happens.
  */
 #ifndef SMK_SIM_BLOCKS_H
 #define SMK_SIM_BLOCKS_H

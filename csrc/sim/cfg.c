@@ -15,7 +15,7 @@ typedef struct solver {
     uint32_t *order; /* post-order number on the reversed graph; the end has the highest */
     uint32_t *node;  /* inverse of order */
     uint32_t *stack, *cursor;
-    uint32_t *meet;  /* with the end as a node */
+    uint32_t *meet; /* with the end as a node */
     uint32_t reached;
 } solver;
 
@@ -188,8 +188,8 @@ smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_
 
 static bool is_end(const smk_function *function, const smk_instruction *instruction)
 {
-    return instruction->opcode == SMK_OPCODE_EXIT || instruction->opcode == SMK_OPCODE_TRAP
-           || (instruction->opcode == SMK_OPCODE_RET && function->is_entry);
+    return instruction->opcode == SMK_OPCODE_EXIT || instruction->opcode == SMK_OPCODE_TRAP ||
+           (instruction->opcode == SMK_OPCODE_RET && function->is_entry);
 }
 
 bool smk_cfg_exits(const smk_function *function, uint32_t instruction)

@@ -114,8 +114,8 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
         taken = alike32(row, mask);
         uint32_t index = row[smk_bits_first(taken)];
         if (index >= op->u.detail->target_count) {
-            return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx with index %u into a table of %u targets", index,
-                                 op->u.detail->target_count);
+            return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx with index %u into a table of %u targets",
+                                 index, op->u.detail->target_count);
         }
         next = op->u.detail->target[index];
     }
@@ -174,7 +174,8 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
         callee = image->code[offset / FUNCTION_STEP];
     }
     if (callee == NULL) {
-        return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "an indirect call of 0x%" PRIx64 ", which is no function", address);
+        return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "an indirect call of 0x%" PRIx64 ", which is no function",
+                             address);
     }
     if (taken != warp->active) {
         /* the others come here again; all meet behind the call */
@@ -255,8 +256,8 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     /* the block's count is brought up to date when a warp stops; the warp's own moves on from there */
-    uint64_t now = control->block->steps + control->steps - (control->slice_end - SMK_WARP_SLICE_STEPS)
-                   + (op->instruction - control->since);
+    uint64_t now = control->block->steps + control->steps - (control->slice_end - SMK_WARP_SLICE_STEPS) +
+                   (op->instruction - control->since);
     smk_special special = (smk_special)op->element;
     bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;
     uint64_t value = high ? now >> 32 : now;

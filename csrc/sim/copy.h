@@ -34,8 +34,8 @@ typedef struct smk_copy_cost {
     uint32_t sectors; /* of global memory */
 } smk_copy_cost;
 
-/* Of the lanes of `mask` those of `reads` read their source, the others write zeros. `from` NULL: none has a source. Past the
- * cache `bytes` is 16. */
+/* Of the lanes of `mask` those of `reads` read their source, the others write zeros. `from` NULL: none has a source.
+ * Past the cache `bytes` is 16. */
 smk_copy_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], unsigned bytes, uint32_t mask,
                              uint32_t reads, bool bypass);
 

@@ -18,12 +18,13 @@ static uint32_t mask_of(const members *all, unsigned lane)
 
 static bool refuse(smk_warp *warp, const smk_operation *op, const members *all, unsigned lane)
 {
-    const char *name = smk_module_opcode_name(
-        (smk_opcode)warp->control->code->function->instructions[op->instruction].opcode);
+    const char *name =
+        smk_module_opcode_name((smk_opcode)warp->control->code->function->instructions[op->instruction].opcode);
     uint32_t mask = all->row[lane], missing = mask & warp->control->live & ~all->executing;
     if ((mask >> lane & 1) == 0) {
         (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-                            "%s.sync with the mask 0x%08x is executed by lane %u, which is not in it", name, mask, lane);
+                            "%s.sync with the mask 0x%08x is executed by lane %u, which is not in it", name, mask,
+                            lane);
         return false;
     }
     const smk_operation *other = smk_warp_waiting(warp, missing);
@@ -31,9 +32,10 @@ static bool refuse(smk_warp *warp, const smk_operation *op, const members *all, 
     if (other != NULL) {
         smk_warp_describe(warp, other, place, sizeof place);
     }
-    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-                        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s",
-                        name, mask, all->executing, warp->control->index, missing, place);
+    (void)smk_warp_fail(
+        warp, op, UINT32_C(1) << lane, SMK_BARRIER,
+        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", name,
+        mask, all->executing, warp->control->index, missing, place);
     return false;
 }
 
@@ -296,10 +298,10 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
     return op + 1;
 }
 
-#define REDUCE_HANDLER(name, kind)                                                         \
-    static const smk_operation *run_reduce_##name(smk_warp *warp, const smk_operation *op) \
-    {                                                                                      \
-        return reduce_lanes(warp, op, kind);                                               \
+#define REDUCE_HANDLER(name, kind)                                                                                     \
+    static const smk_operation *run_reduce_##name(smk_warp *warp, const smk_operation *op)                             \
+    {                                                                                                                  \
+        return reduce_lanes(warp, op, kind);                                                                           \
     }
 REDUCE_HANDLER(add, REDUCE_ADD)
 REDUCE_HANDLER(min_u, REDUCE_MIN_U)

@@ -4,7 +4,8 @@
 
 #include "op.h"
 
-/* The handler; NULL where there is none. u.immediate is the row of the membermask, and `count` 1 where there is one (.sync).
+/* The handler; NULL where there is none. u.immediate is the row of the membermask, and `count` 1 where there is one
+ * (.sync).
  *   shfl        d, d2 (predicate), a value, b lane or delta, c clamp and segment mask
  *   vote        d, a predicate and flip_a; the membermask's presence stands in `b`, for flips are in the way
  *   match       d, d2 (predicate, of .all), a value (32 or 64 bits)

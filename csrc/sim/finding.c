@@ -270,7 +270,8 @@ static int compare(const void *left, const void *right)
     return 0;
 }
 
-/* A load that a racing store may or may not have come before: that nobody had written was luck, and the race says it all. */
+/* A load that a racing store may or may not have come before: that nobody had written was luck, and the race says it
+ * all. */
 static bool is_luck(const smk_finding_sink *sink, const smk_finding_entry *entry)
 {
     for (uint32_t i = 0; i < sink->count && entry->kind == SMK_FINDING_UNINITIALIZED; i++) {

@@ -12,16 +12,16 @@ typedef struct constant {
 } constant;
 
 struct smk_fixed {
-    uint32_t start;              /* offset of the first byte in the frame */
+    uint32_t start; /* offset of the first byte in the frame */
     unsigned char *bytes;
     size_t count, capacity;
-    constant *constant;          /* from 1 on */
+    constant *constant; /* from 1 on */
     uint32_t constant_count, constant_capacity;
     uint32_t bucket[BUCKETS];
     uint32_t predicates, predicates_left; /* where the next predicate goes */
     uint32_t special[SMK_SPECIAL_COUNT];  /* offset + 1 */
     uint32_t special_count;
-    uint32_t scratch[4][SCRATCH_MAX];     /* offset + 1 */
+    uint32_t scratch[4][SCRATCH_MAX]; /* offset + 1 */
     bool failed;
 };
 
@@ -49,9 +49,8 @@ static uint32_t add_bytes(smk_fixed *fixed, size_t bytes)
     bytes = (bytes + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
     if (fixed->capacity - fixed->count < bytes) {
         size_t capacity = 2 * fixed->capacity + bytes + 4096;
-        unsigned char *grown = fixed->failed || capacity > UINT32_MAX / 2
-                                   ? NULL
-                                   : smk_heap_resize(fixed->bytes, fixed->count, capacity);
+        unsigned char *grown =
+            fixed->failed || capacity > UINT32_MAX / 2 ? NULL : smk_heap_resize(fixed->bytes, fixed->count, capacity);
         if (grown == NULL) {
             fixed->failed = true;
             return 0;

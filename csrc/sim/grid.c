@@ -99,8 +99,8 @@ static void fail_budget(crew *c, smk_block *block)
     atomic_store(&c->stop, true);
 }
 
-/* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may run beside
- * it. */
+/* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may
+ * run beside it. */
 static smk_block_state look_at_block(crew *c, smk_block *block)
 {
     bool stuck = false;
@@ -353,8 +353,8 @@ static void look_at_blocks(crew *c, smk_block *const *resident, const bool *busy
     }
 }
 
-/* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long may be
- * waiting for others, so they get their turn too. */
+/* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long
+ * may be waiting for others, so they get their turn too. */
 static void run_ordered(crew *c)
 {
     smk_block *resident[RESIDENT_MAX] = {NULL};

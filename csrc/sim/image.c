@@ -15,11 +15,11 @@ typedef struct builder {
     const smk_program *program;
     const smk_module *module;
     smk_image *image;
-    uint32_t *stack;   /* functions still to be looked at */
+    uint32_t *stack; /* functions still to be looked at */
     uint32_t depth;
     uint8_t *reached;
-    uint8_t *placed;   /* module variables that have been considered for shared memory */
-    uint32_t *reads;   /* how often each register of the present function is read */
+    uint8_t *placed; /* module variables that have been considered for shared memory */
+    uint32_t *reads; /* how often each register of the present function is read */
     bool indirect;
     smk_error *error;
 } builder;
@@ -124,8 +124,8 @@ static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t 
 /* Module-scope variables that the function names; its own are all added. */
 static smk_status add_shared_operand(builder *b, const smk_operand *operand, uint32_t *capacity)
 {
-    bool names = operand->kind == SMK_OPERAND_VARIABLE
-                 || (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
+    bool names = operand->kind == SMK_OPERAND_VARIABLE ||
+                 (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
     if (!names || operand->index >= b->module->variable_count || b->placed[operand->index]) {
         return SMK_OK;
     }
@@ -197,9 +197,8 @@ static smk_status lay_out_shared(builder *b)
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)
 {
     smk_shared_variable key = {variable, 0};
-    return image->shared_count == 0
-               ? NULL
-               : bsearch(&key, image->shared, image->shared_count, sizeof key, compare_shared);
+    return image->shared_count == 0 ? NULL
+                                    : bsearch(&key, image->shared, image->shared_count, sizeof key, compare_shared);
 }
 
 static smk_status lay_out_parameters(builder *b)
@@ -207,8 +206,8 @@ static smk_status lay_out_parameters(builder *b)
     smk_image *image = b->image;
     const smk_function *function = &b->module->functions[image->entry];
     uint64_t next = 0;
-    image->parameter_offset = smk_arena_allocate(&image->arena, (size_t)function->parameter_count + 1,
-                                                 sizeof *image->parameter_offset);
+    image->parameter_offset =
+        smk_arena_allocate(&image->arena, (size_t)function->parameter_count + 1, sizeof *image->parameter_offset);
     if (image->parameter_offset == NULL) {
         return out_of_memory(b->error);
     }
@@ -241,8 +240,9 @@ static bool is_global(const smk_instruction *instruction)
 /* Does an access tell other blocks, or hear from them? */
 static bool synchronizes(const smk_instruction *instruction)
 {
-    bool strong = smk_module_has(instruction, SMK_MODIFIER_RELAXED) || smk_module_has(instruction, SMK_MODIFIER_ACQUIRE)
-                  || smk_module_has(instruction, SMK_MODIFIER_RELEASE);
+    bool strong = smk_module_has(instruction, SMK_MODIFIER_RELAXED) ||
+                  smk_module_has(instruction, SMK_MODIFIER_ACQUIRE) ||
+                  smk_module_has(instruction, SMK_MODIFIER_RELEASE);
     bool far = !smk_module_has(instruction, SMK_MODIFIER_CTA);
     return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
 }
@@ -264,9 +264,9 @@ static bool depends_on_order(const builder *b, const smk_function *function)
             if (!is_global(instruction)) {
                 break;
             }
-            if (!smk_atomic_commutes(instruction)
-                || (instruction->opcode == SMK_OPCODE_ATOM && first->kind == SMK_OPERAND_REGISTER
-                    && b->reads[first->index] > 0)) {
+            if (!smk_atomic_commutes(instruction) ||
+                (instruction->opcode == SMK_OPCODE_ATOM && first->kind == SMK_OPERAND_REGISTER &&
+                 b->reads[first->index] > 0)) {
                 return true;
             }
             break;
@@ -278,8 +278,8 @@ static bool depends_on_order(const builder *b, const smk_function *function)
             break;
         case SMK_OPCODE_CALL: {
             const smk_operand *callee = &instruction->operands[1];
-            if (callee->kind == SMK_OPERAND_FUNCTION
-                && smk_print_find(b->module->functions[callee->index].name, &arguments) != NULL) {
+            if (callee->kind == SMK_OPERAND_FUNCTION &&
+                smk_print_find(b->module->functions[callee->index].name, &arguments) != NULL) {
                 return true;
             }
             break;
@@ -351,8 +351,7 @@ static void name_kernel(const builder *b)
 }
 
 smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
-                            smk_image **image,
-                            smk_error *error)
+                            smk_image **image, smk_error *error)
 {
     size_t functions = program->module->function_count;
     builder b = {.program = program, .module = program->module, .error = error};

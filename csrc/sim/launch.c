@@ -26,17 +26,17 @@ static smk_status check_block(const smk_function *function, const smk_dim3 *bloc
 {
     uint32_t most = SMK_SIM_BLOCK_THREADS_MAX;
     if (block->x == 0 || block->y == 0 || block->z == 0) {
-        return smk_status_fail(error, SMK_LAUNCH, "the block (%u, %u, %u) has an axis without threads", block->x, block->y,
-                               block->z);
+        return smk_status_fail(error, SMK_LAUNCH, "the block (%u, %u, %u) has an axis without threads", block->x,
+                               block->y, block->z);
     }
     if (block->x > most || block->y > most || block->z > BLOCK_Z_MAX) {
-        return smk_status_fail(error, SMK_LAUNCH, "the block (%u, %u, %u) is larger than (%u, %u, %d) threads", block->x,
-                               block->y, block->z, most, most, BLOCK_Z_MAX);
+        return smk_status_fail(error, SMK_LAUNCH, "the block (%u, %u, %u) is larger than (%u, %u, %d) threads",
+                               block->x, block->y, block->z, most, most, BLOCK_Z_MAX);
     }
     uint64_t threads = (uint64_t)block->x * block->y * block->z;
     if (threads > most) {
-        return smk_status_fail(error, SMK_LAUNCH, "a block of %" PRIu64 " threads is more than the machine's %u", threads,
-                               most);
+        return smk_status_fail(error, SMK_LAUNCH, "a block of %" PRIu64 " threads is more than the machine's %u",
+                               threads, most);
     }
     return smk_module_check_block(function, *block, error);
 }
@@ -56,12 +56,13 @@ smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, ui
         return smk_status_fail(error, SMK_LAUNCH, "the kernel takes %u parameters, not %zu", function->parameter_count,
                                launch->parameter_count);
     }
-    if (launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX
-        || image->shared_bytes + launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX) {
-        return smk_status_fail(error, SMK_SHARED_MEMORY,
-                               "a block asks for %zu bytes of shared memory (%u static and %zu dynamic); the machine has %d",
-                               image->shared_bytes + launch->shared_bytes, image->shared_bytes, launch->shared_bytes,
-                               SMK_SIM_SHARED_BYTES_MAX);
+    if (launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX ||
+        image->shared_bytes + launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX) {
+        return smk_status_fail(
+            error, SMK_SHARED_MEMORY,
+            "a block asks for %zu bytes of shared memory (%u static and %zu dynamic); the machine has %d",
+            image->shared_bytes + launch->shared_bytes, image->shared_bytes, launch->shared_bytes,
+            SMK_SIM_SHARED_BYTES_MAX);
     }
     *dynamic_bytes = (uint32_t)launch->shared_bytes;
     *shared_bytes = image->shared_bytes + *dynamic_bytes;

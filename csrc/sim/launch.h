@@ -6,8 +6,8 @@
 #include "../base/status.h"
 #include "image.h"
 
-/* Grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors: LAUNCH, SHARED_MEMORY,
- * naming the limit. */
+/* Grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors: LAUNCH,
+ * SHARED_MEMORY, naming the limit. */
 smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
                             uint32_t *dynamic_bytes, smk_error *error);
 

@@ -59,10 +59,8 @@ smk_operation *smk_lower_emit_always(smk_lowering *l, smk_handler run)
         l->capacity = capacity;
     }
     smk_operation *op = &l->operation[l->count++];
-    *op = (smk_operation){.run = run,
-                          .guard = smk_lower_ones(l),
-                          .instruction = l->instruction_index,
-                          .function = l->code->index};
+    *op = (smk_operation){
+        .run = run, .guard = smk_lower_ones(l), .instruction = l->instruction_index, .function = l->code->index};
     return op;
 }
 

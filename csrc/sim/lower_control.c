@@ -24,7 +24,8 @@ static bool lower_branch(smk_lowering *l)
         return smk_lower_emit(l, smk_control_exit) != NULL;
     }
     bool backward = target <= l->instruction_index;
-    smk_operation *op = smk_lower_emit(l, instruction->guarded ? smk_control_branch(backward) : smk_control_jump(backward));
+    smk_operation *op =
+        smk_lower_emit(l, instruction->guarded ? smk_control_branch(backward) : smk_control_jump(backward));
     if (op == NULL) {
         return false;
     }
@@ -260,8 +261,8 @@ bool smk_lower_link(smk_lowering *l)
     for (uint32_t i = 0; i < l->count; i++) {
         smk_operation *op = &operations[i];
         bool table = op->run == smk_control_branch_table;
-        bool branch = op->run == smk_control_branch(true) || op->run == smk_control_branch(false)
-                      || op->run == smk_control_jump(true) || op->run == smk_control_jump(false);
+        bool branch = op->run == smk_control_branch(true) || op->run == smk_control_branch(false) ||
+                      op->run == smk_control_jump(true) || op->run == smk_control_jump(false);
         if (!table && !branch) {
             continue;
         }

@@ -13,8 +13,8 @@ enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
 typedef struct address {
     smk_space space;
     uint32_t row;
-    bool narrow;  /* 32 bits */
-    bool frame;   /* counts from the frame of local memory */
+    bool narrow; /* 32 bits */
+    bool frame;  /* counts from the frame of local memory */
     uint64_t add;
 } address;
 
@@ -106,7 +106,8 @@ static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigne
         unsigned storage;
         uint32_t row = smk_lower_row(l, operand, bits, &storage);
         if (storage != bits) {
-            (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits, storage);
+            (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits,
+                                 storage);
         }
         return row;
     }
@@ -236,8 +237,8 @@ static bool lower_copy(smk_lowering *l)
     if (detail->bytes != 4 && detail->bytes != 8 && detail->bytes != 16) {
         return smk_lower_fail(l, SMK_PTX, "cp.async copies 4, 8 or 16 bytes, not %u", detail->bytes);
     }
-    if (!resolve(l, &instruction->operands[0], SMK_SPACE_SHARED, &to) || (to.narrow && !widen(l, &to))
-        || !resolve(l, &instruction->operands[1], SMK_SPACE_GLOBAL, &from) || !lower_source(l, detail)) {
+    if (!resolve(l, &instruction->operands[0], SMK_SPACE_SHARED, &to) || (to.narrow && !widen(l, &to)) ||
+        !resolve(l, &instruction->operands[1], SMK_SPACE_GLOBAL, &from) || !lower_source(l, detail)) {
         return false;
     }
     detail->offset = (int64_t)to.add;
@@ -309,7 +310,7 @@ static bool lower_conversion(smk_lowering *l)
         return smk_lower_fail(l, SMK_UNSUPPORTED, "addresses of %u bits are not supported here", storage);
     }
     uint32_t d = smk_lower_row(l, &instruction->operands[0], asks ? 1 : 64, NULL);
-    smk_handler run = !asks                                     ? smk_control_convert_address
+    smk_handler run = !asks                                   ? smk_control_convert_address
                       : instruction->space == SMK_SPACE_CONST ? smk_control_is_constant
                                                               : smk_control_is_space;
     smk_operation *op = smk_lower_emit(l, run);

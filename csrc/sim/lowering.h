@@ -15,7 +15,7 @@ struct smk_lowering {
     smk_code *code;
     smk_arena *arena;
     smk_error *error;
-    smk_status status;         /* of the first failure */
+    smk_status status; /* of the first failure */
 
     smk_cfg cfg;
     smk_rows rows;
@@ -24,14 +24,15 @@ struct smk_lowering {
     uint8_t *meets;            /* by block: diverged lanes meet at its start */
     uint32_t *block_operation; /* first operation of each block; [count]: the end */
 
-    smk_operation *operation;  /* on the heap, growing */
+    smk_operation *operation; /* on the heap, growing */
     uint32_t count, capacity;
     const smk_instruction *instruction; /* the present one */
     uint32_t instruction_index;
-    unsigned scratch[4];       /* used by it, by width */
+    unsigned scratch[4]; /* used by it, by width */
 };
 
-/* Appends an operation with the present instruction's guard; NULL where there is no memory. Valid until the next one. */
+/* Appends an operation with the present instruction's guard; NULL where there is no memory. Valid until the next
+ * one. */
 smk_operation *smk_lower_emit(smk_lowering *lowering, smk_handler run);
 /* The same without a guard. */
 smk_operation *smk_lower_emit_always(smk_lowering *lowering, smk_handler run);
@@ -42,8 +43,8 @@ __attribute__((cold, format(printf, 3, 4)))
 #endif
 bool smk_lower_fail(smk_lowering *lowering, smk_status status, const char *format, ...);
 
-/* The row of a source or destination, which may take operations to prepare. An immediate has `bits` unless its operand has a
- * type. *storage, where not NULL, becomes the width of the row. */
+/* The row of a source or destination, which may take operations to prepare. An immediate has `bits` unless its
+ * operand has a type. *storage, where not NULL, becomes the width of the row. */
 uint32_t smk_lower_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits, unsigned *storage);
 uint32_t smk_lower_scratch(smk_lowering *lowering, unsigned bits);
 uint32_t smk_lower_ones(smk_lowering *lowering); /* the predicate that holds */

@@ -18,8 +18,8 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error);
 /* Accepts NULL; frees what is left in it. Nothing may be running on it. */
 void smk_memory_destroy(smk_memory *memory);
 
-/* A new allocation; its content is unspecified (0xA5 in every byte). `bytes` 0 gives a unique address that may not be accessed.
- * Errors: MEMORY. */
+/* A new allocation; its content is unspecified (0xA5 in every byte). `bytes` 0 gives a unique address that may not
+ * be accessed. Errors: MEMORY. */
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error);
 
 /* Address 0 is accepted. A launch that still runs keeps the bytes alive until it ends.

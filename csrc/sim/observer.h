@@ -1,8 +1,8 @@
 /* The seam for whoever watches a kernel run: counters and checkers.
  *
- * An observed image is lowered anew, with operations of the observer's before those of the program. An image that is not
- * observed has none of them, and no handler but those of barriers and waits for copies tests for observers. Which ones are
- * emitted says `wants`.
+ * An observed image is lowered anew, with operations of the observer's before those of the program. An image that is
+ * not observed has none of them, and no handler but those of barriers and waits for copies tests for observers.
+ * Which ones are emitted says `wants`.
  */
 #ifndef SMK_SIM_OBSERVER_H
 #define SMK_SIM_OBSERVER_H
@@ -25,8 +25,9 @@ typedef enum smk_watch {
 /* How the addresses of half a warp lie: all at one place, or each lane's behind that of the lane before it. */
 typedef enum smk_access_shape { SMK_ACCESS_ANY, SMK_ACCESS_ONE, SMK_ACCESS_ROW } smk_access_shape;
 
-/* A warp-wide access. `space` is as the program has it: GENERIC where the instruction names none. An address of shared memory
- * counts from the block's first byte; of local memory from the thread's. Lanes that are not in `mask` hold nothing of use. */
+/* A warp-wide access. `space` is as the program has it: GENERIC where the instruction names none. An address of
+ * shared memory counts from the block's first byte; of local memory from the thread's. Lanes that are not in `mask`
+ * hold nothing of use. */
 typedef struct smk_access_event {
     const smk_operation *op; /* op->function and op->instruction say which it is */
     smk_access_kind kind;
@@ -39,8 +40,8 @@ typedef struct smk_access_event {
     const uint64_t *source; /* of a COPY: where each lane copies from; those that read nothing have an address, too */
 } smk_access_event;
 
-/* What comes before an instruction takes effect. `state` is what open made for the block that runs. Those not wanted may be
- * NULL. Blocks of one launch may run on several host threads, each block on one at a time. */
+/* What comes before an instruction takes effect. `state` is what open made for the block that runs. Those not wanted
+ * may be NULL. Blocks of one launch may run on several host threads, each block on one at a time. */
 typedef struct smk_observer {
     void *context;
     unsigned wants; /* smk_watch */
@@ -58,16 +59,18 @@ typedef struct smk_observer {
     void (*begin)(void *state, const smk_block *block);
     bool (*end)(void *state, const smk_block *block, bool failed);
 
-    /* A straight run of instructions begins at op->instruction: all up to the next run's beginning are executed by the lanes
-     * of `mask`, but for guards. Then for each guarded one that is no branch, the lanes whose guard holds. */
+    /* A straight run of instructions begins at op->instruction: all up to the next run's beginning are executed by
+     * the lanes of `mask`, but for guards. Then for each guarded one that is no branch, the lanes whose guard holds. */
     void (*run)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     void (*guarded)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
 
-    /* bra with a guard: the lanes that jump, and those that do not; brx.idx: taken are those of the first lane's target. */
+    /* bra with a guard: the lanes that jump, and those that do not; brx.idx: taken are those of the first lane's
+     * target. */
     void (*branch)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t taken, uint32_t stayed);
 
-    /* Returns the lanes that may go ahead; the others do nothing, and what they would have loaded is 0. A copy (cp.async) is
-     * two events: the LOAD of its source, in `mask` the lanes that read any, then the COPY to its shared target. */
+    /* Returns the lanes that may go ahead; the others do nothing, and what they would have loaded is 0. A copy
+     * (cp.async) is two events: the LOAD of its source, in `mask` the lanes that read any, then the COPY to its
+     * shared target. */
     uint32_t (*access)(void *state, const smk_warp *warp, const smk_access_event *event);
 
     /* A warp comes to a barrier of the block: bar, barrier; `waits` unless it is an arrive. */
@@ -87,7 +90,8 @@ smk_status smk_observer_run(smk_program *program, uint32_t entry, const smk_laun
                             const smk_run_options *options, const smk_observer *observer, uint64_t blocks,
                             smk_run_result *result, smk_error *error);
 
-/* For lowering: what goes before an instruction, and before the access that was emitted last; and where a run begins. */
+/* For lowering: what goes before an instruction, and before the access that was emitted last; and where a run
+ * begins. */
 struct smk_lowering;
 bool smk_observer_emit(struct smk_lowering *lowering);
 bool smk_observer_emit_run(struct smk_lowering *lowering);

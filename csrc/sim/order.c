@@ -272,8 +272,8 @@ void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier)
     order->now++;
 }
 
-/* True where everything that any warp has done lies before the barrier, and all that can still do something waited: those that
- * have ended in silence do not count. */
+/* True where everything that any warp has done lies before the barrier, and all that can still do something waited:
+ * those that have ended in silence do not count. */
 static bool is_whole(const smk_order *order, const smk_order_clock *at, uint32_t waited)
 {
     for (uint32_t i = 0; i < order->warp_count; i++) {

@@ -1,11 +1,12 @@
 /* What comes before what among the threads of a block, and between blocks that wait for each other.
  *
- * A block has one clock that only grows: it ticks whenever something orders threads. A warp knows of each warp of its block up to
- * which time its doings lie before its own (Lamport's and Mattern's clocks, by warp; lanes of one warp among themselves by lane).
- * Barriers join what the warps that came know into those that waited. A fence makes what a warp knows ready to be told, a strong
- * write after it tells it at its address, a strong read hears it, and a fence after that makes it known: the patterns of release
- * and acquire of PTX's memory model. What only some lanes of a warp made known is theirs until the warp meets. What is told is as
- * coarse as the warp: lanes that meet behind their fences tell it by one of them.
+ * A block has one clock that only grows: it ticks whenever something orders threads. A warp knows of each warp of
+ * its block up to which time its doings lie before its own (Lamport's and Mattern's clocks, by warp; lanes of one
+ * warp among themselves by lane). Barriers join what the warps that came know into those that waited. A fence makes
+ * what a warp knows ready to be told, a strong write after it tells it at its address, a strong read hears it, and a
+ * fence after that makes it known: the patterns of release and acquire of PTX's memory model. What only some lanes
+ * of a warp made known is theirs until the warp meets. What is told is as coarse as the warp: lanes that meet behind
+ * their fences tell it by one of them.
  */
 #ifndef SMK_SIM_ORDER_H
 #define SMK_SIM_ORDER_H

@@ -386,12 +386,13 @@ static const smk_operation *run_assert(smk_warp *warp, const smk_operation *op)
     unsigned lane = smk_bits_first(mask);
     char message[ASSERT_TEXT_BYTES], file[ASSERT_TEXT_BYTES], function[ASSERT_TEXT_BYTES];
     uint32_t line = (uint32_t)smk_warp_read_cell(warp, &argument[2], lane);
-    if (!read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[0], lane), message, sizeof message)
-        || !read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[1], lane), file, sizeof file)
-        || !read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[3], lane), function, sizeof function)) {
+    if (!read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[0], lane), message, sizeof message) ||
+        !read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[1], lane), file, sizeof file) ||
+        !read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[3], lane), function, sizeof function)) {
         return NULL;
     }
-    return smk_warp_fail(warp, op, mask, SMK_TRAP, "assertion failed: %s (%s:%u, in %s)", message, file, line, function);
+    return smk_warp_fail(warp, op, mask, SMK_TRAP, "assertion failed: %s (%s:%u, in %s)", message, file, line,
+                         function);
 }
 
 smk_handler smk_print_find(smk_text name, uint32_t *argument_count)

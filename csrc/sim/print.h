@@ -5,8 +5,8 @@
 #include "../base/text.h"
 #include "op.h"
 
-/* The handler of a call of an undefined function of that name (u.detail: the call's arguments and results), and how many
- * arguments it takes; NULL where there is none. */
+/* The handler of a call of an undefined function of that name (u.detail: the call's arguments and results), and how
+ * many arguments it takes; NULL where there is none. */
 smk_handler smk_print_find(smk_text name, uint32_t *argument_count);
 
 #endif

@@ -16,8 +16,8 @@ const char *smk_sim_isa(void)
 
 static bool lives_in_memory(const smk_variable *variable)
 {
-    return (variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST)
-           && !(variable->is_extern && (variable->unsized || variable->initial == NULL));
+    return (variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST) &&
+           !(variable->is_extern && (variable->unsized || variable->initial == NULL));
 }
 
 static smk_status fail_variable(smk_error *error, const smk_variable *variable, smk_status status, const char *what)
@@ -41,7 +41,8 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
                                                          variable->space == SMK_SPACE_CONST, variable->bytes,
                                                          &program->addresses[i], error);
         if (status == SMK_OK && variable->initial != NULL) {
-            status = smk_memory_write(program->memory, program->addresses[i], variable->initial, variable->bytes, error);
+            status =
+                smk_memory_write(program->memory, program->addresses[i], variable->initial, variable->bytes, error);
         }
         if (status != SMK_OK) {
             return status;
@@ -60,7 +61,8 @@ static smk_status relocation_value(const smk_program *program, const smk_variabl
         return SMK_OK;
     }
     if (at->index >= program->module->variable_count || program->addresses[at->index] == 0) {
-        return fail_variable(error, owner, SMK_UNSUPPORTED, "is initialised with an address that is not known before launch");
+        return fail_variable(error, owner, SMK_UNSUPPORTED,
+                             "is initialised with an address that is not known before launch");
     }
     *value = program->addresses[at->index] + (uint64_t)at->addend;
     return SMK_OK;
@@ -75,12 +77,13 @@ static smk_status relocate(smk_program *program, smk_error *error)
             const smk_relocation *at = &variable->relocations[j];
             uint64_t value = 0;
             smk_status status = relocation_value(program, variable, at, &value, error);
-            if (status == SMK_OK && (at->bytes > sizeof value || at->offset > variable->bytes
-                                     || at->bytes > variable->bytes - at->offset)) {
+            if (status == SMK_OK && (at->bytes > sizeof value || at->offset > variable->bytes ||
+                                     at->bytes > variable->bytes - at->offset)) {
                 status = fail_variable(error, variable, SMK_PTX, "is initialised with an address outside itself");
             }
             if (status == SMK_OK) {
-                status = smk_memory_write(program->memory, program->addresses[i] + at->offset, &value, at->bytes, error);
+                status =
+                    smk_memory_write(program->memory, program->addresses[i] + at->offset, &value, at->bytes, error);
             }
             if (status != SMK_OK) {
                 return status;

@@ -188,8 +188,8 @@ static void check_written(smk_race_one *j, unsigned lane, uint64_t cell)
 
 /* Notes ------------------------------------------------------------------------------------------- */
 
-/* The lanes of a record that this lane does not come after: the others need not be remembered any more, nor does what this lane
- * itself did there, if it does the same again. */
+/* The lanes of a record that this lane does not come after: the others need not be remembered any more, nor does
+ * what this lane itself did there, if it does the same again. */
 static uint32_t keep(const smk_race_one *j, const smk_shadow_row *row, unsigned i, unsigned lane)
 {
     const smk_order *order = &j->race->order;

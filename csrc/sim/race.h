@@ -21,8 +21,8 @@ enum {
     SMK_RACE_NEAR = 32 /* scope: the block */
 };
 
-/* Two strong accesses do not race. But lanes of a warp that share memory and count on volatile alone (`in_step`) count on running in
- * step, which nothing promises: their order is by luck. */
+/* Two strong accesses do not race. But lanes of a warp that share memory and count on volatile alone (`in_step`)
+ * count on running in step, which nothing promises: their order is by luck. */
 static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool in_step)
 {
     bool both = (a & b & SMK_RACE_STRONG) != 0;
@@ -84,8 +84,8 @@ smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place,
 /* After the last block of an unordered launch: races between blocks. */
 void smk_race_finish(smk_race_launch *launch);
 
-/* wide.c: accesses of a full warp whose lanes go about their cells in a simple way and do no wrong, judged many cells at a time.
- * Returns the lanes that are still to be judged one by one; 0: all is well and noted. */
+/* wide.c: accesses of a full warp whose lanes go about their cells in a simple way and do no wrong, judged many
+ * cells at a time. Returns the lanes that are still to be judged one by one; 0: all is well and noted. */
 uint32_t smk_wide_judge(smk_race_one *one);
 
 /* stray.c: the allocation that holds an address becomes race->span; false where there is none. */

@@ -84,9 +84,9 @@ void smk_rows_visit(const smk_instruction *instruction, void (*visit)(void *, ui
 typedef struct allocator {
     const smk_function *function;
     const smk_cfg *cfg;
-    size_t words;             /* of a set of registers */
+    size_t words;                    /* of a set of registers */
     uint64_t *read, *written, *live; /* by block: read before written, written by all its lanes, live at its start */
-    uint32_t *first, *last;   /* span; first > last: never met */
+    uint32_t *first, *last;          /* span; first > last: never met */
     /* while instructions are visited */
     uint32_t block, instruction;
     bool guarded, pair;
@@ -217,7 +217,7 @@ static uint32_t class_bytes(unsigned class)
 static smk_status place(const smk_function *function, const uint32_t rows[4], smk_rows *made, smk_error *error)
 {
     uint64_t base[4], next = 0;
-    for (unsigned class = 0; class < 4; class++) {
+    for (unsigned class = 0; class < 4; class ++) {
         base[class] = next;
         next += (uint64_t)rows[class] * class_bytes(class);
         next = (next + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
@@ -244,14 +244,13 @@ static void scan(const allocator *a, const uint32_t *starts, const uint32_t *end
         if (position > 0) {
             for (uint32_t i = ends[position - 1]; i != SMK_NO_INDEX; i = next_end[i]) {
                 unsigned class = class_of(smk_rows_bits((smk_type)function->registers[i].type));
-                free_rows[(size_t)class * function->register_count + free_count[class]++] = row[i];
+                free_rows[(size_t) class * function->register_count + free_count[class]++] = row[i];
             }
         }
         for (uint32_t i = starts[position]; i != SMK_NO_INDEX; i = next_start[i]) {
             unsigned class = class_of(smk_rows_bits((smk_type)function->registers[i].type));
-            row[i] = free_count[class] > 0
-                         ? free_rows[(size_t)class * function->register_count + --free_count[class]]
-                         : rows[class]++;
+            row[i] = free_count[class] > 0 ? free_rows[(size_t) class * function->register_count + --free_count[class]]
+                                           : rows[class]++;
         }
     }
 }
@@ -361,9 +360,10 @@ smk_status smk_rows_assign(const smk_function *function, const smk_cfg *cfg, smk
     }
     for (uint32_t i = 0; i < function->register_count; i++) {
         if (smk_rows_bits((smk_type)function->registers[i].type) == 0) {
-            smk_status status = smk_status_fail(error, SMK_UNSUPPORTED, "the register %.*s has a type (.%s) without rows",
-                                                SMK_TEXT_PRINT(function->registers[i].name),
-                                                smk_module_type_name((smk_type)function->registers[i].type));
+            smk_status status =
+                smk_status_fail(error, SMK_UNSUPPORTED, "the register %.*s has a type (.%s) without rows",
+                                SMK_TEXT_PRINT(function->registers[i].name),
+                                smk_module_type_name((smk_type)function->registers[i].type));
             if (error != NULL) {
                 error->ptx_line = function->line;
             }
@@ -372,8 +372,8 @@ smk_status smk_rows_assign(const smk_function *function, const smk_cfg *cfg, smk
     }
     allocator a = {.function = function, .cfg = cfg};
     uint64_t bits = (uint64_t)function->register_count * ((uint64_t)cfg->graph.count + 1);
-    smk_status status = bits > LIVENESS_BITS_MAX ? give_each(function, arena, &made, error)
-                                                 : share(&a, arena, &made, error);
+    smk_status status =
+        bits > LIVENESS_BITS_MAX ? give_each(function, arena, &made, error) : share(&a, arena, &made, error);
     if (status == SMK_OK) {
         *rows = made;
     }

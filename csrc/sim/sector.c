@@ -45,8 +45,8 @@ static uint32_t count_rising(const uint64_t address[LANES], uint32_t mask)
     return falls == 0 ? distinct : 0;
 }
 
-/* An access is aligned to its own size, which divides a sector: each lane touches one sector. Wide accesses go in several
- * phases, but a sector counts once for all of them (tests/sim/banks_h200.json). */
+/* An access is aligned to its own size, which divides a sector: each lane touches one sector. Wide accesses go in
+ * several phases, but a sector counts once for all of them (tests/sim/banks_h200.json). */
 uint32_t smk_sector_count(const uint64_t address[32], unsigned bytes, uint32_t mask)
 {
     uint64_t sector[LANES], set = 0, outside = 0;

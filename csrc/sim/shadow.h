@@ -1,7 +1,7 @@
 /* What the threads of a block have done to memory lately: cells of one, two or four bytes, 32 of them a line.
  *
- * Everything is stamped with the block's time (order.h), which only grows, from block to block too: what an earlier block has left
- * needs no clearing.
+ * Everything is stamped with the block's time (order.h), which only grows, from block to block too: what an earlier
+ * block has left needs no clearing.
  */
 #ifndef SMK_SIM_SHADOW_H
 #define SMK_SIM_SHADOW_H
@@ -16,8 +16,8 @@ enum { SMK_SHADOW_CELLS = 32, SMK_SHADOW_WARPS = 32 };
 /* wtime of a cell that a cp.async is writing; who and place are the copy's. */
 #define SMK_SHADOW_PENDING UINT32_MAX
 
-/* Lanes of a warp that each touch as many neighbouring cells, in order: cell k of [from, to) is that of lane (k + skew) >> step,
- * and of lane + 16 too where the halves of the warp do the same. */
+/* Lanes of a warp that each touch as many neighbouring cells, in order: cell k of [from, to) is that of lane (k +
+ * skew) >> step, and of lane + 16 too where the halves of the warp do the same. */
 typedef struct smk_shadow_shape {
     uint8_t from, to, step;
     bool twice;
@@ -46,8 +46,8 @@ typedef struct smk_shadow_wides {
     smk_shadow_wide of[SMK_SHADOW_WIDES][SMK_SHADOW_WARPS];
 } smk_shadow_wides;
 
-/* What the cells of a line have in common spares a look at each: no time is later than `..._most`; `written` are the cells that
- * were written since `written_since`. */
+/* What the cells of a line have in common spares a look at each: no time is later than `..._most`; `written` are the
+ * cells that were written since `written_since`. */
 typedef struct smk_shadow_line {
     uint32_t wtime[SMK_SHADOW_CELLS]; /* the last write that is not atomic */
     uint32_t stime[SMK_SHADOW_CELLS]; /* the last atomic operation */

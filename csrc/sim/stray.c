@@ -60,8 +60,8 @@ static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t ad
     return bytes <= span->bytes - (address - span->address) && !(span->constant && event->kind != SMK_ACCESS_LOAD);
 }
 
-/* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at all of them at
- * once. */
+/* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at
+ * all of them at once. */
 static bool are_good(const smk_race *race, const smk_access_event *event, const uint64_t *address, bool global,
                      uint64_t limit)
 {

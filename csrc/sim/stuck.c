@@ -87,8 +87,8 @@ static bool is_back(const smk_warp *warp, const smk_operation *op, const state *
 
 /* What changes nothing ------------------------------------------------------------------------------ */
 
-/* Instructions whose only effects are on registers, local memory and the warp's own paths. What is not named here is taken to
- * have others. */
+/* Instructions whose only effects are on registers, local memory and the warp's own paths. What is not named here is
+ * taken to have others. */
 static bool is_quiet_word(smk_opcode opcode)
 {
     switch (opcode) {
@@ -296,7 +296,8 @@ smk_block_state smk_stuck_find(smk_block *block, bool alone, bool *stuck)
 
 /* Saying so ------------------------------------------------------------------------------------------ */
 
-/* The first warp that goes round while others of its lanes wait for those to come; else the first one that goes round. */
+/* The first warp that goes round while others of its lanes wait for those to come; else the first one that goes
+ * round. */
 static uint32_t choose_warp(const smk_block *block)
 {
     for (uint32_t left = block->ready; left != 0; left &= left - 1) {

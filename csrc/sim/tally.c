@@ -24,7 +24,8 @@ static uint32_t count_lanes(uint32_t mask)
 
 /* Local memory ----------------------------------------------------------------------------------- */
 
-/* Distinct words of eight neighbouring lanes: each is a sector of its own, for eight lanes' words of one index fill one. */
+/* Distinct words of eight neighbouring lanes: each is a sector of its own, for eight lanes' words of one index fill
+ * one. */
 static uint32_t count_group_words(const uint64_t *address, unsigned bytes, uint32_t mask)
 {
     uint64_t seen[WORDS_MAX];
@@ -74,7 +75,8 @@ static bool is_same(const smk_tally_pattern *pattern, const uint64_t *address, u
     return differ == 0;
 }
 
-/* The same where both halves of the warp have the shape that they had the last time: nothing but their distance is left. */
+/* The same where both halves of the warp have the shape that they had the last time: nothing but their distance is
+ * left. */
 static bool is_same_shape(const smk_tally_pattern *pattern, const uint64_t *address)
 {
     return address[LANES / 2] - address[0] == pattern->delta[LANES / 2] - pattern->delta[0];
@@ -88,8 +90,8 @@ static void keep_pattern(smk_tally_pattern *pattern, const uint64_t *address, ui
     }
 }
 
-/* The cost is the same for addresses that are moved as a whole, by words in shared memory (the banks go round), by sectors
- * in global memory, and by words in local memory. */
+/* The cost is the same for addresses that are moved as a whole, by words in shared memory (the banks go round), by
+ * sectors in global memory, and by words in local memory. */
 static void find_cost(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const uint64_t *address,
                       unsigned bytes, uint32_t mask, uint16_t shape)
 {

@@ -69,15 +69,16 @@ typedef struct smk_tally {
 void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
                    const smk_access_event *event);
 
-/* Counts a copy (cp.async): the event of its target, and that of its source, whose mask is 0 where no lane reads any. */
+/* Counts a copy (cp.async): the event of its target, and that of its source, whose mask is 0 where no lane reads
+ * any. */
 void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
                         const smk_access_event *source, const smk_access_event *target);
 
 /* Adds what another host thread has counted. The sum does not depend on the order of merging. */
 void smk_tally_merge(smk_tally *to, const smk_tally *from);
 
-/* Sectors of local memory, whose words lie lane by lane: word w of lane l at byte 4 * (32 * w + l). Addresses count from
- * each thread's own first byte. */
+/* Sectors of local memory, whose words lie lane by lane: word w of lane l at byte 4 * (32 * w + l). Addresses count
+ * from each thread's own first byte. */
 uint32_t smk_tally_local_sectors(const uint64_t address[32], unsigned bytes, uint32_t mask);
 
 #endif

@@ -125,8 +125,8 @@ static void fill_frame(smk_warp *warp, const smk_code *code, bool filled, bool n
 static bool note_level(smk_warp_control *control, const smk_code *code)
 {
     smk_level *level = &control->level[control->frame_count];
-    if (control->frame_count < control->level_count && level->code == code
-        && level->offset == control->registers_offset) {
+    if (control->frame_count < control->level_count && level->code == code &&
+        level->offset == control->registers_offset) {
         return true;
     }
     *level = (smk_level){code, control->registers_offset};
@@ -385,12 +385,13 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
     smk_warp_control *control = warp->control;
     const smk_detail *detail = op->u.detail;
     size_t offset = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
-    if (control->frame_count >= SMK_WARP_FRAMES_MAX || offset + callee->frame_bytes > SMK_WARP_STACK_BYTES_MAX
-        || control->local_top + callee->local_bytes > SMK_WARP_LOCAL_BYTES_MAX) {
-        return smk_warp_fail(warp, op, mask, SMK_EXECUTION,
-                             "call stack overflow: %u calls deep (the limits are %d calls and %d bytes of local memory a "
-                             "thread)",
-                             control->frame_count, SMK_WARP_FRAMES_MAX, SMK_WARP_LOCAL_BYTES_MAX);
+    if (control->frame_count >= SMK_WARP_FRAMES_MAX || offset + callee->frame_bytes > SMK_WARP_STACK_BYTES_MAX ||
+        control->local_top + callee->local_bytes > SMK_WARP_LOCAL_BYTES_MAX) {
+        return smk_warp_fail(
+            warp, op, mask, SMK_EXECUTION,
+            "call stack overflow: %u calls deep (the limits are %d calls and %d bytes of local memory a "
+            "thread)",
+            control->frame_count, SMK_WARP_FRAMES_MAX, SMK_WARP_LOCAL_BYTES_MAX);
     }
     if (callee->parameter_count != detail->argument_count || callee->result_count != detail->result_count) {
         return smk_warp_fail(warp, op, mask, SMK_EXECUTION,
@@ -404,9 +405,8 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
         return smk_warp_fail(warp, op, mask, status, "%s", error.message);
     }
     side from = {warp->registers, control->local_base, NULL};
-    control->frame[control->frame_count++] =
-        (smk_frame){op, control->code, control->meet, warp->active, control->base, control->local_base,
-                    control->registers_offset};
+    control->frame[control->frame_count++] = (smk_frame){
+        op, control->code, control->meet, warp->active, control->base, control->local_base, control->registers_offset};
     smk_warp_count(control, op, callee->operation);
     control->registers_offset = offset;
     warp->registers = control->stack + offset;

@@ -1,7 +1,8 @@
-/* Whole rows of cells at once: most accesses of a kernel that does no wrong. Whatever is not plain is left to race.c.
+/* Whole rows of cells at once: most accesses of a kernel that does no wrong. Whatever is not plain is left to
+ * race.c.
  *
- * What a line's cells have in common (shadow.h) is looked at first; the cells themselves, many at a time, where that does not tell;
- * and what a warp loads is noted as one shape, not cell by cell.
+ * What a line's cells have in common (shadow.h) is looked at first; the cells themselves, many at a time, where that
+ * does not tell; and what a warp loads is noted as one shape, not cell by cell.
  */
 #include "bits.h"
 #include "race.h"
@@ -41,8 +42,8 @@ SMK_CLONES static void refresh(smk_shadow_line *line)
 
 /* The loops below go over all cells, with a choice: their number is known to the compiler then. */
 
-/* Were the cells written, and then either before all that comes or by the very lane? Stamps are far below INT32_MAX, and what is
- * pending is below zero. */
+/* Were the cells written, and then either before all that comes or by the very lane? Stamps are far below INT32_MAX,
+ * and what is pending is below zero. */
 SMK_CLONES static bool are_written(const smk_race_one *one, const smk_shadow_line *line, smk_shadow_shape shape,
                                    uint32_t least)
 {
