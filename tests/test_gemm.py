@@ -396,7 +396,12 @@ def test_more_elements_than_32_bits_count(variant, machine, rng):
     side = 46_400 if machine == "cuda" else 400
     a, b = shapes.integers(rng, (side, 1), "float32"), shapes.integers(rng, (1, side), "float32")
     da, db = smemkit.asarray(a, backend=machine), smemkit.asarray(b, backend=machine)
-    got = smemkit.asnumpy(smemkit.gemm(da, db, variant=variant))
+    try:
+        got = smemkit.asnumpy(smemkit.gemm(da, db, variant=variant))
+    except smemkit.OutOfMemoryError:
+        if machine != "cuda":
+            raise
+        pytest.skip("the device has too little memory free")
     for row in [*range(0, side, 997), side - 2, side - 1]:
         assert np.array_equal(got[row], a[row] * b[0]), row
 

@@ -111,7 +111,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
     made.workspace_bytes = (uint64_t)(bytes_a + bytes_b);
-    made.pace = one.pace / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
+    made.pace = one.pace * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
     *plan = made;
     return SMK_OK;
 }

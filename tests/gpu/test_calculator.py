@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from tables import PARTS
 
 import smemkit
 from smemkit import _core
@@ -33,6 +34,8 @@ def list_kernels():
             text = smemkit.ptx(family, variant)
             for entry in re.findall(r"^\.visible \.entry (\w+)\(", text, re.MULTILINE):
                 ending = entry.removeprefix(f"{family}_{variant}_").split("_")
+                if ending[0] in PARTS.get((family, variant), ()):
+                    continue  # beside the one that the names stand for
                 dtype = ending[-1].replace("bits", "uint")
                 choice = ending[0] if len(ending) > 1 else None
                 yield smemkit.kernel(family, variant, dtype, choice)

@@ -13,7 +13,6 @@
 //          A weight of zero must not meet infinities: pixels that end as NaN are made again, without the zeros.
 // Differs  from conv2d/shared: the window and the sums in registers; the image staged by cp.async, a warp for itself.
 // Claims   shared.store.conflicts = 0                always
-//          shared.load.conflicts = 0                 p, q multiples of 9: the windows are whole vectors
 //          global.store.sectors_per_request = 16     w a multiple of 128: 512 bytes in a row
 // Length   it is the fast one, in 7 sizes and two ways to copy.
 // Source   sliding windows: any text on filters; register tiles: V. Volkov, Better performance at lower occupancy, 2010

@@ -4,12 +4,13 @@
 // Idea     Tensor cores: one instruction of a warp (mma) multiplies two small matrices that lie spread over its lanes.
 //          - float64 has such an instruction (8 x 4 times 4 x 8). float32 has none, but bfloat16 has (16 x 16 times
 //            16 x 8, summed as float32). So a float32 is cut into three bfloat16, of 8 bits each, that lose nothing of
-//            it, and of the nine products of parts the six larger are taken: on an H200 that takes less time than one
-//            fma. Parts are scaled, by 2^8 and 2^16, or those of small numbers would fall below what bfloat16 holds.
+//            it, and of the nine products of parts the six larger are taken: on an H200 these six take less time than
+//            one fma. Parts are scaled, by 2^8 and 2^16: those of small numbers fell below what bfloat16 holds.
 //            (Of a number below 2^-126 the first part is short or 0, so what is left out weighs more: its products
 //            err as if it were off by half of the smallest number, 2^-149.)
 //          - The six begin at zero and are added to the sum as float32: tensor cores cut off what does not fit, an
-//            addition rounds it. So the result is nearer to the truth than that of a chain of fma's.
+//            addition rounds it. So a sum is nearer to the truth than a chain of fma's, from some 16 terms on; a single
+//            product is not: it may be off by one bit, where fma rounds right.
 //          - A launch before this one lays out each operand (arrange): in parts, and in fragments of 16 rows (columns)
 //            that give each lane 16 bytes as mma wants them. What is left for the main loop is to copy fragments into
 //            shared memory (cp.async, STAGES), to read them without a conflict, and mma.
