@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 
 import smemkit
@@ -28,8 +29,16 @@ def print_info():
     return 0
 
 
+def open_streams():
+    """Python has none where the caller closed them: what is said is lost then."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+
+
 def main(arguments=None):
     """Runs a command and returns the exit status."""
+    open_streams()
     parser = argparse.ArgumentParser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -50,6 +59,9 @@ def main(arguments=None):
     try:
         status = chosen.run(chosen)
         sys.stdout.flush()
+    except (KeyboardInterrupt, smemkit.InterruptedError):  # Ctrl-C
+        print("smemkit: interrupted", file=sys.stderr)
+        return 128 + signal.SIGINT
     except command.UsageError as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 2

@@ -53,10 +53,17 @@ def find_nvrtc():
 
 
 def find_nvcc():
-    """The path of nvcc, or None."""
+    """The path of nvcc, or None. ArgumentError where SMEMKIT_NVCC names none."""
     named = os.environ.get("SMEMKIT_NVCC")
+    if named == "none":  # as for the build
+        return None
     if named:
-        return Path(named) if os.access(named, os.X_OK) and Path(named).is_file() else None
+        if not os.access(named, os.X_OK) or not Path(named).is_file():
+            raise _core.ArgumentError(
+                f"the environment variable SMEMKIT_NVCC is {named!r:.200}; accepted are the path "
+                "of an nvcc that can be run, and 'none'"
+            )
+        return Path(named).absolute()  # it is run in another folder
     for folder in _list_toolkits():
         if os.access(folder / "bin" / "nvcc", os.X_OK):
             return folder / "bin" / "nvcc"
@@ -76,6 +83,9 @@ def _complete(options):
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         raise _core.ArgumentTypeError("options must be a sequence of str, as in ('-DTILE=16',)")
     options = list(options)
+    for option in options:
+        if "\0" in option or option.encode(errors="replace").decode() != option:
+            raise _core.ArgumentError(f"options has {option!a:.80}, which is no text")
     starts = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
     if not any(option.startswith(starts) for option in options):
         options.insert(0, choose_arch())
@@ -149,6 +159,13 @@ def compile_nvrtc(path, source, options=()):
 # nvcc --------------------------------------------------------------------------------------------
 
 
+def _say_who_named(path):
+    named = os.environ.get("SMEMKIT_NVCC")
+    if not named or Path(named).absolute() != Path(path):
+        return ""
+    return "; the environment variable SMEMKIT_NVCC names it: is it an nvcc?"
+
+
 def compile_nvcc(path, source, options=()):
     """CUDA C -> PTX by the nvcc at that path; see compile_source."""
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
@@ -168,7 +185,12 @@ def compile_nvcc(path, source, options=()):
         if done.returncode != 0:
             log = done.stdout.decode(errors="replace").strip()
             raise _core.CompileError(f"{path} failed with status {done.returncode}:\n{log}")
-        ptx = Path(folder, "kernel.ptx").read_text(encoding="utf-8")
+        try:
+            ptx = Path(folder, "kernel.ptx").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            raise _core.CompileError(
+                f"{path} ended without an error and wrote no PTX{_say_who_named(path)}"
+            ) from None
         return ptx.replace(f"{folder}/", "")  # the folder is gone when someone reads it
 
 

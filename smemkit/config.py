@@ -21,7 +21,11 @@ def _collect():
 
     facts = _core._config()
     cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count())
-    nvcc, nvrtc = compile.find_nvcc(), compile.find_nvrtc()
+    nvrtc = compile.find_nvrtc()
+    try:
+        nvcc = compile.find_nvcc()
+    except _core.ArgumentError as error:  # of SMEMKIT_NVCC: here it is seen best
+        nvcc = error
     return {
         "smemkit": __version__,
         "python": platform.python_version(),

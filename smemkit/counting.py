@@ -66,7 +66,7 @@ def refuse_name(name, names):
     """The error for a name that is none of `names`."""
     import difflib  # for errors alone
 
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else "smemkit.counters() lists them"
     return UnknownCounterError(f"there is no counter {name!r}; {hint}")
 

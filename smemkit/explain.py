@@ -174,20 +174,32 @@ def _is_scattered(sample):
     return len(runs) > 1 and sum(runs) < SECTOR * len(runs)
 
 
+def _is_aligned(sample):
+    """Whether each piece takes no more sectors than its bytes fill."""
+    return sample.cost <= sum(-(-run // SECTOR) for run in find_runs(sample))
+
+
+def _count_least(facts, op):
+    """The fewest sectors that an instruction's requests can take: each has whole ones."""
+    names = (f"global.{op}.requests", f"global.{op}.bytes")
+    requests, asked = (facts["counters"].get(name, 0) for name in names)
+    return requests * max(1, -(-asked // (SECTOR * requests))) if requests else 0
+
+
 def judge_coalescing(kernel):
     for op in ("load", "store", "atomic"):
         names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
         chosen = {"uncoalesced": [], "misaligned": []}
         for facts in kernel.instructions:
-            requests, sectors, asked = (facts["counters"].get(name, 0) for name in names)
+            requests, sectors, _ = (facts["counters"].get(name, 0) for name in names)
             if not requests:
                 continue
-            ratio = sectors / max(requests, asked / SECTOR)
+            ratio = sectors / _count_least(facts, op)
             sample = kernel.sample(facts, "global", op)
             scattered = _is_scattered(sample)
             if scattered and ratio >= UNCOALESCED:
                 chosen["uncoalesced"].append((facts, sample))
-            elif not scattered and ratio >= MISALIGNED:
+            elif not scattered and ratio >= MISALIGNED and not _is_aligned(sample):
                 chosen["misaligned"].append((facts, sample))
         for kind, rows in chosen.items():
             for place, same in kernel.gather(rows):
@@ -206,7 +218,8 @@ def _find_piece(rows):
 
 def _describe_coalescing(kernel, kind, op, place, rows, evidence):
     requests, sectors, asked = evidence.values()
-    counted, expected = sectors / requests, max(1.0, asked / SECTOR / requests)
+    counted = sectors / requests
+    expected = sum(_count_least(facts, op) for facts, _ in rows) / requests
     evidence |= {
         f"global.{op}.sectors_per_request": counted,
         "expected sectors per request": expected,

@@ -6,6 +6,7 @@ from ._version import __version__
 from .counting import Sources, place_of
 
 LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
+BYTE = re.compile(r", byte \d+$")  # of a variable
 
 
 def read_names(text):
@@ -31,7 +32,11 @@ class Side:
         return f"{self.file}:{self.line}"
 
     def __str__(self):
-        what = f"{self.op} by thread {self.thread} of block {self.block}"
+        what = f"thread {self.thread} of block {self.block}"
+        if self.op == "wait":
+            what += " waits here for the other lanes of its warp"
+        else:
+            what = f"{self.op} by {what}"
         if self.bytes:
             name = f" ({self.variable})" if self.variable else ""
             what += f", {self.bytes} bytes at {self.space} {self.address:#x}{name}"
@@ -47,7 +52,11 @@ class Side:
 
 
 class Finding:
-    """A fault: kind, message, count (how often alike), first and second (Side, or None)."""
+    """A fault: kind, message, count (how often alike), first and second (Side, or None).
+
+    Alike are those of one kernel with the same kind, source lines, operations and variable: a loop
+    that the compiler unrolls is many instructions of one line.
+    """
 
     def __init__(self, facts, kernel, sources):
         self.kind, self.message = facts["kind"], read_names(facts["message"])
@@ -65,6 +74,14 @@ class Finding:
     def __repr__(self):
         places = [side.place for side in (self.first, self.second) if side is not None]
         return f"Finding({self.kind!r}, {', '.join(places)}, count={self.count})"
+
+    @property
+    def key(self):
+        """What alike findings share."""
+        sides = [side for side in (self.first, self.second) if side is not None]
+        places = sorted((side.place, side.op) for side in sides)
+        variables = {BYTE.sub("", side.variable) for side in sides}
+        return self.kind, self.kernel, tuple(places), frozenset(variables)
 
     def to_dict(self):
         return {
@@ -87,7 +104,6 @@ class CheckReport:
 
     def __init__(self, launches, result, *, blocks=0, given=None):
         self.result = result
-        self.findings = []
         self.kernels = tuple(launch["kernel"] for launch in launches)
         self.truncated = any(launch["truncated"] for launch in launches)
         reasons = [launch["stopped"] for launch in launches if launch["stopped"]]
@@ -97,11 +113,15 @@ class CheckReport:
             self.sampled = tuple(
                 sum(launch[name] for launch in launches) for name in ("blocks", "blocks_total")
             )
+        kept = {}
         for launch in launches:
             sources = Sources(launch["kernel"], launch["ptx"], launch.get("source") or given)
-            self.findings += [
-                Finding(finding, launch["kernel"], sources) for finding in launch["findings"]
-            ]
+            for facts in launch["findings"]:
+                finding = Finding(facts, launch["kernel"], sources)
+                alike = kept.setdefault((launch["ptx"], finding.key), finding)
+                if alike is not finding:
+                    alike.count += finding.count
+        self.findings = list(kept.values())
 
     def __bool__(self):
         return not self.findings and self.stopped is None

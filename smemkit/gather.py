@@ -11,6 +11,11 @@ class ArgumentIndexError(_core.ArgumentError, IndexError):
 
 def _check_index(index, size):
     """The index as an array that the kernel takes, every element of it in [-size, size)."""
+    if isinstance(index, numpy.ma.MaskedArray):
+        raise _core.ArgumentTypeError(
+            "gather: index is a masked array, and kernels know no mask: fill it "
+            "(index.filled(value)) or leave out what it hides (index.compressed()) first"
+        )
     try:
         array = numpy.asarray(index)
     except ValueError as error:

@@ -8,6 +8,33 @@ BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
 
 
+def _refuse_masked(x):
+    """The edges would be made of what a masked array hides."""
+    if isinstance(x, numpy.ma.MaskedArray):
+        raise _core.ArgumentTypeError(
+            "histogram: x is a masked array, and kernels know no mask: fill it (x.filled(value)) "
+            "or leave out what it hides (x.compressed()) first"
+        )
+
+
+def _check_range(range):
+    """Typed errors for what are not two numbers; NumPy says what else is wrong with them."""
+    if range is None:
+        return
+    try:
+        ends = numpy.asarray(range)
+    except ValueError:  # lengths that differ
+        ends = numpy.empty(0, object)
+    kind = _core.ArgumentError
+    if ends.ndim != 1 or ends.dtype.kind not in "biuf":
+        kind = _core.ArgumentTypeError
+    elif ends.size == 2:
+        return
+    raise kind(
+        f"histogram: range is {range!r:.80}; two numbers (lower, upper), or None, are needed"
+    )
+
+
 def _byte_edges(bins, range):
     """The edges of a byte's 256 values."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
@@ -32,6 +59,7 @@ def _extremes(x):
 
 def _make_edges(x, bins, range):
     """What numpy.histogram_bin_edges says, as float64, which holds each edge as it is."""
+    _check_range(range)
     values = x
     if isinstance(x, _core.DeviceArray):
         if isinstance(bins, str):
@@ -101,6 +129,7 @@ def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None
     on_device = isinstance(x, _core.DeviceArray)
     if not on_device:
         x = numpy.asanyarray(x)
+        _refuse_masked(x)
     if x.dtype == numpy.uint8:
         edges = _byte_edges(bins, range)
     elif x.dtype.newbyteorder("=") in (numpy.float32, numpy.int32):

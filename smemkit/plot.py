@@ -621,8 +621,19 @@ def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
         place = f"\n{access.place}  {text}"
         width, mask, op = access.bytes, access.mask, access.op
         access = access.addresses
-    addresses = numpy.asarray(access)
-    facts = _core.bank_access(addresses, width, mask=mask, op=op)
+    try:
+        addresses = numpy.asarray(access)
+    except ValueError as error:
+        raise _core.ArgumentError(f"banks: access: {error}") from None
+    if addresses.size and addresses.dtype.kind not in "iu":
+        raise _core.ArgumentTypeError(
+            "banks: access is 32 addresses, a Report of smemkit.profile or what its access(...) "
+            f"returns, not {access!r:.80}"
+        )
+    try:
+        facts = _core.bank_access(addresses, width, mask=mask, op=op)
+    except _core.Error as error:
+        raise type(error)(str(error).replace("bank_access:", "banks:", 1)) from None
     if addresses.ndim != 1:
         raise _core.ShapeError(f"one access is drawn: (32,) addresses, not {addresses.shape}")
     lanes, cells = list_cells(addresses, width, mask, op, int(facts.phases))

@@ -460,13 +460,17 @@ def check(function, *args, blocks=None, **kwargs):
     CheckReport: true where nothing was found; findings is a list of Finding, each with kind
     ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "misaligned",
     "uninitialized", "async_read"), message, count, and first and second: the accesses, with file,
-    line, text, block, thread, address, space, variable, bytes and op.
+    line, text, block, thread, address, space, variable, bytes and op. Findings of one kind, pair
+    of lines and variable are one, with their count.
 
     Raises
     ------
     ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) where
-    nothing was launched, BackendError for backend="cuda", and whatever the call raises. What a
-    kernel does wrong is a finding, not an error.
+    nothing was launched, BackendError for backend="cuda", and whatever the call raises. What the
+    kinds above name is a finding, not an error; a launch in which nothing was found is ended by
+    TrapError (a trap, an assert that fails), DeadlockError (threads that wait without end, unless
+    all wait at barriers), StepBudgetError or UnsupportedError, as a call is. Where something was
+    found, stopped says so instead.
 
     Example
     -------

@@ -85,12 +85,16 @@ def try_cures(sample, element):
     low -= low // 128 * 128
     row, column = offset // pitch, offset % pitch
     trials = [
-        (f"one pad element ({element} bytes) a row of {pitch}", offset + row * element, element)
+        (
+            f"one pad element ({element} bytes) a row of {pitch} bytes",
+            offset + row * element,
+            element,
+        )
     ]
     if width > element:
         trials.append(
             (
-                f"{width} pad bytes a row of {pitch}, which keeps the {width}-byte accesses",
+                f"{width} pad bytes a row of {pitch} bytes, which keeps the {width}-byte accesses",
                 offset + row * width,
                 width,
             )
@@ -98,7 +102,7 @@ def try_cures(sample, element):
     if pitch < 128 and width == element:
         trials.append(
             (
-                f"one spare element after every {128 // element}",
+                f"one spare element after every {128 // element} elements",
                 offset + offset // 128 * element,
                 element,
             )
@@ -126,7 +130,7 @@ def try_wider_pads(sample, addresses, row, element, pitch):
             moved = addresses + row * pad
             wavefronts, conflicts = count_cost(moved, sample.bytes, sample.mask, sample.rule)
             if not conflicts:
-                return [(f"{count} pad elements ({pad} bytes) a row of {pitch}", wavefronts)]
+                return [(f"{count} pad elements ({pad} bytes) a row of {pitch} bytes", wavefronts)]
     return []
 
 

@@ -32,6 +32,29 @@ def test_demo_checks_every_variant():
     assert output.endswith("all results are right\n")
 
 
+@pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "words",
+    ["check gemm --shape 4,4,4", "profile gemm --shape 4,4,4", "variants gemm", "info", "--help"],
+)
+def test_closed_output(words, closed):
+    line = f'"$0" -m smemkit {words} {closed}'
+    done = subprocess.run(["sh", "-c", line, sys.executable], capture_output=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.parametrize("kind", [KeyboardInterrupt, smemkit.InterruptedError])
+def test_interrupted(monkeypatch, capsys, kind):
+    from smemkit import __main__, demo
+
+    def stop(seed):
+        raise kind
+
+    monkeypatch.setattr(demo, "run", stop)
+    assert __main__.main(["demo"]) == 130
+    assert capsys.readouterr() == ("", "smemkit: interrupted\n")
+
+
 def test_demo_says_where_a_result_is_wrong(monkeypatch, capsys):
     from smemkit import demo
 

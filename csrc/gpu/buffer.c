@@ -28,6 +28,16 @@ static bool allows_pool(void)
     return text == NULL || strcmp(text, "0") != 0;
 }
 
+static smk_status check_pool(smk_error *error)
+{
+    const char *text = getenv("SMEMKIT_POOL");
+    if (text == NULL || text[0] == '\0' || strcmp(text, "0") == 0 || strcmp(text, "1") == 0) {
+        return SMK_OK;
+    }
+    return smk_status_fail(error, SMK_ARGUMENT,
+                           "the environment variable SMEMKIT_POOL is '%.100s'; accepted are '0' and '1'", text);
+}
+
 /* Whether the present device allocates in order with launches, from a pool: without waiting for the device. */
 static bool uses_pool(void)
 {
@@ -74,13 +84,17 @@ smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *err
         *address = 0;
         return SMK_OK;
     }
+    smk_status status = check_pool(error);
+    if (status != SMK_OK) {
+        return status;
+    }
     void *pointer = NULL;
     cudaError_t code = uses_pool() ? allocate_from_pool(&pointer, (size_t)bytes) : cudaMalloc(&pointer, (size_t)bytes);
     if (code == cudaSuccess) {
         *address = (uint64_t)(uintptr_t)pointer;
         return SMK_OK;
     }
-    smk_status status = smk_error_from_cuda(code, error, "allocating %llu bytes on the GPU", (unsigned long long)bytes);
+    status = smk_error_from_cuda(code, error, "allocating %llu bytes on the GPU", (unsigned long long)bytes);
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     if (code == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) {

@@ -159,6 +159,9 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
         return -1;
     }
     if (device == NULL) {
+        if (smk_host_check_mask(arguments->state, "", where, value) < 0) {
+            return -1;
+        }
         arguments->has_host = true;
         Py_ssize_t transfer = find_transfer(arguments, (PyArrayObject *)value, where);
         if (transfer < 0) {

@@ -366,7 +366,8 @@
     "\n"                                                                                                               \
     "Raises\n"                                                                                                         \
     "------\n"                                                                                                         \
-    "As a call of the kernel, but for what the kernel does wrong: that is a finding.\n"                                \
+    "As a call of the kernel, but for what check looks for (smemkit.check has the kinds): that is a finding.\n"        \
+    "Where nothing was found, a trap, a failed assert and endless waits raise TrapError and DeadlockError.\n"          \
     "\n"                                                                                                               \
     "Example\n"                                                                                                        \
     "-------\n"                                                                                                        \

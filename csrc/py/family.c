@@ -48,6 +48,9 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
 {
     const smk_input *input = &call->input[i];
     if (!call->on_device) {
+        if (smk_host_check_mask(call->state, call->family->name, input->name, value) < 0) {
+            return NULL;
+        }
         PyArrayObject *array = smk_host_convert(value);
         return input->type[0] == '\0' ? (PyObject *)array : convert_fixed(call, input, array);
     }
@@ -79,6 +82,9 @@ static int take_operands(smk_family_call *call, PyObject *const *values)
         if (!out_on_device && !PyArray_Check(call->out)) {
             smk_error_fail(call->state, SMK_TYPE, "%s: out must be a %s, not %.100s", call->family->name,
                            call->on_device ? "smemkit.DeviceArray" : "numpy.ndarray", Py_TYPE(call->out)->tp_name);
+            return -1;
+        }
+        if (smk_host_check_mask(call->state, call->family->name, "out", call->out) < 0) {
             return -1;
         }
         mixed = mixed || out_on_device != call->on_device;

@@ -60,6 +60,25 @@ bool smk_host_is_plain(PyArrayObject *array, bool writeable)
     return PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array);
 }
 
+int smk_host_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object)
+{
+    if (!PyArray_Check(object) || PyArray_CheckExact(object)) {
+        return 0;
+    }
+    PyObject *module = PyImport_ImportModule("numpy.ma");
+    PyObject *type = module == NULL ? NULL : PyObject_GetAttrString(module, "MaskedArray");
+    int masked = type == NULL ? -1 : PyObject_IsInstance(object, type);
+    if (masked > 0) {
+        smk_error_fail(state, SMK_TYPE,
+                       "%s%s%s is a masked array, and kernels know no mask: fill it (.filled(value)) or leave out what "
+                       "it hides (.compressed()) first",
+                       function, function[0] == '\0' ? "" : ": ", name);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return masked == 0 ? 0 : -1;
+}
+
 PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array)
 {
     PyArray_Descr *native = smk_host_native(state, what, PyArray_DESCR(array));
@@ -98,5 +117,12 @@ PyObject *smk_host_shape(int rank, const npy_intp *shape)
 
 PyObject *smk_host_type_name(PyArray_Descr *descr)
 {
+    if (descr->type_num == NPY_UNICODE || descr->type_num == NPY_STRING) { /* NumPy says str32: bits, not characters */
+        const char *what = descr->type_num == NPY_UNICODE ? "text" : "bytes";
+        PyObject *code = PyObject_GetAttrString((PyObject *)descr, "str"), *name = NULL;
+        name = code == NULL ? NULL : PyUnicode_FromFormat("%s (%S)", what, code);
+        Py_XDECREF(code);
+        return name;
+    }
     return PyObject_GetAttrString((PyObject *)descr, "name");
 }

@@ -19,6 +19,10 @@ PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray
 /* True where the memory can be copied as it stands: C-contiguous, aligned, native, and writeable if asked. */
 bool smk_host_is_plain(PyArrayObject *array, bool writeable);
 
+/* A TypeError for a masked array, whose mask a kernel would not see; in the name of the function's argument (either may
+ * be ""). 0, or -1 with an exception. */
+int smk_host_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object);
+
 /* The array itself or a copy that is C-contiguous, aligned and native; a new reference. */
 PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array);
 
@@ -31,7 +35,7 @@ PyArrayObject *smk_host_convert(PyObject *object);
 /* "(3, 4)" of a shape, a new reference. */
 PyObject *smk_host_shape(int rank, const npy_intp *shape);
 
-/* The type's name as NumPy writes it ("float32"), a new reference. */
+/* The type's name as NumPy writes it ("float32"); of texts "text (<U1)". A new reference. */
 PyObject *smk_host_type_name(PyArray_Descr *descr);
 
 #endif

@@ -127,6 +127,26 @@ PyObject *smk_listing_variants(PyObject *module, PyObject *const *arguments, Py_
     return result;
 }
 
+/* An ArgumentError with the variants that there are; "auto" is none of them: it stands for no file. */
+static void refuse_variant(const smk_state *state, const char *family, const char *variant)
+{
+    PyObject *known = PyUnicode_FromString("");
+    for (size_t i = 0; known != NULL && i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, family) == 0) {
+            const char *comma = PyUnicode_GetLength(known) > 0 ? ", " : "";
+            PyObject *longer = PyUnicode_FromFormat("%U%s%s", known, comma, row->name);
+            Py_SETREF(known, longer);
+        }
+    }
+    if (known != NULL && strcmp(variant, "auto") == 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not 'auto'; there are: %U", family, known);
+    } else if (known != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s has no variant '%.60s'; there are: %U", family, variant, known);
+    }
+    Py_XDECREF(known);
+}
+
 const smk_variant *smk_listing_find(const smk_state *state, const char *family, const char *variant)
 {
     smk_error error = {0};
@@ -137,11 +157,11 @@ const smk_variant *smk_listing_find(const smk_state *state, const char *family, 
             return row;
         }
     }
-    smk_status status = smk_registry_select(family, variant, "", &selected, &error);
-    if (status != SMK_ARGUMENT) { /* "auto", which stands for no file */
-        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not '%s'", family, variant);
-    } else {
+    if (smk_registry_find_family(family) == NULL) {
+        (void)smk_registry_select(family, variant, "", &selected, &error);
         smk_error_raise(state, &error);
+    } else {
+        refuse_variant(state, family, variant);
     }
     return NULL;
 }

@@ -81,6 +81,20 @@ static PyObject *compile_source(PyObject *source, PyObject *options)
     return result;
 }
 
+/* What is raised for characters or bytes that are no text, as an ArgumentError; NULL. */
+static PyObject *refuse_text(const smk_state *state)
+{
+    PyObject *type = NULL, *value = NULL, *trace = NULL;
+    if (PyErr_ExceptionMatches(PyExc_UnicodeError)) {
+        PyErr_Fetch(&type, &value, &trace);
+        smk_error_fail(state, SMK_ARGUMENT, "code is no text: %S", value == NULL ? Py_None : value);
+        Py_XDECREF(type);
+        Py_XDECREF(value);
+        Py_XDECREF(trace);
+    }
+    return NULL;
+}
+
 /* PTX as a str or bytes, a new reference, from whatever the user passed; and the CUDA C behind it, or None. */
 static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source)
 {
@@ -92,7 +106,7 @@ static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *optio
     } else if (PyUnicode_Check(code)) {
         text = PyUnicode_AsUTF8AndSize(code, &length);
         if (text == NULL) {
-            return NULL;
+            return refuse_text(state);
         }
     } else {
         return smk_error_fail(state, SMK_TYPE, "code must be PTX or CUDA C as str or bytes, not %.100s",
@@ -109,7 +123,7 @@ static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *optio
         return Py_NewRef(code);
     }
     *source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(text, length, NULL);
-    return *source == NULL ? NULL : compile_source(*source, options);
+    return *source == NULL ? refuse_text(state) : compile_source(*source, options);
 }
 
 /* A unit with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */

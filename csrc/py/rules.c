@@ -57,6 +57,9 @@ int smk_rules_create(PyObject *module, smk_state *state)
 /* Any array of integers, as NumPy makes one; NULL with an exception. A new reference. */
 static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
 {
+    if (smk_host_check_mask(given->state, given->function, name, value) < 0) {
+        return NULL;
+    }
     PyArrayObject *array = smk_host_convert(value);
     if (array == NULL) {
         return NULL;

@@ -64,6 +64,9 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
 {
     PyObject *result = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
+    if (smk_host_check_mask(state, "asarray", "x", object) < 0) {
+        return NULL;
+    }
     int flags = NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0);
     Py_XINCREF(wanted); /* PyArray_FromAny takes one */
     host = (PyArrayObject *)PyArray_FromAny(object, wanted, 0, 0, flags, NULL);
@@ -136,6 +139,12 @@ PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize
     }
     PyObject *dtype = smk_bind_optional(values[1]);
     if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
+            bool of_type = PyErr_ExceptionMatches(PyExc_TypeError);
+            PyErr_Clear();
+            smk_error_fail(state, of_type ? SMK_TYPE : SMK_SHAPE,
+                           "empty: shape is %.200A; a length, or a tuple of lengths, is needed", values[0]);
+        }
         return NULL;
     }
     if (shape.len > NPY_MAXDIMS) {

@@ -265,17 +265,31 @@ static int set_counts(const telling *t, PyObject *dict)
 
 /* Findings --------------------------------------------------------------------------------------- */
 
-static PyObject *make_side(const telling *t, const smk_finding_side *side)
+/* What a thread does there: an access, "wait", "barrier", or the word of another instruction at which lanes meet. */
+static const char *name_op(const telling *t, const smk_finding_side *side)
 {
     static const char *const ops[] = {"load", "store", "atomic", "copy"}; /* smk_access_kind */
+    const smk_function *function = &t->module->functions[side->function];
+    if (side->kind < sizeof ops / sizeof ops[0]) {
+        return ops[side->kind];
+    }
+    if (side->kind == SMK_FINDING_WAIT) {
+        return "wait";
+    }
+    smk_opcode opcode = (smk_opcode)function->instructions[side->instruction].opcode;
+    return opcode == SMK_OPCODE_BAR ? "barrier" : smk_module_opcode_name(opcode);
+}
+
+static PyObject *make_side(const telling *t, const smk_finding_side *side)
+{
     static const char *const spaces[] = {
         [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",
         [SMK_SPACE_LOCAL] = "local",     [SMK_SPACE_CONST] = "const",   [SMK_SPACE_PARAM] = "param"};
     if (!side->present) {
         return Py_NewRef(Py_None);
     }
-    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", side->kind < 4 ? ops[side->kind] : "barrier",
-                                   "block", make_triple(side->block), "thread", make_triple(side->thread), "space",
+    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(t, side), "block",
+                                   make_triple(side->block), "thread", make_triple(side->thread), "space",
                                    spaces[side->space], "address", (unsigned long long)side->address, "bytes",
                                    side->bytes, "variable", decode(side->variable, strlen(side->variable)));
     if (dict != NULL && set_place(t, dict, side->function, side->instruction, true) < 0) {

@@ -21,9 +21,10 @@ static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *
                              mask, warp->control->index, missing);
     }
     smk_warp_describe(warp, other, there, sizeof there);
-    return smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                         "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", what,
-                         here, mask, warp->control->index, missing, there);
+    return smk_warp_fail(
+        warp, op, mask, SMK_BARRIER,
+        "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on another path and wait at %s",
+        what, here, mask, warp->control->index, missing, there);
 }
 
 /* The value of an operand that must be the same in every lane. */

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NO_ACCESS = 0xff, LANES = 32, SHIFT_MAX = 2 };
+enum { LANES = 32, SHIFT_MAX = 2 };
 
 typedef struct checking {
     smk_race_launch race;
@@ -156,8 +156,11 @@ static void begin(void *state, const smk_block *block)
 
 static smk_finding_event barrier_event(const smk_race *race, uint32_t place, uint32_t thread)
 {
-    return (smk_finding_event){
-        .place = place, .kind = NO_ACCESS, .space = SMK_SPACE_SHARED, .block = race->block->number, .thread = thread};
+    return (smk_finding_event){.place = place,
+                               .kind = SMK_FINDING_MEET,
+                               .space = SMK_SPACE_SHARED,
+                               .block = race->block->number,
+                               .thread = thread};
 }
 
 static uint32_t place_of(const smk_race *race, const smk_operation *op)
@@ -184,7 +187,7 @@ static uint32_t place_of_error(const smk_race *race, const smk_error *error)
 }
 
 /* Where else threads of the block wait: at another barrier, or on another way through the failed warp. */
-static bool find_other(const smk_race *race, uint32_t place, uint32_t *other, uint32_t *thread)
+static bool find_other(const smk_race *race, uint32_t place, smk_finding_event *other)
 {
     const smk_block *block = race->block;
     for (uint32_t i = 0; i < block->warp_count; i++) {
@@ -199,8 +202,8 @@ static bool find_other(const smk_race *race, uint32_t place, uint32_t *other, ui
             op = smk_warp_waiting(warp, lanes);
         }
         if (op != NULL && lanes != 0 && place_of(race, op) != place) {
-            *other = place_of(race, op);
-            *thread = i * LANES + smk_bits_first(lanes);
+            *other = barrier_event(race, place_of(race, op), i * LANES + smk_bits_first(lanes));
+            other->kind = control->state == SMK_WARP_BARRIER ? SMK_FINDING_MEET : SMK_FINDING_WAIT;
             return true;
         }
     }
@@ -210,11 +213,10 @@ static bool find_other(const smk_race *race, uint32_t place, uint32_t *other, ui
 static void note_error(smk_race *race, const smk_error *error, smk_finding_kind kind)
 {
     const smk_dim3 *size = &race->block->run->launch->block;
-    uint32_t place = place_of_error(race, error), other = 0, other_thread = 0;
+    uint32_t place = place_of_error(race, error);
     uint32_t thread = error->thread[0] + size->x * (error->thread[1] + size->y * error->thread[2]);
-    smk_finding_event first = barrier_event(race, place, thread);
-    bool two = kind == SMK_FINDING_BARRIER && find_other(race, place, &other, &other_thread);
-    smk_finding_event second = barrier_event(race, other, other_thread);
+    smk_finding_event first = barrier_event(race, place, thread), second;
+    bool two = kind == SMK_FINDING_BARRIER && find_other(race, place, &second);
     if (kind != SMK_FINDING_BARRIER) {
         first.kind = SMK_ACCESS_LOAD;
         first.space = SMK_SPACE_GLOBAL;

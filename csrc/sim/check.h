@@ -17,10 +17,16 @@ typedef enum smk_finding_kind {
 
 const char *smk_finding_name(smk_finding_kind kind);
 
+/* Kinds of sides that are no smk_access_kind. */
+enum {
+    SMK_FINDING_MEET = 0xff, /* threads meet: at a barrier, or in a shfl.sync, mma.sync, ... */
+    SMK_FINDING_WAIT = 0xfe, /* lanes wait for others of their warp, which are on another path */
+};
+
 /* One of the accesses (or other events) that a finding is about. */
 typedef struct smk_finding_side {
     bool present;
-    uint8_t kind;                   /* smk_access_kind; 0xff: no access (a barrier) */
+    uint8_t kind;                   /* smk_access_kind, or MEET or WAIT: no access */
     uint32_t function, instruction; /* in the module */
     uint32_t block[3], thread[3];
     smk_space space;  /* GLOBAL SHARED LOCAL CONST PARAM */

@@ -32,10 +32,10 @@ static bool refuse(smk_warp *warp, const smk_operation *op, const members *all, 
     if (other != NULL) {
         smk_warp_describe(warp, other, place, sizeof place);
     }
-    (void)smk_warp_fail(
-        warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s", name,
-        mask, all->executing, warp->control->index, missing, place);
+    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
+                        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x "
+                        "are on another path and wait at %s",
+                        name, mask, all->executing, warp->control->index, missing, place);
     return false;
 }
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_MAX = 1000, SLOTS = 4096, PLACE_BYTES = 96, NO_ACCESS = 0xff };
+enum { KEPT_MAX = 1000, SLOTS = 4096, PLACE_BYTES = 96 };
 
 static const char *const names[] = {
 #define SMK_FINDING(id, name, meaning) name,
@@ -168,7 +168,7 @@ static void fill_side(const writer *w, const smk_finding_event *event, smk_findi
     side->space = event->space;
     side->address = event->address;
     side->bytes = event->bytes;
-    if (event->kind == NO_ACCESS) {
+    if (event->kind == SMK_FINDING_MEET || event->kind == SMK_FINDING_WAIT) {
         return;
     }
     if (event->space == SMK_SPACE_SHARED) {

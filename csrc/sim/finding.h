@@ -30,7 +30,7 @@ const smk_instruction *smk_finding_locate(const smk_finding_places *places, uint
 /* One side of what was found. */
 typedef struct smk_finding_event {
     uint32_t place; /* or NOWHERE: there is no such side */
-    uint8_t kind;   /* smk_access_kind; 0xff: a barrier */
+    uint8_t kind;   /* as in smk_finding_side */
     smk_space space;
     uint64_t address;
     uint32_t bytes;

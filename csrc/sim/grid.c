@@ -393,21 +393,28 @@ static void run_ordered(crew *c)
     }
 }
 
-/* What SMEMKIT_THREADS says; 0 where it is no number from 1 up. */
-static uint64_t read_threads(void)
+/* How many threads are asked for, by SMEMKIT_THREADS where the options do not say; 0 where neither does. */
+static smk_status read_threads(const smk_run_options *options, uint64_t *asked, smk_error *error)
 {
     const char *text = getenv("SMEMKIT_THREADS");
     char *end = NULL;
-    if (text == NULL || text[0] < '0' || text[0] > '9') {
-        return 0;
+    *asked = options->threads;
+    if (options->threads != 0 || text == NULL || text[0] == '\0') {
+        return SMK_OK;
     }
-    unsigned long long threads = strtoull(text, &end, 10);
-    return *end == '\0' ? threads : 0;
+    unsigned long long threads = strtoull(text, &end, 10); /* too large a number is the largest */
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || threads == 0) {
+        return smk_status_fail(
+            error, SMK_ARGUMENT,
+            "the environment variable SMEMKIT_THREADS is '%.100s'; a whole number from 1 up is needed", text);
+    }
+    *asked = threads;
+    return SMK_OK;
 }
 
-static unsigned count_threads(const smk_run_options *options, uint64_t blocks)
+static unsigned count_threads(uint64_t asked, uint64_t blocks)
 {
-    uint64_t threads = options->threads != 0 ? options->threads : read_threads();
+    uint64_t threads = asked;
     if (threads == 0) {
 #if defined(_SC_NPROCESSORS_ONLN)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -442,6 +449,11 @@ static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_
 static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result *result, smk_error *error)
 {
     const smk_dim3 *grid = &run->launch->grid;
+    uint64_t asked = 0;
+    smk_status status = read_threads(run->options, &asked, error);
+    if (status != SMK_OK) {
+        return status;
+    }
     crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z};
     c.blocks = blocks == 0 || blocks > c.of ? c.of : blocks;
     atomic_init(&c.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
@@ -458,9 +470,9 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (run->image->ordered) {
         run_ordered(&c);
     } else {
-        threads = run_parallel(&c, count_threads(run->options, c.blocks));
+        threads = run_parallel(&c, count_threads(asked, c.blocks));
     }
-    smk_status status = finish(&c, threads, result, error);
+    status = finish(&c, threads, result, error);
     (void)pthread_cond_destroy(&c.left);
     (void)pthread_mutex_destroy(&c.lock);
     return status;

@@ -19,7 +19,20 @@ static smk_isa detect(void)
 #endif
 }
 
-/* An unknown word in the environment lowers nothing. */
+smk_status smk_isa_check(smk_error *error)
+{
+    const char *const wanted = getenv("SMEMKIT_ISA");
+    if (wanted == NULL || wanted[0] == '\0')
+        return SMK_OK;
+    for (int i = 0; i < SMK_ISA_COUNT; i++)
+        if (strcmp(wanted, names[i]) == 0)
+            return SMK_OK;
+    return smk_status_fail(
+        error, SMK_ARGUMENT,
+        "the environment variable SMEMKIT_ISA is '%.100s'; accepted are 'baseline', 'avx2' and 'avx512'", wanted);
+}
+
+/* More than the processor has lowers nothing, and smk_isa_check speaks of unknown words. */
 smk_isa smk_isa_current(void)
 {
     const smk_isa best = detect();

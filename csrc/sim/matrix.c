@@ -79,7 +79,8 @@ const smk_operation *smk_matrix_refuse(smk_warp *warp, const smk_operation *op, 
     }
     smk_warp_describe(warp, other, there, sizeof there);
     return smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                         "%s.sync.aligned is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x wait at %s",
+                         "%s.sync.aligned is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on another "
+                         "path and wait at %s",
                          name, mask, index, elsewhere, there);
 }
 

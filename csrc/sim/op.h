@@ -82,4 +82,7 @@ uint64_t smk_alu_word(const smk_instruction *instruction, const unsigned storage
 typedef enum smk_isa { SMK_ISA_BASELINE, SMK_ISA_AVX2, SMK_ISA_AVX512, SMK_ISA_COUNT } smk_isa;
 smk_isa smk_isa_current(void);
 
+/* ARGUMENT where SMEMKIT_ISA is no word that is known. */
+smk_status smk_isa_check(smk_error *error);
+
 #endif

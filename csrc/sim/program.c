@@ -109,6 +109,10 @@ static smk_status create_images(smk_program *program, smk_error *error)
 
 smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error)
 {
+    smk_status status = smk_isa_check(error);
+    if (status != SMK_OK) {
+        return status;
+    }
     smk_program *made = smk_heap_allocate(1, sizeof *made);
     if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a program");
@@ -117,7 +121,6 @@ smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_
     made->memory = memory;
     made->addresses = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *made->addresses);
     made->image = smk_heap_allocate((size_t)module->function_count + 1, sizeof *made->image);
-    smk_status status = SMK_OK;
     if (made->addresses == NULL || made->image == NULL) {
         status = smk_status_fail(error, SMK_MEMORY, "no memory for a program");
     }

@@ -107,7 +107,7 @@ def test_findings_are_complete(number):
                 continue
             assert side.function and side.ptx_line > 0 and side.ptx
             assert (np.array(side.block) < grid).all() and (np.array(side.thread) < block).all()
-            if side.op != "barrier":
+            if finding.kind != "barrier":
                 assert side.bytes in (1, 2, 4, 8, 16)
                 assert side.space in ("shared", "global", "local", "const", "param")
 

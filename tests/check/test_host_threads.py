@@ -106,12 +106,15 @@ def test_so_many_threads_work(monkeypatch):
         "2": 2,
         "3": 3,
         "9": 3,
-        "0": default,
-        "-1": default,
-        "two": default,
+        "": default,
+        "9" * 30: 3,
     }.items():
         monkeypatch.setenv("SMEMKIT_THREADS", text)
         assert count() == threads, text
+    for text in ("0", "-1", "two", "2x", " 2"):
+        monkeypatch.setenv("SMEMKIT_THREADS", text)
+        with pytest.raises(smemkit.ArgumentError, match=f"SMEMKIT_THREADS is '{text}'; a whole"):
+            count()
 
 
 MANY = [case for case in check_cases.CASES if np.prod(case.grid) > 1]

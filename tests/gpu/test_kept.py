@@ -123,6 +123,12 @@ def test_first_calls_of_several_threads(gpu, pool):
     assert run("print(total(), total())", SMEMKIT_POOL=pool) == ["1000003.0 1000003.0"]
 
 
+def test_a_pool_that_is_no_word(gpu):
+    code = "try:\n    total()\nexcept smemkit.ArgumentError as error:\n    print(error)"
+    (said,) = run(code, SMEMKIT_POOL="x")
+    assert said == "the environment variable SMEMKIT_POOL is 'x'; accepted are '0' and '1'"
+
+
 def test_no_memory_left(gpu):
     """The first call, which would make the block: refused by name, or it fits; then all is well."""
     first, second = run(FULL)

@@ -1,6 +1,7 @@
 """CUDA C -> PTX by NVRTC and by nvcc, where either is found, and what is said where neither is."""
 
 import re
+import shutil
 
 import numpy as np
 import pytest
@@ -148,8 +149,30 @@ def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
     assert compile.find_nvcc() == places["named"]
     with pytest.raises(smemkit.CompileError, match="status 3"):
         compile.compile_nvcc(places["named"], SOURCE)
-    monkeypatch.setenv("SMEMKIT_NVCC", str(tmp_path))
+    monkeypatch.setenv("SMEMKIT_NVCC", "none")
     assert compile.find_nvcc() is None
+    for wrong in (str(tmp_path), "/nowhere/nvcc"):
+        monkeypatch.setenv("SMEMKIT_NVCC", wrong)
+        with pytest.raises(smemkit.ArgumentError, match=f"SMEMKIT_NVCC is '{wrong}'; accepted"):
+            smemkit.RawModule(SOURCE)
+        assert f"SMEMKIT_NVCC is '{wrong}'" in smemkit.show_config("dict")["nvcc"]
+
+
+def test_an_nvcc_that_is_none(monkeypatch):
+    """A program that ends well and writes nothing."""
+    program = shutil.which("true")
+    monkeypatch.setenv("SMEMKIT_NVCC", program)
+    monkeypatch.setattr(compile, "find_nvrtc", lambda: None)
+    with pytest.raises(smemkit.CompileError, match=f"{program} .*no PTX.*SMEMKIT_NVCC names it"):
+        smemkit.RawModule(SOURCE)
+
+
+@pytest.mark.parametrize("code", ["\ud800", b"\xff"])
+def test_code_that_is_no_text(code):
+    with pytest.raises(smemkit.ArgumentError, match="code is no text"):
+        smemkit.RawKernel(code, "f")
+    with pytest.raises(smemkit.ArgumentError, match="options has"):
+        smemkit.RawModule(SOURCE, options=("-DA=\ud800",))
 
 
 def test_a_library_that_cannot_be_loaded(tmp_path):

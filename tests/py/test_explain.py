@@ -77,11 +77,11 @@ def test_conflicts_and_their_cures(square):
     pitch = 32 * square.itemsize
     assert (
         load.evidence[
-            f"wavefronts with 16 pad bytes a row of {pitch}, which keeps the 16-byte accesses"
+            f"wavefronts with 16 pad bytes a row of {pitch} bytes, which keeps the 16-byte accesses"
         ]
         == 4
     )
-    pad = f"wavefronts with one pad element ({square.itemsize} bytes) a row of {pitch}"
+    pad = f"wavefronts with one pad element ({square.itemsize} bytes) a row of {pitch} bytes"
     assert store.evidence[pad] == square.itemsize // 4
 
 
@@ -111,7 +111,7 @@ def test_rows_of_a_matrix(pitch, wavefronts):
     for advice in found.get("bank_conflict", ()):
         assert advice.evidence["wavefronts of the worst request"] == wavefronts
         cures = {k: n for k, n in advice.evidence.items() if k.startswith("wavefronts with")}
-        assert cures[f"wavefronts with one pad element (16 bytes) a row of {pitch}"] == 1
+        assert cures[f"wavefronts with one pad element (16 bytes) a row of {pitch} bytes"] == 1
         assert not any("(4 bytes)" in words for words in cures)
 
 
@@ -131,9 +131,9 @@ def test_cures_of_fragments():
     assert trials.find_pitch(lane * 4, 4) == 4
     # fragments of mma: 4 words of 8 rows of 16 words, 4 rows of 8 doubles
     words = cure(lane // 4 * 64 + lane % 4 * 4, 4)
-    assert words == [("4 pad elements (16 bytes) a row of 64", 1)]
+    assert words == [("4 pad elements (16 bytes) a row of 64 bytes", 1)]
     doubles = cure(lane % 4 * 128 + lane // 4 * 8, 8)
-    assert doubles == [("4 pad elements (32 bytes) a row of 128", 2)]
+    assert doubles == [("4 pad elements (32 bytes) a row of 128 bytes", 2)]
 
 
 def test_copies_whose_sources_meet(square):
@@ -298,6 +298,26 @@ def test_misaligned_rows():
     (advice,) = advise(kernel.profile(1, 32, (numpy.zeros(64, dtype="uint32"),)))["misaligned"]
     assert advice.evidence["global.store.sectors_per_request"] == 5
     assert advice.evidence["expected sectors per request"] == 4
+
+
+@pytest.mark.parametrize("lanes", [1, 7, 8, 9, 20, 24, 31, 32])
+def test_aligned_rows_that_fill_no_sector(lanes):
+    """The last sector of a row is taken whole: nothing is misaligned; 4 bytes on, some rows are."""
+    own = (
+        f"    setp.ge.u32 %p1, %r1, {lanes};\n    @%p1 bra DONE;\n"
+        "    mul.wide.u32 %rd2, %r1, 4;\n    add.s64 %rd3, %rd1, %rd2;\n"
+    )
+    data = numpy.zeros(64, dtype="uint32")
+    for offset in (0, 4):
+        kernel = make_kernel(f"{own}    st.global.u32 [%rd3+{offset}], %r1;\nDONE:")
+        found = advise(kernel.profile(1, 32, (data,)))
+        sectors = -(-(offset + 4 * lanes) // 32)
+        least = -(-4 * lanes // 32)
+        assert ("misaligned" in found) == (sectors > least)
+        assert "uncoalesced" not in found
+        for advice in found.get("misaligned", []):
+            assert advice.evidence["expected sectors per request"] == least
+            assert advice.evidence["global.store.sectors_per_request"] == sectors
 
 
 def test_widths_of_ptx():

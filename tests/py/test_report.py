@@ -342,6 +342,34 @@ def test_check_finds_a_race():
     assert "race" in report._repr_html_()
 
 
+def test_alike_findings_are_one():
+    """A loop that is unrolled: other PTX lines of a source line, other bytes of a variable."""
+
+    def side(op, line, ptx_line, variable):
+        facts = {"op": op, "function": "k", "ptx_line": ptx_line, "ptx": f"{op} {ptx_line};"}
+        facts |= {"file": "k.cu", "line": line, "block": (0, 0, 0), "thread": (ptx_line, 0, 0)}
+        return facts | {"space": "shared", "address": 4, "bytes": 4, "variable": variable}
+
+    def race(first, second, count):
+        return {"kind": "race", "message": "m", "count": count, "first": first, "second": second}
+
+    launch = {"kernel": "k", "ptx": "", "blocks": 1, "blocks_total": 1}
+    launch |= {"truncated": False, "stopped": None}
+    store = side("store", 5, 10, "tile, byte 0")
+    launch["findings"] = [
+        race(store, side("load", 6, 11, "tile, byte 0"), 2),
+        race(side("store", 5, 12, "tile, byte 64"), side("load", 6, 13, "tile, byte 64"), 3),
+        race(side("load", 6, 14, "tile, byte 8"), side("store", 5, 10, "tile, byte 8"), 4),
+        race(store, side("load", 7, 15, "tile, byte 0"), 5),
+        race(store, side("load", 6, 11, "other, byte 0"), 6),
+        race(store, side("store", 5, 10, "tile, byte 0"), 7),
+        {"kind": "uninitialized", "message": "m", "count": 8, "first": store, "second": None},
+    ]
+    report = smemkit.report.CheckReport([launch, launch], None)
+    assert [finding.count for finding in report.findings] == [18, 10, 12, 14, 16]
+    assert report.findings[0].first.ptx_line == 10 and report.findings[0].second.ptx_line == 11
+
+
 def test_check_report_of_made_findings():
     """Every part of a finding is told, with and without a second side."""
     side = {"op": "store", "function": "k", "ptx_line": 2, "ptx": "st.shared.u32 [%r1], %r2;"}

@@ -83,7 +83,7 @@ def test_a_kernel_of_ones_own():
 
 def test_unknown_registers(monkeypatch):
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
-    monkeypatch.setenv("SMEMKIT_NVCC", "/nowhere/nvcc")
+    monkeypatch.setenv("SMEMKIT_NVCC", "none")
     kernel = make("bar.sync 0;")
     with pytest.raises(smemkit.ArgumentError, match="registers of barriers are not known.*ptxas"):
         smemkit.occupancy(kernel, 64)

@@ -88,3 +88,34 @@ def test_each_allocation_may_fail():
             assert len(report.findings) == 1
     finally:
         smemkit._core._fail_after(0)
+
+
+@pytest.mark.parametrize(
+    ("instruction", "op"),
+    [
+        ("bar.sync 0;", "barrier"),
+        ("bar.warp.sync 0xffffffff;", "barrier"),
+        ("shfl.sync.idx.b32 %r8, %r1, 0, 31, 0xffffffff;", "shfl"),
+        ("vote.sync.ballot.b32 %r8, %p1, 0xffffffff;", "vote"),
+    ],
+)
+def test_what_the_other_lanes_do_is_no_barrier(instruction, op):
+    body = f"setp.lt.u32 %p1, %r1, 16;\n@!%p1 bra JOIN;\n{instruction}\nJOIN:"
+    text = PTX.replace("BARRIER", body).replace("%r<8>;", "%r<9>;\n.reg .pred %p<2>;")
+    kernel = smemkit.RawModule(text, backend="sim").get_function("neighbours")
+    data = np.zeros(32, np.float32)
+    report = kernel.check(1, 32, (data, np.zeros_like(data)), backend="sim")
+    (finding,) = [finding for finding in report.findings if finding.kind == "barrier"]
+    lines = text.split("\n")
+    join = lines.index("JOIN:") + 2
+    assert (finding.first.op, finding.first.ptx) == (op, instruction)
+    assert (finding.second.op, finding.second.ptx_line) == ("wait", join)
+    first, second = str(finding.first), str(finding.second)
+    assert f"{op} by thread (" in first
+    assert "waits here for the other lanes" in second and "barrier" not in second
+    assert f"are on another path and wait at PTX line {join}" in finding.message
+
+
+def test_a_trap_is_an_error():
+    with pytest.raises(smemkit.TrapError):
+        check_neighbours("bar.sync 0;\ntrap;")
