@@ -27,7 +27,7 @@ typedef struct smk_error {
     uint32_t ptx_line;
     uint32_t ptx_column;
     uint32_t source_line;
-    bool has_thread; /* block and thread are meaningful */
+    bool has_thread;       /* block and thread are meaningful */
     uint32_t block[3];
     uint32_t thread[3];
 } smk_error;
@@ -37,8 +37,7 @@ typedef struct smk_error {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-smk_status
-smk_status_fail(smk_error *error, smk_status status, const char *format, ...);
+smk_status smk_status_fail(smk_error *error, smk_status status, const char *format, ...);
 
 /* "ARGUMENT" for SMK_ARGUMENT; "OK" for SMK_OK; "?" for anything unknown. */
 const char *smk_status_name(smk_status status);

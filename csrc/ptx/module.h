@@ -113,8 +113,8 @@ typedef struct smk_instruction {
     uint8_t vector;      /* 1, 2, 4 or 8 */
     bool guarded;        /* @p or @!p */
     bool guard_negate;
-    uint32_t guard; /* register */
-    uint32_t line;  /* of the PTX text */
+    uint32_t guard;      /* register */
+    uint32_t line;       /* of the PTX text */
     uint32_t column;
     uint32_t source_file; /* index into smk_module.files, or SMK_NO_INDEX */
     uint32_t source_line; /* 0: not known */
@@ -141,8 +141,8 @@ typedef struct smk_variable {
     bool by_pointer;    /* a parameter with .ptr */
     uint32_t alignment; /* bytes, at least the element's size */
     uint32_t line;
-    uint64_t bytes;                     /* of the whole variable; 0 where unsized */
-    uint8_t *initial;                   /* `bytes` bytes, or NULL: zero */
+    uint64_t bytes;     /* of the whole variable; 0 where unsized */
+    uint8_t *initial;   /* `bytes` bytes, or NULL: zero */
     struct smk_relocation *relocations; /* addresses inside `initial` */
     uint32_t relocation_count;
 } smk_variable;
@@ -152,8 +152,8 @@ typedef struct smk_relocation {
     uint64_t offset;
     uint32_t bytes;
     bool is_function;
-    bool is_generic; /* generic(name) */
-    uint32_t index;  /* smk_variable_ref, or function */
+    bool is_generic;    /* generic(name) */
+    uint32_t index;     /* smk_variable_ref, or function */
     int64_t addend;
 } smk_relocation;
 
@@ -163,26 +163,26 @@ typedef uint32_t smk_variable_ref;
 
 typedef struct smk_label {
     smk_text name;
-    uint32_t target; /* instruction it stands before; == instruction_count: the end */
-    uint32_t *table; /* .branchtargets: labels; .calltargets: functions */
+    uint32_t target;       /* instruction it stands before; == instruction_count: the end */
+    uint32_t *table;       /* .branchtargets: labels; .calltargets: functions */
     uint32_t table_count;
-    bool of_functions;  /* the table is .calltargets */
-    uint32_t prototype; /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
+    bool of_functions;     /* the table is .calltargets */
+    uint32_t prototype;    /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
 } smk_label;
 
 typedef struct smk_function {
     smk_text name;
     bool is_entry;
-    bool is_defined;   /* has a body */
-    bool is_prototype; /* a .callprototype */
+    bool is_defined;       /* has a body */
+    bool is_prototype;     /* a .callprototype */
     bool is_noreturn;
     uint32_t line;
-    smk_dim3 maxntid; /* {0,0,0}: not given */
+    smk_dim3 maxntid;      /* {0,0,0}: not given */
     smk_dim3 reqntid;
     uint32_t minnctapersm; /* 0: not given */
     smk_register *registers;
     uint32_t register_count;
-    smk_variable *variables; /* parameters first: results, then inputs */
+    smk_variable *variables;  /* parameters first: results, then inputs */
     uint32_t variable_count;
     uint32_t result_count;    /* variables[0 .. result_count): a .func's results */
     uint32_t parameter_count; /* variables[result_count .. +parameter_count) */
@@ -197,11 +197,11 @@ typedef struct smk_function {
 
 typedef struct smk_module {
     smk_arena arena;
-    smk_text text;                         /* own copy, terminated by a NUL behind its length */
+    smk_text text;            /* own copy, terminated by a NUL behind its length */
     uint32_t version_major, version_minor; /* .version */
-    uint32_t target;                       /* sm_90 -> 90 */
-    smk_text target_text;                  /* "sm_90a, debug" as written */
-    smk_text *files;                       /* .file names in order of appearance */
+    uint32_t target;          /* sm_90 -> 90 */
+    smk_text target_text;     /* "sm_90a, debug" as written */
+    smk_text *files;          /* .file names in order of appearance */
     uint32_t file_count;
     smk_variable *variables;
     uint32_t variable_count;

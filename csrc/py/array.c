@@ -84,8 +84,8 @@ static void deallocate(PyObject *self)
     }
     if (array->owns) {
         /* freeing waits for kernels that still run; an error here has no one to go to */
-        Py_BEGIN_ALLOW_THREADS(void)
-        array->backend->release(array->address, NULL);
+        Py_BEGIN_ALLOW_THREADS
+        (void)array->backend->release(array->address, NULL);
         Py_END_ALLOW_THREADS
     }
     Py_XDECREF(array->descr);

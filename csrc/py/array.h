@@ -5,7 +5,8 @@
 #include "backend.h"
 
 typedef struct smk_array {
-    PyObject_HEAD const smk_backend *backend;
+    PyObject_HEAD
+    const smk_backend *backend;
     PyArray_Descr *descr; /* native byte order */
     uint64_t address;
     uint64_t bytes;

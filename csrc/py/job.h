@@ -11,8 +11,7 @@ typedef struct smk_transfer {
     uint64_t bytes;
     uint64_t address; /* on the device, while the job runs; a kernel parameter may point here */
     bool in, out;     /* copied before, copied after a run without error */
-    const char
-        *fixed; /* the name of what the kernel must leave as it is, where it is not copied back; NULL: may change */
+    const char *fixed; /* not NULL: the name of what the kernel must leave as it is, where it is not copied back */
 } smk_transfer;
 
 typedef struct smk_job_step {

@@ -9,7 +9,7 @@
 typedef struct smk_unit {
     char *ptx; /* terminated by a NUL */
     size_t ptx_length;
-    void *fatbin;                              /* NULL where there is none */
+    void *fatbin; /* NULL where there is none */
     smk_module *_Atomic module;                /* NULL until it was needed */
     smk_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
 } smk_unit;

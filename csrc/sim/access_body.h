@@ -91,22 +91,19 @@ SMK_ALWAYS_INLINE uint64_t address_at(const smk_warp *warp, const smk_operation 
     return narrow ? SMK_ROW(uint32_t, warp, op->a)[lane] : SMK_ROW(uint64_t, warp, op->a)[lane];
 }
 
-SMK_ALWAYS_INLINE uint64_t place_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane,
-                                    uint64_t add)
+SMK_ALWAYS_INLINE uint64_t place_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane, uint64_t add)
 {
     uint64_t place = address_at(warp, op, narrow, lane) + add;
     return narrow ? (uint32_t)place : place;
 }
 
-SMK_ALWAYS_INLINE uint32_t equal_lanes(const smk_warp *warp, const smk_operation *op, bool narrow, uint64_t first,
-                                       uint64_t step)
+SMK_ALWAYS_INLINE uint32_t equal_lanes(const smk_warp *warp, const smk_operation *op, bool narrow, uint64_t first, uint64_t step)
 {
     return narrow ? lanes_equal32(SMK_ROW(uint32_t, warp, op->a), (uint32_t)first, (uint32_t)step)
                   : lanes_equal64(SMK_ROW(uint64_t, warp, op->a), first, step);
 }
 
-SMK_ALWAYS_INLINE pattern classify(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask,
-                                   unsigned step)
+SMK_ALWAYS_INLINE pattern classify(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, unsigned step)
 {
     uint64_t first = address_at(warp, op, narrow, smk_bits_first(mask));
     uint64_t last = address_at(warp, op, narrow, smk_bits_last(mask));
@@ -121,16 +118,16 @@ SMK_ALWAYS_INLINE pattern classify(const smk_warp *warp, const smk_operation *op
 
 /* True where every lane of `mask` is inside, and aligned to `total` bytes (a power of two). */
 SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, bool narrow, uint32_t mask, pattern kind,
-                              unsigned total, const target *to)
+                   unsigned total, const target *to)
 {
     if (to->limit < total) {
         return false;
     }
     uint64_t last = to->limit - total, odd = total - 1;
     if (kind == PATTERN_ANY) {
-        uint32_t good =
-            narrow ? lanes_inside32(SMK_ROW(uint32_t, warp, op->a), (uint32_t)to->add, (uint32_t)last, (uint32_t)odd)
-                   : lanes_inside64(SMK_ROW(uint64_t, warp, op->a), to->add, last, odd);
+        uint32_t good = narrow ? lanes_inside32(SMK_ROW(uint32_t, warp, op->a), (uint32_t)to->add, (uint32_t)last,
+                                                (uint32_t)odd)
+                               : lanes_inside64(SMK_ROW(uint64_t, warp, op->a), to->add, last, odd);
         return (mask & ~good) == 0;
     }
     uint64_t place = place_at(warp, op, narrow, smk_bits_first(mask), to->add);
@@ -139,124 +136,124 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
 }
 
 /* The moves themselves, one set for each element: near ones (one address, or neighbours in lane order) and far ones. */
-#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
-    SMK_ALWAYS_INLINE void load_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind,        \
-                                          unsigned count, const unsigned char *host)                                   \
-    {                                                                                                                  \
-        const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                  \
-        for (unsigned e = 0; e < count; e++) {                                                                         \
-            in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                              \
-            in_memory value;                                                                                           \
-            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                    \
-                memcpy(row, host, LANES * sizeof *row);                                                                \
-            } else if (kind == PATTERN_ROW) {                                                                          \
-                for (unsigned i = 0; i < LANES; i++) {                                                                 \
-                    memcpy(&value, host + (i * count + e) * sizeof value, sizeof value);                               \
-                    row[i] = (in_row)value;                                                                            \
-                }                                                                                                      \
-            } else {                                                                                                   \
-                memcpy(&value, host + e * sizeof value, sizeof value);                                                 \
-                if (mask == UINT32_MAX) {                                                                              \
-                    for (unsigned i = 0; i < LANES; i++) {                                                             \
-                        row[i] = (in_row)value;                                                                        \
-                    }                                                                                                  \
-                } else {                                                                                               \
-                    for (unsigned i = 0; i < LANES; i++) {                                                             \
-                        row[i] = (mask >> i & 1) != 0 ? (in_row)value : row[i];                                        \
-                    }                                                                                                  \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
-    SMK_ALWAYS_INLINE void store_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind,       \
-                                           unsigned count, unsigned char *host)                                        \
-    {                                                                                                                  \
-        const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                  \
-        for (unsigned e = 0; e < count; e++) {                                                                         \
-            const in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                        \
-            in_memory value;                                                                                           \
-            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                    \
-                memcpy(host, row, LANES * sizeof *row);                                                                \
-            } else if (kind == PATTERN_ROW) {                                                                          \
-                for (unsigned i = 0; i < LANES; i++) {                                                                 \
-                    value = (in_memory)row[i];                                                                         \
-                    memcpy(host + (i * count + e) * sizeof value, &value, sizeof value);                               \
-                }                                                                                                      \
-            } else { /* the highest lane wins, as if lanes stored in order */                                          \
-                value = (in_memory)row[smk_bits_last(mask)];                                                           \
-                memcpy(host + e * sizeof value, &value, sizeof value);                                                 \
-            }                                                                                                          \
-        }                                                                                                              \
-    }                                                                                                                  \
-    SMK_ALWAYS_INLINE void load_far_##id(smk_warp *warp, uint32_t offset, uint32_t mask, const unsigned char *host,    \
-                                         const uint64_t *place)                                                        \
-    {                                                                                                                  \
-        in_row *row = SMK_ROW(in_row, warp, offset);                                                                   \
-        in_memory value;                                                                                               \
-        if (mask == UINT32_MAX) {                                                                                      \
-            for (unsigned i = 0; i < LANES; i++) {                                                                     \
-                memcpy(&value, host + place[i], sizeof value);                                                         \
-                row[i] = (in_row)value;                                                                                \
-            }                                                                                                          \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (; mask != 0; mask &= mask - 1) {                                                                          \
-            unsigned i = smk_bits_first(mask);                                                                         \
-            memcpy(&value, host + place[i], sizeof value);                                                             \
-            row[i] = (in_row)value;                                                                                    \
-        }                                                                                                              \
-    }                                                                                                                  \
-    SMK_ALWAYS_INLINE void store_far_##id(const smk_warp *warp, uint32_t offset, uint32_t mask, unsigned char *host,   \
-                                          const uint64_t *place)                                                       \
-    {                                                                                                                  \
-        const in_row *row = SMK_ROW(in_row, warp, offset);                                                             \
-        for (; mask != 0; mask &= mask - 1) {                                                                          \
-            unsigned i = smk_bits_first(mask);                                                                         \
-            in_memory value = (in_memory)row[i];                                                                       \
-            memcpy(host + place[i], &value, sizeof value);                                                             \
-        }                                                                                                              \
-    }                                                                                                                  \
-    SMK_ALWAYS_INLINE void load_group_##id(smk_warp *warp, uint32_t offset, unsigned lane, const unsigned char *host,  \
-                                           bool uniform)                                                               \
-    {                                                                                                                  \
-        in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                            \
-        in_memory value;                                                                                               \
-        if (!uniform && sizeof value == sizeof *row) {                                                                 \
-            memcpy(row, host, GROUP * sizeof *row);                                                                    \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (unsigned i = 0; i < GROUP; i++) {                                                                         \
-            memcpy(&value, host + (uniform ? 0 : i * sizeof value), sizeof value);                                     \
-            row[i] = (in_row)value;                                                                                    \
-        }                                                                                                              \
-    }                                                                                                                  \
+#define SMK_ELEMENT(id, in_memory, in_row)                                                                            \
+    SMK_ALWAYS_INLINE void load_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count,  \
+                               const unsigned char *host)                                                             \
+    {                                                                                                                 \
+        const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                 \
+        for (unsigned e = 0; e < count; e++) {                                                                        \
+            in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                             \
+            in_memory value;                                                                                          \
+            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
+                memcpy(row, host, LANES * sizeof *row);                                                               \
+            } else if (kind == PATTERN_ROW) {                                                                         \
+                for (unsigned i = 0; i < LANES; i++) {                                                                \
+                    memcpy(&value, host + (i * count + e) * sizeof value, sizeof value);                              \
+                    row[i] = (in_row)value;                                                                           \
+                }                                                                                                     \
+            } else {                                                                                                  \
+                memcpy(&value, host + e * sizeof value, sizeof value);                                                \
+                if (mask == UINT32_MAX) {                                                                             \
+                    for (unsigned i = 0; i < LANES; i++) {                                                            \
+                        row[i] = (in_row)value;                                                                       \
+                    }                                                                                                 \
+                } else {                                                                                              \
+                    for (unsigned i = 0; i < LANES; i++) {                                                            \
+                        row[i] = (mask >> i & 1) != 0 ? (in_row)value : row[i];                                       \
+                    }                                                                                                 \
+                }                                                                                                     \
+            }                                                                                                         \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void store_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count, \
+                                unsigned char *host)                                                                  \
+    {                                                                                                                 \
+        const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};                                 \
+        for (unsigned e = 0; e < count; e++) {                                                                        \
+            const in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                       \
+            in_memory value;                                                                                          \
+            if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
+                memcpy(host, row, LANES * sizeof *row);                                                               \
+            } else if (kind == PATTERN_ROW) {                                                                         \
+                for (unsigned i = 0; i < LANES; i++) {                                                                \
+                    value = (in_memory)row[i];                                                                        \
+                    memcpy(host + (i * count + e) * sizeof value, &value, sizeof value);                              \
+                }                                                                                                     \
+            } else { /* the highest lane wins, as if lanes stored in order */                                         \
+                value = (in_memory)row[smk_bits_last(mask)];                                                              \
+                memcpy(host + e * sizeof value, &value, sizeof value);                                                \
+            }                                                                                                         \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void load_far_##id(smk_warp *warp, uint32_t offset, uint32_t mask, const unsigned char *host,              \
+                              const uint64_t *place)                                                                  \
+    {                                                                                                                 \
+        in_row *row = SMK_ROW(in_row, warp, offset);                                                                  \
+        in_memory value;                                                                                              \
+        if (mask == UINT32_MAX) {                                                                                     \
+            for (unsigned i = 0; i < LANES; i++) {                                                                    \
+                memcpy(&value, host + place[i], sizeof value);                                                        \
+                row[i] = (in_row)value;                                                                               \
+            }                                                                                                         \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (; mask != 0; mask &= mask - 1) {                                                                         \
+            unsigned i = smk_bits_first(mask);                                                                            \
+            memcpy(&value, host + place[i], sizeof value);                                                            \
+            row[i] = (in_row)value;                                                                                   \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void store_far_##id(const smk_warp *warp, uint32_t offset, uint32_t mask, unsigned char *host,             \
+                               const uint64_t *place)                                                                 \
+    {                                                                                                                 \
+        const in_row *row = SMK_ROW(in_row, warp, offset);                                                            \
+        for (; mask != 0; mask &= mask - 1) {                                                                         \
+            unsigned i = smk_bits_first(mask);                                                                            \
+            in_memory value = (in_memory)row[i];                                                                      \
+            memcpy(host + place[i], &value, sizeof value);                                                            \
+        }                                                                                                             \
+    }                                                                                                                 \
+    SMK_ALWAYS_INLINE void load_group_##id(smk_warp *warp, uint32_t offset, unsigned lane, const unsigned char *host, \
+                                           bool uniform)                                                              \
+    {                                                                                                                 \
+        in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                           \
+        in_memory value;                                                                                              \
+        if (!uniform && sizeof value == sizeof *row) {                                                                \
+            memcpy(row, host, GROUP * sizeof *row);                                                                   \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (unsigned i = 0; i < GROUP; i++) {                                                                        \
+            memcpy(&value, host + (uniform ? 0 : i * sizeof value), sizeof value);                                    \
+            row[i] = (in_row)value;                                                                                   \
+        }                                                                                                             \
+    }                                                                                                                 \
     SMK_ALWAYS_INLINE void store_group_##id(const smk_warp *warp, uint32_t offset, unsigned lane, unsigned char *host, \
-                                            bool uniform)                                                              \
-    {                                                                                                                  \
-        const in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                      \
-        if (!uniform && sizeof(in_memory) == sizeof *row) {                                                            \
-            memcpy(host, row, GROUP * sizeof *row);                                                                    \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (unsigned i = 0; i < GROUP; i++) {                                                                         \
-            in_memory value = (in_memory)row[i];                                                                       \
-            memcpy(host + (uniform ? 0 : i * sizeof value), &value, sizeof value);                                     \
-        }                                                                                                              \
+                                            bool uniform)                                                             \
+    {                                                                                                                 \
+        const in_row *row = SMK_ROW(in_row, warp, offset) + lane;                                                     \
+        if (!uniform && sizeof(in_memory) == sizeof *row) {                                                           \
+            memcpy(host, row, GROUP * sizeof *row);                                                                   \
+            return;                                                                                                   \
+        }                                                                                                             \
+        for (unsigned i = 0; i < GROUP; i++) {                                                                        \
+            in_memory value = (in_memory)row[i];                                                                      \
+            memcpy(host + (uniform ? 0 : i * sizeof value), &value, sizeof value);                                    \
+        }                                                                                                             \
     }
 #include "element.def"
 #undef SMK_ELEMENT
 
 SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool store, uint32_t mask, pattern kind,
-                                 smk_element element, unsigned count, unsigned char *host)
+                      smk_element element, unsigned count, unsigned char *host)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
-    case SMK_ELEMENT_##id:                                                                                             \
-        if (store) {                                                                                                   \
-            store_near_##id(warp, op, mask, kind, count, host);                                                        \
-        } else {                                                                                                       \
-            load_near_##id(warp, op, mask, kind, count, host);                                                         \
-        }                                                                                                              \
+#define SMK_ELEMENT(id, in_memory, in_row)                           \
+    case SMK_ELEMENT_##id:                                           \
+        if (store) {                                                 \
+            store_near_##id(warp, op, mask, kind, count, host);      \
+        } else {                                                     \
+            load_near_##id(warp, op, mask, kind, count, host);       \
+        }                                                            \
         break;
 #include "element.def"
 #undef SMK_ELEMENT
@@ -265,17 +262,17 @@ SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool s
     }
 }
 
-SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32_t mask, smk_element element,
-                                unsigned char *host, const uint64_t *place)
+SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32_t mask, smk_element element, unsigned char *host,
+                     const uint64_t *place)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
-    case SMK_ELEMENT_##id:                                                                                             \
-        if (store) {                                                                                                   \
-            store_far_##id(warp, row, mask, host, place);                                                              \
-        } else {                                                                                                       \
-            load_far_##id(warp, row, mask, host, place);                                                               \
-        }                                                                                                              \
+#define SMK_ELEMENT(id, in_memory, in_row)                       \
+    case SMK_ELEMENT_##id:                                       \
+        if (store) {                                             \
+            store_far_##id(warp, row, mask, host, place);        \
+        } else {                                                 \
+            load_far_##id(warp, row, mask, host, place);         \
+        }                                                        \
         break;
 #include "element.def"
 #undef SMK_ELEMENT
@@ -289,13 +286,13 @@ SMK_ALWAYS_INLINE void move_group(smk_warp *warp, uint32_t row, bool store, unsi
                                   unsigned char *host, bool uniform)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
-    case SMK_ELEMENT_##id:                                                                                             \
-        if (store) {                                                                                                   \
-            store_group_##id(warp, row, lane, host, uniform);                                                          \
-        } else {                                                                                                       \
-            load_group_##id(warp, row, lane, host, uniform);                                                           \
-        }                                                                                                              \
+#define SMK_ELEMENT(id, in_memory, in_row)                       \
+    case SMK_ELEMENT_##id:                                       \
+        if (store) {                                             \
+            store_group_##id(warp, row, lane, host, uniform);    \
+        } else {                                                 \
+            load_group_##id(warp, row, lane, host, uniform);     \
+        }                                                        \
         break;
 #include "element.def"
 #undef SMK_ELEMENT
@@ -307,8 +304,8 @@ SMK_ALWAYS_INLINE void move_group(smk_warp *warp, uint32_t row, bool store, unsi
 SMK_ALWAYS_INLINE unsigned bytes_of(smk_element element)
 {
     switch (element) {
-#define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
-    case SMK_ELEMENT_##id:                                                                                             \
+#define SMK_ELEMENT(id, in_memory, in_row) \
+    case SMK_ELEMENT_##id:                 \
         return sizeof(in_memory);
 #include "element.def"
 #undef SMK_ELEMENT
@@ -328,8 +325,7 @@ SMK_ALWAYS_INLINE bool recall(const smk_warp *warp, const smk_operation *op, uin
 }
 
 /* False: nothing is known yet about what the first lane accesses. */
-SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, uint32_t mask, bool store,
-                           target *to)
+SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, uint32_t mask, bool store, target *to)
 {
     const smk_warp_control *control = warp->control;
     switch (space) {
@@ -406,8 +402,8 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
     return op + 1;
 }
 
-SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op, bool store,
-                                                    smk_space space, bool narrow, smk_element element, unsigned count)
+SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
+                                         bool narrow, smk_element element, unsigned count)
 {
     uint32_t mask = smk_op_mask(warp, op);
     if (mask == 0) {
@@ -439,8 +435,8 @@ SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_op
     target at = {control->local, control->local_top, op->u.immediate};
     at.add += op->slot == SMK_ACCESS_FRAME ? control->local_base : 0;
     bool whole = element == SMK_ELEMENT_U32_32 || element == SMK_ELEMENT_U64_64;
-    if (!whole || classify(warp, op, false, mask, total) != PATTERN_UNIFORM ||
-        !inside(warp, op, false, mask, PATTERN_UNIFORM, total, &at)) {
+    if (!whole || classify(warp, op, false, mask, total) != PATTERN_UNIFORM
+        || !inside(warp, op, false, mask, PATTERN_UNIFORM, total, &at)) {
         return smk_access_lanes(warp, op, SMK_SPACE_LOCAL, false, store, mask);
     }
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
@@ -483,40 +479,40 @@ static const smk_operation *run_local_store(smk_warp *warp, const smk_operation 
 }
 
 /* Handlers of their own for what kernels spend their time in; the others look the element up as they run. */
-#define HANDLER(name, store, space, narrow, element, count)                                                            \
-    static const smk_operation *run_##name(smk_warp *warp, const smk_operation *op)                                    \
-    {                                                                                                                  \
-        return access_lanes(warp, op, store, space, narrow, element, count);                                           \
+#define HANDLER(name, store, space, narrow, element, count)                                \
+    static const smk_operation *run_##name(smk_warp *warp, const smk_operation *op)        \
+    {                                                                                      \
+        return access_lanes(warp, op, store, space, narrow, element, count);               \
     }
-#define HANDLERS(name, space, narrow)                                                                                  \
-    HANDLER(name##_load_any, false, space, narrow, (smk_element)op->element, op->count)                                \
-    HANDLER(name##_load_32, false, space, narrow, SMK_ELEMENT_U32_32, 1)                                               \
-    HANDLER(name##_load_32x2, false, space, narrow, SMK_ELEMENT_U32_32, 2)                                             \
-    HANDLER(name##_load_32x4, false, space, narrow, SMK_ELEMENT_U32_32, 4)                                             \
-    HANDLER(name##_load_64, false, space, narrow, SMK_ELEMENT_U64_64, 1)                                               \
-    HANDLER(name##_load_64x2, false, space, narrow, SMK_ELEMENT_U64_64, 2)                                             \
-    HANDLER(name##_store_any, true, space, narrow, (smk_element)op->element, op->count)                                \
-    HANDLER(name##_store_32, true, space, narrow, SMK_ELEMENT_U32_32, 1)                                               \
-    HANDLER(name##_store_32x4, true, space, narrow, SMK_ELEMENT_U32_32, 4)                                             \
-    HANDLER(name##_store_64, true, space, narrow, SMK_ELEMENT_U64_64, 1)                                               \
-    static smk_handler find_##name(bool store, smk_element element, unsigned count)                                    \
-    {                                                                                                                  \
-        if (element == SMK_ELEMENT_U32_32 && count == 1) {                                                             \
-            return store ? run_##name##_store_32 : run_##name##_load_32;                                               \
-        }                                                                                                              \
-        if (element == SMK_ELEMENT_U64_64 && count == 1) {                                                             \
-            return store ? run_##name##_store_64 : run_##name##_load_64;                                               \
-        }                                                                                                              \
-        if (element == SMK_ELEMENT_U32_32 && count == 4) {                                                             \
-            return store ? run_##name##_store_32x4 : run_##name##_load_32x4;                                           \
-        }                                                                                                              \
-        if (element == SMK_ELEMENT_U32_32 && count == 2 && !store) {                                                   \
-            return run_##name##_load_32x2;                                                                             \
-        }                                                                                                              \
-        if (element == SMK_ELEMENT_U64_64 && count == 2 && !store) {                                                   \
-            return run_##name##_load_64x2;                                                                             \
-        }                                                                                                              \
-        return store ? run_##name##_store_any : run_##name##_load_any;                                                 \
+#define HANDLERS(name, space, narrow)                                                              \
+    HANDLER(name##_load_any, false, space, narrow, (smk_element)op->element, op->count)            \
+    HANDLER(name##_load_32, false, space, narrow, SMK_ELEMENT_U32_32, 1)                           \
+    HANDLER(name##_load_32x2, false, space, narrow, SMK_ELEMENT_U32_32, 2)                         \
+    HANDLER(name##_load_32x4, false, space, narrow, SMK_ELEMENT_U32_32, 4)                         \
+    HANDLER(name##_load_64, false, space, narrow, SMK_ELEMENT_U64_64, 1)                           \
+    HANDLER(name##_load_64x2, false, space, narrow, SMK_ELEMENT_U64_64, 2)                         \
+    HANDLER(name##_store_any, true, space, narrow, (smk_element)op->element, op->count)            \
+    HANDLER(name##_store_32, true, space, narrow, SMK_ELEMENT_U32_32, 1)                           \
+    HANDLER(name##_store_32x4, true, space, narrow, SMK_ELEMENT_U32_32, 4)                         \
+    HANDLER(name##_store_64, true, space, narrow, SMK_ELEMENT_U64_64, 1)                           \
+    static smk_handler find_##name(bool store, smk_element element, unsigned count)                \
+    {                                                                                              \
+        if (element == SMK_ELEMENT_U32_32 && count == 1) {                                         \
+            return store ? run_##name##_store_32 : run_##name##_load_32;                           \
+        }                                                                                          \
+        if (element == SMK_ELEMENT_U64_64 && count == 1) {                                         \
+            return store ? run_##name##_store_64 : run_##name##_load_64;                           \
+        }                                                                                          \
+        if (element == SMK_ELEMENT_U32_32 && count == 4) {                                         \
+            return store ? run_##name##_store_32x4 : run_##name##_load_32x4;                       \
+        }                                                                                          \
+        if (element == SMK_ELEMENT_U32_32 && count == 2 && !store) {                               \
+            return run_##name##_load_32x2;                                                         \
+        }                                                                                          \
+        if (element == SMK_ELEMENT_U64_64 && count == 2 && !store) {                               \
+            return run_##name##_load_64x2;                                                         \
+        }                                                                                          \
+        return store ? run_##name##_store_any : run_##name##_load_any;                             \
     }
 
 HANDLERS(global, SMK_SPACE_GLOBAL, false)

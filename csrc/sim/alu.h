@@ -6,22 +6,21 @@
 
 /* Modifiers that choose an arithmetic handler, and facts that are not modifiers. Anything else (.noftz, and
  * words for memory) does not matter here. */
-#define SMK_ALU_MODIFIERS(X)                                                                                           \
-    X(RN)                                                                                                              \
-    X(RZ) X(RM) X(RP) X(RNA) X(RNI) X(RZI) X(RMI) X(RPI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(APPROX) X(FULL) X(WIDE)  \
-        X(CC) X(NAN_) X(XORSIGN) X(ABS) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(LO) X(LS) X(HI) X(HS) X(EQU) X(NEU)      \
-            X(LTU) X(LEU) X(GTU) X(GEU) X(NUM) X(NAN) X(AND) X(OR) X(XOR) X(L) X(R) X(CLAMP) X(WRAP) X(SHIFTAMT)       \
-                X(F4E) X(B4E) X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL)     \
-                    X(SUBNORMAL)
+#define SMK_ALU_MODIFIERS(X)                                                                                       \
+    X(RN) X(RZ) X(RM) X(RP) X(RNA) X(RNI) X(RZI) X(RMI) X(RPI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(APPROX)        \
+    X(FULL) X(WIDE) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(LO) X(LS) X(HI) X(HS)    \
+    X(EQU) X(NEU) X(LTU) X(LEU) X(GTU) X(GEU) X(NUM) X(NAN) X(AND) X(OR) X(XOR) X(L) X(R) X(CLAMP) X(WRAP)         \
+    X(SHIFTAMT) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL) \
+    X(SUBNORMAL)
 
 enum smk_alu_bit {
 #define SMK_ALU_BIT(id) SMK_ALU_BIT_##id,
     SMK_ALU_MODIFIERS(SMK_ALU_BIT)
 #undef SMK_ALU_BIT
-        SMK_ALU_BIT_THREE, /* min and max of three */
-    SMK_ALU_BIT_SPLIT,     /* mov to a list, not from one */
-    SMK_ALU_BIT_LIST4,     /* a list of four */
-    SMK_ALU_BIT_TO16,      /* width of the destination's row, of an integer conversion */
+    SMK_ALU_BIT_THREE, /* min and max of three */
+    SMK_ALU_BIT_SPLIT, /* mov to a list, not from one */
+    SMK_ALU_BIT_LIST4, /* a list of four */
+    SMK_ALU_BIT_TO16,  /* width of the destination's row, of an integer conversion */
     SMK_ALU_BIT_TO32,
     SMK_ALU_BIT_TO64,
     SMK_ALU_BIT_COUNT
@@ -45,12 +44,12 @@ enum { SMK_ALU_LANES = 32 };
 
 /* What the handlers of alu_general.c read from op->u.immediate. */
 typedef struct smk_alu_general {
-    uint8_t from, to;                 /* smk_type */
-    uint8_t from_storage, to_storage; /* log2 of the row's bytes: 1, 2, 3 */
-    uint8_t rounding;                 /* smk_rounding; of a conversion to an integer too */
-    uint8_t compare;                  /* smk_alu_bit of a comparison */
-    uint8_t combine;                  /* smk_alu_bit AND, OR, XOR, or 0 */
-    uint8_t flags;                    /* SMK_GENERAL_ */
+    uint8_t from, to;                     /* smk_type */
+    uint8_t from_storage, to_storage;     /* log2 of the row's bytes: 1, 2, 3 */
+    uint8_t rounding;                     /* smk_rounding; of a conversion to an integer too */
+    uint8_t compare;                      /* smk_alu_bit of a comparison */
+    uint8_t combine;                      /* smk_alu_bit AND, OR, XOR, or 0 */
+    uint8_t flags;                        /* SMK_GENERAL_ */
 } smk_alu_general;
 
 enum {

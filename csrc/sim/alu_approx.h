@@ -10,7 +10,7 @@
 
 #define SMK_LN2 0.693147180559945309417
 #define SMK_TWO_OVER_LN2 2.885390081777926814720
-#define SMK_TURN 6.283185307179586476925     /* 2 pi */
+#define SMK_TURN 6.283185307179586476925 /* 2 pi */
 #define SMK_INTEGER_SHIFT 6755399441055744.0 /* 1.5 * 2^52: adding it rounds to an integer in the low bits */
 
 /* 2^f - 1 for |f| <= 1/2: the exponential series in f ln 2. */

@@ -47,8 +47,8 @@ typedef double ROW_ATTRIBUTES row_f64;
 /* masks ------------------------------------------------------------------------------------------- */
 
 /* Bit i of a mask picks lane i. */
-#define BITS_8(type, n)                                                                                                \
-    (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4),            \
+#define BITS_8(type, n)                                                                                     \
+    (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4), \
         (type)1 << ((n) + 5), (type)1 << ((n) + 6), (type)1 << ((n) + 7)
 
 static _Alignas(64) const uint32_t lane_bit_32[LANES] = {BITS_8(uint32_t, 0), BITS_8(uint32_t, 8), BITS_8(uint32_t, 16),

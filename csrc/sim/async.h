@@ -12,8 +12,7 @@ unsigned smk_async_source_bytes(const smk_warp *warp, const struct smk_detail *d
 
 const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op);
-const smk_operation *smk_async_wait_group(smk_warp *warp,
-                                          const smk_operation *op); /* u.immediate: groups that may stay */
+const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op); /* u.immediate: groups that may stay */
 const smk_operation *smk_async_wait_all(smk_warp *warp, const smk_operation *op);
 
 #endif

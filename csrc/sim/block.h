@@ -44,11 +44,11 @@ typedef struct smk_block {
     uint64_t number; /* in launch order: x fastest */
     uint64_t steps;  /* of the block */
     uint32_t warp_count;
-    uint32_t ready;   /* warps that can run, one bit each */
-    uint32_t live;    /* warps that have not ended */
-    uint32_t cursor;  /* whose turn it is */
+    uint32_t ready;  /* warps that can run, one bit each */
+    uint32_t live;   /* warps that have not ended */
+    uint32_t cursor; /* whose turn it is */
     uint64_t look_at; /* steps at which to ask whether it is stuck (stuck.h) */
-    bool pause;       /* a handler took long: let the host look at the clock, then go on with the same warp */
+    bool pause;      /* a handler took long: let the host look at the clock, then go on with the same warp */
     smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_SIM_WARP_LANES];
     smk_warp_control *control; /* of each warp */
     unsigned char *registers;

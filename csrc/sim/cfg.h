@@ -21,7 +21,7 @@ typedef struct smk_cfg_graph {
     uint32_t count;        /* nodes; node 0 is the entry */
     const uint32_t *start; /* successors of node i: successor[start[i] .. start[i + 1]) */
     const uint32_t *successor;
-    const uint8_t *end; /* smk_cfg_end of each node */
+    const uint8_t *end;    /* smk_cfg_end of each node */
 } smk_cfg_graph;
 
 /* Immediate post-dominators: meet[i] is the first node that every lane that leaves node i passes, if it does

@@ -29,10 +29,10 @@ typedef struct smk_finding_side {
     uint8_t kind;                   /* smk_access_kind, or MEET or WAIT: no access */
     uint32_t function, instruction; /* in the module */
     uint32_t block[3], thread[3];
-    smk_space space;  /* GLOBAL SHARED LOCAL CONST PARAM */
-    uint64_t address; /* in that space */
+    smk_space space;                /* GLOBAL SHARED LOCAL CONST PARAM */
+    uint64_t address;               /* in that space */
     uint32_t bytes;
-    char variable[80]; /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
+    char variable[80];              /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
 } smk_finding_side;
 
 /* Alike findings (kind and both instructions the same) are one: the first in block and thread order, and how many. */
@@ -46,9 +46,9 @@ typedef struct smk_finding {
 typedef struct smk_check_result {
     smk_finding *finding; /* by kind, then by lines */
     uint32_t finding_count;
-    bool truncated; /* there were more different ones than are kept */
+    bool truncated;       /* there were more different ones than are kept */
     uint64_t blocks, blocks_total;
-    smk_error stopped; /* why a block ended early (status OK where none did): it is one of the findings */
+    smk_error stopped;    /* why a block ended early (status OK where none did): it is one of the findings */
 } smk_check_result;
 
 /* Findings do not depend on the number of host threads. `blocks` as in smk_count_run. What a kernel does wrong is a

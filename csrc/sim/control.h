@@ -6,7 +6,7 @@
 
 /* All take lanes by their guard. Targets: u.target. Where lanes meet again: `a`, an index in the function's operations
  * (SMK_NO_INDEX: behind its end). */
-smk_handler smk_control_jump(bool backward); /* without a guard */
+smk_handler smk_control_jump(bool backward);   /* without a guard */
 smk_handler smk_control_branch(bool backward);
 const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operation *op); /* brx: `b` row, u.detail */
 const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op);         /* u.detail */

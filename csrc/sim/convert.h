@@ -17,11 +17,11 @@
 #endif
 
 typedef enum smk_rounding {
-    SMK_ROUND_NEAREST, /* ties to even */
+    SMK_ROUND_NEAREST,      /* ties to even */
     SMK_ROUND_ZERO,
     SMK_ROUND_DOWN,
     SMK_ROUND_UP,
-    SMK_ROUND_NEAREST_AWAY /* ties away from zero */
+    SMK_ROUND_NEAREST_AWAY  /* ties away from zero */
 } smk_rounding;
 
 #define SMK_NAN_BITS_F16 UINT16_C(0x7fff)

@@ -19,8 +19,8 @@
 
 /* A parameter or result of a function as its frame sees it, or what a caller passes for it. */
 typedef struct smk_cell {
-    bool in_row;    /* a register or constant, else local memory of the frame */
-    bool discarded; /* a result that nobody wants */
+    bool in_row;     /* a register or constant, else local memory of the frame */
+    bool discarded;  /* a result that nobody wants */
     uint8_t row_bits;
     uint32_t offset; /* of the row, or in the frame's local memory */
     uint32_t bytes;
@@ -40,18 +40,18 @@ typedef struct smk_row_range {
 /* A lowered function. Its frame is [rows of registers][rows of constants and special registers]. */
 typedef struct smk_code {
     const smk_function *function;
-    uint32_t index; /* of the function in the module */
+    uint32_t index;            /* of the function in the module */
     smk_operation *operation;
     uint32_t operation_count;
     uint32_t frame_bytes;
-    uint32_t fixed_offset; /* where the rows start that `fixed` fills, up to frame_bytes */
+    uint32_t fixed_offset;     /* where the rows start that `fixed` fills, up to frame_bytes */
     const unsigned char *fixed;
     const smk_special_row *special;
     uint32_t special_count;
     const smk_row_range *cleared;
     uint32_t cleared_count;
-    uint32_t local_bytes;   /* of one thread's frame, a multiple of 16 */
-    const smk_cell *result; /* formal results and parameters */
+    uint32_t local_bytes;      /* of one thread's frame, a multiple of 16 */
+    const smk_cell *result;   /* formal results and parameters */
     uint32_t result_count;
     const smk_cell *parameter;
     uint32_t parameter_count;
@@ -60,7 +60,7 @@ typedef struct smk_code {
 /* What an operation needs beyond its fields. */
 typedef struct smk_detail {
     /* calls */
-    const smk_code *callee; /* NULL: through the pointer in row `a` */
+    const smk_code *callee;    /* NULL: through the pointer in row `a` */
     const smk_cell *result;
     uint32_t result_count;
     const smk_cell *argument;
@@ -69,14 +69,14 @@ typedef struct smk_detail {
     const smk_operation **target;
     uint32_t target_count;
     /* memory operations beyond op.h's fields */
-    int64_t offset;        /* of the first address */
-    int64_t second_offset; /* of the second (cp.async: source) */
-    uint32_t row;          /* one more source row */
-    uint32_t flip;         /* of that row, a predicate */
+    int64_t offset;            /* of the first address */
+    int64_t second_offset;     /* of the second (cp.async: source) */
+    uint32_t row;              /* one more source row */
+    uint32_t flip;             /* of that row, a predicate */
     uint32_t bytes;
-    uint8_t source_bits; /* width of that row; 0 where there is none */
+    uint8_t source_bits;       /* width of that row; 0 where there is none */
     /* mma and ldmatrix */
-    const uint32_t *rows; /* of registers: see matrix.h */
+    const uint32_t *rows;      /* of registers: see matrix.h */
 } smk_detail;
 
 /* Where a variable lies in a block's shared memory. */
@@ -87,18 +87,18 @@ typedef struct smk_shared_variable {
 
 /* Facts about the entry decide how its blocks may be scheduled. */
 typedef struct smk_image {
-    smk_arena arena; /* holds all of it */
+    smk_arena arena;           /* holds all of it */
     const struct smk_program *program;
     const smk_module *module;
     uint32_t entry;
-    smk_code **code;             /* by function; NULL where it is not reached */
+    smk_code **code;           /* by function; NULL where it is not reached */
     smk_shared_variable *shared; /* sorted by variable */
     uint32_t shared_count;
-    uint32_t shared_bytes; /* static */
+    uint32_t shared_bytes;     /* static */
     uint32_t parameter_bytes;
-    uint32_t *parameter_offset;          /* by parameter of the entry */
-    uint32_t slots;                      /* memory operations so far */
-    bool ordered;                        /* results depend on the order of blocks: one host thread, in block order */
+    uint32_t *parameter_offset; /* by parameter of the entry */
+    uint32_t slots;            /* memory operations so far */
+    bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
     const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
 } smk_image;
 

@@ -15,7 +15,7 @@ struct smk_lowering {
     smk_code *code;
     smk_arena *arena;
     smk_error *error;
-    smk_status status; /* of the first failure */
+    smk_status status;         /* of the first failure */
 
     smk_cfg cfg;
     smk_rows rows;
@@ -24,11 +24,11 @@ struct smk_lowering {
     uint8_t *meets;            /* by block: diverged lanes meet at its start */
     uint32_t *block_operation; /* first operation of each block; [count]: the end */
 
-    smk_operation *operation; /* on the heap, growing */
+    smk_operation *operation;  /* on the heap, growing */
     uint32_t count, capacity;
     const smk_instruction *instruction; /* the present one */
     uint32_t instruction_index;
-    unsigned scratch[4]; /* used by it, by width */
+    unsigned scratch[4];       /* used by it, by width */
 };
 
 /* Appends an operation with the present instruction's guard; NULL where there is no memory. Valid until the next

@@ -24,34 +24,34 @@ typedef const smk_operation *(*smk_handler)(smk_warp *warp, const smk_operation 
 
 struct smk_operation {
     smk_handler run;
-    uint32_t d, a, b, c; /* rows: destination and sources; unused ones are 0 */
-    uint32_t d2;         /* second destination (p of d|p) or fourth source */
-    uint32_t guard;      /* predicate row; the constant row of all ones where there is no guard */
-    uint32_t guard_flip; /* 0, or UINT32_MAX for @!p */
+    uint32_t d, a, b, c;     /* rows: destination and sources; unused ones are 0 */
+    uint32_t d2;             /* second destination (p of d|p) or fourth source */
+    uint32_t guard;          /* predicate row; the constant row of all ones where there is no guard */
+    uint32_t guard_flip;     /* 0, or UINT32_MAX for @!p */
     union {
         struct {
             uint32_t flip_a, flip_b, flip_c; /* UINT32_MAX where a predicate source is written !p, else 0 */
         };
-        struct {              /* operations that touch memory: see access.h */
+        struct { /* operations that touch memory: see access.h */
             uint32_t element; /* smk_element: what lies in memory and in the row */
             uint32_t count;   /* elements of a vector access, or the operation of an atomic one */
             uint32_t slot;    /* which entry of the worker's cache of allocations */
         };
     };
-    uint32_t instruction; /* index in the function, for messages and counters */
+    uint32_t instruction;    /* index in the function, for messages and counters */
     uint32_t function;
     union {
-        uint64_t immediate;              /* address offset, barrier number, ... */
-        const smk_operation *target;     /* branch */
+        uint64_t immediate;             /* address offset, barrier number, ... */
+        const smk_operation *target;    /* branch */
         const struct smk_detail *detail; /* anything larger (call, branch table, vector, atomics) */
     } u;
 };
 
 /* What arithmetic handlers see of a warp; the rest of the struct is in warp.h. */
 struct smk_warp {
-    unsigned char *registers;         /* the present frame */
-    uint32_t active;                  /* lanes that run */
-    uint32_t carry;                   /* CC.CF, bit i for lane i */
+    unsigned char *registers; /* the present frame */
+    uint32_t active;          /* lanes that run */
+    uint32_t carry;           /* CC.CF, bit i for lane i */
     struct smk_warp_control *control; /* warp.h */
 };
 

@@ -11,7 +11,7 @@ struct smk_program {
     smk_memory *memory;
     uint64_t *addresses; /* of the module's variables; 0: none */
     uint64_t const_bytes;
-    smk_image **image; /* by function; NULL for all but entries */
+    smk_image **image;   /* by function; NULL for all but entries */
 };
 
 struct smk_observer;

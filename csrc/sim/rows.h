@@ -18,12 +18,12 @@ unsigned smk_rows_bits(smk_type type);
 unsigned smk_rows_results(const smk_instruction *instruction);
 
 /* Calls `visit` for each register that the instruction reads (its guard too) or writes. */
-void smk_rows_visit(const smk_instruction *instruction,
-                    void (*visit)(void *context, uint32_t register_index, bool writes), void *context);
+void smk_rows_visit(const smk_instruction *instruction, void (*visit)(void *context, uint32_t register_index, bool writes),
+                    void *context);
 
 typedef struct smk_rows {
-    uint32_t *offset;       /* of each register's row */
-    uint32_t bytes;         /* of all of them */
+    uint32_t *offset; /* of each register's row */
+    uint32_t bytes;   /* of all of them */
     smk_row_range *cleared; /* what may be read before it is written */
     uint32_t cleared_count;
 } smk_rows;

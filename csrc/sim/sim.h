@@ -30,9 +30,9 @@ void smk_program_free(smk_program *program); /* accepts NULL */
 
 /* What a launcher must know of an entry. */
 typedef struct smk_program_attributes {
-    size_t shared_bytes;  /* static shared memory a block */
-    size_t local_bytes;   /* local memory a thread */
-    size_t const_bytes;   /* constant memory of the module */
+    size_t shared_bytes; /* static shared memory a block */
+    size_t local_bytes;  /* local memory a thread */
+    size_t const_bytes;  /* constant memory of the module */
     uint32_t max_threads; /* a block: of the machine, cut by .maxntid and .reqntid */
 } smk_program_attributes;
 
@@ -45,8 +45,7 @@ smk_status smk_program_global(const smk_program *program, const char *name, uint
 typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Results do not depend on it. */
-    bool
-        alone; /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
+    bool alone;         /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
     /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with
      * INTERRUPTED. May be NULL. */
     bool (*poll)(void *context);
@@ -59,7 +58,7 @@ typedef struct smk_run_options {
 #define SMK_RUN_STEPS_DEFAULT UINT64_C(20000000000)
 
 typedef struct smk_run_result {
-    uint64_t steps; /* warp instructions executed */
+    uint64_t steps;   /* warp instructions executed */
     uint64_t blocks;
     unsigned threads; /* host threads that worked */
 } smk_run_result;

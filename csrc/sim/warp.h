@@ -14,14 +14,14 @@ typedef enum smk_warp_state {
     SMK_WARP_READY,   /* goes on at control->pc */
     SMK_WARP_BARRIER, /* waits at the barrier operation control->pc */
     SMK_WARP_DONE,
-    SMK_WARP_FAILED /* the block's error says why */
+    SMK_WARP_FAILED   /* the block's error says why */
 } smk_warp_state;
 
 enum {
     SMK_WARP_SLICE_STEPS = 16384,
     SMK_WARP_PATHS_MAX = 80, /* each split halves a set of lanes: 31 splits of two entries at most */
     SMK_WARP_FRAMES_MAX = 1024,
-    SMK_WARP_STACK_BYTES_MAX = 8 << 20,   /* registers of all frames */
+    SMK_WARP_STACK_BYTES_MAX = 8 << 20, /* registers of all frames */
     SMK_WARP_LOCAL_BYTES_MAX = 512 << 10, /* local memory of a thread */
     SMK_WARP_RECENT_COUNT = 64,
     SMK_WARP_RECENT_CONST = 0 /* the entry of loads that name constant memory; they alone remember it */
@@ -40,7 +40,7 @@ typedef struct smk_frame {
     const smk_code *code;
     const smk_operation *meet;
     uint32_t mask;
-    uint32_t base; /* its lowest path */
+    uint32_t base;          /* its lowest path */
     uint32_t local_base;
     size_t registers_offset;
 } smk_frame;
@@ -70,8 +70,8 @@ typedef struct smk_warp_control {
     /* what memory handlers need */
     unsigned char *shared;
     const unsigned char *parameters;
-    unsigned char *local; /* word w of lane l at 4 * (32 * w + l) */
-    smk_recent *recent;   /* of the worker */
+    unsigned char *local;    /* word w of lane l at 4 * (32 * w + l) */
+    smk_recent *recent;      /* of the worker */
     uint64_t shared_bytes;
     uint64_t parameter_bytes;
     uint64_t local_top;      /* end of the present frame */
@@ -84,33 +84,33 @@ typedef struct smk_warp_control {
     const smk_operation *pc;
     const smk_operation *meet; /* of the running path */
     const smk_code *code;
-    uint32_t live;  /* lanes that exist and have not exited */
-    uint32_t since; /* first instruction that `steps` does not count yet */
+    uint32_t live;             /* lanes that exist and have not exited */
+    uint32_t since;            /* first instruction that `steps` does not count yet */
     uint64_t steps;
     uint64_t slice_end;
 
     smk_path path[SMK_WARP_PATHS_MAX];
     uint32_t depth;
-    uint32_t base; /* paths below belong to callers */
+    uint32_t base;             /* paths below belong to callers */
 
     smk_frame *frame;
     uint32_t frame_count, frame_capacity;
     smk_level *level;
     uint32_t level_count;
     unsigned char *entry_registers;
-    unsigned char *stack; /* frames of callees */
+    unsigned char *stack;      /* frames of callees */
     size_t stack_capacity;
-    size_t registers_offset; /* of the present frame in `stack`; 0 in the entry */
+    size_t registers_offset;   /* of the present frame in `stack`; 0 in the entry */
 
     smk_pending *pending;
     uint32_t pending_count, pending_capacity;
-    uint32_t group[32]; /* cp.async groups that a lane has committed */
+    uint32_t group[32];        /* cp.async groups that a lane has committed */
 
-    uint32_t barrier; /* that it waits at */
+    uint32_t barrier;          /* that it waits at */
     struct smk_block *block;
-    uint32_t index;    /* in the block */
-    uint32_t lanes;    /* that exist */
-    bool entry_filled; /* the entry's constants are in their rows */
+    uint32_t index;            /* in the block */
+    uint32_t lanes;            /* that exist */
+    bool entry_filled;         /* the entry's constants are in their rows */
 } smk_warp_control;
 
 /* Runs a READY warp until it cannot go on or its slice is spent. */
@@ -165,8 +165,8 @@ void smk_warp_write_cell(smk_warp *warp, const smk_cell *place, uint32_t lane, u
 #if defined(__GNUC__)
 __attribute__((cold, format(printf, 5, 6)))
 #endif
-const smk_operation *
-smk_warp_fail(smk_warp *warp, const smk_operation *op, uint32_t lanes, smk_status status, const char *format, ...);
+const smk_operation *smk_warp_fail(smk_warp *warp, const smk_operation *op, uint32_t lanes, smk_status status,
+                                   const char *format, ...);
 
 /* "PTX line 12 (file.cu:5)" of an operation. */
 void smk_warp_describe(const smk_warp *warp, const smk_operation *op, char *text, size_t size);
