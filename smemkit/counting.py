@@ -102,6 +102,11 @@ class Counters(Mapping):
         return sum(self._values[name] for name in names)
 
 
+def say_count(number, noun):
+    """As in "1 block", "2,000 blocks"."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def add_sums(tables):
     """Adds counters of several mappings; ratios are left out, for Counters to form anew."""
     sums = {}

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy
 
 from . import _core
-from .counting import PTX_FILE, Launch, add_sums, choose_ptx, collect_lines, place_of
+from .counting import PTX_FILE, Launch, add_sums, choose_ptx, collect_lines, place_of, say_count
 from .trials import (
     ADDRESS,
     BANKED,
@@ -153,10 +153,6 @@ def _name(place):
     return f"{place[0]}:{place[1]}"
 
 
-def _count(number, noun):
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
 def _add(rows, *names):
     """The counters of instructions, added."""
     sums = add_sums(facts["counters"] for facts, _ in rows)
@@ -277,7 +273,7 @@ def judge_conflicts(kernel):
                 )
             text = (
                 f"{_name(place)}: bank conflicts make {what} take "
-                f"{_count(evidence[names[1]], 'wavefront')}, {evidence[names[0]]:,} of them "
+                f"{say_count(evidence[names[1]], 'wavefront')}, {evidence[names[0]]:,} of them "
                 "conflicts. "
             )
             yield Advice(
@@ -306,7 +302,7 @@ def _describe_copy(kernel, worst, alone, evidence):
         "wavefronts of the worst request": sample.cost,
         "wavefronts by its targets alone": alone,
     }
-    head = f"Its worst request takes {_count(sample.cost, 'wavefront')}, "
+    head = f"Its worst request takes {say_count(sample.cost, 'wavefront')}, "
     source, sources = kernel.sample(facts, "global", "async"), 0
     if source is not None:
         places = numpy.asarray(source.addresses, dtype=numpy.uint64) % BANKED  # of a cache line
@@ -337,7 +333,7 @@ def _describe_cures(kernel, worst, evidence):
     }
     if sample.op == "atomic":
         return (
-            f"Its worst request takes {_count(wavefronts, 'wavefront')}: lanes that meet in one "
+            f"Its worst request takes {say_count(wavefronts, 'wavefront')}: lanes that meet in one "
             "bank are served one by one. A copy for each warp or lane, added up at the end, "
             "spreads them."
         )
@@ -347,14 +343,14 @@ def _describe_cures(kernel, worst, evidence):
     cures = try_cures(sample, element)
     if not cures:
         return (
-            f"Its worst request takes {_count(wavefronts, 'wavefront')}; neither a pad a row nor "
-            "an xor swizzle removes its conflicts: change which lane takes which element."
+            f"Its worst request takes {say_count(wavefronts, 'wavefront')}; neither a pad a row "
+            "nor an xor swizzle removes its conflicts: change which lane takes which element."
         )
     for words, cost in cures:
         evidence[f"wavefronts with {words}"] = cost
     listed = "; or ".join(f"{words}: {cost}" for words, cost in cures)
     return (
-        f"Its worst request takes {_count(wavefronts, 'wavefront')}; tried on it, "
+        f"Its worst request takes {say_count(wavefronts, 'wavefront')}; tried on it, "
         f"{'this removes' if len(cures) == 1 else 'these remove'} the conflicts: {listed}."
     )
 
@@ -483,7 +479,7 @@ def judge_occupancy(kernel):
         text = (
             f"{kernel.name}: shared memory limits how many blocks a multiprocessor holds. "
             f"{launch.shared_bytes:,} bytes a block (and {kept:,} kept by the system) of "
-            f"{most:,} let {_count(by_shared, 'block')} of {threads} "
+            f"{most:,} let {say_count(by_shared, 'block')} of {threads} "
             f"threads stay at once, where the threads alone let {by_threads}: "
             f"{by_shared * rounded:,} of {all_threads:,} threads (compute capability "
             f"{COMPUTE_CAPABILITY}; {of_registers}). A smaller tile, or more threads "

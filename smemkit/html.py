@@ -14,6 +14,7 @@ from .counting import (
     count_excess_sectors,
     counters,
     get_sources,
+    say_count,
 )
 
 ORANGE, BLUE = "213,94,0", "0,114,178"
@@ -232,18 +233,14 @@ MOST_SECTORS = 64
 def draw_picture(sample):
     unit = "wavefront" if sample.space == "shared" else "sector"
     title = (
-        f"{sample.place}: {sample.space} {sample.op}, {_count(sample.bytes, 'byte')} a lane, "
-        f"{_count(sample.cost, unit)}"
+        f"{sample.place}: {sample.space} {sample.op}, {say_count(sample.bytes, 'byte')} a lane, "
+        f"{say_count(sample.cost, unit)}"
     )
     where = f"costliest request, by warp {sample.warp} of block {sample.block}"
     return (
         f"<h4>{escape(title)}</h4><p>{escape(where)}<br><code>{escape(sample.text)}</code></p>"
         f"{draw_svg(sample)}"
     )
-
-
-def _count(number, noun):
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def draw_svg(sample):
@@ -323,7 +320,7 @@ def _draw_banks(sample):
     for bank in range(32):
         most = max((len(s) for (_, b), s in words.items() if b == bank), default=0)
         parts.append(_text(LEFT + bank * CELL + CELL / 2, foot + 14, most or "·"))
-    what, cost = "lanes" if by_lane else "words", _count(int(access.wavefronts), "wavefront")
+    what, cost = "lanes" if by_lane else "words", say_count(int(access.wavefronts), "wavefront")
     copied = sample.op == "async" and sample.cost != int(access.wavefronts)
     more = f" (with the copy's sources {sample.cost})" if copied else ""
     parts.append(_text(LEFT - 6, foot + 14, what, "end"))
@@ -381,7 +378,7 @@ def _draw_sectors(sample):
         _text(
             LEFT,
             foot + 32,
-            f"{_count(len(touched), 'sector')}; blue: more than half of it is used{note}",
+            f"{say_count(len(touched), 'sector')}; blue: more than half of it is used{note}",
             "start",
         )
     )

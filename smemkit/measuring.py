@@ -122,13 +122,13 @@ def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=Fal
 
 
 def find_fastest(case, ours, watch):
-    """(our fastest variant, all that run)."""
+    """(our fastest variant or None, all that run)."""
     found = {}
     for variant in list_ours(case):
         if ours.check(variant):
             times = watch.time(ours.make_call(variant), "warm", TRIAL_SAMPLES)
             found[variant] = float(numpy.median(times))
-    return min(found, key=found.get), list(found)
+    return min(found, key=found.get, default=None), list(found)
 
 
 def time_with_start(case, name, call, watch, cache):
@@ -140,7 +140,7 @@ def time_with_start(case, name, call, watch, cache):
 def measure_ours(case, ours, watch, whole):
     """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
     best, every = find_fastest(case, ours, watch)
-    for variant in every if whole else [best]:
+    for variant in every if whole or best is None else [best]:
         for cache in CACHES:
             yield time_with_start(case, variant, ours.make_call(variant), watch, cache)
 

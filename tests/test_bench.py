@@ -216,6 +216,9 @@ def test_fastest_on_the_gpu_alone(rng):
     every = measuring.list_ours(small)
     ours = measuring.Ours(case, case.make_inputs(rng), "sim")
     assert measuring.find_fastest(case, ours, Watch({})) == (every[-1], every)
+    ours.check = lambda variant: False  # as where no variant runs on the device
+    assert measuring.find_fastest(case, ours, Watch({})) == (None, [])
+    assert list(measuring.measure_ours(case, ours, Watch({}), whole=False)) == []
 
 
 def test_verdicts_are_shown(capsys):

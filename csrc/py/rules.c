@@ -7,15 +7,10 @@
 #include "../sim/bank.h"
 #include "../sim/sector.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
-
-static const char *const op_names[SMK_BANK_OP_COUNT] = {
-    [SMK_BANK_LOAD] = "load",     [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-    [SMK_BANK_ASYNC] = "async",   [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
-    [SMK_BANK_MATRIX] = "matrix",
-};
 
 /* The arguments of a call, checked. */
 typedef struct accesses {
@@ -225,15 +220,17 @@ static int read_op(accesses *given, PyObject *value)
     if (text == NULL) {
         return -1;
     }
+    char accepted[128];
+    size_t length = 0;
     for (int op = 0; op < SMK_BANK_OP_COUNT; op++) {
-        if (strcmp(text, op_names[op]) == 0) {
+        const char *name = smk_bank_name((smk_bank_op)op), *before = op + 1 == SMK_BANK_OP_COUNT ? " and " : ", ";
+        if (strcmp(text, name) == 0) {
             given->op = (smk_bank_op)op;
             return 0;
         }
+        length += (size_t)snprintf(accepted + length, sizeof accepted - length, "%s'%s'", op == 0 ? "" : before, name);
     }
-    smk_error_fail(given->state, SMK_ARGUMENT,
-                   "%s: op is %R; accepted are 'load', 'store', 'atomic', 'async', 'cas', 'increment' and 'matrix'",
-                   given->function, value);
+    smk_error_fail(given->state, SMK_ARGUMENT, "%s: op is %R; accepted are %s", given->function, value, accepted);
     return -1;
 }
 

@@ -217,18 +217,11 @@ static PyObject *make_addresses(const uint64_t address[32])
 
 static PyObject *make_sample(const telling *t, const smk_count_sample *sample)
 {
-    static const char *const ops[SMK_BANK_OP_COUNT] = {
-        [SMK_BANK_LOAD] = "load",   [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-        [SMK_BANK_ASYNC] = "async", [SMK_BANK_CAS] = "atomic",  [SMK_BANK_INCREMENT] = "atomic",
-        [SMK_BANK_MATRIX] = "load"};
-    static const char *const rules[SMK_BANK_OP_COUNT] = {
-        [SMK_BANK_LOAD] = "load",    [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
-        [SMK_BANK_ASYNC] = "async",  [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
-        [SMK_BANK_MATRIX] = "matrix"};
-    PyObject *dict = Py_BuildValue(
-        "{s:s,s:s,s:s,s:I,s:I,s:I,s:N,s:I,s:N}", "space", sample->shared ? "shared" : "global", "op", ops[sample->op],
-        "rule", rules[sample->op], "bytes", (unsigned)sample->bytes, "mask", sample->mask, "cost", sample->cost,
-        "block", make_triple(sample->block), "warp", sample->warp, "addresses", make_addresses(sample->address));
+    PyObject *dict =
+        Py_BuildValue("{s:s,s:s,s:s,s:I,s:I,s:I,s:N,s:I,s:N}", "space", sample->shared ? "shared" : "global", "op",
+                      smk_bank_name(smk_bank_kind(sample->op)), "rule", smk_bank_name(sample->op), "bytes",
+                      (unsigned)sample->bytes, "mask", sample->mask, "cost", sample->cost, "block",
+                      make_triple(sample->block), "warp", sample->warp, "addresses", make_addresses(sample->address));
     if (dict != NULL && set_place(t, dict, sample->function, sample->instruction, false) < 0) {
         Py_CLEAR(dict);
     }

@@ -210,6 +210,22 @@ static bool is_shared_in_pairs(const sketch *seen, const phasing *layout, smk_ba
     return op == SMK_BANK_LOAD && layout->groups < BANKS && (seen->has_partners[0] || seen->has_partners[1]);
 }
 
+const char *smk_bank_name(smk_bank_op op)
+{
+    static const char *const names[SMK_BANK_OP_COUNT] = {
+        [SMK_BANK_LOAD] = "load",     [SMK_BANK_STORE] = "store", [SMK_BANK_ATOMIC] = "atomic",
+        [SMK_BANK_ASYNC] = "async",   [SMK_BANK_CAS] = "cas",     [SMK_BANK_INCREMENT] = "increment",
+        [SMK_BANK_MATRIX] = "matrix",
+    };
+    return names[op];
+}
+
+smk_bank_op smk_bank_kind(smk_bank_op op)
+{
+    const bool is_atomic = op == SMK_BANK_CAS || op == SMK_BANK_INCREMENT;
+    return is_atomic ? SMK_BANK_ATOMIC : op == SMK_BANK_MATRIX ? SMK_BANK_LOAD : op;
+}
+
 smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op)
 {
     smk_bank_cost cost = {0};

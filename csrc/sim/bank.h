@@ -33,6 +33,12 @@ typedef struct smk_bank_cost {
     uint32_t conflicts;
 } smk_bank_cost;
 
+/* "load", "increment", ...: as rules are named in public. */
+const char *smk_bank_name(smk_bank_op op);
+
+/* LOAD, STORE, ATOMIC or ASYNC: among what it is counted. */
+smk_bank_op smk_bank_kind(smk_bank_op op);
+
 /* `bytes` is 1, 2, 4, 8 or 16, and each active lane's address a multiple of it. Without an active lane all is 0. */
 smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op);
 

@@ -432,19 +432,12 @@ static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES
                         {NONE, NONE, NONE, NONE, NONE, NONE}},
 };
 
-/* Among what it is counted. */
-static smk_bank_op get_kind(smk_bank_op op)
-{
-    const bool is_atomic = op == SMK_BANK_CAS || op == SMK_BANK_INCREMENT;
-    return is_atomic ? SMK_BANK_ATOMIC : op == SMK_BANK_MATRIX ? SMK_BANK_LOAD : op;
-}
-
 static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const smk_tally *t)
 {
     const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
     const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
     for (unsigned i = 0; i < MEASURES; i++) {
-        smk_counter counter = targets[get_kind(op)][memory][i];
+        smk_counter counter = targets[smk_bank_kind(op)][memory][i];
         if (counter != NONE) {
             value[counter] += measures[i];
         }
