@@ -197,6 +197,9 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
 {
     smk_token start = parser->token;
     parser->in_body = true;
+    parser->parameter_registers = (uint32_t)parser->registers.count;
+    parser->reorders = false;
+    parser->function_name = function->name;
     parser->labels.count = 0;
     parser->instructions.count = 0;
     parser->pending.count = 0;
@@ -223,5 +226,8 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
         }
     }
     parser->in_body = false;
+    if (parser->reorders) {
+        SMK_TRY(smk_expand_number(parser));
+    }
     return keep_body(parser, function);
 }

@@ -67,7 +67,7 @@ static smk_status find_prototype(smk_parser *parser, const smk_statement *statem
     const smk_token *at = &statement->operand_at[1];
     const smk_operand *callee = &instruction->operands[1];
     const smk_register *registers = parser->registers.items;
-    if (callee->kind != SMK_OPERAND_REGISTER) {
+    if (callee->kind != SMK_OPERAND_REGISTER || callee->offset != 0) {
         return smk_parse_fail(parser, at, SMK_PTX, "'%.*s' is not a function", SMK_TEXT_PRINT(at->text));
     }
     if (!smk_operand_fits((smk_type)registers[callee->index].type, SMK_TYPE_U64, false)) {

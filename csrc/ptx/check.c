@@ -374,7 +374,7 @@ static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
     unsigned bits = smk_module_type_bits((smk_type)instruction->type) * instruction->vector;
     bool memory = instruction->opcode == SMK_OPCODE_LD || instruction->opcode == SMK_OPCODE_ST ||
                   instruction->opcode == SMK_OPCODE_LDU;
-    if (memory && bits > 128) {
+    if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
         return refuse_form(parser, statement);
     }
     if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {

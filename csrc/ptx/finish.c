@@ -74,19 +74,9 @@ static bool start(fixer *fix)
 {
     smk_parser *parser = fix->parser;
     const uint32_t *numbers = parser->file_numbers.items;
-    const smk_function *functions = parser->functions.items;
-    const uint32_t *aliases = parser->aliases.items;
     fix->same = smk_heap_allocate(parser->functions.count, sizeof *fix->same);
     if (fix->same == NULL || !smk_symbol_start(&fix->files, parser->files.count)) {
         return false;
-    }
-    for (uint32_t i = 0; i < parser->functions.count; i++) {
-        fix->same[i] = i;
-    }
-    for (size_t i = 0; i + 1 < parser->aliases.count; i += 2) {
-        if (!functions[aliases[i]].is_defined) {
-            fix->same[aliases[i]] = aliases[i + 1];
-        }
     }
     for (size_t i = 0; i < parser->files.count; i++) {
         smk_text key = {(const char *)&numbers[i], sizeof numbers[i]};
@@ -124,6 +114,7 @@ static smk_status finish(fixer *fix)
     if (functions == NULL || variables == NULL || files == NULL || !start(fix)) {
         return smk_parse_memory(parser);
     }
+    SMK_TRY(smk_alias_resolve(parser, fix->same));
     if (parser->functions.count != 0) {
         memcpy(functions, parser->functions.items, parser->functions.count * sizeof *functions);
     }

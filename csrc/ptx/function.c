@@ -162,7 +162,7 @@ static smk_status parse_directive(smk_parser *parser, smk_function *function)
     return smk_parse_unexpected(parser, "'{' or ';'");
 }
 
-static bool same_signature(const smk_function *a, const smk_function *b)
+bool smk_function_same_signature(const smk_function *a, const smk_function *b)
 {
     if (a->is_entry != b->is_entry || a->result_count != b->result_count || a->parameter_count != b->parameter_count) {
         return false;
@@ -246,7 +246,7 @@ static smk_status check_again(smk_parser *parser, const smk_token *name, const s
     if (first->name.length == 0) {
         return SMK_OK; /* the first time this name comes up */
     }
-    if (!same_signature(first, second)) {
+    if (!smk_function_same_signature(first, second)) {
         return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' is declared differently in line %u",
                               SMK_TEXT_PRINT(name->text), (unsigned)first->line);
     }
@@ -255,6 +255,21 @@ static smk_status check_again(smk_parser *parser, const smk_token *name, const s
                               SMK_TEXT_PRINT(name->text), (unsigned)first->line);
     }
     return SMK_OK;
+}
+
+/* Where a declaration of a .func has no semicolon it ends before the next thing of the module. */
+static bool at_next_declaration(const smk_parser *parser)
+{
+    static const smk_directive starts[] = {SMK_DIRECTIVE_VISIBLE, SMK_DIRECTIVE_EXTERN,  SMK_DIRECTIVE_WEAK,
+                                           SMK_DIRECTIVE_COMMON,  SMK_DIRECTIVE_FUNC,    SMK_DIRECTIVE_ENTRY,
+                                           SMK_DIRECTIVE_GLOBAL,  SMK_DIRECTIVE_CONST,   SMK_DIRECTIVE_SHARED,
+                                           SMK_DIRECTIVE_FILE_,   SMK_DIRECTIVE_SECTION, SMK_DIRECTIVE_ALIAS};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++) {
+        if (smk_parse_at_directive(parser, starts[i])) {
+            return true;
+        }
+    }
+    return parser->token.kind == SMK_TOKEN_END;
 }
 
 static smk_status parse_function(smk_parser *parser, bool is_extern, signature *list)
@@ -273,7 +288,8 @@ static smk_status parse_function(smk_parser *parser, bool is_extern, signature *
     function.name = name.text;
     function.line = name.line;
     SMK_TRY(keep_signature(parser, list, &function));
-    while (!smk_parse_at(parser, '{') && !smk_parse_at(parser, ';')) {
+    bool open_end = !function.is_entry; /* only .func may do without its semicolon */
+    while (!smk_parse_at(parser, '{') && !smk_parse_at(parser, ';') && !(open_end && at_next_declaration(parser))) {
         SMK_TRY(parse_directive(parser, &function));
     }
     SMK_TRY(find_or_declare(parser, &name, &index));
@@ -284,8 +300,9 @@ static smk_status parse_function(smk_parser *parser, bool is_extern, signature *
     if (!was_defined) {
         *slot = function;
     }
-    if (smk_parse_at(parser, ';')) {
-        return smk_parse_next(parser);
+    if (!smk_parse_at(parser, '{')) {
+        bool written = false;
+        return smk_parse_accept(parser, ';', &written);
     }
     if (is_extern) {
         return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is .extern and has a body", SMK_TEXT_PRINT(name.text));

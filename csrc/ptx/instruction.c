@@ -55,6 +55,21 @@ static unsigned deepest_range(const smk_parser *parser)
     return depth;
 }
 
+smk_status smk_instruction_add_register(smk_parser *parser, smk_text name, smk_type type, uint32_t *index)
+{
+    smk_register *slot = smk_vector_push(&parser->registers, sizeof *slot);
+    if (slot == NULL) {
+        return smk_parse_memory(parser);
+    }
+    if (parser->registers.count > SMK_REGISTERS_MAX) {
+        return smk_parse_fail(parser, &parser->token, SMK_PTX, "a function uses more than %d registers",
+                              SMK_REGISTERS_MAX);
+    }
+    *slot = (smk_register){name, (uint8_t)type};
+    *index = (uint32_t)(parser->registers.count - 1);
+    return SMK_OK;
+}
+
 /* What a name means here: registers of ranges come into being when they are first named. NULL with SMK_OK: nothing. */
 static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **found)
 {
@@ -67,20 +82,18 @@ static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **foun
                 return smk_parse_memory(parser);
             }
             symbol->type = range->type;
+            symbol->width = range->width;
             symbol->line = range->line;
         }
     }
     if (symbol != NULL && symbol->kind == SMK_SYMBOL_REGISTER && symbol->index == SMK_NO_INDEX) {
-        smk_register *slot = smk_vector_push(&parser->registers, sizeof *slot);
-        if (slot == NULL) {
-            return smk_parse_memory(parser);
+        uint32_t first = (uint32_t)parser->registers.count;
+        parser->reorders |= symbol->width > 1;
+        for (unsigned i = 0; i < symbol->width; i++) { /* a vector is so many registers in a row */
+            uint32_t index = 0;
+            SMK_TRY(smk_instruction_add_register(parser, name, (smk_type)symbol->type, &index));
         }
-        if (parser->registers.count > SMK_REGISTERS_MAX) {
-            return smk_parse_fail(parser, &parser->token, SMK_PTX, "a function uses more than %d registers",
-                                  SMK_REGISTERS_MAX);
-        }
-        *slot = (smk_register){name, symbol->type};
-        symbol->index = (uint32_t)(parser->registers.count - 1);
+        symbol->index = first;
     }
     *found = symbol;
     return SMK_OK;
@@ -89,6 +102,53 @@ static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **foun
 static bool is_adjacent(const smk_token *a, const smk_token *b)
 {
     return a->text.start + a->text.length == b->text.start;
+}
+
+/* `count` operands one behind the other, as a list. */
+static smk_status make_list(smk_parser *parser, const smk_operand *elements, uint32_t count, smk_operand *operand)
+{
+    memset(operand, 0, sizeof *operand);
+    operand->kind = SMK_OPERAND_LIST;
+    operand->count = count;
+    operand->element = smk_arena_allocate(&parser->module->arena, count, sizeof *elements);
+    if (operand->element == NULL) {
+        return smk_parse_memory(parser);
+    }
+    memcpy(operand->element, elements, count * sizeof *elements);
+    return SMK_OK;
+}
+
+/* %tid and its like: a vector of four, of which the last is 0, and %tid.w, which is that 0. */
+static smk_status parse_special_vector(smk_parser *parser, const smk_token *name, bool component, smk_operand *operand,
+                                       bool *found)
+{
+    static const struct {
+        const char *name;
+        smk_special first;
+    } vectors[] = {{"%tid", SMK_SPECIAL_TID_X},
+                   {"%ntid", SMK_SPECIAL_NTID_X},
+                   {"%ctaid", SMK_SPECIAL_CTAID_X},
+                   {"%nctaid", SMK_SPECIAL_NCTAID_X}};
+    smk_operand elements[4] = {{.kind = SMK_OPERAND_SPECIAL},
+                               {.kind = SMK_OPERAND_SPECIAL},
+                               {.kind = SMK_OPERAND_SPECIAL},
+                               {.kind = SMK_OPERAND_IMMEDIATE, .type = SMK_TYPE_S64}};
+    *found = false;
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        if (!smk_text_is(name->text, vectors[i].name)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < 3; k++) {
+            elements[k].index = (uint32_t)vectors[i].first + k;
+        }
+        *found = !component || smk_text_is(parser->token.text, ".w");
+        if (*found && component) {
+            *operand = elements[3];
+            return smk_parse_next(parser);
+        }
+        return *found ? make_list(parser, elements, 4, operand) : SMK_OK;
+    }
+    return SMK_OK;
 }
 
 /* %tid.x, %laneid */
@@ -105,6 +165,10 @@ static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_o
         operand->kind = SMK_OPERAND_SPECIAL;
         operand->index = index;
         return component ? smk_parse_next(parser) : SMK_OK;
+    }
+    SMK_TRY(parse_special_vector(parser, name, component, operand, found));
+    if (*found) {
+        return SMK_OK;
     }
     bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name->text) != SMK_NO_INDEX ||
                    (name->text.length > 7 && memcmp(name->text.start, "%envreg", 7) == 0);
@@ -141,12 +205,44 @@ static smk_status parse_subscript(smk_parser *parser, const smk_variable *variab
     return smk_parse_expect(parser, ']');
 }
 
+/* Is this the name of a vector of registers? Then what stands behind a dot is a component of it. */
+static bool is_vector(const smk_parser *parser, smk_text name)
+{
+    const smk_symbol *symbol = smk_symbol_find(&parser->symbols, name);
+    symbol = symbol == NULL ? find_range(parser, name) : symbol;
+    return symbol != NULL && symbol->width > 1;
+}
+
+/* %v.x, or %v: all of its components */
+static smk_status parse_vector(smk_parser *parser, const smk_token *name, const smk_symbol *symbol,
+                               smk_operand *operand)
+{
+    smk_operand elements[4] = {{0}};
+    smk_text word = parser->token.text;
+    if (parser->token.kind != SMK_TOKEN_DOT_WORD) {
+        for (uint32_t i = 0; i < symbol->width; i++) {
+            elements[i].kind = SMK_OPERAND_REGISTER;
+            elements[i].index = symbol->index + i;
+        }
+        return make_list(parser, elements, symbol->width, operand);
+    }
+    for (uint32_t i = 0; i < symbol->width && word.length == 2; i++) {
+        if (word.start[1] == "xyzw"[i] || word.start[1] == "rgba"[i]) {
+            operand->kind = SMK_OPERAND_REGISTER;
+            operand->index = symbol->index + i;
+            return smk_parse_next(parser);
+        }
+    }
+    return smk_parse_fail(parser, &parser->token, SMK_PTX, "'%.*s' has %u components, and none is '%.*s'",
+                          SMK_TEXT_PRINT(name->text), (unsigned)symbol->width, SMK_TEXT_PRINT(word));
+}
+
 static smk_status parse_named(smk_parser *parser, smk_operand *operand)
 {
     smk_token name = parser->token;
     smk_symbol *symbol = NULL;
     SMK_TRY(smk_parse_next(parser));
-    if (parser->token.kind != SMK_TOKEN_DOT_WORD) {
+    if (parser->token.kind != SMK_TOKEN_DOT_WORD || is_vector(parser, name.text)) {
         SMK_TRY(find_name(parser, name.text, &symbol));
     }
     if (symbol == NULL) {
@@ -158,8 +254,11 @@ static smk_status parse_named(smk_parser *parser, smk_operand *operand)
     operand->index = symbol->index;
     switch (symbol->kind) {
     case SMK_SYMBOL_REGISTER:
+        if (symbol->width > 1) {
+            return parse_vector(parser, &name, symbol, operand);
+        }
         operand->kind = SMK_OPERAND_REGISTER;
-        return SMK_OK;
+        return smk_parse_at(parser, '+') ? parse_offset(parser, &operand->offset) : SMK_OK;
     case SMK_SYMBOL_FUNCTION:
         operand->kind = SMK_OPERAND_FUNCTION;
         return SMK_OK;
@@ -201,7 +300,7 @@ static smk_status parse_address(smk_parser *parser, smk_operand *operand)
     if (!good) {
         return smk_parse_fail(parser, &at, SMK_PTX, "'%.*s' cannot be an address", SMK_TEXT_PRINT(at.text));
     }
-    if (base.kind == SMK_OPERAND_REGISTER) {
+    if (base.kind == SMK_OPERAND_REGISTER && smk_parse_at(parser, '-')) {
         SMK_TRY(parse_offset(parser, &base.offset));
     }
     *operand = base;
@@ -260,7 +359,12 @@ smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_op
         if (element == NULL) {
             return smk_parse_memory(parser);
         }
+        smk_token at = parser->token;
         SMK_TRY(parse_scalar(parser, element));
+        if (element->kind == SMK_OPERAND_LIST || (element->kind == SMK_OPERAND_REGISTER && element->offset != 0)) {
+            return smk_parse_fail(parser, &at, SMK_PTX, "'%.*s' cannot stand in a list like this",
+                                  SMK_TEXT_PRINT(at.text));
+        }
         bool more = false;
         SMK_TRY(smk_parse_accept(parser, ',', &more));
         if (!more) {
@@ -294,6 +398,9 @@ smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operan
             return smk_parse_memory(parser);
         }
         SMK_TRY(parse_scalar(parser, second));
+        if (second->kind != SMK_OPERAND_REGISTER && second->kind != SMK_OPERAND_SINK) {
+            return smk_parse_unexpected(parser, "a predicate behind '|'");
+        }
         SMK_TRY(keep_list(parser, operand));
         operand->pair = true;
     }
@@ -417,7 +524,7 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
     at = parser->token;
     SMK_TRY(parse_named(parser, &operand));
     const smk_register *registers = parser->registers.items;
-    if (operand.kind != SMK_OPERAND_REGISTER || registers[operand.index].type != SMK_TYPE_PRED) {
+    if (operand.kind != SMK_OPERAND_REGISTER || operand.offset != 0 || registers[operand.index].type != SMK_TYPE_PRED) {
         return smk_parse_fail(parser, &at, SMK_PTX_TYPE, "the guard '%.*s' is not a predicate",
                               SMK_TEXT_PRINT(at.text));
     }
@@ -450,10 +557,5 @@ smk_status smk_instruction_parse(smk_parser *parser)
         SMK_TRY(smk_check_instruction(parser, &statement));
     }
     SMK_TRY(smk_parse_next(parser));
-    smk_instruction *slot = smk_vector_push(&parser->instructions, sizeof *slot);
-    if (slot == NULL) {
-        return smk_parse_memory(parser);
-    }
-    *slot = *instruction;
-    return SMK_OK;
+    return smk_expand_push(parser, &statement);
 }

@@ -16,6 +16,15 @@ smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand)
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
                                        uint32_t place);
 
+/* A register of the function that is being parsed. */
+smk_status smk_instruction_add_register(smk_parser *parser, smk_text name, smk_type type, uint32_t *index);
+
+/* expand.c: adds the instruction, or those that it is short for, to the function. */
+smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement);
+
+/* Numbers the registers of the body in the order in which its instructions name them, as if they were parsed again. */
+smk_status smk_expand_number(smk_parser *parser);
+
 /* Does a range of the present scope cover this name? */
 bool smk_instruction_is_in_range(const smk_parser *parser, smk_text name);
 

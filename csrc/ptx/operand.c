@@ -115,8 +115,15 @@ static smk_status check_register(smk_parser *parser, const smk_statement *statem
         return misplaced(parser, statement, index, "a constant");
     }
     bool negatable = place->type == SMK_TYPE_PRED && place->role == 's';
-    if (!smk_operand_fits(register_type(parser, operand), place->type, place->relaxed) ||
-        (operand->negate && !negatable)) {
+    smk_type have = register_type(parser, operand);
+    smk_type_kind kind = smk_module_type_kind(have);
+    /* r+4: a sum of its own before the instruction (expand.c) */
+    bool number = kind != SMK_KIND_FLOAT && kind != SMK_KIND_PREDICATE && smk_module_type_bits(have) >= 16;
+    if (operand->offset != 0 && place->role == 'd') {
+        return misplaced(parser, statement, index, "a register");
+    }
+    if (!smk_operand_fits(have, place->type, place->relaxed) || (operand->negate && !negatable) ||
+        (operand->offset != 0 && !number)) {
         return mismatch(parser, statement, index, place->type);
     }
     if (apply) {
@@ -220,10 +227,20 @@ static smk_status check_pair(smk_parser *parser, const smk_statement *statement,
     smk_place first = *place;
     smk_place second = *place;
     first.sink = true;
-    second.sink = true;
+    second.sink = !place->must_pair;
     second.type = SMK_TYPE_PRED;
     SMK_TRY(check_scalar(parser, statement, index, &first, &operand->element[0], apply));
     return check_scalar(parser, statement, index, &second, &operand->element[1], apply);
+}
+
+/* {r} where one register stands: ptxas takes it for loads, stores and moves, and it means r. */
+static smk_status check_single(smk_parser *parser, const smk_statement *statement, unsigned index,
+                               const smk_place *place, smk_operand *operand, bool apply)
+{
+    smk_operand element = operand->element[0];
+    SMK_TRY(check_scalar(parser, statement, index, place, &element, apply));
+    *operand = apply ? element : *operand;
+    return SMK_OK;
 }
 
 smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
@@ -240,12 +257,16 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
     if (place->count != 0 || (place->vector && width > 1)) {
         smk_place element = *place;
         element.sink = true;
+        element.special = element.special || place->vector; /* {r, %tid.x} is taken where %tid.x alone is not */
         if (!is_list || operand->pair || operand->count != width) {
             const smk_token *at = &statement->operand_at[index];
             return smk_parse_fail(parser, at, SMK_PTX, "operand %u must be a list of %u in braces, found '%.*s'",
                                   index + 1, width, SMK_TEXT_PRINT(at->text));
         }
         return check_list(parser, statement, index, &element, operand, apply);
+    }
+    if (is_list && !operand->pair && operand->count == 1 && place->vector) {
+        return check_single(parser, statement, index, place, operand, apply);
     }
     if (is_list && operand->pair && place->pair) {
         return check_pair(parser, statement, index, place, operand, apply);
@@ -268,14 +289,22 @@ static smk_status check_pack(smk_parser *parser, smk_statement *statement, unsig
     smk_type type = (smk_type)instruction->type;
     smk_operand *operand = &instruction->operands[list];
     unsigned bits = smk_module_type_bits(type);
-    bool good = smk_module_type_kind(type) == SMK_KIND_BITS && !operand->pair &&
-                (operand->count == 2 || operand->count == 4) && bits / operand->count >= 8 && bits <= 64;
+    bool good = smk_module_type_kind(type) == SMK_KIND_BITS && !operand->pair && operand->count != 0 &&
+                (operand->count == 1 || operand->count == 2 || operand->count == 4) && bits / operand->count >= 8 &&
+                bits <= 64;
     if (!good) {
         return mismatch(parser, statement, list, type);
     }
-    smk_place part = {.role = list == 0 ? 'd' : 's', .sink = list == 0, .type = bits_type(bits / operand->count)};
-    smk_place whole = {.role = list == 0 ? 's' : 'd', .type = type};
-    SMK_TRY(check_list(parser, statement, list, &part, operand, apply));
+    smk_place part = {.role = list == 0 ? 'd' : 's',
+                      .sink = list == 0 && operand->count > 1,
+                      .special = true,
+                      .type = bits_type(bits / operand->count)};
+    smk_place whole = {.role = list == 0 ? 's' : 'd', .special = true, .type = type};
+    if (operand->count == 1) {
+        SMK_TRY(check_single(parser, statement, list, &part, operand, apply));
+    } else {
+        SMK_TRY(check_list(parser, statement, list, &part, operand, apply));
+    }
     return check_scalar(parser, statement, 1 - list, &whole, &instruction->operands[1 - list], apply);
 }
 
@@ -302,12 +331,27 @@ static smk_status check_address_of(smk_parser *parser, smk_statement *statement,
     return SMK_OK;
 }
 
+/* mov.v4 {a, b, c, d}, {e, f, g, h}; either list may be a vector of registers. */
+static smk_status check_vector_move(smk_parser *parser, smk_statement *statement, bool apply)
+{
+    smk_instruction *instruction = &statement->instruction;
+    const smk_place places[2] = {{.role = 'd', .sink = true, .vector = true, .type = (smk_type)instruction->type},
+                                 {.role = 's', .special = true, .vector = true, .type = (smk_type)instruction->type}};
+    for (unsigned i = 0; i < 2; i++) {
+        SMK_TRY(smk_operand_check(parser, statement, i, &places[i], &instruction->operands[i], apply));
+    }
+    return SMK_OK;
+}
+
 smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, bool apply)
 {
     smk_instruction *instruction = &statement->instruction;
     smk_operand *operands = instruction->operands;
     const smk_place destination = {.role = 'd', .type = (smk_type)instruction->type};
     const smk_place source = {.role = 's', .special = true, .type = (smk_type)instruction->type};
+    if (instruction->vector > 1) {
+        return check_vector_move(parser, statement, apply);
+    }
     if (operands[0].kind == SMK_OPERAND_LIST) {
         return check_pack(parser, statement, 0, apply);
     }

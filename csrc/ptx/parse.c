@@ -294,13 +294,13 @@ static smk_status parse_address_size(smk_parser *parser)
     bool present = false;
     SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_ADDRESS_SIZE, &present));
     smk_token at = parser->token;
-    uint64_t bits = 32;
+    uint64_t bits = 64; /* what ptxas takes where nothing is written */
     if (present) {
         SMK_TRY(smk_constant_parse_count(parser, "the address size", 64, &bits));
     }
     if (bits != 64) {
         return smk_parse_fail(parser, &at, bits == 32 ? SMK_UNSUPPORTED : SMK_PTX,
-                              "only '.address_size 64' is supported, and it must be written");
+                              "only '.address_size 64' is supported");
     }
     return SMK_OK;
 }
@@ -330,28 +330,6 @@ static bool at_variable(const smk_parser *parser)
            smk_parse_at_directive(parser, SMK_DIRECTIVE_SHARED) || smk_parse_at_directive(parser, SMK_DIRECTIVE_LOCAL);
 }
 
-/* .alias name, function; */
-static smk_status parse_alias(smk_parser *parser)
-{
-    SMK_TRY(smk_parse_next(parser));
-    for (unsigned i = 0; i < 2; i++) {
-        smk_token name;
-        SMK_TRY(smk_parse_name(parser, &name));
-        const smk_symbol *symbol = smk_symbol_find(&parser->symbols, name.text);
-        if (symbol == NULL || symbol->kind != SMK_SYMBOL_FUNCTION) {
-            return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is not declared as a function",
-                                  SMK_TEXT_PRINT(name.text));
-        }
-        uint32_t *slot = smk_vector_push(&parser->aliases, sizeof *slot);
-        if (slot == NULL) {
-            return smk_parse_memory(parser);
-        }
-        *slot = symbol->index;
-        SMK_TRY(smk_parse_expect(parser, i == 0 ? ',' : ';'));
-    }
-    return SMK_OK;
-}
-
 static smk_status parse_top(smk_parser *parser)
 {
     smk_linkage linkage = {false, false, false, false};
@@ -365,7 +343,7 @@ static smk_status parse_top(smk_parser *parser)
         return smk_parse_pragma(parser);
     }
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_ALIAS)) {
-        return parse_alias(parser);
+        return smk_alias_parse(parser);
     }
     SMK_TRY(parse_linkage(parser, &linkage));
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_FUNC) || smk_parse_at_directive(parser, SMK_DIRECTIVE_ENTRY)) {

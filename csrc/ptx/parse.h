@@ -26,6 +26,12 @@ typedef struct smk_pending {
     uint32_t place; /* operand; entry of the table */
 } smk_pending;
 
+/* .alias name, function; */
+typedef struct smk_alias {
+    smk_token at; /* the name */
+    uint32_t name, function;
+} smk_alias;
+
 typedef struct smk_parser {
     smk_lex lex;
     smk_token token; /* the next one, not yet taken */
@@ -41,10 +47,13 @@ typedef struct smk_parser {
     smk_vector prototypes;   /* smk_function */
     smk_vector files;        /* smk_text */
     smk_vector file_numbers; /* uint32_t, one a file */
-    smk_vector aliases;      /* uint32_t in pairs: the alias, and the function it stands for */
+    smk_vector aliases;      /* smk_alias */
     uint64_t initial_bytes;  /* of all initialised variables */
     /* of the function that is being parsed */
     bool in_body;
+    smk_text function_name;
+    uint32_t parameter_registers; /* those that the signature declares */
+    bool reorders;                /* instructions may not meet registers in the order of their numbers: expand.c */
     smk_vector registers;       /* smk_register */
     smk_vector locals;          /* smk_variable */
     smk_vector local_registers; /* uint32_t: register of each parameter, or SMK_NO_INDEX */
@@ -134,11 +143,16 @@ smk_status smk_loc_parse(smk_parser *parser);
 
 /* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
 smk_status smk_function_parse(smk_parser *parser, bool is_extern);
+bool smk_function_same_signature(const smk_function *a, const smk_function *b);
 smk_status smk_function_parse_prototype(smk_parser *parser, uint32_t *index);
 smk_status smk_body_parse(smk_parser *parser, smk_function *function);
 smk_status smk_instruction_parse(smk_parser *parser);
 smk_status smk_call_parse(smk_parser *parser, smk_statement *statement);
 const smk_variable *smk_parse_variable(const smk_parser *parser, uint32_t index);
+
+/* alias.c: .alias is the present token; and what each function's name stands for in the end, itself or another. */
+smk_status smk_alias_parse(smk_parser *parser);
+smk_status smk_alias_resolve(smk_parser *parser, uint32_t *same);
 
 /* Finishing touches when every function and file is known (finish.c). */
 smk_status smk_finish_module(smk_parser *parser);

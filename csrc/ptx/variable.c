@@ -2,6 +2,7 @@
 #include "instruction.h"
 #include "parse.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define BYTES_MAX (UINT64_C(1) << 40) /* of one variable: no machine has more */
@@ -42,6 +43,21 @@ static unsigned vector_width(const smk_parser *parser)
     return 0;
 }
 
+/* Types of instructions that no register and no variable has. */
+static bool is_declarable(smk_type type)
+{
+    switch (type) {
+    case SMK_TYPE_U2:
+    case SMK_TYPE_S2:
+    case SMK_TYPE_U4:
+    case SMK_TYPE_S4:
+    case SMK_TYPE_F32X2:
+        return false;
+    default:
+        return true;
+    }
+}
+
 /* {.align n} {.v4} .type, in any order; alignment 0 where it is not written */
 static smk_status parse_qualifiers(smk_parser *parser, smk_type *type, unsigned *width, uint32_t *alignment)
 {
@@ -58,6 +74,10 @@ static smk_status parse_qualifiers(smk_parser *parser, smk_type *type, unsigned 
             *width = vector;
             SMK_TRY(smk_parse_next(parser));
         } else if (smk_parse_type(parser, type)) {
+            if (!is_declarable(*type)) {
+                return smk_parse_fail(parser, &parser->token, SMK_PTX_TYPE, "'%.*s' is a type of instructions only",
+                                      SMK_TEXT_PRINT(parser->token.text));
+            }
             SMK_TRY(smk_parse_next(parser));
         } else {
             return smk_parse_refuse_directive(parser);
@@ -145,11 +165,10 @@ static smk_status take_space(smk_parser *parser, smk_variable *variable)
     for (size_t i = 0; i < sizeof spaces / sizeof spaces[0]; i++) {
         if (smk_parse_at_directive(parser, spaces[i].directive)) {
             bool in_body_only = spaces[i].space == SMK_SPACE_LOCAL || spaces[i].space == SMK_SPACE_PARAM;
-            bool in_module_only = spaces[i].space == SMK_SPACE_GLOBAL || spaces[i].space == SMK_SPACE_CONST;
-            if (parser->in_body ? in_module_only : in_body_only) {
+            if (!parser->in_body && in_body_only) {
                 return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED,
-                                      "'%.*s' variables are not supported %s a function",
-                                      SMK_TEXT_PRINT(parser->token.text), parser->in_body ? "inside" : "outside");
+                                      "'%.*s' variables are not supported outside a function",
+                                      SMK_TEXT_PRINT(parser->token.text));
             }
             variable->space = (uint8_t)spaces[i].space;
             return smk_parse_next(parser);
@@ -180,10 +199,47 @@ static smk_status find_declared(smk_parser *parser, const smk_token *name, const
     return SMK_OK;
 }
 
+/* The name of a variable of the module that only a function sees, "function$name$12": its own would meet those of
+ * the module and of other functions. */
+static smk_status name_apart(smk_parser *parser, smk_variable *variable)
+{
+    char number[16];
+    int digits = snprintf(number, sizeof number, "$%zu", parser->variables.count);
+    smk_text outer = parser->function_name, own = variable->name;
+    size_t length = outer.length + 1 + own.length + (size_t)digits;
+    char *name = smk_arena_allocate(&parser->module->arena, length + 1, 1);
+    if (name == NULL) {
+        return smk_parse_memory(parser);
+    }
+    memcpy(name, outer.start, outer.length);
+    name[outer.length] = '$';
+    memcpy(name + outer.length + 1, own.start, own.length);
+    memcpy(name + outer.length + 1 + own.length, number, (size_t)digits);
+    variable->name = (smk_text){name, length};
+    return SMK_OK;
+}
+
+/* A variable in global or constant memory whose name ends with the scope that declares it. */
+static smk_status add_function_global(smk_parser *parser, const smk_token *name, const smk_variable *variable)
+{
+    smk_symbol *symbol = NULL;
+    SMK_TRY(smk_parse_declare(parser, SMK_SYMBOL_VARIABLE, name, &symbol));
+    smk_variable *slot = smk_vector_push(&parser->variables, sizeof *slot);
+    if (slot == NULL) {
+        return smk_parse_memory(parser);
+    }
+    *slot = *variable;
+    symbol->index = (uint32_t)(parser->variables.count - 1);
+    return name_apart(parser, slot);
+}
+
 static smk_status add_variable(smk_parser *parser, const smk_token *name, const smk_variable *variable)
 {
     smk_vector *variables = parser->in_body ? &parser->locals : &parser->variables;
     uint32_t index = SMK_NO_INDEX;
+    if (parser->in_body && (variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST)) {
+        return add_function_global(parser, name, variable);
+    }
     SMK_TRY(find_declared(parser, name, variable, &index));
     if (index != SMK_NO_INDEX) {
         smk_variable *first = (smk_variable *)parser->variables.items + index;
@@ -340,8 +396,10 @@ smk_status smk_variable_parse_registers(smk_parser *parser)
     SMK_TRY(smk_parse_next(parser));
     smk_token at = parser->token;
     SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
-    if (width != 1) {
-        return smk_parse_fail(parser, &at, SMK_UNSUPPORTED, "vector registers are not supported");
+    unsigned bits = smk_module_type_bits(type) * width;
+    if (width != 1 && (bits > 128 || width > 4 || type == SMK_TYPE_PRED)) {
+        return smk_parse_fail(parser, &at, SMK_PTX, "there are no .v%u registers of .%s", width,
+                              smk_module_type_name(type));
     }
     while (more) {
         SMK_TRY(parse_register(parser, type, width));

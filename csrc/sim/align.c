@@ -97,6 +97,7 @@ static bool is_pure(const smk_instruction *instruction)
     case SMK_OPCODE_MATCH:
     case SMK_OPCODE_REDUX:
     case SMK_OPCODE_ACTIVEMASK:
+    case SMK_OPCODE_ELECT:
         return false;
     default:
         return writes_first(instruction) && !smk_module_has(instruction, SMK_MODIFIER_CC);

@@ -232,7 +232,8 @@ smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned stor
     const alu_key key = read_key(instruction);
     switch (key.opcode) {
     case SMK_OPCODE_CVT:
-        return find_convert(key, storage_bits);
+        return smk_module_has(instruction, SMK_MODIFIER_PACK) ? smk_alu_convert_packed
+                                                              : find_convert(key, storage_bits);
     case SMK_OPCODE_SET:
         return smk_alu_set;
     case SMK_OPCODE_SETP: {

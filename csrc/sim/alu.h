@@ -63,6 +63,7 @@ enum {
 
 const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_alu_convert_pair(smk_warp *warp, const smk_operation *op); /* to f16x2, bf16x2 */
+const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation *op); /* cvt.pack */
 const smk_operation *smk_alu_set(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_alu_setp(smk_warp *warp, const smk_operation *op);
 

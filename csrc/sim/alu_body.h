@@ -81,6 +81,46 @@
     leave_rounding(DIRECTED_##R, before, out);                                \
     FINISH(D);
 
+/* Two floats in a 64-bit row: a row of 64 of them, for a row of lanes is little-endian wherever this runs. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH_OF_PAIRS _Pragma("GCC ivdep") for (unsigned i = 0; i < 2 * LANES; i++)
+#else
+#define EACH_OF_PAIRS for (unsigned i = 0; i < 2 * LANES; i++)
+#endif
+#define BEGIN_PAIRS(R)                                                        \
+    BEGIN(u64);                                                               \
+    row_f32 *const pairs = (row_f32 *)(void *)out;                            \
+    const row_f32 *const rows_a = SOURCE(f32, op->a);                         \
+    const row_f32 *const rows_b = SOURCE(f32, op->b);                         \
+    const int before = enter_rounding(DIRECTED_##R, MODE_##R);                \
+    enum { directed = DIRECTED_##R };
+#define FINISH_PAIRS(R)                                                       \
+    (void)(int)directed;                                                      \
+    leave_rounding(DIRECTED_##R, before, out);                                \
+    FINISH(u64);
+
+#define PAIR2(R, IN, OUT, expression)                                         \
+    BEGIN_PAIRS(R)                                                            \
+    EACH_OF_PAIRS                                                             \
+    {                                                                         \
+        const row_f32 a = IN(rows_a[i]);                                      \
+        const row_f32 b = IN(rows_b[i]);                                      \
+        pairs[i] = (row_f32)OUT(expression);                                  \
+    }                                                                         \
+    FINISH_PAIRS(R)
+
+#define PAIR3(R, IN, OUT, expression)                                         \
+    BEGIN_PAIRS(R)                                                            \
+    const row_f32 *const rows_c = SOURCE(f32, op->c);                         \
+    EACH_OF_PAIRS                                                             \
+    {                                                                         \
+        const row_f32 a = IN(rows_a[i]);                                      \
+        const row_f32 b = IN(rows_b[i]);                                      \
+        const row_f32 c = IN(rows_c[i]);                                      \
+        pairs[i] = (row_f32)OUT(expression);                                  \
+    }                                                                         \
+    FINISH_PAIRS(R)
+
 /* Four sources; the last row is op->d2. */
 #define QUATERNARY(D, A, B, C, E, expression)                                 \
     BEGIN(D);                                                                 \

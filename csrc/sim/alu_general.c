@@ -257,6 +257,34 @@ const smk_operation *smk_alu_convert_pair(smk_warp *warp, const smk_operation *o
     return op + 1;
 }
 
+/* cvt.pack d, a, b, c: a, then b below it, saturated to a narrow integer, and c's low bits above both. Without c,
+ * which has no row then, two of 16 bits fill the word. */
+const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation *op)
+{
+    const smk_alu_general word = read_word(op);
+    const smk_type to = (smk_type)word.to;
+    const unsigned width = smk_module_type_bits(to);
+    const uint64_t low = UINT64_MAX >> (64 - width);
+    uint64_t upper[LANES];
+    uint64_t lower[LANES];
+    uint64_t above[LANES];
+    load_bits(warp, op->a, 2, upper);
+    load_bits(warp, op->b, 2, lower);
+    extend_bits(upper, SMK_TYPE_S32);
+    extend_bits(lower, SMK_TYPE_S32);
+    if (width == 16)
+        memset(above, 0, sizeof above);
+    else
+        load_bits(warp, op->c, 2, above);
+    for (unsigned i = 0; i < LANES; i++) {
+        const uint64_t pair =
+            (saturate_integer(upper[i], true, to) & low) << width | (saturate_integer(lower[i], true, to) & low);
+        above[i] = above[i] << 2 * width | pair;
+    }
+    store_bits(warp, op->d, 2, above, smk_op_mask(warp, op));
+    return op + 1;
+}
+
 /* comparisons ------------------------------------------------------------------------------------------- */
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };

@@ -237,6 +237,27 @@ static const smk_operation *run_match_all64(smk_warp *warp, const smk_operation 
     return match_lanes(warp, op, true, true);
 }
 
+/* The leader is the lowest lane of the mask. */
+static const smk_operation *run_elect(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t executing = smk_op_mask(warp, op), leader[LANES], elected = 0;
+    members all;
+    if (executing == 0) {
+        return op + 1;
+    }
+    if (!gather(warp, op, executing, true, &all)) {
+        return NULL;
+    }
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint32_t mask = mask_of(&all, lane);
+        leader[lane] = mask == 0 ? lane : smk_bits_first(mask);
+        elected |= (uint32_t)(leader[lane] == lane) << lane;
+    }
+    put32(warp, op->d, executing, leader);
+    put_predicate(warp, op->d2, executing, elected);
+    return op + 1;
+}
+
 typedef enum reduction {
     REDUCE_ADD,
     REDUCE_MIN_U,
@@ -385,6 +406,8 @@ smk_handler smk_exchange_find(const smk_instruction *instruction)
         return find_reduction(instruction);
     case SMK_OPCODE_ACTIVEMASK:
         return run_active_mask;
+    case SMK_OPCODE_ELECT:
+        return run_elect;
     default:
         return NULL;
     }

@@ -292,6 +292,7 @@ static bool lower_instruction(smk_lowering *l)
     case SMK_OPCODE_MATCH:
     case SMK_OPCODE_REDUX:
     case SMK_OPCODE_ACTIVEMASK:
+    case SMK_OPCODE_ELECT:
         return smk_lower_exchange(l);
     case SMK_OPCODE_MMA:
         return smk_lower_matrix(l);

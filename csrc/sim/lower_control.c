@@ -222,14 +222,14 @@ bool smk_lower_exchange(smk_lowering *l)
     smk_handler run = smk_exchange_find(instruction);
     bool sync = smk_module_has(instruction, SMK_MODIFIER_SYNC), pair = operand[0].kind == SMK_OPERAND_LIST;
     bool vote = instruction->opcode == SMK_OPCODE_VOTE;
+    bool mask = instruction->opcode == SMK_OPCODE_MATCH || instruction->opcode == SMK_OPCODE_ELECT;
     unsigned count = instruction->operand_count, bits = smk_rows_bits((smk_type)instruction->type);
     uint32_t rows[3] = {0}, members = 0;
     if (run == NULL) {
         return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
                               smk_module_opcode_name((smk_opcode)instruction->opcode));
     }
-    uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0],
-                               instruction->opcode == SMK_OPCODE_MATCH ? 32 : bits, NULL);
+    uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0], mask ? 32 : bits, NULL);
     uint32_t d2 = pair ? smk_lower_row(l, &operand[0].element[1], 1, NULL) : smk_lower_scratch(l, 1);
     if (sync) {
         members = smk_lower_row(l, &operand[--count], 32, NULL);

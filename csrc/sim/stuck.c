@@ -108,6 +108,7 @@ static bool is_quiet_word(smk_opcode opcode)
     case SMK_OPCODE_CVT:
     case SMK_OPCODE_CVTA:
     case SMK_OPCODE_DIV:
+    case SMK_OPCODE_ELECT:
     case SMK_OPCODE_FENCE:
     case SMK_OPCODE_FMA:
     case SMK_OPCODE_ISSPACEP:

@@ -243,7 +243,6 @@ OPERANDS = [
     "cvta.to.shared.u64 %rd1, %rd2;",
     "cvt.rn.f16x2.f32 %r1, %f1, %f2;",
     "cvt.u32.u8 %r1, %r2;",
-    "lop3.or.b32 %r1|%p1, %r1, %r2, %r3, 0x96, !%p2;",
     "mad.wide.s32 %rd1, %r1, -4, %rd2;",
 ]
 

@@ -390,8 +390,35 @@ def extreme_of_three_group(rng):
     return group
 
 
-def three_groups(rng):
-    return [extreme_of_three_group(rng)]
+def pair_group(rng):
+    """Arithmetic on pairs of floats, which machines of compute capability 10.0 on have."""
+    form = xf.F32
+    lower = triples(rng, floats(form), 500, random_floats(rng, form, 600))
+    upper = triples(rng, floats(form), 500, random_floats(rng, form, 600))
+    columns = [
+        [a | b << 32 for a, b in zip(*c, strict=True)] for c in zip(lower, upper, strict=True)
+    ]
+    group = Group("f32_pair", ("b64",) * 3, columns, target="sm_100", version="8.8")
+    functions = {"add": (2, xf.add), "sub": (2, xf.sub), "mul": (2, xf.mul), "fma": (3, xf.fma)}
+    for (name, (count, function)), mode, flushes in itertools.product(
+        functions.items(), MODES, (False, True)
+    ):
+        run = with_ftz(function, form) if flushes else plain(function, form)
+
+        def both(*words, run=run, mode=mode, count=count):
+            halves = [
+                run(*((w >> shift) & 0xFFFFFFFF for w in words[:count]), mode=mode)
+                for shift in (0, 32)
+            ]
+            return None if None in halves else halves[0] | halves[1] << 32
+
+        text = f"{name}.{mode}{'.ftz' * flushes}.f32x2 {operands_text(count)};"
+        group.add(text, "b64", both)
+    return group
+
+
+def later_groups(rng):
+    return [extreme_of_three_group(rng), pair_group(rng)]
 
 
 def float_groups(rng):

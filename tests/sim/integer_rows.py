@@ -1,22 +1,12 @@
 """Rows for the instructions on integers and bits."""
 
+import itertools
+
+import pack_rows
 from opcode_table import Group, integers, pairs, random_integers, triples
+from pack_rows import clamp, mask, sign
 
 WIDTHS = (16, 32, 64)
-
-
-def mask(width):
-    return (1 << width) - 1
-
-
-def sign(value, width):
-    """A word read as signed."""
-    value &= mask(width)
-    return value - (1 << width) if value >> (width - 1) else value
-
-
-def clamp(value, width):
-    return min(max(value, -(1 << (width - 1))), (1 << (width - 1)) - 1)
 
 
 def divide(a, b):
@@ -429,6 +419,23 @@ def add_word_triples(group):
             "b32",
             lambda a, b, c, t=table: lookup(a, b, c, t),
         )
+    for table, logic, sense in itertools.product((0x80, 0x96, 0xFE), ("and", "or"), ("", "!")):
+
+        def both(a, b, c, t=table, logic=logic, sense=sense):
+            d, q = lookup(a, b, c, t), (a & 1 == 0) == bool(sense)
+            p = d != 0 and q if logic == "and" else d != 0 or q
+            return (d & mask(31)) << 1 & mask(32) | p
+
+        number = len(group.rows)
+        group.add(
+            f"{{{{ .reg .pred %pq{number}, %pp{number}; .reg .b32 %low{number}; "
+            f"and.b32 %low{number}, {{a}}, 1; setp.ne.u32 %pq{number}, %low{number}, 0; "
+            f"lop3.{logic}.b32 {{d}}|%pp{number}, {{a}}, {{b}}, {{c}}, {table}, "
+            f"{sense}%pq{number}; selp.u32 %low{number}, 1, 0, %pp{number}; "
+            f"shl.b32 {{d}}, {{d}}, 1; or.b32 {{d}}, {{d}}, %low{number}; }}}}",
+            "b32",
+            both,
+        )
     # operands in the range where fns is defined
     group.add(
         "{{ .reg .b32 %base, %step; and.b32 %base, {b}, 31; and.b32 %step, {c}, 15; "
@@ -606,52 +613,6 @@ def select_group(rng):
     return group
 
 
-def pack_groups(rng):
-    """mov to and from lists."""
-    halves_in = Group("pack16", ("b16",) * 4, [random_integers(rng, 16, 100) for _ in range(4)])
-    halves_in.add("mov.b32 {d}, {{{a}, {b}}};", "b32", lambda a, b, c, e: b << 16 | a)
-    halves_in.add(
-        "mov.b64 {d}, {{{a}, {b}, {c}, {e}}};",
-        "b64",
-        lambda a, b, c, e: e << 48 | c << 32 | b << 16 | a,
-    )
-    halves_in.add(
-        "{{ .reg .b8 %x0, %x1; mov.b16 {{%x0, %x1}}, {a}; mov.b16 {d}, {{%x1, %x0}}; }}",
-        "b16",
-        lambda a, b, c, e: a >> 8 | (a & 255) << 8,
-    )
-    words_in = Group("pack32", ("b32",) * 2, [random_integers(rng, 32, 100) for _ in range(2)])
-    words_in.add("mov.b64 {d}, {{{a}, {b}}};", "b64", lambda a, b: b << 32 | a)
-    words_in.add(
-        "{{ .reg .b16 %lo, %hi; mov.b32 {{%lo, %hi}}, {a}; mov.b32 {d}, {{%hi, %lo}}; }}",
-        "b32",
-        lambda a, b: a >> 16 | (a & mask(16)) << 16,
-    )
-    words_in.add(
-        "{{ .reg .b8 %y0, %y1, %y2, %y3; mov.b32 {{%y0, %y1, %y2, %y3}}, {a}; "
-        "mov.b32 {d}, {{%y3, %y2, %y1, %y0}}; }}",
-        "b32",
-        lambda a, b: int.from_bytes(a.to_bytes(4, "little"), "big"),
-    )
-    longs_in = Group("unpack", ("b64",), [random_integers(rng, 64, 100)])
-    longs_in.add(
-        "{{ .reg .b32 %lw, %hw; mov.b64 {{%lw, %hw}}, {a}; sub.u32 {d}, %hw, %lw; }}",
-        "b32",
-        lambda a: (a >> 32) - (a & mask(32)) & mask(32),
-    )
-    longs_in.add("{{ mov.b64 {{{d}, _}}, {a}; }}", "b32", lambda a: a & mask(32))
-    longs_in.add("{{ mov.b64 {{_, {d}}}, {a}; }}", "b32", lambda a: a >> 32)
-    longs_in.add(
-        "{{ .reg .b16 %q0, %q1, %q2, %q3; mov.b64 {{%q0, %q1, %q2, %q3}}, {a}; "
-        "mov.b64 {d}, {{%q3, %q1, %q0, %q2}}; }}",
-        "b64",
-        lambda a: (
-            a >> 48 | (a & mask(16) << 16) | (a & mask(16)) << 32 | (a >> 32 & mask(16)) << 48
-        ),
-    )
-    return [halves_in, words_in, longs_in]
-
-
 def integer_groups(rng):
     """All of them."""
     return [
@@ -661,5 +622,5 @@ def integer_groups(rng):
         *triple_groups(rng),
         *field_groups(rng),
         select_group(rng),
-        *pack_groups(rng),
+        *pack_rows.pack_groups(rng),
     ]

@@ -73,7 +73,10 @@ def cell(space, type_name, store):
     start = "mov.u64 %in, cells; mad.wide.u32 %in, %i, 8, %in;"
     where = "[%in]"
     if space == "shared":
-        start = ".reg .b32 %start; mov.u32 %t, %tid.x; mov.u32 %start, block_cells; mad.lo.u32 %t, %t, 8, %start;"
+        start = (
+            ".reg .b32 %start; mov.u32 %t, %tid.x; mov.u32 %start, block_cells; "
+            "mad.lo.u32 %t, %t, 8, %start;"
+        )
         where = "[%t]"
     words = "add.noftz" if type_name.endswith(("16", "16x2")) else "add"
     return (
@@ -90,11 +93,16 @@ def single_groups():
         approximate = ("rcp", "sqrt", "rsqrt", "ex2", "lg2", "sin", "cos")
         names += [f"{name}.approx{word}.f32" for name in approximate]
         add(one, "b32", *names)
-        names = [f"{name}.rn{word}{sat}.f32" for name in ("add", "sub", "mul")
-                 for sat in ("", ".sat")]
+        names = [
+            f"{name}.rn{word}{sat}.f32" for name in ("add", "sub", "mul") for sat in ("", ".sat")
+        ]
         names += [f"div.{how}{word}.f32" for how in ("rn", "approx", "full")]
-        names += [f"{name}{word}{nan}{absolute}.f32" for name in ("min", "max")
-                  for nan in ("", ".NaN") for absolute in ("", ".xorsign.abs")]
+        names += [
+            f"{name}{word}{nan}{absolute}.f32"
+            for name in ("min", "max")
+            for nan in ("", ".NaN")
+            for absolute in ("", ".xorsign.abs")
+        ]
         add(two, "b32", *names)
         add(two, "pred", *(f"setp.{name}{word}.f32" for name in COMPARISONS))
         add(three, "b32", *(f"fma.rn{word}{sat}.f32" for sat in ("", ".sat")))
@@ -136,8 +144,16 @@ def half_groups(name):
             saturations = ("", ".sat") if name == "f16" else ("",)
             add(two, kind, *(f"{op}.rn{word}{sat}.{t}" for op in ("add", "sub", "mul")
                              for sat in saturations))  # fmt: skip
-            add(two, kind, *(f"{op}{word}{nan}{absolute}.{t}" for op in ("min", "max")
-                             for nan in ("", ".NaN") for absolute in ("", ".xorsign.abs")))
+            add(
+                two,
+                kind,
+                *(
+                    f"{op}{word}{nan}{absolute}.{t}"
+                    for op in ("min", "max")
+                    for nan in ("", ".NaN")
+                    for absolute in ("", ".xorsign.abs")
+                ),
+            )
             more = (*saturations, ".relu")
             add(three, kind, *(f"fma.rn{word}{change}.{t}" for change in more))
         add(one, kind, f"tanh.approx.{t}",
@@ -151,12 +167,38 @@ def half_groups(name):
 
 def convert_groups():
     groups = {name: make_group(f"cvt_{name}", name, 1) for name in VALUES}
-    add(groups["f32"], "b16", *(f"cvt.{words}.f16.f32" for words in (
-        "rn", "rz", "rn.ftz", "rn.sat", "rn.relu", "rn.satfinite", "rn.relu.satfinite")))
-    add(groups["f32"], "b16", *(f"cvt.{words}.bf16.f32" for words in (
-        "rn", "rz", "rn.relu", "rn.satfinite", "rn.relu.satfinite")))
-    add(groups["f32"], "b32", *(f"cvt.{words}.tf32.f32" for words in (
-        "rna", "rna.satfinite", "rn", "rz", "rn.relu", "rz.relu")))
+    add(
+        groups["f32"],
+        "b16",
+        *(
+            f"cvt.{words}.f16.f32"
+            for words in (
+                "rn",
+                "rz",
+                "rn.ftz",
+                "rn.sat",
+                "rn.relu",
+                "rn.satfinite",
+                "rn.relu.satfinite",
+            )
+        ),
+    )
+    add(
+        groups["f32"],
+        "b16",
+        *(
+            f"cvt.{words}.bf16.f32"
+            for words in ("rn", "rz", "rn.relu", "rn.satfinite", "rn.relu.satfinite")
+        ),
+    )
+    add(
+        groups["f32"],
+        "b32",
+        *(
+            f"cvt.{words}.tf32.f32"
+            for words in ("rna", "rna.satfinite", "rn", "rz", "rn.relu", "rz.relu")
+        ),
+    )
     add(groups["f32"], "b32", "cvt.f32.f32", "cvt.sat.f32.f32", "cvt.ftz.f32.f32",
         "cvt.ftz.sat.f32.f32", *(f"cvt.{mode}{ftz}.f32.f32" for mode in ("rni", "rzi", "rmi")
                                  for ftz in ("", ".ftz")))  # fmt: skip
@@ -176,8 +218,15 @@ def convert_groups():
         for width in (16, 32, 64):
             add(group, f"b{width}", *(f"cvt.rzi.{sign}{width}.{name}" for sign in "us"))
     pair = make_group("cvt_pair", "f32", 2)
-    add(pair, "b32", *(f"cvt.{words}.{name}x2.f32" for name in ("f16", "bf16") for words in (
-        "rn", "rz", "rn.relu", "rn.satfinite")))
+    add(
+        pair,
+        "b32",
+        *(
+            f"cvt.{words}.{name}x2.f32"
+            for name in ("f16", "bf16")
+            for words in ("rn", "rz", "rn.relu", "rn.satfinite")
+        ),
+    )
     return [*groups.values(), pair]
 
 

@@ -47,10 +47,14 @@ def read_words(text):
 
 def write_table(path, machine, operands, groups):
     """One line for each instruction."""
-    head = [f"{json.dumps(k)}: {json.dumps(v)}" for k, v in (machine | {"operands": operands}).items()]
+    head = [
+        f"{json.dumps(k)}: {json.dumps(v)}" for k, v in (machine | {"operands": operands}).items()
+    ]
     parts = []
     for name, rows in groups.items():
-        lines = ",\n".join(f"{json.dumps(text)}: {json.dumps(words)}" for text, words in rows.items())
+        lines = ",\n".join(
+            f"{json.dumps(text)}: {json.dumps(words)}" for text, words in rows.items()
+        )
         parts.append(f'"{name}": {{\n{lines}\n}}')
     body = ",\n".join(parts)
     path.write_text("{\n" + ",\n".join(head) + ',\n"groups": {\n' + body + "\n}\n}\n", "utf-8")

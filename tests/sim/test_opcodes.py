@@ -1,6 +1,7 @@
 """Single instructions on integers and bits, bit for bit, on both machines."""
 
 import integer_rows
+import pack_rows
 import pytest
 from opcode_table import check, check_guarded
 
@@ -14,7 +15,7 @@ from opcode_table import check, check_guarded
         integer_rows.triple_groups,
         integer_rows.field_groups,
         lambda rng: [integer_rows.select_group(rng)],
-        integer_rows.pack_groups,
+        pack_rows.pack_groups,
     ],
     ids=["two", "one", "shift", "three", "field", "predicate", "pack"],
 )

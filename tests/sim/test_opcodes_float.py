@@ -20,11 +20,14 @@ def test_floats(build, rng, machine):
     check(build(rng), machine)
 
 
-def test_extreme_of_three(rng, machine):
+@pytest.mark.parametrize(
+    "build", [float_rows.extreme_of_three_group, float_rows.pair_group], ids=["three", "pair"]
+)
+def test_of_later_machines(build, rng, machine):
     """Compute capability 9.0 does not have them; the simulator does."""
     if machine == "cuda" and smemkit.device_info(backend="cuda")["compute_capability_major"] < 10:
         machine = "sim"
-    check([float_rows.extreme_of_three_group(rng)], machine)
+    check([build(rng)], machine)
 
 
 def test_guarded(rng, machine):

@@ -1,0 +1,258 @@
+/* Statements that are short for several instructions.
+ *
+ *   add.u32 d, a+4, b                  add.u32 t, a, 4; add.u32 d, t, b
+ *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
+ *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
+ *
+ * t is a register that the text does not name. Behind the parser there are plain instructions only, and each of
+ * them counts as one. */
+#include "check.h"
+#include "instruction.h"
+
+#include "../base/heap.h"
+
+#include <string.h>
+
+enum { WIDTH_MAX = 4 };
+
+static smk_status push(smk_parser *parser, const smk_instruction *instruction)
+{
+    smk_instruction *slot = smk_vector_push(&parser->instructions, sizeof *slot);
+    if (slot == NULL) {
+        return smk_parse_memory(parser);
+    }
+    *slot = *instruction;
+    return SMK_OK;
+}
+
+/* An instruction of other words and operands with the guard and the place in the text of `origin`. */
+static void begin(smk_parser *parser, const smk_statement *origin, smk_opcode opcode, smk_statement *made)
+{
+    parser->reorders = true;
+    *made = *origin;
+    made->instruction.opcode = (uint16_t)opcode;
+    made->instruction.word_count = 0;
+    made->instruction.operand_count = 0;
+    memset(made->instruction.has, 0, sizeof made->instruction.has);
+    memset(made->instruction.operands, 0, sizeof made->instruction.operands);
+}
+
+static void add_type(smk_statement *made, smk_type type)
+{
+    made->instruction.words[made->instruction.word_count++] = (smk_word){true, (uint8_t)type};
+}
+
+static void add_modifier(smk_statement *made, smk_modifier modifier)
+{
+    made->instruction.words[made->instruction.word_count++] = (smk_word){false, (uint8_t)modifier};
+    made->instruction.has[modifier / 64] |= UINT64_C(1) << (modifier % 64);
+}
+
+static void add_operand(smk_statement *made, smk_operand operand)
+{
+    made->instruction.operands[made->instruction.operand_count++] = operand;
+}
+
+static smk_status finish(smk_parser *parser, smk_statement *made)
+{
+    SMK_TRY(smk_check_instruction(parser, made));
+    return push(parser, &made->instruction);
+}
+
+static smk_operand register_operand(uint32_t index)
+{
+    return (smk_operand){.kind = SMK_OPERAND_REGISTER, .index = index};
+}
+
+static smk_operand constant_operand(int64_t value)
+{
+    return (smk_operand){.kind = SMK_OPERAND_IMMEDIATE, .type = SMK_TYPE_S64, .bits = (uint64_t)value};
+}
+
+static const smk_register *register_at(const smk_parser *parser, uint32_t index)
+{
+    return (const smk_register *)parser->registers.items + index;
+}
+
+/* The sum of a register and a constant, in a new register of the same type. It is computed whether or not the
+ * instruction's guard holds: nobody else sees it. */
+static smk_status expand_sum(smk_parser *parser, const smk_statement *origin, smk_operand *operand)
+{
+    const smk_register base = *register_at(parser, operand->index);
+    unsigned bits = smk_module_type_bits((smk_type)base.type);
+    uint32_t sum = 0;
+    SMK_TRY(smk_instruction_add_register(parser, base.name, (smk_type)base.type, &sum));
+    smk_statement made;
+    begin(parser, origin, SMK_OPCODE_ADD, &made);
+    made.instruction.guarded = false;
+    add_type(&made, bits == 16 ? SMK_TYPE_U16 : bits == 32 ? SMK_TYPE_U32 : SMK_TYPE_U64);
+    add_operand(&made, register_operand(sum));
+    add_operand(&made, register_operand(operand->index));
+    add_operand(&made, constant_operand(operand->offset));
+    operand->index = sum;
+    operand->offset = 0;
+    return finish(parser, &made);
+}
+
+static smk_status push_move(smk_parser *parser, const smk_statement *origin, smk_operand to, smk_operand from)
+{
+    smk_statement made;
+    begin(parser, origin, SMK_OPCODE_MOV, &made);
+    add_type(&made, (smk_type)origin->instruction.type);
+    add_operand(&made, to);
+    add_operand(&made, from);
+    return finish(parser, &made);
+}
+
+/* Does one of the moves write what a later one reads? */
+static bool overlaps(const smk_operand *to, const smk_operand *from)
+{
+    for (uint32_t i = 0; i < to->count; i++) {
+        for (uint32_t k = i + 1; k < from->count; k++) {
+            if (to->element[i].kind == SMK_OPERAND_REGISTER && from->element[k].kind == SMK_OPERAND_REGISTER &&
+                to->element[i].index == from->element[k].index) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static smk_status expand_move(smk_parser *parser, const smk_statement *origin)
+{
+    const smk_operand *to = &origin->instruction.operands[0];
+    const smk_operand *from = &origin->instruction.operands[1];
+    smk_operand sources[WIDTH_MAX];
+    bool apart = overlaps(to, from);
+    memcpy(sources, from->element, from->count * sizeof *sources);
+    for (uint32_t i = 0; apart && i < from->count; i++) {
+        if (sources[i].kind == SMK_OPERAND_REGISTER) {
+            const smk_register base = *register_at(parser, sources[i].index);
+            uint32_t copy = 0;
+            SMK_TRY(smk_instruction_add_register(parser, base.name, (smk_type)base.type, &copy));
+            SMK_TRY(push_move(parser, origin, register_operand(copy), sources[i]));
+            sources[i] = register_operand(copy);
+        }
+    }
+    for (uint32_t i = 0; i < to->count; i++) {
+        if (to->element[i].kind == SMK_OPERAND_REGISTER) {
+            SMK_TRY(push_move(parser, origin, to->element[i], sources[i]));
+        }
+    }
+    return SMK_OK;
+}
+
+/* The predicate is (d != 0) combined with q. It is written last, for the guard may be the same one. */
+static smk_status expand_lookup(smk_parser *parser, const smk_statement *origin)
+{
+    const smk_instruction *instruction = &origin->instruction;
+    smk_operand result = instruction->operands[0].element[0];
+    bool is_and = smk_module_has(instruction, SMK_MODIFIER_AND);
+    if (result.kind == SMK_OPERAND_SINK) {
+        uint32_t index = 0;
+        SMK_TRY(smk_instruction_add_register(parser, origin->opcode_at.text, SMK_TYPE_B32, &index));
+        result = register_operand(index);
+    }
+    smk_statement made;
+    begin(parser, origin, SMK_OPCODE_LOP3, &made);
+    add_type(&made, SMK_TYPE_B32);
+    add_operand(&made, result);
+    for (unsigned i = 1; i < 5; i++) {
+        add_operand(&made, instruction->operands[i]);
+    }
+    SMK_TRY(finish(parser, &made));
+    begin(parser, origin, SMK_OPCODE_SETP, &made);
+    add_modifier(&made, SMK_MODIFIER_NE);
+    add_modifier(&made, is_and ? SMK_MODIFIER_AND : SMK_MODIFIER_OR);
+    add_type(&made, SMK_TYPE_B32);
+    add_operand(&made, instruction->operands[0].element[1]);
+    add_operand(&made, result);
+    add_operand(&made, constant_operand(0));
+    add_operand(&made, instruction->operands[5]);
+    return finish(parser, &made);
+}
+
+smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
+{
+    smk_statement plain = *statement;
+    smk_instruction *instruction = &plain.instruction;
+    for (unsigned i = 0; i < instruction->operand_count; i++) {
+        smk_operand *operand = &instruction->operands[i];
+        if (operand->kind == SMK_OPERAND_REGISTER && operand->offset != 0) {
+            SMK_TRY(expand_sum(parser, statement, operand));
+        }
+    }
+    if (instruction->opcode == SMK_OPCODE_MOV && instruction->vector > 1) {
+        return expand_move(parser, &plain);
+    }
+    if (instruction->opcode == SMK_OPCODE_LOP3 && instruction->operands[0].kind == SMK_OPERAND_LIST) {
+        return expand_lookup(parser, &plain);
+    }
+    return push(parser, instruction);
+}
+
+/* Registers in a new order. */
+typedef struct numbering {
+    uint32_t *number; /* of each old one; SMK_NO_INDEX: not met */
+    uint32_t count;
+} numbering;
+
+static void number_register(numbering *n, uint32_t *index)
+{
+    if (n->number[*index] == SMK_NO_INDEX) {
+        n->number[*index] = n->count++;
+    }
+    *index = n->number[*index];
+}
+
+static void number_operand(numbering *n, smk_operand *operand)
+{
+    bool is_register = operand->kind == SMK_OPERAND_REGISTER ||
+                       (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_REGISTER);
+    if (is_register) {
+        number_register(n, &operand->index);
+    }
+    for (uint32_t i = 0; operand->kind == SMK_OPERAND_LIST && i < operand->count; i++) {
+        number_operand(n, &operand->element[i]); /* lists do not nest */
+    }
+}
+
+static void number_instructions(smk_parser *parser, numbering *n)
+{
+    smk_instruction *instructions = parser->instructions.items;
+    for (size_t i = 0; i < parser->instructions.count; i++) {
+        if (instructions[i].guarded) {
+            number_register(n, &instructions[i].guard);
+        }
+        for (unsigned k = 0; k < instructions[i].operand_count; k++) {
+            number_operand(n, &instructions[i].operands[k]);
+        }
+    }
+}
+
+smk_status smk_expand_number(smk_parser *parser)
+{
+    size_t count = parser->registers.count;
+    smk_register *ordered = smk_heap_allocate(count, sizeof *ordered);
+    numbering n = {smk_heap_allocate(count, sizeof *n.number), parser->parameter_registers};
+    if (ordered == NULL || n.number == NULL) {
+        smk_heap_free(ordered);
+        smk_heap_free(n.number);
+        return smk_parse_memory(parser);
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        n.number[i] = i < parser->parameter_registers ? i : SMK_NO_INDEX;
+    }
+    number_instructions(parser, &n);
+    smk_register *registers = parser->registers.items;
+    for (size_t i = 0; i < count; i++) {
+        if (n.number[i] != SMK_NO_INDEX) {
+            ordered[n.number[i]] = registers[i];
+        }
+    }
+    memcpy(registers, ordered, n.count * sizeof *ordered);
+    parser->registers.count = n.count;
+    smk_heap_free(ordered);
+    smk_heap_free(n.number);
+    return SMK_OK;
+}
