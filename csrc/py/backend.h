@@ -35,6 +35,7 @@ typedef struct smk_code_facts {
 typedef struct smk_backend {
     smk_backend_id id;
     const char *name;
+    bool constants_by_launch; /* each launch takes its constants from its options: nothing is shared, none waits */
     /* What plans may depend on; it lives as long as the process. */
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);

@@ -242,6 +242,7 @@ static smk_status synchronize(const char *name, smk_error *error)
 const smk_backend smk_backend_sim = {
     .id = SMK_BACKEND_SIM,
     .name = "sim",
+    .constants_by_launch = true,
     .machine = describe_machine,
     .allocate = allocate,
     .release = release,

@@ -3,12 +3,11 @@
 #include "error.h"
 #include "watch.h"
 
+#include "../base/fork.h"
 #include "../base/heap.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <time.h>
 
 enum { CHUNK_BYTES = 1 << 20 };
 
@@ -18,7 +17,8 @@ typedef struct watch {
     PyThread_type_lock lock; /* guards the text: it is written by any thread of the simulation */
     char *text;
     size_t length, capacity;
-    bool lost; /* there was no memory for some of the text */
+    bool lost;           /* there was no memory for some of the text */
+    unsigned generation; /* of the process that the job began in */
 } watch;
 
 static bool is_finalizing(void)
@@ -85,7 +85,15 @@ static bool must_stop(void *context)
         return true; /* the GIL is not to be had any more */
     }
     PyEval_RestoreThread(w->thread);
-    bool stop = PyErr_CheckSignals() < 0 || flush_text(w) < 0;
+    bool stop = PyErr_CheckSignals() < 0;
+    if (smk_fork_generation() != w->generation) {
+        /* a handler has forked, and this is the child: a thread that is not here may hold the lock */
+        w->generation = smk_fork_generation();
+        w->lock = PyThread_allocate_lock();
+        w->length = 0; /* the parent writes it */
+        stop = stop || w->lock == NULL;
+    }
+    stop = stop || flush_text(w) < 0;
     w->thread = PyEval_SaveThread();
     return stop;
 }
@@ -146,71 +154,14 @@ static smk_status copy_out(const smk_job *job, smk_error *error)
     return status;
 }
 
-/* What stands ready before the first step. The workspace is released as soon as the steps are under way: machines
- * work in order, and reuse no memory before its time. */
-static smk_status prepare(const smk_job *job, smk_code *code, uint64_t workspace, smk_error *error)
+/* Places in the workspace get their addresses, and what has to be 0 is made so. */
+static smk_status prepare(const smk_job *job, uint64_t workspace, smk_error *error)
 {
-    const smk_backend *backend = job->backend;
-    uint64_t symbol = 0, symbol_bytes = 0;
-    smk_status status = SMK_OK;
     for (size_t i = 0; i < job->workspace.place_count; i++) {
         job->workspace.places[i].address = workspace + job->workspace.places[i].offset;
     }
-    if (job->cleared.address != NULL) {
-        status = backend->clear(*job->cleared.address, job->cleared.bytes, error);
-    }
-    if (status == SMK_OK && job->symbol != NULL) {
-        status = backend->symbol(code, job->symbol, &symbol, &symbol_bytes, error);
-        if (status == SMK_OK && symbol_bytes < job->symbol_value.bytes) {
-            status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", job->symbol,
-                                     (unsigned long long)symbol_bytes, (unsigned long long)job->symbol_value.bytes);
-        }
-        if (status == SMK_OK) {
-            status = backend->copy(symbol, *job->symbol_value.address, job->symbol_value.bytes, error);
-        }
-    }
-    return status;
-}
-
-/* Jobs with a symbol share it with every other job of their unit: one at a time. */
-static pthread_mutex_t symbol_lock = PTHREAD_MUTEX_INITIALIZER;
-static _Thread_local bool holds_symbol;
-
-enum { WAIT_NS = 20 * 1000 * 1000 };
-
-/* Waits its turn, and can be interrupted meanwhile: the others may simulate for long. A handler of a signal that comes
- * while this thread's own job runs would wait for ever, and its weights would spoil that job's: it is refused. */
-static smk_status take_symbol(const smk_job *job, const smk_run_options *options, smk_error *error)
-{
-    int code = ETIMEDOUT;
-    if (holds_symbol) {
-        return smk_status_fail(error, SMK_LAUNCH,
-                               "%s: a call that has filled it is not over in this thread (a signal's handler runs in "
-                               "its middle); another variant can be called there",
-                               job->symbol);
-    }
-    while (code == ETIMEDOUT) {
-        struct timespec until = {0};
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += WAIT_NS;
-        until.tv_sec += until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
-        code = pthread_mutex_timedlock(&symbol_lock, &until);
-        if (code == ETIMEDOUT && options->poll(options->poll_context)) {
-            return smk_status_fail(error, SMK_INTERRUPTED, "%s: interrupted before its turn had come", job->symbol);
-        }
-    }
-    if (code != 0) {
-        return smk_status_fail(error, SMK_INTERNAL, "%s: waiting for its turn failed with error %d", job->symbol, code);
-    }
-    holds_symbol = true;
-    return SMK_OK;
-}
-
-static void give_symbol(void)
-{
-    holds_symbol = false;
-    (void)pthread_mutex_unlock(&symbol_lock);
+    return job->cleared.address != NULL ? job->backend->clear(*job->cleared.address, job->cleared.bytes, error)
+                                        : SMK_OK;
 }
 
 static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
@@ -222,22 +173,82 @@ static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_op
     return status;
 }
 
-/* All launches, and what stands ready before them. */
-static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t workspace, const smk_run_options *options,
-                               smk_error *error)
+/* Constants --------------------------------------------------------------------------------------- */
+
+static smk_status find_symbol(const smk_job *job, smk_code *code, uint64_t *address, smk_error *error)
 {
-    smk_status status = job->symbol != NULL ? take_symbol(job, options, error) : SMK_OK;
+    uint64_t bytes = 0;
+    smk_status status = job->backend->symbol(code, job->symbol, address, &bytes, error);
+    if (status == SMK_OK && bytes < job->symbol_value.bytes) {
+        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", job->symbol,
+                                 (unsigned long long)bytes, (unsigned long long)job->symbol_value.bytes);
+    }
+    return status;
+}
+
+/* Each launch has constants of its own: the variable itself is left alone, and other calls run meanwhile. */
+static smk_status run_with_own(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    smk_run_options own = *options;
+    void *bytes = smk_heap_allocate((size_t)job->symbol_value.bytes, 1);
+    own.constant = (smk_run_constant){.bytes = bytes, .count = job->symbol_value.bytes};
+    smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", job->symbol)
+                                      : find_symbol(job, code, &own.constant.address, error);
+    if (status == SMK_OK) {
+        status = job->backend->download(*job->symbol_value.address, bytes, job->symbol_value.bytes, error);
+    }
+    if (status == SMK_OK) {
+        status = run_steps(job, code, &own, error);
+    }
+    smk_heap_free(bytes);
+    return status;
+}
+
+static smk_fork_lock constant_lock;
+static bool has_constant_lock;
+
+static void create_constant_lock(void)
+{
+    has_constant_lock = smk_fork_lock_create(&constant_lock);
+}
+
+/* The one variable is filled, and the steps are queued behind that, before another call may do the same. Nobody waits
+ * for a kernel here, and no Python code runs. */
+static smk_status run_with_shared(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t address = 0;
+    (void)pthread_once(&once, create_constant_lock);
+    if (!has_constant_lock) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left for a lock");
+    }
+    smk_status status = find_symbol(job, code, &address, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = prepare(job, code, workspace, error);
+    smk_fork_lock_take(&constant_lock);
+    status = job->backend->copy(address, *job->symbol_value.address, job->symbol_value.bytes, error);
     if (status == SMK_OK) {
         status = run_steps(job, code, options, error);
     }
-    if (job->symbol != NULL) {
-        give_symbol();
-    }
+    smk_fork_lock_give(&constant_lock);
     return status;
+}
+
+/* All launches, and what stands ready before them. The workspace is released as soon as they are under way: machines
+ * work in order, and reuse no memory before its time. */
+static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t workspace, const smk_run_options *options,
+                               smk_error *error)
+{
+    smk_status status = prepare(job, workspace, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (job->symbol == NULL) {
+        return run_steps(job, code, options, error);
+    }
+    return job->backend->constants_by_launch ? run_with_own(job, code, options, error)
+                                             : run_with_shared(job, code, options, error);
 }
 
 static smk_status take_workspace(const smk_job *job, uint64_t *workspace, smk_error *error)
@@ -320,7 +331,7 @@ static bool is_alone(const smk_job *job)
 int smk_job_run(const smk_state *state, smk_job *job)
 {
     smk_error error = {0};
-    watch w = {0};
+    watch w = {.generation = smk_fork_generation()};
     if (job->backend->id == SMK_BACKEND_CUDA && smk_watch_simulates()) {
         return smk_watch_refuse(state); /* its arrays live there */
     }

@@ -60,7 +60,7 @@ typedef struct smk_plan {
     bool restores_workspace;           /* but 0 before each step, which leaves it so: calls can share one, uncleared */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
     double pace;                       /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
-    /* The module's __constant__ (or __device__) variable "<entry>_<symbol>", entry without type, that takes a copy of
+    /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
     size_t symbol_operand;

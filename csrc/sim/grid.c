@@ -3,6 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include "../base/fork.h"
 #include "../base/heap.h"
 #include "access.h"
 #include "bits.h"
@@ -50,6 +51,8 @@ typedef struct crew {
     /* of the caller's thread */
     struct timespec polled;
     bool interrupted;
+    unsigned generation; /* of the process in which the launch began */
+    bool orphaned;       /* the caller has asked, and is now another process: the child of a fork */
 } crew;
 
 static void record(crew *c, uint64_t block, const smk_error *error)
@@ -81,6 +84,12 @@ static void poll_caller(crew *c)
     if (options->poll(options->poll_context)) {
         c->interrupted = true;
         atomic_store(&c->stop, true);
+    }
+    if (smk_fork_generation() != c->generation) {
+        /* the other threads did not come along, and may have held the lock */
+        c->orphaned = true;
+        atomic_store(&c->stop, true);
+        (void)pthread_mutex_init(&c->lock, NULL);
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &c->polled);
 }
@@ -259,14 +268,14 @@ static void *run_worker(void *context)
 static void wait_for_workers(crew *c)
 {
     (void)pthread_mutex_lock(&c->lock);
-    while (c->working > 0) {
+    while (c->working > 0 && !c->orphaned) {
         struct timespec until;
         (void)clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += POLL_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         (void)pthread_cond_timedwait(&c->left, &c->lock, &until);
-        if (c->working > 0) {
+        if (c->working > 0) { /* not under the lock: a fork meanwhile would leave it locked in the child */
             (void)pthread_mutex_unlock(&c->lock);
             poll_caller(c);
             (void)pthread_mutex_lock(&c->lock);
@@ -293,7 +302,7 @@ static unsigned run_parallel(crew *c, unsigned threads)
     }
     work(c, true);
     wait_for_workers(c);
-    for (unsigned i = 0; i < started; i++) {
+    for (unsigned i = 0; i < started && !c->orphaned; i++) {
         (void)pthread_join(worker[i], NULL);
     }
     return started + 1;
@@ -429,6 +438,11 @@ static unsigned count_threads(uint64_t asked, uint64_t blocks)
 
 static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_error *error)
 {
+    if (c->orphaned) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "the process was forked in the middle of this launch (by a signal's handler), and the "
+                               "child cannot end it; a launch of its own runs there");
+    }
     if (c->interrupted) {
         return smk_status_fail(error, SMK_INTERRUPTED,
                                "the simulation was interrupted after %" PRIu64 " warp instructions",
@@ -454,7 +468,7 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (status != SMK_OK) {
         return status;
     }
-    crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z};
+    crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
     c.blocks = blocks == 0 || blocks > c.of ? c.of : blocks;
     atomic_init(&c.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
     atomic_init(&c.failed, UINT64_MAX);
@@ -497,6 +511,10 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, &view, error);
+    }
+    if (status == SMK_OK && run.options->constant.address != 0) {
+        const smk_run_constant *constant = &run.options->constant;
+        status = smk_memory_view_replace(view, constant->address, constant->bytes, constant->count, error);
     }
     if (status == SMK_OK) {
         run.parameters = parameters;

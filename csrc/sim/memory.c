@@ -1,16 +1,16 @@
-/* For threads and sysconf under -std=c11. */
+/* For sysconf under -std=c11. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
 
 #include "memory.h"
 
+#include "../base/fork.h"
 #include "../base/heap.h"
 #include "../base/pages.h"
 #include "memory_view.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,7 +38,7 @@ typedef struct smk_allocation {
 } smk_allocation;
 
 struct smk_memory {
-    pthread_mutex_t lock;
+    smk_fork_lock lock;
     smk_allocation **allocation; /* by address */
     size_t count, capacity;
     uint64_t next; /* where to look for room first: addresses come back late */
@@ -60,7 +60,7 @@ static uint64_t measure_limit(void)
 smk_status smk_memory_create(smk_memory **memory, smk_error *error)
 {
     smk_memory *made = smk_heap_allocate(1, sizeof *made);
-    if (made == NULL || pthread_mutex_init(&made->lock, NULL) != 0) {
+    if (made == NULL || !smk_fork_lock_create(&made->lock)) {
         smk_heap_free(made);
         return smk_status_fail(error, SMK_MEMORY, "no memory for the simulator's device memory");
     }
@@ -99,7 +99,7 @@ void smk_memory_destroy(smk_memory *memory)
         drop(memory, memory->allocation[i]);
     }
     smk_heap_free(memory->allocation);
-    (void)pthread_mutex_destroy(&memory->lock);
+    smk_fork_lock_destroy(&memory->lock);
     smk_heap_free(memory);
 }
 
@@ -202,9 +202,9 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
     }
     bool done = false;
     if (made != NULL && made->host != NULL) {
-        (void)pthread_mutex_lock(&memory->lock);
+        smk_fork_lock_take(&memory->lock);
         done = insert(memory, made);
-        (void)pthread_mutex_unlock(&memory->lock);
+        smk_fork_lock_give(&memory->lock);
     }
     if (!done) {
         if (made != NULL) {
@@ -236,7 +236,7 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
     if (address == 0) {
         return SMK_OK;
     }
-    (void)pthread_mutex_lock(&memory->lock);
+    smk_fork_lock_take(&memory->lock);
     size_t at = lower_bound(memory, address);
     bool found = at < memory->count && memory->allocation[at]->address == address;
     if (found) {
@@ -246,7 +246,7 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
                 (memory->count - at) * sizeof *memory->allocation);
         drop(memory, allocation);
     }
-    (void)pthread_mutex_unlock(&memory->lock);
+    smk_fork_lock_give(&memory->lock);
     if (!found) {
         return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
     }
@@ -257,7 +257,7 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
 static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
 {
     smk_allocation *found = NULL;
-    (void)pthread_mutex_lock(&memory->lock);
+    smk_fork_lock_take(&memory->lock);
     size_t at = lower_bound(memory, address);
     if (at == memory->count || memory->allocation[at]->address != address) {
         at--; /* wraps where there is nothing before */
@@ -270,7 +270,7 @@ static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes
             found = allocation;
         }
     }
-    (void)pthread_mutex_unlock(&memory->lock);
+    smk_fork_lock_give(&memory->lock);
     return found;
 }
 
@@ -322,25 +322,25 @@ bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes
 
 void smk_memory_view_note(smk_memory *memory, const smk_span *span, uint64_t offset, uint64_t bytes)
 {
-    (void)pthread_mutex_lock(&memory->lock);
+    smk_fork_lock_take(&memory->lock);
     note_written(span->allocation, offset, bytes);
-    (void)pthread_mutex_unlock(&memory->lock);
+    smk_fork_lock_give(&memory->lock);
 }
 
 void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view)
 {
-    (void)pthread_mutex_lock(&memory->lock);
+    smk_fork_lock_take(&memory->lock);
     for (size_t i = 0; i < view->count; i++) {
         view->span[i].allocation->known = true;
     }
-    (void)pthread_mutex_unlock(&memory->lock);
+    smk_fork_lock_give(&memory->lock);
 }
 
 static void let_go(smk_memory *memory, smk_allocation *allocation)
 {
-    (void)pthread_mutex_lock(&memory->lock);
+    smk_fork_lock_take(&memory->lock);
     drop(memory, allocation);
-    (void)pthread_mutex_unlock(&memory->lock);
+    smk_fork_lock_give(&memory->lock);
 }
 
 static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
@@ -358,9 +358,9 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     unsigned char *device = allocation->host + (address - allocation->address);
     memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
     if (from != NULL) {
-        (void)pthread_mutex_lock(&memory->lock);
+        smk_fork_lock_take(&memory->lock);
         note_written(allocation, address - allocation->address, bytes);
-        (void)pthread_mutex_unlock(&memory->lock);
+        smk_fork_lock_give(&memory->lock);
     }
     let_go(memory, allocation);
     return SMK_OK;
@@ -376,45 +376,6 @@ smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uin
     return copy(memory, address, NULL, host, bytes, error);
 }
 
-smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error)
-{
-    smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
-    (void)pthread_mutex_lock(&memory->lock);
-    if (made != NULL) {
-        made->span = smk_heap_allocate(memory->count, sizeof *made->span);
-    }
-    bool done = made != NULL && made->span != NULL;
-    if (done) {
-        made->count = memory->count;
-        for (size_t i = 0; i < memory->count; i++) {
-            smk_allocation *from = memory->allocation[i];
-            from->holders++;
-            made->span[i] = (smk_span){from->address, from->bytes, from->host, from->constant, from};
-        }
-    }
-    (void)pthread_mutex_unlock(&memory->lock);
-    if (!done) {
-        smk_heap_free(made);
-        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's view of memory");
-    }
-    *view = made;
-    return SMK_OK;
-}
-
-void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
-{
-    if (view == NULL) {
-        return;
-    }
-    (void)pthread_mutex_lock(&memory->lock);
-    for (size_t i = 0; i < view->count; i++) {
-        drop(memory, view->span[i].allocation);
-    }
-    (void)pthread_mutex_unlock(&memory->lock);
-    smk_heap_free(view->span);
-    smk_heap_free(view);
-}
-
 /* The last span that starts at or before `address`; count where there is none. */
 static size_t span_before(const smk_memory_view *view, uint64_t address)
 {
@@ -428,6 +389,66 @@ static size_t span_before(const smk_memory_view *view, uint64_t address)
         }
     }
     return low == 0 ? view->count : low - 1;
+}
+
+smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error)
+{
+    smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
+    smk_fork_lock_take(&memory->lock);
+    if (made != NULL) {
+        made->span = smk_heap_allocate(memory->count, sizeof *made->span);
+    }
+    bool done = made != NULL && made->span != NULL;
+    if (done) {
+        made->count = memory->count;
+        for (size_t i = 0; i < memory->count; i++) {
+            smk_allocation *from = memory->allocation[i];
+            from->holders++;
+            made->span[i] = (smk_span){from->address, from->bytes, from->host, from->constant, from};
+        }
+    }
+    smk_fork_lock_give(&memory->lock);
+    if (!done) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's view of memory");
+    }
+    *view = made;
+    return SMK_OK;
+}
+
+void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
+{
+    if (view == NULL) {
+        return;
+    }
+    smk_fork_lock_take(&memory->lock);
+    for (size_t i = 0; i < view->count; i++) {
+        drop(memory, view->span[i].allocation);
+    }
+    smk_fork_lock_give(&memory->lock);
+    smk_heap_free(view->span);
+    smk_heap_free(view->own);
+    smk_heap_free(view);
+}
+
+smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
+                                   smk_error *error)
+{
+    const size_t at = span_before(view, address);
+    smk_span *span = at == view->count ? NULL : &view->span[at];
+    if (span == NULL || span->address != address || !span->constant || span->bytes < count || view->own != NULL) {
+        return smk_status_fail(error, SMK_INTERNAL,
+                               "no constant variable of %" PRIu64 " bytes or more stands at 0x%" PRIx64, count,
+                               address);
+    }
+    view->own = smk_heap_allocate((size_t)span->bytes, 1);
+    if (view->own == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's constants");
+    }
+    memcpy(view->own, span->host, (size_t)span->bytes);
+    memcpy(view->own, bytes, (size_t)count);
+    span->host = view->own;
+    return SMK_OK;
 }
 
 const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address)

@@ -19,10 +19,16 @@ typedef struct smk_span {
 typedef struct smk_memory_view {
     size_t count;
     smk_span *span;
+    unsigned char *own; /* what smk_memory_view_replace put in the place of a variable; NULL: nothing */
 } smk_memory_view;
 
 smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error);
 void smk_memory_view_free(smk_memory *memory, smk_memory_view *view); /* accepts NULL */
+
+/* The constant variable at `address` begins with these bytes, for who looks through this view alone: launches that run
+ * at once can have constants of their own. Once a view. Errors: MEMORY, INTERNAL where there is no such variable. */
+smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
+                                   smk_error *error);
 
 /* The allocation that holds an address, or NULL. */
 const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address);

@@ -42,10 +42,19 @@ void smk_program_query(const smk_program *program, uint32_t entry, smk_program_a
 smk_status smk_program_global(const smk_program *program, const char *name, uint64_t *address, uint64_t *bytes,
                               smk_error *error);
 
+/* What a constant variable holds for one launch; others that run at once see what the variable itself holds, or
+ * constants of their own. */
+typedef struct smk_run_constant {
+    uint64_t address;  /* of the variable; 0: none */
+    const void *bytes; /* its first `count` bytes */
+    uint64_t count;
+} smk_run_constant;
+
 typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Results do not depend on it. */
     bool alone;         /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
+    smk_run_constant constant;
     /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with
      * INTERRUPTED. May be NULL. */
     bool (*poll)(void *context);
