@@ -51,20 +51,35 @@ static bool is_same_view(PyArrayObject *a, PyArrayObject *b)
 static int share_memory(PyArrayObject *a, PyArrayObject *b)
 {
     PyObject *numpy = PyImport_ImportModule("numpy"), *answer = NULL;
+    /* as plain arrays: a class of the user's own could have a shares_memory of its own */
+    PyObject *plain_a = PyArray_View(a, NULL, &PyArray_Type), *plain_b = PyArray_View(b, NULL, &PyArray_Type);
     int result = -1;
-    if (numpy == NULL) {
-        return -1;
+    if (numpy != NULL && plain_a != NULL && plain_b != NULL) {
+        answer = PyObject_CallMethod(numpy, "shares_memory", "OOi", plain_a, plain_b, (int)OVERLAP_WORK);
     }
-    answer = PyObject_CallMethod(numpy, "shares_memory", "OOi", (PyObject *)a, (PyObject *)b, (int)OVERLAP_WORK);
     if (answer != NULL) {
         result = PyObject_IsTrue(answer);
     } else if (PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* numpy.exceptions.TooHardError */
         PyErr_Clear();
         result = 1;
     }
-    Py_DECREF(numpy);
+    Py_XDECREF(numpy);
+    Py_XDECREF(plain_a);
+    Py_XDECREF(plain_b);
     Py_XDECREF(answer);
     return result;
+}
+
+/* From here on the array's memory stays where it is, until the arguments are freed. 0, or -1 with an exception. */
+static int hold(smk_arguments *arguments, PyArrayObject *array)
+{
+    PyObject *held = smk_host_hold(array);
+    if (held != NULL && arguments->holds == NULL) {
+        arguments->holds = PyList_New(0);
+    }
+    int status = held == NULL || arguments->holds == NULL ? -1 : PyList_Append(arguments->holds, held);
+    Py_XDECREF(held);
+    return status;
 }
 
 /* The transfer of an array that was given before, or a new one; its number, or -1 with an exception. */
@@ -159,7 +174,8 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
         return -1;
     }
     if (device == NULL) {
-        if (smk_host_check_mask(arguments->state, "", where, value) < 0) {
+        if (smk_host_check_mask(arguments->state, "", where, value) < 0 ||
+            hold(arguments, (PyArrayObject *)value) < 0) {
             return -1;
         }
         arguments->has_host = true;
@@ -256,13 +272,16 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
     if (allocate_lists(arguments, count) < 0) {
         return -1;
     }
-    for (size_t i = 0; i < count; i++) {
-        PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
-        write_where(arguments, i, where);
-        int status = is_array_argument(arguments, i, value) ? convert_array(arguments, i, value, where)
-                                                            : convert_value(arguments, i, value, where);
-        if (status < 0) {
-            return -1;
+    for (int arrays = 0; arrays < 2; arrays++) {
+        for (size_t i = 0; i < count; i++) {
+            PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
+            if (is_array_argument(arguments, i, value) != (arrays != 0)) {
+                continue;
+            }
+            write_where(arguments, i, where);
+            if ((arrays ? convert_array(arguments, i, value, where) : convert_value(arguments, i, value, where)) < 0) {
+                return -1;
+            }
         }
     }
     return 0;
@@ -285,5 +304,6 @@ void smk_argument_free(smk_arguments *arguments)
         Py_XDECREF(arguments->plain[i]);
     }
     smk_arena_free(&arguments->arena);
+    Py_CLEAR(arguments->holds);
     Py_CLEAR(arguments->values);
 }

@@ -21,12 +21,14 @@ typedef struct smk_arguments {
     size_t transfer_count;
     PyArrayObject **originals;  /* borrowed from values, by transfer */
     PyArrayObject **plain;      /* owned: the original or its plain copy, which is copied in and out, by transfer */
+    PyObject *holds;            /* owned list: what keeps the originals from being resized meanwhile */
     const smk_backend *backend; /* of the device arrays; NULL where there are none */
     bool has_host;
     smk_arena arena;
 } smk_arguments;
 
-/* Converts a tuple or list. 0, or -1 with an exception. */
+/* Converts a tuple or list: numbers first, for what they are asked for may run any code, and arrays behind them. 0, or
+ * -1 with an exception. */
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence);
 
 /* After a run: results into the originals that could not be written in place. 0, or -1 with an exception. */

@@ -186,9 +186,11 @@ int smk_backend_steps(const smk_state *state, PyObject *keyword, uint64_t otherw
         *steps = otherwise;
         return 0;
     }
-    PyObject *whole = PyBool_Check(keyword) ? NULL : PyNumber_Index(keyword);
+    PyObject *whole = smk_bind_index(keyword);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "max_steps must be an int, not %.100s", Py_TYPE(keyword)->tp_name);
         return -1;
     }

@@ -56,6 +56,15 @@ PyObject *smk_bind_optional(PyObject *value)
     return value == Py_None ? NULL : value;
 }
 
+PyObject *smk_bind_index(PyObject *value)
+{
+    PyObject *whole = PyBool_Check(value) || !PyIndex_Check(value) ? NULL : PyNumber_Index(value);
+    if (whole == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+    }
+    return whole;
+}
+
 const char *smk_bind_text(const smk_state *state, const char *function, const char *name, PyObject *value)
 {
     if (!PyUnicode_Check(value)) {

@@ -20,6 +20,10 @@ int smk_bind_call(const smk_call *call, PyObject *const *arguments, Py_ssize_t g
 /* "argument" of a keyword that may be None: NULL for both. */
 PyObject *smk_bind_optional(PyObject *value);
 
+/* The int of what counts as a whole number, a new reference; a bool does not. NULL where it is none: without an
+ * exception, so that the caller says what is needed, but for what its own __index__ raised (KeyboardInterrupt, too). */
+PyObject *smk_bind_index(PyObject *value);
+
 /* The UTF-8 text of a str, or NULL with a TypeError that names the argument. */
 const char *smk_bind_text(const smk_state *state, const char *function, const char *name, PyObject *value);
 

@@ -68,6 +68,13 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
     return Py_NewRef(value);
 }
 
+/* What the next operand is asked for may run any code: the memory of this one stays where it is. */
+static int hold(smk_family_call *call, size_t i, PyObject *array)
+{
+    call->holds[i] = smk_host_hold((PyArrayObject *)array);
+    return call->holds[i] == NULL ? -1 : 0;
+}
+
 /* NumPy or device arrays, never both. */
 static int take_operands(smk_family_call *call, PyObject *const *values)
 {
@@ -88,6 +95,9 @@ static int take_operands(smk_family_call *call, PyObject *const *values)
             return -1;
         }
         mixed = mixed || out_on_device != call->on_device;
+        if (!out_on_device && hold(call, call->inputs, call->out) < 0) {
+            return -1;
+        }
     }
     if (mixed) {
         smk_error_fail(call->state, SMK_TYPE,
@@ -98,7 +108,7 @@ static int take_operands(smk_family_call *call, PyObject *const *values)
     }
     for (size_t i = 0; i < call->inputs; i++) {
         call->operands[i] = take_operand(call, i, values[i]);
-        if (call->operands[i] == NULL) {
+        if (call->operands[i] == NULL || (!call->on_device && hold(call, i, call->operands[i]) < 0)) {
             return -1;
         }
     }
@@ -431,6 +441,9 @@ PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *co
     }
     for (size_t i = 0; i < call.inputs; i++) {
         Py_XDECREF(call.operands[i]);
+    }
+    for (size_t i = 0; i <= call.inputs; i++) {
+        Py_XDECREF(call.holds[i]);
     }
     Py_XDECREF(call.descr);
     Py_XDECREF(call.result_descr);

@@ -18,6 +18,7 @@ typedef struct smk_family_call {
 
     PyObject *operands[SMK_FAMILY_INPUTS_MAX]; /* owned: ndarray or DeviceArray each */
     PyObject *out;                             /* borrowed; NULL where not given */
+    PyObject *holds[SMK_FAMILY_INPUTS_MAX + 1]; /* owned: what keeps NumPy arrays from being resized, out's last */
     bool on_device;
     char choice[SMK_NAME_MAX]; /* the compiled one */
     int64_t numbers[SMK_FAMILY_ATTRIBUTES_MAX];

@@ -98,7 +98,28 @@ PyArrayObject *smk_host_pack(PyArrayObject *array)
 
 PyArrayObject *smk_host_convert(PyObject *object)
 {
-    return (PyArrayObject *)PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL);
+    PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL), *view = NULL;
+    if (array != object) {
+        return (PyArrayObject *)array;
+    }
+    view = PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type);
+    Py_DECREF(array);
+    return (PyArrayObject *)view;
+}
+
+/* NumPy moves no array that has a weak reference. */
+PyObject *smk_host_hold(PyArrayObject *array)
+{
+    PyObject *list = PyList_New(0), *owner = (PyObject *)array;
+    while (list != NULL && owner != NULL && PyArray_Check(owner)) {
+        PyObject *reference = PyWeakref_NewRef(owner, NULL);
+        if (reference == NULL || PyList_Append(list, reference) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(reference);
+        owner = PyArray_BASE((PyArrayObject *)owner);
+    }
+    return list;
 }
 
 PyObject *smk_host_shape(int rank, const npy_intp *shape)

@@ -29,8 +29,13 @@ PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayO
 /* The same for every type, also one that exists on no device. */
 PyArrayObject *smk_host_pack(PyArrayObject *array);
 
-/* An array for anything that NumPy takes as one (not a copy where it is an array), a new reference. */
+/* An array for anything that NumPy takes as one, a new reference. Where it is an array, that is a view of it: no copy, but
+ * an object of our own, whose shape and type nobody else can set. */
 PyArrayObject *smk_host_convert(PyObject *object);
+
+/* Keeps the memory of an array where it is: while the object lives that this returns, NumPy refuses to resize the array
+ * and those that it is a view of, also where resize is told not to look for references. A new reference. */
+PyObject *smk_host_hold(PyArrayObject *array);
 
 /* "(3, 4)" of a shape, a new reference. */
 PyObject *smk_host_shape(int rank, const npy_intp *shape);

@@ -52,11 +52,15 @@ static int parse_value(const smk_state *state, const char *function, PyObject *v
     int *const parts[] = {major, minor};
     for (Py_ssize_t i = 0; i < 2; i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        PyObject *whole = item == NULL || PyBool_Check(item) ? NULL : PyNumber_Index(item);
+        PyObject *whole = item == NULL ? NULL : smk_bind_index(item);
+        if (whole == NULL && PyErr_Occurred()) {
+            Py_XDECREF(item);
+            return -1;
+        }
         long number = whole == NULL ? -1 : PyLong_AsLong(whole);
         Py_XDECREF(item);
         Py_XDECREF(whole);
-        PyErr_Clear(); /* no integer, or one that no long holds */
+        PyErr_Clear(); /* one that no long holds */
         if (whole == NULL) {
             return refuse_form(state, function, value);
         }

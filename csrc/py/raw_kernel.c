@@ -133,9 +133,11 @@ static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_
 {
     const smk_state *state = smk_core_state_of((PyObject *)kernel);
     int overflow = 0;
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->name,
                        what, Py_TYPE(value)->tp_name);
         return -1;
@@ -186,9 +188,11 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
         *bytes = 0;
         return 0;
     }
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->name,
                        Py_TYPE(value)->tp_name);
         return -1;
@@ -393,9 +397,11 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
         PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
         return -1;
     }
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
                        Py_TYPE(value)->tp_name);
         return -1;

@@ -45,11 +45,15 @@ static int read_block(smk_use *use, PyObject *value)
     bool good = count >= 1 && count <= 3;
     for (Py_ssize_t i = 0; good && i < count; i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        PyObject *whole = PyBool_Check(item) ? NULL : PyNumber_Index(item);
+        PyObject *whole = smk_bind_index(item);
+        if (whole == NULL && PyErr_Occurred()) {
+            Py_DECREF(tuple);
+            return -1;
+        }
         long length = whole == NULL ? 0 : PyLong_AsLong(whole);
         good = whole != NULL;
         Py_XDECREF(whole);
-        PyErr_Clear(); /* no integer; or one that no long holds, which is refused below */
+        PyErr_Clear(); /* one that no long holds, which is refused below */
         if (good && (length < 1 || length > INT32_MAX)) {
             smk_error_fail(use->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
                            use->function, value);
@@ -75,9 +79,11 @@ static int read_bytes(smk_use *use, PyObject *value)
     if (value == NULL) {
         return 0;
     }
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(use->state, SMK_TYPE, "%s: shared_bytes must be an int, not %.100s", use->function,
                        Py_TYPE(value)->tp_name);
         return -1;

@@ -18,6 +18,7 @@ typedef struct accesses {
     const char *function;
     PyArrayObject *address; /* uint64, C-contiguous, (..., 32) */
     PyArrayObject *mask;    /* uint32, C-contiguous: of the leading axes; or without axes, for all */
+    PyObject *holds[2];     /* what keeps the two from being resized */
     npy_intp count;         /* warps */
     unsigned bytes;         /* a lane */
     uint64_t end;           /* addresses lie below; 0: all are good */
@@ -72,14 +73,17 @@ static PyArrayObject *get_integers(const accesses *given, const char *name, PyOb
     return array;
 }
 
-/* The same numbers as one C-contiguous array of a type that holds them modulo its width. Takes the reference. */
+/* The same numbers as one C-contiguous array of a type that holds them modulo its width: an object of our own, whose
+ * shape nobody else can set. Takes the reference. */
 static PyArrayObject *convert(PyArrayObject *array, int type)
 {
     if (array == NULL) {
         return NULL;
     }
     const int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED;
-    PyObject *result = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
+    PyObject *same = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
+    PyObject *result = same == NULL ? NULL : PyArray_View((PyArrayObject *)same, NULL, &PyArray_Type);
+    Py_XDECREF(same);
     Py_DECREF(array);
     return (PyArrayObject *)result;
 }
@@ -112,7 +116,8 @@ static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
     *is_signed = PyTypeNum_ISSIGNED(PyArray_TYPE(array));
     given->count = PyArray_SIZE(array) / LANES;
     given->address = convert(array, NPY_UINT64);
-    return given->address == NULL ? -1 : 0;
+    given->holds[0] = given->address == NULL ? NULL : smk_host_hold(given->address);
+    return given->holds[0] == NULL ? -1 : 0;
 }
 
 /* One mask for all, or an array of the leading axes' shape; a new reference, NULL with an exception. */
@@ -187,16 +192,19 @@ static int read_mask(accesses *given, PyObject *value)
         }
     }
     given->mask = convert(wide, NPY_UINT32);
-    return given->mask == NULL ? -1 : 0;
+    given->holds[1] = given->mask == NULL ? NULL : smk_host_hold(given->mask);
+    return given->holds[1] == NULL ? -1 : 0;
 }
 
 static int read_width(accesses *given, PyObject *value)
 {
     long width = 4;
     if (value != NULL) {
-        PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+        PyObject *whole = smk_bind_index(value);
+        if (whole == NULL && PyErr_Occurred()) {
+            return -1;
+        }
         if (whole == NULL) {
-            PyErr_Clear();
             smk_error_fail(given->state, SMK_TYPE, "%s: width must be an int, not %.100s", given->function,
                            Py_TYPE(value)->tp_name);
             return -1;
@@ -279,6 +287,8 @@ static int read_call(accesses *given, PyObject *const values[3])
 
 static void release(accesses *given)
 {
+    Py_CLEAR(given->holds[0]);
+    Py_CLEAR(given->holds[1]);
     Py_CLEAR(given->address);
     Py_CLEAR(given->mask);
 }

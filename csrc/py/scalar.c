@@ -1,6 +1,7 @@
 /* Numbers and structures as the bytes of one kernel parameter. */
 #include "argument.h"
 
+#include "bind.h"
 #include "error.h"
 #include "host.h"
 
@@ -45,10 +46,12 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
         *result = truth > 0;
         return truth < 0 ? -1 : 0;
     }
-    PyObject *whole = PyIndex_Check(value) ? PyNumber_Index(value) : NULL;
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
         char wanted[64];
-        PyErr_Clear();
         (void)snprintf(wanted, sizeof wanted, "%s integer of %u bits", bits == 64 ? "an array or an" : "an", bits);
         return refuse(state, where, value, wanted);
     }
@@ -91,6 +94,9 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
     double number = PyFloat_AsDouble(value);
     if (number == -1.0 && PyErr_Occurred()) {
         bool too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+        if (!too_large && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return -1; /* what the number's own __float__ raised */
+        }
         PyErr_Clear();
         if (!too_large) {
             return refuse(state, where, value, "a real number");

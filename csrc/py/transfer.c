@@ -62,7 +62,7 @@ static PyArrayObject *create_host(const smk_array *array)
 /* A host array as a device array of the type (NULL: its own). */
 static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend)
 {
-    PyObject *result = NULL;
+    PyObject *result = NULL, *held = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
     if (smk_host_check_mask(state, "asarray", "x", object) < 0) {
         return NULL;
@@ -73,10 +73,12 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     if (host == NULL) {
         return NULL;
     }
-    plain = smk_host_plain(state, "asarray: x", host);
+    held = smk_host_hold(host);
+    plain = held == NULL ? NULL : smk_host_plain(state, "asarray: x", host);
     if (plain != NULL) {
         result = (PyObject *)upload_array(state, backend, plain);
     }
+    Py_XDECREF(held);
     Py_DECREF(host);
     Py_XDECREF(plain);
     return result;
@@ -198,7 +200,7 @@ PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssi
     static const smk_call call = {"asnumpy", names, 2, 2, 1};
     const smk_state *state = smk_core_state(module);
     PyArrayObject *host = NULL;
-    PyObject *result = NULL, *values[2];
+    PyObject *result = NULL, *held = NULL, *values[2];
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
         return NULL;
     }
@@ -208,11 +210,12 @@ PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssi
         return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
                               Py_TYPE(values[0])->tp_name);
     }
-    if (out != NULL && check_out(state, array, out) < 0) {
+    if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_host_hold((PyArrayObject *)out)) == NULL)) {
         return NULL;
     }
     if (out != NULL && smk_host_is_plain((PyArrayObject *)out, true)) {
-        return download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+        result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+        goto done;
     }
     host = create_host(array);
     if (host == NULL || download_array(state, array, host) < 0) {
@@ -223,6 +226,7 @@ PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssi
     }
     result = Py_NewRef(out != NULL ? out : (PyObject *)host);
 done:
+    Py_XDECREF(held);
     Py_XDECREF(host);
     return result;
 }

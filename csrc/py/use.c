@@ -268,7 +268,10 @@ static int refuse_unknown(const smk_use *use, const char *known)
 
 static int read_registers(const smk_use *use, PyObject *value, int *registers)
 {
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     long number = whole == NULL ? -1 : PyLong_AsLong(whole);
     Py_XDECREF(whole);
     PyErr_Clear();

@@ -181,9 +181,11 @@ static int read_mode(const smk_state *state, PyObject *value, smk_watch_mode *mo
 
 static int read_blocks(const smk_state *state, PyObject *value, uint64_t *blocks)
 {
-    PyObject *whole = PyBool_Check(value) ? NULL : PyNumber_Index(value);
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
     if (whole == NULL) {
-        PyErr_Clear();
         smk_error_fail(state, SMK_TYPE, "blocks must be an int, not %.100s", Py_TYPE(value)->tp_name);
         return -1;
     }
