@@ -16,11 +16,16 @@ def _cuda_version(number):
     return f"{number // 1000}.{number % 1000 // 10}" if number else MISSING
 
 
+def _threads(cores):
+    """Of the host, in a launch of many blocks: SMEMKIT_THREADS, else the cores that are left us."""
+    asked = os.environ.get("SMEMKIT_THREADS", "")
+    return int(asked) if asked.isdecimal() and int(asked) else cores
+
+
 def _collect():
     from . import compile  # slow to import, and only needed here
 
     facts = _core._config()
-    cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count())
     nvrtc = compile.find_nvrtc()
     try:
         nvcc = compile.find_nvcc()
@@ -33,7 +38,8 @@ def _collect():
         "backend": facts["backend"],
         "reason": facts["reason"],
         "simulator_isa": facts["isa"],
-        "simulator_threads": len(cores),
+        "simulator_threads": _threads(facts["threads"]),
+        "simulator_memory_bytes": facts["memory_bytes"],
         "cuda_devices": facts["cuda_devices"],
         "cuda_absence": facts["cuda_absence"] or None,
         "cuda_runtime": _cuda_version(facts["cuda_runtime"]),

@@ -5,6 +5,7 @@
 #include "error.h"
 
 #include "../base/heap.h"
+#include "../base/quota.h"
 #include "../gpu/gpu.h"
 #include "../registry/registry.h"
 
@@ -138,8 +139,9 @@ PyObject *smk_config_facts(PyObject *module, PyObject *ignored)
     smk_context_versions(&driver, &runtime);
     status = smk_context_count(&devices, &error);
     Py_END_ALLOW_THREADS
-    return Py_BuildValue("{s:s,s:s,s:s,s:i,s:i,s:i,s:s,s:n}", "backend", backend->name, "reason", reason, "isa",
-                         smk_sim_isa(), "cuda_driver", driver, "cuda_runtime", runtime, "cuda_devices",
-                         status == SMK_OK ? devices : 0, "cuda_absence", status == SMK_OK ? "" : error.message,
-                         "kernels", (Py_ssize_t)smk_registry_variant_count());
+    return Py_BuildValue("{s:s,s:s,s:s,s:I,s:K,s:i,s:i,s:i,s:s,s:n}", "backend", backend->name, "reason", reason, "isa",
+                         smk_sim_isa(), "threads", smk_quota_cores(), "memory_bytes",
+                         (unsigned long long)smk_memory_limit(), "cuda_driver", driver, "cuda_runtime", runtime,
+                         "cuda_devices", status == SMK_OK ? devices : 0, "cuda_absence",
+                         status == SMK_OK ? "" : error.message, "kernels", (Py_ssize_t)smk_registry_variant_count());
 }

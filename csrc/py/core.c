@@ -54,6 +54,7 @@ static PyMethodDef methods[] = {
     {"_signature_bind", SMK_PY_FUNCTION(smk_door_signature_bind), METH_FASTCALL,
      "_signature_bind(signature, family, names, shapes, /)\n--\n\n"},
     {"_fail_after", smk_door_fail_after, METH_O, "_fail_after(count, /)\n--\n\n"},
+    {"_quota", smk_door_quota, METH_O, "_quota(root, /)\n--\n\n"},
     {"_isa", smk_door_isa, METH_NOARGS, "_isa()\n--\n\n"},
     {"_watch", SMK_PY_FUNCTION(smk_watch_call), METH_FASTCALL,
      "_watch(mode, function, args, kwargs, blocks, model, /)\n--\n\n"},

@@ -5,6 +5,7 @@
 #include "listing.h"
 
 #include "../base/heap.h"
+#include "../base/quota.h"
 #include "../registry/plan.h"
 
 /* str or bytes as a slice; NULL with an exception. */
@@ -217,6 +218,24 @@ PyObject *smk_door_fail_after(PyObject *module, PyObject *count)
     }
     smk_heap_fail_after(after);
     Py_RETURN_NONE;
+}
+
+static PyObject *describe_limit(uint64_t limit, bool limited)
+{
+    return limited ? PyLong_FromUnsignedLongLong(limit) : Py_NewRef(Py_None);
+}
+
+/* _quota(root) -> (bytes of memory or None, cores or None) that the control groups below a folder allow */
+PyObject *smk_door_quota(PyObject *module, PyObject *root)
+{
+    const char *folder = PyUnicode_AsUTF8(root);
+    (void)module;
+    if (folder == NULL) {
+        return NULL;
+    }
+    const smk_quota quota = smk_quota_read(folder);
+    return Py_BuildValue("(NN)", describe_limit(quota.memory_bytes, quota.memory_bytes != UINT64_MAX),
+                         describe_limit(quota.cores, quota.cores != 0));
 }
 
 /* _isa() -> "avx512", "avx2" or "baseline" */

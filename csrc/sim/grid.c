@@ -5,6 +5,7 @@
 
 #include "../base/fork.h"
 #include "../base/heap.h"
+#include "../base/quota.h"
 #include "access.h"
 #include "bits.h"
 #include "block.h"
@@ -20,7 +21,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
     TURN_STEPS = 16384,       /* between two looks at the clock and the flags */
@@ -423,15 +423,7 @@ static smk_status read_threads(const smk_run_options *options, uint64_t *asked, 
 
 static unsigned count_threads(uint64_t asked, uint64_t blocks)
 {
-    uint64_t threads = asked;
-    if (threads == 0) {
-#if defined(_SC_NPROCESSORS_ONLN)
-        long cores = sysconf(_SC_NPROCESSORS_ONLN);
-        threads = cores > 0 ? (uint64_t)cores : 1;
-#else
-        threads = 1;
-#endif
-    }
+    uint64_t threads = asked == 0 ? smk_quota_cores() : asked;
     threads = threads > THREADS_MAX ? THREADS_MAX : threads;
     return (unsigned)(threads > blocks ? blocks : threads);
 }

@@ -1,20 +1,15 @@
-/* For sysconf under -std=c11. */
-#if !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
-#endif
-
 #include "memory.h"
 
 #include "../base/fork.h"
 #include "../base/heap.h"
 #include "../base/pages.h"
+#include "../base/quota.h"
 #include "memory_view.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #define FIRST_ADDRESS UINT64_C(0x0000000700000000)
 #define LAST_ADDRESS UINT64_C(0x0000700000000000)
@@ -45,16 +40,10 @@ struct smk_memory {
     uint64_t used, limit;
 };
 
-/* Three quarters of the host's memory: beyond it an allocation would not fail but take the machine down. */
-static uint64_t measure_limit(void)
+uint64_t smk_memory_limit(void)
 {
-#if defined(_SC_PHYS_PAGES) && defined(_SC_PAGESIZE)
-    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
-    if (pages > 0 && page > 0) {
-        return (uint64_t)pages * (uint64_t)page / 4 * 3;
-    }
-#endif
-    return UINT64_C(8) << 30;
+    const uint64_t present = smk_quota_memory();
+    return present == 0 ? UINT64_C(8) << 30 : present / 4 * 3;
 }
 
 smk_status smk_memory_create(smk_memory **memory, smk_error *error)
@@ -65,7 +54,7 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
         return smk_status_fail(error, SMK_MEMORY, "no memory for the simulator's device memory");
     }
     made->next = FIRST_ADDRESS;
-    made->limit = measure_limit();
+    made->limit = smk_memory_limit();
     *memory = made;
     return SMK_OK;
 }

@@ -13,6 +13,10 @@
 
 typedef struct smk_memory smk_memory;
 
+/* Bytes that all allocations together may have: three quarters of the memory that the process may use. Beyond it an
+ * allocation would not fail but take the process down, or the machine. */
+uint64_t smk_memory_limit(void);
+
 smk_status smk_memory_create(smk_memory **memory, smk_error *error);
 
 /* Accepts NULL; frees what is left in it. Nothing may be running on it. */
