@@ -122,6 +122,49 @@ def test_given_edges(variant, machine, rng):
     check(count(x, variant, machine, edges), x, edges)
 
 
+def far(bins):
+    edges = np.linspace(0, 1, bins + 1)
+    return np.append(edges[:-1], 1e30)
+
+
+UNEVEN = {
+    "log": lambda bins: np.geomspace(1e-6, 1, bins + 1),
+    "far": far,
+    "repeated": lambda bins: np.repeat(np.linspace(0.1, 0.9, bins // 5 + 1), 5)[: bins + 1],
+    "crowded": lambda bins: np.append(0, 0.5 + 1e-7 * np.arange(bins)),
+    "endless": lambda bins: np.r_[-np.inf, np.linspace(0, 1, bins - 1), np.inf],
+}
+
+
+@each_variant
+@pytest.mark.parametrize("kind", UNEVEN)
+@pytest.mark.parametrize("bins", [100, 1000, 10_000, 100_000, 1_000_000])
+def test_uneven_edges(variant, kind, bins, machine, rng):
+    """The bins of numbers anywhere, and of some edges and their neighbours."""
+    if machine == "sim" and bins > 100_000 and variant == "shared":
+        pytest.skip("250 windows, which take long there")
+    edges = UNEVEN[kind](bins)
+    some = rng.choice(edges[np.isfinite(edges)], 50).astype("float32")
+    x = np.concatenate(
+        [rng.random(200, "float32"), 10 ** rng.uniform(-7, 1, 200).astype("float32"), some]
+        + [np.nextafter(some, np.float32(end)) for end in (-9, 9)]
+    )
+    check(count(x, variant, machine, edges), x, edges)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+@pytest.mark.parametrize("kind", UNEVEN)
+def test_uneven_edges_take_few_steps(variant, kind, rng):
+    """A bin is found by bisection: at most some more probes than even edges need."""
+    x, bins = rng.random(4096, "float32"), 4096
+
+    def spend(edges):
+        kernel = smemkit.profile(count, x, variant, "sim", edges).launches[0]
+        return kernel.counters["instructions.warp"]
+
+    assert spend(UNEVEN[kind](bins)) < 16 * spend(np.linspace(0, 1, bins + 1))
+
+
 @pytest.mark.parametrize("edges", [[], [0, np.nan, 1], [np.nan]])
 def test_edges_that_are_none(edges):
     with pytest.raises(smemkit.ArgumentError, match="edges"):

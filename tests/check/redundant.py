@@ -83,6 +83,6 @@ SPARE_GUARDS = {
     "histogram/global": {"const long long bin = find_bin(x[i]);": _FIRST},
     "histogram/shared": {
         "if (copy[bin] != 0)": _ZERO,
-        "const long long bin = find_bin(x[i]) - window;": _FIRST,
+        "const int bin = find_bin(x[i]);": _FIRST,
     },
 }

@@ -20,22 +20,6 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
     constexpr int THREADS = 1024, WORDS = 8192, ITEMS = 16 / sizeof(T), PACKS = IS_BYTE ? 4 : 1;
     __shared__ unsigned int copy[WORDS];
 
-    // Which bin: by even spacing a guess, which the edges put right. -1: none; so for what is not a number.
-    const double low = edges[0], high = edges[b], scale = b / (high - low);
-    auto find_bin = [&](T value) {
-        if (IS_BYTE)
-            return (long long)value;
-        if (!(value >= low && value <= high))
-            return -1ll;
-        const double guess = (value - low) * scale;
-        long long bin = guess < b ? (long long)guess : b - 1;
-        while (bin > 0 && value < edges[bin])
-            --bin;
-        while (bin < b - 1 && value >= edges[bin + 1])
-            ++bin;
-        return bin;
-    };
-
     // Who am I: a thread of the grid, which takes every `step`-th pack of elements of x; and a lane of a copy.
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x, step = (long long)gridDim.x * THREADS;
     const uint4 *packs = reinterpret_cast<const uint4 *>(x);
@@ -46,10 +30,26 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
     char *mine = reinterpret_cast<char *>(&copy[lane]);
 
     for (long long window = 0; window < (IS_BYTE ? 1 : b); window += width) {
+        // Which bin of the window: by even spacing a guess; where edges are not even, bisection. What lies at the last
+        // edge is in the last bin; what is not a number, and what other windows hold, is in none.
+        const int top = (b - window < width ? int(b - window) : width) - 1;
+        const double *edge = edges + window, low = edge[0], high = edge[top + 1], scale = (top + 1) / (high - low);
         auto count = [&](T value) {
-            const long long bin = find_bin(value) - window;
-            if (bin >= 0 && bin < width)
-                atomicAdd(&copy[(int)bin * copies + lane], 1u);
+            const double guess = (value - low) * scale;
+            int bin = IS_BYTE ? (int)value : guess < top ? (int)guess : top, first = 0, last = top;
+            if (!IS_BYTE && !(value >= low && (window + width < b ? value < high : value <= high)))
+                return;
+            for (bool guessed = true; !IS_BYTE; guessed = false) {
+                const bool below = bin > first && value < edge[bin];
+                if (below)
+                    last = bin - 1;
+                else if (bin < last && value >= edge[bin + 1])
+                    first = bin + 1;
+                else
+                    break;
+                bin = !guessed ? (first + last) / 2 : below ? last : first; // a rounded guess is one off
+            }
+            atomicAdd(&copy[bin * copies + lane], 1u);
         };
         auto count_pack = [&](uint4 pack) {
             const unsigned int word[4] = {pack.x, pack.y, pack.z, pack.w};

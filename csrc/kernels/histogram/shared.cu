@@ -16,28 +16,38 @@ histogram_shared(const T *x, const double *edges, unsigned long long *counts, lo
     constexpr int THREADS = 256, WIDTH = 4096;
     __shared__ unsigned int copy[WIDTH];
 
-    // Which bin: by even spacing a guess, which the edges put right. -1: none; so for what is not a number.
-    const double low = edges[0], high = edges[b], scale = b / (high - low);
-    auto find_bin = [&](T value) {
-        if (sizeof(T) == 1)
-            return (long long)value;
-        if (!(value >= low && value <= high))
-            return -1ll;
-        const double guess = (value - low) * scale;
-        long long bin = guess < b ? (long long)guess : b - 1;
-        while (bin > 0 && value < edges[bin])
-            --bin;
-        while (bin < b - 1 && value >= edges[bin + 1])
-            ++bin;
-        return bin;
-    };
-
     // Who am I: a thread of the grid, which takes every `step`-th element of x.
     const long long first = (long long)blockIdx.x * THREADS + threadIdx.x;
     const long long step = (long long)gridDim.x * THREADS;
 
     for (long long window = 0; window < b; window += WIDTH) {
         const int width = b - window < WIDTH ? int(b - window) : WIDTH;
+
+        // Which bin of the window: by even spacing a guess; where edges are not even, bisection. -1: none of them; so
+        // for what is not a number. What lies at the last edge is in the last bin.
+        const bool ends = b - window == width;
+        const int top = width - 1;
+        const double *edge = edges + window;
+        const double low = edge[0], high = edge[top + 1], scale = (top + 1) / (high - low);
+        auto find_bin = [&](T value) {
+            if (sizeof(T) == 1)
+                return (int)value;
+            if (!(value >= low && (ends ? value <= high : value < high)))
+                return -1;
+            const double guess = (value - low) * scale;
+            int bin = guess < top ? (int)guess : top, first = 0, last = top;
+            for (bool guessed = true;; guessed = false) {
+                const bool below = bin > first && value < edge[bin];
+                if (below)
+                    last = bin - 1;
+                else if (bin < last && value >= edge[bin + 1])
+                    first = bin + 1;
+                else
+                    return bin;
+                bin = !guessed ? (first + last) / 2 : below ? last : first; // a rounded guess is one off
+            }
+        };
+
 #pragma unroll 1
         for (int bin = threadIdx.x; bin < width; bin += THREADS)
             copy[bin] = 0;
@@ -48,8 +58,8 @@ histogram_shared(const T *x, const double *edges, unsigned long long *counts, lo
         // Read and compute.
 #pragma unroll 1
         for (long long i = first; i < n; i += step) {
-            const long long bin = find_bin(x[i]) - window;
-            if (bin >= 0 && bin < width)
+            const int bin = find_bin(x[i]);
+            if (bin >= 0)
                 atomicAdd(&copy[bin], 1u);
         }
 
