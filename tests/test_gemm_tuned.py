@@ -83,6 +83,95 @@ def test_what_has_no_parts(value, machine, rng):
     assert not np.array_equal(got[5], got[6])
 
 
+MOST = np.finfo("f4").max
+STRANGE = {
+    "nan": [np.nan],
+    "inf": [np.inf],
+    "both infinities": [np.inf, -np.inf],
+    "most": [MOST],
+    "near the most": [np.float32(3.39e38), np.float32(-3.395e38), np.float32(3.38e38)],
+    "all": [np.nan, np.inf, -np.inf, MOST, -MOST, 0, 2.0**-149],
+}
+
+
+def place(rng, x, values, each):
+    """`each` of the values in each row, at random."""
+    for row in x:
+        row[rng.choice(x.shape[1], each, replace=False)] = rng.choice(values, each)
+
+
+@pytest.mark.parametrize("each", [1, 8, 9, 40])
+@pytest.mark.parametrize("where", ["a", "b", "both"])
+@pytest.mark.parametrize("kind", STRANGE)
+def test_what_has_no_parts_in_every_line(kind, where, each, machine, rng):
+    """Few and many in each row of a, in each column of b: what the chain of fma's gives.
+
+    Beside them are small whole numbers, whose sums no order changes; several of the largest are
+    another thing: a chain may pass infinity or not, and what is small is lost beside them or not.
+    """
+    a, b = shapes.integers(rng, (130, 70), "f4", 2), shapes.integers(rng, (70, 135), "f4", 2)
+    if where != "b":
+        place(rng, a, STRANGE[kind], each)
+    if where != "a":
+        place(rng, b.T, STRANGE[kind], each)
+    got, plain = multiply(a, b, machine), smemkit.gemm(a, b, variant="naive", backend=machine)
+    size = sum_sizes(a, b)
+    alike = (got == plain) | (np.isnan(got) & np.isnan(plain))
+    finite = np.isfinite(got) & np.isfinite(plain)
+    off = np.abs(got[finite].astype("f8") - plain[finite])
+    alike[finite] = off <= 1e-6 * size[finite]
+    if kind in ("most", "near the most", "all") and (each > 1 or where == "both"):
+        alike[size > MOST] = True
+    assert alike.all(), (np.argwhere(~alike)[:3], got[~alike][:3], plain[~alike][:3])
+
+
+def sum_sizes(a, b):
+    """Of the finite products."""
+    with np.errstate(all="ignore"):
+        a64, b64 = (np.where(np.isfinite(x), np.abs(x), 0).astype("f8") for x in (a, b))
+        return a64 @ b64
+
+
+def test_infinity_times_what_has_a_zero_for_a_part(machine):
+    """Subnormal numbers and whole ones: no NaN comes of their parts."""
+    a = np.full((3, 20), 2.0**-149, "float32")
+    a[0, 3], a[1, 4] = np.inf, -np.inf
+    b = np.full((20, 5), 2.0**-140, "float32")
+    b[:, 1], b[:, 2], b[:, 3] = 1, -3, 0
+    inf, nan = np.inf, np.nan
+    expected = [[inf, inf, -inf, nan, inf], [-inf, -inf, inf, nan, -inf]]
+    assert np.array_equal(multiply(a, b, machine)[:2], np.float32(expected), equal_nan=True)
+
+
+def test_sums_that_overflow(machine, rng):
+    """They are finite where a chain of fma's is, though sums of parts are not."""
+    a, b = np.full((140, 33), 2.0**125, "f4"), np.full((33, 140), 1.0, "f4")
+    a[:, 1::2] *= -1
+    b[:, 7] = rng.uniform(-4, 4, 33)
+    a[::3] *= 0.99
+    got, plain = multiply(a, b, machine), smemkit.gemm(a, b, variant="naive", backend=machine)
+    assert np.array_equal(np.isfinite(got), np.isfinite(plain))
+    assert np.allclose(got, plain, rtol=1e-5, atol=2.0**106, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", ["nan", "inf", "most"])
+@pytest.mark.parametrize("where", ["a", "b", "both"])
+def test_what_has_no_parts_costs_little(kind, where, rng):
+    """Instructions of a warp; a chain for each element took 30 times as many."""
+    a, b = shapes.integers(rng, (128, 512), "float32", 2), shapes.integers(rng, (512, 128), "f4", 2)
+
+    def spend():
+        launches = smemkit.profile(multiply, a, b, "sim").launches
+        return sum(launch.counters["instructions.warp"] for launch in launches)
+
+    plain = spend()
+    if where != "b":
+        place(rng, a, STRANGE[kind], 1)
+    if where != "a":
+        place(rng, b.T, STRANGE[kind], 1)
+    assert spend() < 2 * plain
+
+
 def test_a_row_of_one_is_no_column(machine, rng):
     """With k = 1, a and b lie in memory alike, and are laid out differently all the same."""
     a, b = shapes.integers(rng, (400, 1), "float32"), shapes.integers(rng, (1, 400), "float32")

@@ -9,6 +9,10 @@ enum { OPERAND_A, OPERAND_B };
  * of float32; a block makes half as many columns of float64. */
 enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, LANES = 32, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
 
+/* Of a fragment of float32, behind all fragments of its operand: 8 words that say which numbers have no parts, and a
+ * byte that says whether there are any. */
+enum { MARK_BYTES = 8 * 4 + 1, ALIGNMENT = 256 };
+
 /* What laying out an element takes, in products of the main loop: 10 or more bytes moved, against 145 products made in
  * that time on an H200. */
 static const double ARRANGE_PRODUCTS = 145.0;
@@ -35,13 +39,20 @@ smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_e
 }
 
 typedef struct fragment_shape {
-    int64_t k, bytes; /* elements along k; bytes of all its parts */
+    int64_t k, bytes, mark_bytes; /* elements along k; bytes of all its parts; of its marks */
 } fragment_shape;
 
 static fragment_shape shape_fragment(size_t item_bytes)
 {
-    return item_bytes == TILED_ITEM_BYTES ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES} /* bfloat16 */
-                                          : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES};
+    return item_bytes == TILED_ITEM_BYTES
+               ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES, MARK_BYTES} /* bfloat16 */
+               : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES, 0};
+}
+
+/* Of an operand that is laid out. */
+static int64_t count_bytes(const fragment_shape *fragment, int64_t fragments)
+{
+    return (fragments * (fragment->bytes + fragment->mark_bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 /* The launch that lays out an operand of `size` rows (columns) and k: a warp makes a fragment. */
@@ -95,7 +106,8 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     const int64_t tiles_a = (m + scaled.tile_y - 1) / scaled.tile_y * fragments_m;
     const int64_t tiles_b = (int64_t)one.step[0].grid.x * fragments_n;
     const int64_t tiles_k = (k + STEP_K - 1) / STEP_K * (STEP_K / fragment.k);
-    const int64_t bytes_a = tiles_a * tiles_k * fragment.bytes, bytes_b = tiles_b * tiles_k * fragment.bytes;
+    const int64_t bytes_a = count_bytes(&fragment, tiles_a * tiles_k);
+    const int64_t bytes_b = count_bytes(&fragment, tiles_b * tiles_k);
     if (k > 0) {
         status = add_arrange(request, OPERAND_A, tiles_a, tiles_k, 0, &made, error);
         if (status == SMK_OK) {

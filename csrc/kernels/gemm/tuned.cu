@@ -8,6 +8,9 @@
 //            one fma. Parts are scaled, by 2^8 and 2^16: those of small numbers fell below what bfloat16 holds.
 //            (Of a number below 2^-126 the first part is short or 0, so what is left out weighs more: its products
 //            err as if it were off by half of the smallest number, 2^-149.)
+//          - Infinities, NaN and numbers that bfloat16 rounds to infinity have no parts: they are taken as 0, marked,
+//            and their products are added by fma at the end (mend), where a row or a column has few of them. Where it
+//            has many, and where a sum overflows, the tile is made again as gemm/register_2d does it.
 //          - The six begin at zero and are added to the sum as float32: tensor cores cut off what does not fit, an
 //            addition rounds it. So a sum is nearer to the truth than a chain of fma's, from some 16 terms on; a single
 //            product is not: it may be off by one bit, where fma rounds right.
@@ -18,7 +21,7 @@
 // Differs  from gemm/warp_tiled: tensor cores make the products, from operands that were laid out for them.
 // Claims   shared.load.conflicts = 0
 //          shared.store.instructions = 0
-// Length   more than an exhibit has: it chases the last percent.
+// Length   more than an exhibit has: it chases the last percent, and a third of it is for numbers without parts.
 // Source   G. Henry, P. T. P. Tang and A. Heinecke, "Leveraging the bfloat16 artificial intelligence datatype for
 //          higher-precision computations", ARITH 2019, for the parts; the rest is measured on an H200
 
@@ -26,7 +29,11 @@ struct gemm_tuned_fragment {
     static constexpr int PARTS = sizeof(T) == 4 ? 3 : 1;   // of a number
     static constexpr int TILE_K = sizeof(T) == 4 ? 16 : 4; // beside 16 rows or columns
     static constexpr int WORDS = PARTS * 32;               // of 16 bytes, all parts
+    static constexpr int MARKS = 8;                        // words, behind the words of all fragments
+    static constexpr float MOST = 0x1.fep127f;             // the largest bfloat16
 };
+
+extern __shared__ uint4 gemm_tuned_tiles[];
 
 // Cuts x and y into parts, each scaled by 2^8 against the one before, and packs them in pairs.
 template <int PARTS>
@@ -63,10 +70,24 @@ gemm_tuned_arrange(const T *__restrict__ from, uint4 *__restrict__ to, long long
         }
 
     // Write. mma wants side by side: of a, the two rows of one k; of b, all k of one column.
-    uint4 *const out = to + (tile_k * tiles + tile) * gemm_tuned_fragment::WORDS + lane;
+    const long long fragment = tile_k * tiles + tile;
+    uint4 *const out = to + fragment * gemm_tuned_fragment::WORDS + lane;
     if constexpr (PARTS == 1) {
         *reinterpret_cast<double2 *>(out) = make_double2(double(number[0][0]), double(number[1][0]));
     } else {
+        // Behind all fragments lie their marks: a word of the lanes for each number of a lane, then a byte: any at all?
+        unsigned *const words = reinterpret_cast<unsigned *>(to + tiles * tiles_k * gemm_tuned_fragment::WORDS);
+        unsigned odd = 0;
+        for (int e = 0; e < 2 * EACH; ++e)
+            if (!(fabsf(number[e / EACH][e % EACH]) <= gemm_tuned_fragment::MOST)) {
+                odd |= 1u << e;
+                number[e / EACH][e % EACH] = 0;
+            }
+        const bool any = __any_sync(~0u, odd != 0);
+        for (int e = 0; any && e < 2 * EACH; ++e)
+            words[fragment * 2 * EACH + e] = __ballot_sync(~0u, odd >> e & 1);
+        if (lane == 0)
+            reinterpret_cast<unsigned char *>(words + tiles * tiles_k * 2 * EACH)[fragment] = any;
         unsigned pair[2][2][PARTS];
         for (int h = 0; h < 2; ++h)
             for (int e = 0; e < EACH; e += 2)
@@ -127,26 +148,157 @@ static __device__ __forceinline__ void gemm_tuned_store(U *to, U x, U y)
         __stcs(reinterpret_cast<double2 *>(to), make_double2(x, y));
 }
 
-extern "C" __global__ void __launch_bounds__(128, 2)
-gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n,
-           const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b)
-{
-    constexpr int THREADS = 128, STAGES = 3, GROUP = 8;
-    constexpr int PARTS = gemm_tuned_fragment::PARTS, WORDS = gemm_tuned_fragment::WORDS;
-    constexpr int STEP_K = 16, DEPTH = STEP_K / gemm_tuned_fragment::TILE_K; // of a step, and its fragments
-    constexpr int TM = 4, TN = sizeof(T) == 4 ? 4 : 2;                       // fragments of a warp; a block has 2 x 2
-    constexpr int WORDS_A = 2 * TM * WORDS, WORDS_B = 2 * TN * WORDS;        // of a block's fragments of one TILE_K
-    extern __shared__ uint4 gemm_tuned_tiles[];
+// The block's tile of c, in order down the columns of a band of GROUP tiles; tile_m is tiles_m where there is none.
+struct gemm_tuned_place {
+    long long tiles_m, tile_m, tile_n;
+};
 
-    // Who am I: the block's tile of c, in order down the columns of a band of GROUP tiles.
-    const long long tiles_m = (m + 2 * TM * 16 - 1) / (2 * TM * 16);
+static __device__ __forceinline__ gemm_tuned_place gemm_tuned_find(long long tiles_m)
+{
+    constexpr int GROUP = 8;
     const long long order = ((long long)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const long long band = order / (GROUP * (long long)gridDim.x) * GROUP;
     const long long in_band = order % (GROUP * (long long)gridDim.x);
     const long long band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
     if (band_tiles <= 0 || in_band >= band_tiles * gridDim.x)
+        return {tiles_m, tiles_m, 0};
+    return {tiles_m, band + in_band % band_tiles, in_band / band_tiles};
+}
+
+// Adds the products of the numbers without parts to the block's tile, which its threads have written; and makes again
+// by fma what that cannot give, as where sums overflow. `whole`: what the thread wrote is finite. No part of the kernel
+// itself, so that it takes no register from the main loop.
+template <typename U>
+static __device__ __noinline__ void gemm_tuned_mend(const U *a, const U *b, U *c, long long m, long long k, long long n,
+                                                    const uint4 *arranged_a, const uint4 *arranged_b, bool whole)
+{
+    constexpr int SIZE = 128, FEW = 8, DEPTH = 16, NAN_THERE = -1;
+    constexpr int WORDS = gemm_tuned_fragment::WORDS, MARKS = gemm_tuned_fragment::MARKS;
+    auto *const where = reinterpret_cast<long long(*)[FEW][SIZE]>(gemm_tuned_tiles); // of row and column: the first k's
+    auto *const count = reinterpret_cast<int(*)[SIZE]>(where + 2);                   // and how many there are
+    auto *const again = reinterpret_cast<unsigned(*)[SIZE / 32]>(count + 2);         // of a row: bits of columns
+    auto *const tile_a = reinterpret_cast<U(*)[SIZE]>(again + SIZE);
+    auto *const tile_b = tile_a + DEPTH;
+    const int thread = threadIdx.x, lane = thread % 32;
+    const gemm_tuned_place place = gemm_tuned_find((m + SIZE - 1) / SIZE);
+    const long long first_row = place.tile_m * SIZE, first_col = place.tile_n * SIZE, col = first_col + thread;
+    const long long steps = (k + DEPTH - 1) / DEPTH, tiles_a = place.tiles_m * (SIZE / 16);
+    const long long tiles_b = (long long)gridDim.x * (SIZE / 16);
+    const unsigned *const marks_a = reinterpret_cast<const unsigned *>(arranged_a + tiles_a * steps * WORDS);
+    const unsigned *const marks_b = reinterpret_cast<const unsigned *>(arranged_b + tiles_b * steps * WORDS);
+
+    // Is there anything to do? Of 8 fragments at once say their last marks whether any of their numbers has no parts.
+    const uint2 *const any_a = reinterpret_cast<const uint2 *>(marks_a + tiles_a * steps * MARKS) + place.tile_m;
+    const uint2 *const any_b = reinterpret_cast<const uint2 *>(marks_b + tiles_b * steps * MARKS) + place.tile_n;
+    for (long long q = thread; q < steps; q += SIZE) {
+        const uint2 x = any_a[q * place.tiles_m], y = any_b[q * gridDim.x];
+        whole = whole && (x.x | x.y | y.x | y.y) == 0;
+    }
+
+    // All of the tile is written, and what is staged was read: none may go on before the last has come here.
+    if (!__syncthreads_or(!whole))
         return;
-    const long long tile_m = band + in_band % band_tiles, tile_n = in_band / band_tiles;
+
+    // Find them: a thread looks along a row, and a column.
+    for (int side = 0; side < 2; ++side) {
+        const long long line = (side ? first_col : first_row) + thread, tiles = side ? tiles_b : tiles_a;
+        const unsigned *const marks = side ? marks_b : marks_a;
+        const unsigned char *const any = reinterpret_cast<const unsigned char *>(marks + tiles * steps * MARKS);
+        int found = 0;
+#pragma unroll 4
+        for (long long q = 0; q < steps; ++q)
+#pragma unroll 1
+            for (int i = 0; i < (any[q * tiles + line / 16] && found != NAN_THERE ? DEPTH : 0); ++i) {
+                const unsigned lanes = marks[(q * tiles + line / 16) * MARKS + line % 16 / 8 * 4 + i % 4];
+                const long long at = q * DEPTH + i;
+                if (!(lanes >> (line % 8 * 4 + i / 4) & 1))
+                    continue;
+                const U value = side ? b[at * n + line] : a[line * k + at];
+                if (found < FEW)
+                    where[side][found][thread] = at;
+                found = value == value ? found + 1 : NAN_THERE;
+            }
+        count[side][thread] = found;
+    }
+
+    // Each thread reads what all have found; and of c what others have written.
+    __syncthreads();
+    bool redone = false;
+#pragma unroll 1
+    for (int r = 0; r < SIZE; ++r) {
+        const long long row = first_row + r;
+        const int in_row = count[0][r], in_col = count[1][thread];
+        bool redo = false;
+        if (row < m && col < n) {
+            U sum = c[row * n + col];
+            redo = in_row > FEW || in_col > FEW || 0 * sum != 0;
+            for (int i = 0, j = 0; !redo && (i < in_row || j < in_col);) { // in the order of k
+                const long long by_row = i < in_row ? where[0][i][r] : k, by_col = j < in_col ? where[1][j][thread] : k;
+                const long long at = by_row < by_col ? by_row : by_col;
+                sum += a[row * k + at] * b[at * n + col];
+                i += by_row == at;
+                j += by_col == at;
+            }
+            if (in_row == NAN_THERE || in_col == NAN_THERE) {
+                sum = nanf("");
+                redo = false;
+            }
+            if (!redo)
+                c[row * n + col] = sum;
+        }
+        const unsigned bits = __ballot_sync(~0u, redo);
+        if (lane == 0)
+            again[r][thread / 32] = bits;
+        redone = redone || redo;
+    }
+
+    // All lists are read, all bits are there; and tiles are not read before they are staged.
+    if (!__syncthreads_or(redone))
+        return;
+    const int tile_row = thread / 16 * 16, tile_col = thread % 16 * 4;
+    U sum[16][8] = {};
+#pragma unroll 1
+    for (long long from = 0; from < k; from += DEPTH) {
+        for (int i = 0; i < DEPTH; ++i) {
+            const bool inside = from + i < k;
+            tile_a[i][thread] = inside && first_row + thread < m ? a[(first_row + thread) * k + from + i] : U(0);
+            tile_b[i][thread] = inside && col < n ? b[(from + i) * n + col] : U(0);
+        }
+
+        // All threads have staged the tiles: none may read them before the last has written.
+        __syncthreads();
+#pragma unroll 1
+        for (int i = 0; i < DEPTH; ++i)
+#pragma unroll
+            for (int e = 0; e < 16 * 8; ++e)
+                sum[e / 8][e % 8] += tile_a[i][tile_row + e / 8] * tile_b[i][tile_col + e % 8 / 4 * 64 + e % 4];
+
+        // The next step's tiles must not take the place of these before all threads have read them.
+        __syncthreads();
+    }
+#pragma unroll
+    for (int e = 0; e < 16 * 8; ++e) {
+        const int r = tile_row + e / 8, s = tile_col + e % 8 / 4 * 64 + e % 4;
+        if (again[r][s / 32] >> s % 32 & 1)
+            c[(first_row + r) * n + first_col + s] = sum[e / 8][e % 8];
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(128, 2)
+gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n,
+           const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b)
+{
+    constexpr int THREADS = 128, STAGES = 3;
+    constexpr int PARTS = gemm_tuned_fragment::PARTS, WORDS = gemm_tuned_fragment::WORDS;
+    constexpr int STEP_K = 16, DEPTH = STEP_K / gemm_tuned_fragment::TILE_K; // of a step, and its fragments
+    constexpr int TM = 4, TN = sizeof(T) == 4 ? 4 : 2;                       // fragments of a warp; a block has 2 x 2
+    constexpr int WORDS_A = 2 * TM * WORDS, WORDS_B = 2 * TN * WORDS;        // of a block's fragments of one TILE_K
+
+    // Who am I: the block's tile of c.
+    const gemm_tuned_place place = gemm_tuned_find((m + 2 * TM * 16 - 1) / (2 * TM * 16));
+    const long long tiles_m = place.tiles_m, tile_m = place.tile_m, tile_n = place.tile_n;
+    if (tile_m >= tiles_m)
+        return;
     const int lane = threadIdx.x % 32, warp_m = threadIdx.x / 64, warp_n = threadIdx.x / 32 % 2;
 
     // Read and stage a step. The block's fragments of one TILE_K lie side by side, those of a and those of b.
@@ -215,9 +367,9 @@ gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, 
     }
 
     // Write: two neighbours at once, where rows of c are made of them.
+    bool whole = true;
     const long long first_row = (tile_m * 2 + warp_m) * TM * 16 + lane / 4;
     const long long first_col = (tile_n * 2 + warp_n) * TN * 16 + lane % 4 * 2;
-    bool finite = true;
 #pragma unroll
     for (int i = 0; i < TM * 2; ++i) {
         const bool inside = first_row + i * 8 < m;
@@ -225,7 +377,7 @@ gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, 
 #pragma unroll
         for (int j = 0; j < TN * 2; ++j) {
             const T x = sum[j][i / 2][i % 2 * 2], y = sum[j][i / 2][i % 2 * 2 + 1];
-            finite = finite && 0 * x + 0 * y == 0;
+            whole = whole && 0 * x + 0 * y == 0;
             if (inside && first_col + j * 8 < n && n % 2 == 0)
                 gemm_tuned_store(row_c + j * 8, x, y);
             if (inside && first_col + j * 8 < n && n % 2 != 0)
@@ -235,16 +387,6 @@ gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, 
         }
     }
 
-    // Infinities and NaN have no parts, and the largest numbers round to infinity: what is not finite is made by fma.
-#pragma unroll 1
-    for (int e = 0; e < TM * 2 * TN * 4 && PARTS > 1 && !finite; ++e) {
-        const long long row = first_row + e / (TN * 4) * 8, col = first_col + e / 2 % (TN * 2) * 8 + e % 2;
-        if (row < m && col < n && 0 * c[row * n + col] != 0) {
-            T again = 0;
-#pragma unroll 1
-            for (long long i = 0; i < k; ++i)
-                again += a[row * k + i] * b[i * n + col];
-            c[row * n + col] = again;
-        }
-    }
+    if constexpr (PARTS > 1)
+        gemm_tuned_mend(a, b, c, m, k, n, arranged_a, arranged_b, whole);
 }
