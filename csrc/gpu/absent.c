@@ -144,6 +144,15 @@ smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attribute
     return fail_absent(error);
 }
 
+smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size_t *count, smk_error *error)
+{
+    (void)kernel;
+    (void)room;
+    (void)bytes;
+    (void)count;
+    return fail_absent(error);
+}
+
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
 {
     (void)kernel;

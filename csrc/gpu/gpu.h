@@ -92,6 +92,8 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
 smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *address, uint64_t *bytes,
                               smk_error *error);
 smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error);
+/* How many parameters a kernel takes, and the bytes of the first `room` of them. Errors: CUDA. */
+smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size_t *count, smk_error *error);
 
 /* launch.c ------------------------------------------------------------------------------------- */
 

@@ -128,3 +128,22 @@ smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attribute
     }
     return status;
 }
+
+smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size_t *count, smk_error *error)
+{
+    size_t found = 0, offset = 0, size = 0;
+    cudaError_t code = cudaFuncGetParamInfo(kernel, found, &offset, &size);
+    while (code == cudaSuccess) {
+        if (found < room) {
+            bytes[found] = size;
+        }
+        found++;
+        code = cudaFuncGetParamInfo(kernel, found, &offset, &size);
+    }
+    if (code != cudaErrorInvalidValue) { /* the answer for a number beyond the last */
+        return smk_error_from_cuda(code, error, "asking for the parameters of a kernel");
+    }
+    (void)cudaGetLastError();
+    *count = found;
+    return SMK_OK;
+}

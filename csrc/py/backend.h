@@ -54,6 +54,10 @@ typedef struct smk_backend {
     smk_status (*load)(const smk_image *image, const char *entry, smk_code **code, smk_error *error);
     void (*unload)(smk_code *code); /* accepts NULL */
     smk_status (*query)(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error);
+    /* How many parameters an entry takes, and the bytes of the first `room` of them; NULL where the parsed text says
+     * it. */
+    smk_status (*parameters)(smk_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
+                             smk_error *error);
     /* A module-scope variable. ARGUMENT where there is none of that name. */
     smk_status (*symbol)(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error);
     smk_status (*launch)(smk_code *code, const char *entry, const smk_launch *launch, const smk_run_options *options,

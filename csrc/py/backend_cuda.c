@@ -42,6 +42,14 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
     return status;
 }
 
+static smk_status parameters(smk_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
+                             smk_error *error)
+{
+    void *kernel = NULL;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    return status == SMK_OK ? smk_library_parameters(kernel, room, bytes, count, error) : status;
+}
+
 /* Facts of each device, asked for once. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
@@ -183,6 +191,7 @@ const smk_backend smk_backend_cuda = {
     .load = load,
     .unload = unload,
     .query = query,
+    .parameters = parameters,
     .symbol = symbol,
     .launch = launch,
     .synchronize = synchronize,

@@ -38,4 +38,12 @@ bool smk_raw_kernel_open(const smk_state *state, PyObject *object, const smk_raw
 /* Names of all kernels of a module, a new tuple. */
 PyObject *smk_raw_module_names(const smk_raw_module *module);
 
+/* raw_layout.c */
+
+/* The declaration of an entry that the GPU alone takes, as far as the GPU knows it: how many parameters there are, and
+ * their bytes. The type of each is by the value that comes: a float is one of the parameter's size, all else bits. It
+ * lives in the arena. 0, or -1 with an exception. */
+int smk_raw_layout_make(const smk_state *state, smk_unit *unit, const char *entry, PyObject *tuple, smk_arena *arena,
+                        const smk_function **function);
+
 #endif

@@ -243,9 +243,26 @@ static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arg
     return 0;
 }
 
+/* The parameters of a kernel that our parser refuses, as the GPU has them; the simulator refuses it. `tuple` takes the
+ * values as they are now, a new reference. */
+static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject *keyword, smk_arguments *arguments,
+                       PyObject **tuple)
+{
+    const smk_backend *backend = NULL;
+    if ((!PyTuple_Check(values) && !PyList_Check(values)) || arguments->function != NULL) {
+        return 0; /* what is no list is refused by who converts it */
+    }
+    *tuple = PySequence_Tuple(values);
+    if (*tuple == NULL || choose_machine(kernel, arguments, keyword, &backend) < 0) {
+        return -1;
+    }
+    return smk_raw_layout_make(arguments->state, kernel->module->unit, kernel->text, *tuple, &arguments->arena,
+                               &arguments->function);
+}
+
 static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const values[6])
 {
-    PyObject *result = NULL;
+    PyObject *result = NULL, *tuple = NULL;
     smk_arguments arguments = {
         .state = smk_core_state_of((PyObject *)kernel),
         .kernel = kernel->text,
@@ -258,7 +275,8 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
         read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
         smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &job.max_steps) < 0 ||
-        smk_argument_convert(&arguments, values[2]) < 0 ||
+        find_layout(kernel, values[2], values[4], &arguments, &tuple) < 0 ||
+        smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
         choose_machine(kernel, &arguments, values[4], &job.backend) < 0) {
         goto done;
     }
@@ -281,6 +299,7 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
     result = Py_NewRef(Py_None);
 done:
     smk_argument_free(&arguments);
+    Py_XDECREF(tuple);
     return result;
 }
 
@@ -467,9 +486,10 @@ static PyMethodDef methods[] = {
      "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
      "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure "
      "is\n"
-     "    given as bytes, numpy.void or a structured 0-d array of its exact size. For code that only the GPU takes, "
-     "the declarations\n"
-     "    are not known: ints count as 64 bits, floats as float64, NumPy scalars and bytes as they are.\n"
+     "    given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the GPU takes, "
+     "the\n"
+     "    number and the sizes of the parameters are known: an int and a float take the size of theirs; NumPy scalars\n"
+     "    and bytes must have it.\n"
      "shared_mem : int\n"
      "    Bytes of dynamic shared memory of a block.\n"
      "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
