@@ -25,6 +25,19 @@ smk_status smk_context_current(int *device, smk_error *error)
     return fail_absent(error);
 }
 
+smk_status smk_context_enter(int device, int *before, smk_error *error)
+{
+    (void)device;
+    (void)before;
+    return fail_absent(error);
+}
+
+void smk_context_leave(int device, int before)
+{
+    (void)device;
+    (void)before;
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;

@@ -60,6 +60,24 @@ smk_status smk_context_current(int *device, smk_error *error)
     return status;
 }
 
+/* Both calls are the runtime's bookkeeping of the thread; without a change of device the second is not made. */
+smk_status smk_context_enter(int device, int *before, smk_error *error)
+{
+    *before = device;
+    cudaError_t code = cudaGetDevice(before);
+    if (code == cudaSuccess && *before != device) {
+        code = cudaSetDevice(device);
+    }
+    return smk_error_from_cuda(code, error, "making device %d the present one", device);
+}
+
+void smk_context_leave(int device, int before)
+{
+    if (before != device && cudaSetDevice(before) != cudaSuccess) {
+        (void)cudaGetLastError(); /* it was lost meanwhile: the next call says so */
+    }
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;

@@ -22,6 +22,10 @@ smk_status smk_context_count(int *count, smk_error *error);
 smk_status smk_context_use(int device, smk_error *error);
 smk_status smk_context_current(int *device, smk_error *error);
 
+/* Another device for a while: what it was before goes to *before, and leave makes it so again. Errors: CUDA. */
+smk_status smk_context_enter(int device, int *before, smk_error *error);
+void smk_context_leave(int device, int before);
+
 /* Driver and runtime versions as CUDA numbers them (13000); 0 where there is none. */
 void smk_context_versions(int *driver, int *runtime);
 

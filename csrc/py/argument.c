@@ -192,7 +192,15 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
                        device->backend->name, arguments->backend->name);
         return -1;
     }
+    if (arguments->backend != NULL && arguments->device != device->device) {
+        smk_error_fail(arguments->state, SMK_ARGUMENT,
+                       "%s lives on device %d, another array of this call on device %d; by way of the host it gets "
+                       "there: smemkit.asarray(smemkit.asnumpy(d))",
+                       where, device->device, arguments->device);
+        return -1;
+    }
     arguments->backend = device->backend;
+    arguments->device = device->device;
     arguments->parameters[index] = &device->address;
     return 0;
 }

@@ -23,6 +23,7 @@ typedef struct smk_arguments {
     PyArrayObject **plain;      /* owned: the original or its plain copy, which is copied in and out, by transfer */
     PyObject *holds;            /* owned list: what keeps the originals from being resized meanwhile */
     const smk_backend *backend; /* of the device arrays; NULL where there are none */
+    int device;                 /* of that machine, that they all lie on */
     bool has_host;
     smk_arena arena;
 } smk_arguments;

@@ -30,8 +30,57 @@ static int64_t count_bytes(int rank, const npy_intp *shape, npy_intp item_bytes,
     return bytes;
 }
 
-smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, PyArray_Descr *descr,
-                            int rank, const npy_intp *shape)
+/* Memory on the array's device, which is the present one where none was asked for. Without the GIL. */
+static smk_status allocate(smk_array *array, smk_error *error)
+{
+    const smk_backend *backend = array->backend;
+    int before = 0;
+    smk_status status =
+        array->device == SMK_DEVICE_PRESENT ? smk_backend_device(backend, &array->device, error) : SMK_OK;
+    if (status == SMK_OK) {
+        status = smk_backend_enter(backend, array->device, &before, error);
+    }
+    if (status == SMK_OK) {
+        status = backend->allocate(array->bytes, &array->address, error);
+        smk_backend_leave(backend, array->device, before);
+    }
+    return status;
+}
+
+/* With an error no one to go to. */
+static void release(const smk_array *array)
+{
+    int before = 0;
+    if (smk_backend_enter(array->backend, array->device, &before, NULL) == SMK_OK) {
+        (void)array->backend->release(array->address, NULL);
+        smk_backend_leave(array->backend, array->device, before);
+    }
+}
+
+smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error)
+{
+    int before = 0;
+    smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
+    if (status == SMK_OK) {
+        status = array->backend->upload(array->address, host, array->bytes, error);
+        smk_backend_leave(array->backend, array->device, before);
+    }
+    return status;
+}
+
+smk_status smk_array_download(const smk_array *array, void *host, smk_error *error)
+{
+    int before = 0;
+    smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
+    if (status == SMK_OK) {
+        status = array->backend->download(array->address, host, array->bytes, error);
+        smk_backend_leave(array->backend, array->device, before);
+    }
+    return status;
+}
+
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, int device,
+                            PyArray_Descr *descr, int rank, const npy_intp *shape)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -54,6 +103,7 @@ smk_array *smk_array_create(const smk_state *state, const char *what, const smk_
     Py_INCREF(descr);
     array->descr = descr;
     array->backend = backend;
+    array->device = device;
     array->address = 0;
     array->bytes = (uint64_t)bytes;
     array->owns = false;
@@ -64,7 +114,7 @@ smk_array *smk_array_create(const smk_state *state, const char *what, const smk_
         array->shape[i] = shape[i];
     }
     Py_BEGIN_ALLOW_THREADS
-    status = backend->allocate((uint64_t)bytes, &array->address, &error);
+    status = allocate(array, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         Py_DECREF(array);
@@ -83,9 +133,9 @@ static void deallocate(PyObject *self)
         PyObject_ClearWeakRefs(self);
     }
     if (array->owns) {
-        /* freeing waits for kernels that still run; an error here has no one to go to */
+        /* without a pool, freeing waits for kernels that still run */
         Py_BEGIN_ALLOW_THREADS
-        (void)array->backend->release(array->address, NULL);
+        release(array);
         Py_END_ALLOW_THREADS
     }
     Py_XDECREF(array->descr);

@@ -161,6 +161,25 @@ int smk_backend_prefer(const smk_state *state, PyObject *name)
     return 0;
 }
 
+smk_status smk_backend_device(const smk_backend *backend, int *device, smk_error *error)
+{
+    *device = 0;
+    return backend->current != NULL ? backend->current(device, error) : SMK_OK;
+}
+
+smk_status smk_backend_enter(const smk_backend *backend, int device, int *before, smk_error *error)
+{
+    *before = device;
+    return backend->enter != NULL && device != SMK_DEVICE_PRESENT ? backend->enter(device, before, error) : SMK_OK;
+}
+
+void smk_backend_leave(const smk_backend *backend, int device, int before)
+{
+    if (backend->leave != NULL && device != SMK_DEVICE_PRESENT) {
+        backend->leave(device, before);
+    }
+}
+
 static int read_environment_steps(const smk_state *state, const char *text, uint64_t *steps)
 {
     char *end = NULL;

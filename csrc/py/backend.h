@@ -38,6 +38,11 @@ typedef struct smk_backend {
     bool constants_by_launch; /* each launch takes its constants from its options: nothing is shared, none waits */
     /* What plans may depend on; it lives as long as the process. */
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
+    /* The device that the calling thread uses, and another one for a while. All that is below concerns the present
+     * device. NULL where there is one alone. */
+    smk_status (*current)(int *device, smk_error *error);
+    smk_status (*enter)(int device, int *before, smk_error *error);
+    void (*leave)(int device, int before);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*release)(uint64_t address, smk_error *error);
     /* Memory that is 0, for launches that each leave it so; they may come from several threads. It goes back when they
@@ -67,6 +72,13 @@ typedef struct smk_backend {
 
 extern const smk_backend smk_backend_sim;  /* backend_sim.c */
 extern const smk_backend smk_backend_cuda; /* backend_cuda.c */
+
+/* The present device of a machine, 0 where there is one alone; and another one until leave takes it back, in the same
+ * thread. SMK_DEVICE_PRESENT changes none. No function needs the GIL. */
+enum { SMK_DEVICE_PRESENT = -1 };
+smk_status smk_backend_device(const smk_backend *backend, int *device, smk_error *error);
+smk_status smk_backend_enter(const smk_backend *backend, int device, int *before, smk_error *error);
+void smk_backend_leave(const smk_backend *backend, int device, int before);
 
 /* Steps, blocks and threads of the calling thread's last simulation. */
 smk_run_result smk_backend_last_run(void);

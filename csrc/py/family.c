@@ -115,10 +115,44 @@ static int take_operands(smk_family_call *call, PyObject *const *values)
     return 0;
 }
 
+/* What plans may depend on of the call's device. */
+static int describe_machine(smk_family_call *call)
+{
+    smk_error error = {0};
+    int before = 0;
+    smk_status status = smk_backend_enter(call->backend, call->device, &before, &error);
+    if (status == SMK_OK) {
+        status = call->backend->machine(&call->machine, &error);
+        smk_backend_leave(call->backend, call->device, before);
+    }
+    if (status != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    return 0;
+}
+
+/* All device arrays of a call must lie on one device of their machine. */
+static int choose_device(smk_family_call *call)
+{
+    call->device = call->on_device ? smk_array_cast(call->state, call->operands[0])->device : SMK_DEVICE_PRESENT;
+    for (size_t i = 1; call->on_device && i <= call->inputs; i++) {
+        const smk_array *array = smk_array_cast(call->state, i < call->inputs ? call->operands[i] : call->out);
+        if (array != NULL && array->device != call->device) {
+            smk_error_fail(call->state, SMK_ARGUMENT,
+                           "%s: %s lives on device %d, %s on device %d; by way of the host it gets there: "
+                           "smemkit.asarray(smemkit.asnumpy(%s))",
+                           call->family->name, name_of(call, i), array->device, name_of(call, 0), call->device,
+                           name_of(call, i));
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* The machine: that of the device arrays, which the keyword may only confirm; else as for every call. */
 static int choose_machine(smk_family_call *call, PyObject *keyword)
 {
-    smk_error error = {0};
     const smk_backend *asked = NULL;
     if ((!call->on_device || keyword != NULL) && smk_backend_choose(call->state, keyword, &asked) < 0) {
         return -1;
@@ -137,11 +171,7 @@ static int choose_machine(smk_family_call *call, PyObject *keyword)
             return -1;
         }
     }
-    if (call->backend->machine(&call->machine, &error) != SMK_OK) {
-        smk_error_raise(call->state, &error);
-        return -1;
-    }
-    return 0;
+    return choose_device(call) < 0 ? -1 : describe_machine(call);
 }
 
 /* The type's name as the tables have it: its own, or bits32 where the family moves items of any type. */

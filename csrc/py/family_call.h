@@ -25,6 +25,7 @@ typedef struct smk_family_call {
     size_t number_count;
 
     const smk_backend *backend;
+    int device; /* of it, that the device arrays lie on; SMK_DEVICE_PRESENT without them */
     const smk_machine *machine;
     const smk_variant *variant;
     char type[SMK_FAMILY_TYPE_BYTES]; /* as the tables name it */

@@ -78,6 +78,7 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
         return -1;
     }
     s->job.backend = call->backend;
+    s->job.device = call->device;
     write_steps(call, s, operands);
     if (call->plan.clears_outputs) {
         s->job.cleared = (smk_job_range){operands[call->inputs], (uint64_t)out_bytes};
@@ -114,8 +115,8 @@ static PyObject *run_on_device(smk_family_call *call, spending *s)
     if (out != NULL) {
         Py_INCREF(out);
     } else {
-        out = smk_array_create(call->state, call->family->name, call->backend, call->result_descr, call->out_rank,
-                               call->out_shape);
+        out = smk_array_create(call->state, call->family->name, call->backend, call->device, call->result_descr,
+                               call->out_rank, call->out_shape);
     }
     if (out == NULL) {
         return NULL;

@@ -310,6 +310,18 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
     return status;
 }
 
+/* The same on the job's device, which the thread leaves again. */
+static smk_status work_there(const smk_job *job, const smk_run_options *options, smk_error *error)
+{
+    int before = 0;
+    smk_status status = smk_backend_enter(job->backend, job->device, &before, error);
+    if (status == SMK_OK) {
+        status = work(job, options, error);
+        smk_backend_leave(job->backend, job->device, before);
+    }
+    return status;
+}
+
 static bool has_variables(const smk_module *module)
 {
     bool found = module == NULL;
@@ -349,7 +361,7 @@ int smk_job_run(const smk_state *state, smk_job *job)
         .print_context = &w,
     };
     w.thread = PyEval_SaveThread();
-    smk_status status = work(job, &options, &error);
+    smk_status status = work_there(job, &options, &error);
     PyEval_RestoreThread(w.thread);
     if (smk_watch_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
         status = SMK_INTERNAL; /* the exception is set */

@@ -39,6 +39,7 @@ typedef struct smk_job_workspace {
 
 typedef struct smk_job {
     const smk_backend *backend;
+    int device; /* of it, or SMK_DEVICE_PRESENT */
     smk_unit *unit;
     smk_job_step *steps; /* one after the other */
     size_t step_count;

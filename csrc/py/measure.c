@@ -95,11 +95,17 @@ static smk_array *get_array(PyObject *module, PyObject *object)
 PyObject *smk_measure_clear(PyObject *module, PyObject *array)
 {
     smk_error error = {0};
+    int before = 0;
     const smk_array *target = get_array(module, array);
     if (target == NULL) {
         return NULL;
     }
-    if (target->backend->clear(target->address, target->bytes, &error) != SMK_OK) {
+    smk_status status = smk_backend_enter(target->backend, target->device, &before, &error);
+    if (status == SMK_OK) {
+        status = target->backend->clear(target->address, target->bytes, &error);
+        smk_backend_leave(target->backend, target->device, before);
+    }
+    if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);
     }
     Py_RETURN_NONE;
@@ -109,6 +115,7 @@ PyObject *smk_measure_clear(PyObject *module, PyObject *array)
 PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     smk_error error = {0};
+    int before = 0;
     if (given != 2) {
         PyErr_SetString(PyExc_TypeError, "_copy(target, source) takes 2 arguments");
         return NULL;
@@ -118,11 +125,16 @@ PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
     if (source == NULL) {
         return NULL;
     }
-    if (target->backend != source->backend || target->bytes != source->bytes) {
+    if (target->backend != source->backend || target->device != source->device || target->bytes != source->bytes) {
         return smk_error_fail(smk_core_state(module), SMK_ARGUMENT,
-                              "_copy needs two arrays of one machine and of as many bytes");
+                              "_copy needs two arrays of one device and of as many bytes");
     }
-    if (target->backend->copy(target->address, source->address, source->bytes, &error) != SMK_OK) {
+    smk_status status = smk_backend_enter(target->backend, target->device, &before, &error);
+    if (status == SMK_OK) {
+        status = target->backend->copy(target->address, source->address, source->bytes, &error);
+        smk_backend_leave(target->backend, target->device, before);
+    }
+    if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);
     }
     Py_RETURN_NONE;

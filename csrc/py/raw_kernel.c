@@ -286,6 +286,7 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         smk_error_raise(arguments.state, &error);
         goto done;
     }
+    job.device = arguments.backend != NULL ? arguments.device : SMK_DEVICE_PRESENT;
     job.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;

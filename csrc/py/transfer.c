@@ -17,17 +17,17 @@ static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObje
     return native;
 }
 
-static smk_array *upload_array(const smk_state *state, const smk_backend *backend, PyArrayObject *plain)
+static smk_array *upload_array(const smk_state *state, const smk_backend *backend, int device, PyArrayObject *plain)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
-    smk_array *array =
-        smk_array_create(state, "asarray", backend, PyArray_DESCR(plain), PyArray_NDIM(plain), PyArray_DIMS(plain));
+    smk_array *array = smk_array_create(state, "asarray", backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
+                                        PyArray_DIMS(plain));
     if (array == NULL) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = backend->upload(array->address, PyArray_DATA(plain), array->bytes, &error);
+    status = smk_array_upload(array, PyArray_DATA(plain), &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         Py_DECREF(array);
@@ -43,7 +43,7 @@ static int download_array(const smk_state *state, const smk_array *array, PyArra
     smk_error error = {0};
     smk_status status = SMK_OK;
     Py_BEGIN_ALLOW_THREADS
-    status = array->backend->download(array->address, PyArray_DATA(plain), array->bytes, &error);
+    status = smk_array_download(array, PyArray_DATA(plain), &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
@@ -60,7 +60,8 @@ static PyArrayObject *create_host(const smk_array *array)
 }
 
 /* A host array as a device array of the type (NULL: its own). */
-static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend)
+static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend,
+                           int device)
 {
     PyObject *result = NULL, *held = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
@@ -76,7 +77,7 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     held = smk_host_hold(host);
     plain = held == NULL ? NULL : smk_host_plain(state, "asarray: x", host);
     if (plain != NULL) {
-        result = (PyObject *)upload_array(state, backend, plain);
+        result = (PyObject *)upload_array(state, backend, device, plain);
     }
     Py_XDECREF(held);
     Py_DECREF(host);
@@ -84,7 +85,8 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     return result;
 }
 
-/* A device array as it is, or by way of the host where another type or machine is asked for. */
+/* A device array as it is, or by way of the host where another type or machine is asked for; with another type it stays
+ * on its device. */
 static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_Descr *wanted,
                              const smk_backend *backend)
 {
@@ -94,7 +96,8 @@ static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_D
     }
     PyArrayObject *host = create_host(array);
     if (host != NULL && download_array(state, array, host) == 0) {
-        result = take_host(state, (PyObject *)host, wanted, backend);
+        const int device = backend == array->backend ? array->device : SMK_DEVICE_PRESENT;
+        result = take_host(state, (PyObject *)host, wanted, backend, device);
     }
     Py_XDECREF(host);
     return result;
@@ -121,7 +124,8 @@ PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssi
     } else if (smk_backend_choose(state, choice, &backend) < 0) {
         goto done;
     }
-    result = array != NULL ? take_device(state, array, wanted, backend) : take_host(state, values[0], wanted, backend);
+    result = array != NULL ? take_device(state, array, wanted, backend)
+                           : take_host(state, values[0], wanted, backend, SMK_DEVICE_PRESENT);
 done:
     Py_XDECREF(wanted);
     return result;
@@ -157,7 +161,7 @@ PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize
     if (descr == NULL || smk_backend_choose(state, smk_bind_optional(values[2]), &backend) < 0) {
         goto done;
     }
-    result = (PyObject *)smk_array_create(state, "empty", backend, descr, shape.len, shape.ptr);
+    result = (PyObject *)smk_array_create(state, "empty", backend, SMK_DEVICE_PRESENT, descr, shape.len, shape.ptr);
 done:
     PyDimMem_FREE(shape.ptr);
     Py_XDECREF(descr);
