@@ -173,6 +173,7 @@ class RawKernel:
         backend: _Backend | None = None,
         max_steps: int | None = None,
         blocks: int | None = None,
+        ignore_same_value: bool = False,
     ) -> CheckReport: ...
 
 @overload

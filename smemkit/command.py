@@ -89,6 +89,12 @@ def add_commands(commands):
         one.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
         one.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
         one.add_argument("--html", metavar="FILE", help="write it as a page")
+        if name == "check":
+            one.add_argument(
+                "--ignore-same-value",
+                action="store_true",
+                help="leave out races of stores that all write one value",
+            )
         if name == "profile":
             one.add_argument(
                 "--fail-on",
@@ -310,7 +316,9 @@ def run(chosen):
         raise UsageError(f"--blocks {chosen.blocks}: 1 or more is needed")
     function, arguments, keywords = make_call(chosen)
     if chosen.command == "check":
-        done = report.check(function, *arguments, **keywords)
+        done = report.check(
+            function, *arguments, ignore_same_value=chosen.ignore_same_value, **keywords
+        )
     else:
         model = not chosen.as_written
         done = report.profile(function, *arguments, model=model, **keywords)

@@ -54,6 +54,8 @@ class Side:
 class Finding:
     """A fault: kind, message, count (how often alike), first and second (Side, or None).
 
+    same_value is true of a race of two stores that write the same value, each time it was found.
+
     Alike are those of one kernel with the same kind, source lines, operations and variable: a loop
     that the compiler unrolls is many instructions of one line.
     """
@@ -61,8 +63,16 @@ class Finding:
     def __init__(self, facts, kernel, sources):
         self.kind, self.message = facts["kind"], read_names(facts["message"])
         self.count, self.kernel = facts["count"], kernel
+        self.same_value = facts.get("same_value", False)
         self.first = Side(facts["first"], sources)
         self.second = Side(facts["second"], sources) if facts.get("second") else None
+
+    def add(self, other):
+        """Counts an alike finding too; it becomes the example where only its values differ."""
+        if self.same_value and not other.same_value:
+            self.first, self.second, self.message = other.first, other.second, other.message
+            self.same_value = False
+        self.count += other.count
 
     def __str__(self):
         times = f" ({self.count:,} times)" if self.count > 1 else ""
@@ -89,6 +99,7 @@ class Finding:
             "kernel": self.kernel,
             "message": self.message,
             "count": self.count,
+            "same_value": self.same_value,
             "first": self.first.to_dict(),
             "second": self.second.to_dict() if self.second else None,
         }
@@ -99,10 +110,11 @@ class CheckReport:
 
     Attributes: result, findings, kernels (a name for each launch), sampled ((checked, total)
     blocks where blocks= was given), truncated (there were more different findings than are kept),
-    stopped (why a launch ended early, or None).
+    stopped (why a launch ended early, or None), ignored (how many findings were left out: races of
+    stores of one value, with ignore_same_value=True).
     """
 
-    def __init__(self, launches, result, *, blocks=0, given=None):
+    def __init__(self, launches, result, *, blocks=0, given=None, ignore_same_value=False):
         self.result = result
         self.kernels = tuple(launch["kernel"] for launch in launches)
         self.truncated = any(launch["truncated"] for launch in launches)
@@ -120,8 +132,10 @@ class CheckReport:
                 finding = Finding(facts, launch["kernel"], sources)
                 alike = kept.setdefault((launch["ptx"], finding.key), finding)
                 if alike is not finding:
-                    alike.count += finding.count
-        self.findings = list(kept.values())
+                    alike.add(finding)
+        found = list(kept.values())
+        self.findings = [one for one in found if not (ignore_same_value and one.same_value)]
+        self.ignored = len(found) - len(self.findings)
 
     def __bool__(self):
         return not self.findings and self.stopped is None
@@ -137,7 +151,8 @@ class CheckReport:
 
     def _count(self):
         number = len(self.findings)
-        return f"{number} finding{'' if number == 1 else 's'}" if number else "nothing found"
+        found = f"{number} finding{'' if number == 1 else 's'}" if number else "nothing found"
+        return found + (f", {self.ignored} of stores of one value left out" if self.ignored else "")
 
     def __str__(self):
         names = ", ".join(dict.fromkeys(self.kernels))
@@ -157,6 +172,7 @@ class CheckReport:
             "sampled": list(self.sampled) if self.sampled else None,
             "truncated": self.truncated,
             "stopped": self.stopped,
+            "ignored": self.ignored,
             "findings": [finding.to_dict() for finding in self.findings],
         }
 

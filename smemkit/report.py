@@ -439,7 +439,7 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
     return report
 
 
-def check(function, *args, blocks=None, **kwargs):
+def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
     """Run a call on the simulator and look for races, missing barriers and stray accesses.
 
     Parameters
@@ -450,6 +450,9 @@ def check(function, *args, blocks=None, **kwargs):
         Of the function.
     blocks : int, optional
         Checks only so many blocks of each launch, evenly spread; the others do not run.
+    ignore_same_value : bool
+        Leaves out races of stores that all write one value (a flag that many threads raise); the
+        report counts them as ignored. They are races by PTX's memory model, and mostly harmless.
 
     Shapes
     ------
@@ -460,8 +463,9 @@ def check(function, *args, blocks=None, **kwargs):
     CheckReport: true where nothing was found; findings is a list of Finding, each with kind
     ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "misaligned",
     "uninitialized", "async_read"), message, count, and first and second: the accesses, with file,
-    line, text, block, thread, address, space, variable, bytes and op. Findings of one kind, pair
-    of lines and variable are one, with their count.
+    line, text, block, thread, address, space, variable, bytes and op; same_value is true of a
+    race of two stores of one value. Findings of one kind, pair of lines and variable are one, with
+    their count.
 
     Raises
     ------
@@ -481,6 +485,16 @@ def check(function, *args, blocks=None, **kwargs):
     (True, [])
     """
     number = _prepare("check", function, blocks)
+    if not isinstance(ignore_same_value, bool):
+        raise _core.ArgumentTypeError(
+            f"ignore_same_value is True or False, not {reprlib.repr(ignore_same_value)}"
+        )
     result, launches = _core._watch("check", function, args, kwargs, number, True)
     _demand_launches("check", function, launches)
-    return CheckReport(launches, result, blocks=number, given=_find_source(function))
+    return CheckReport(
+        launches,
+        result,
+        blocks=number,
+        given=_find_source(function),
+        ignore_same_value=ignore_same_value,
+    )

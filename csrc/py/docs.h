@@ -346,7 +346,8 @@
     "(2, 8)\n"
 
 #define SMK_DOCS_KERNEL_CHECK                                                                                          \
-    "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None)\n"                 \
+    "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "                  \
+    "ignore_same_value=False)\n"                                                                                       \
     "--\n"                                                                                                             \
     "\n"                                                                                                               \
     "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n"     \
@@ -359,6 +360,8 @@
     "    There is no other machine that can.\n"                                                                        \
     "blocks : int, optional\n"                                                                                         \
     "    Runs only so many blocks, evenly spread over the grid; results are then incomplete.\n"                        \
+    "ignore_same_value : bool\n"                                                                                       \
+    "    Leaves out races of stores that all write one value; the report counts them as ignored.\n"                    \
     "\n"                                                                                                               \
     "Returns\n"                                                                                                        \
     "-------\n"                                                                                                        \

@@ -126,6 +126,14 @@ static void insert(smk_blocks_set *set, uint32_t i, uint32_t block, uint32_t pla
     }
 }
 
+/* What a block has stored in a cell, before it is inserted. */
+static void note_value(smk_blocks_set *set, uint32_t i, uint32_t value, bool varied)
+{
+    bool differs = varied || (set->block[0][i] != 0 && set->value[i] != value);
+    set->varied |= (uint32_t)differs << i;
+    set->value[i] = value;
+}
+
 /* One record of the cells that `seen` has not yet; the lowest lane of each. */
 static void merge_row(smk_blocks_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
                       uint32_t *seen)
@@ -193,6 +201,7 @@ static void merge_line(smk_blocks *blocks, smk_shadow *shadow, smk_shadow_line *
     smk_blocks_set *set = written ? set_of(blocks, to, SMK_BLOCKS_WRITE) : NULL;
     for (uint32_t i = 0; i < CELLS && set != NULL; i++) {
         if (from->wtime[i] >= begin) {
+            note_value(set, i, from->value[i], (from->varied >> i & 1) != 0);
             insert(set, i, block, from->wplace[i], from->wwho[i]);
         }
     }

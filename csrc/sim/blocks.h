@@ -24,6 +24,8 @@ typedef struct smk_blocks_set {
     uint32_t place[2][SMK_SHADOW_CELLS];
     uint32_t time[2][SMK_SHADOW_CELLS];
     uint16_t who[2][SMK_SHADOW_CELLS];
+    uint32_t value[SMK_SHADOW_CELLS]; /* of writes: what was stored, where `varied` has no bit */
+    uint32_t varied;                  /* cells in which different values were stored */
 } smk_blocks_set;
 
 typedef struct smk_blocks_line {

@@ -40,6 +40,7 @@ typedef struct smk_finding {
     smk_finding_kind kind;
     smk_finding_side first, second; /* of a race: in program order where there is one */
     uint64_t count;
+    bool same_value; /* a race of two stores that write the same, each time it was found */
     char message[320];
 } smk_finding;
 

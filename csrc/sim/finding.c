@@ -100,6 +100,7 @@ void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_fi
                 (void)snprintf(entry->text, sizeof entry->text, "%s", text);
             }
         }
+        entry->same_value = (entry->count == 0 || entry->same_value) && second->same_value;
         entry->count++;
     }
     (void)pthread_mutex_unlock(&sink->lock);
@@ -246,11 +247,12 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
         break;
     default:
         (void)snprintf(text, size,
-                       "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s.",
+                       "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
                        op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
                        entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
                        : blocks                               ? "nothing orders the blocks"
-                                                              : "no barrier orders them");
+                                                              : "no barrier orders them",
+                       entry->same_value ? "; both write the same value" : "");
         break;
     }
 }
@@ -302,6 +304,7 @@ smk_status smk_finding_list(const smk_finding_sink *sink, const smk_finding_plac
         smk_finding *finding = &result->finding[count++];
         finding->kind = sink->entry[i].kind;
         finding->count = sink->entry[i].count;
+        finding->same_value = sink->entry[i].same_value;
         fill_side(&w, &sink->entry[i].first, &finding->first);
         fill_side(&w, &sink->entry[i].second, &finding->second);
         write_message(&w, &sink->entry[i], finding);

@@ -36,6 +36,7 @@ typedef struct smk_finding_event {
     uint32_t bytes;
     uint64_t block;  /* number */
     uint32_t thread; /* in the block */
+    bool same_value; /* of the second side: both are stores, of one value */
 } smk_finding_event;
 
 typedef struct smk_finding_entry {
@@ -43,6 +44,7 @@ typedef struct smk_finding_entry {
     smk_finding_event first, second;
     uint64_t block, order; /* of the example: the smallest is kept */
     uint64_t count;
+    bool same_value; /* each time */
     char text[320]; /* what an error said; "" for what the events say */
 } smk_finding_entry;
 

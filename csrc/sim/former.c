@@ -51,6 +51,7 @@ static void judge_classes(smk_race_launch *launch, const smk_blocks_line *line, 
     if (x == NULL || y == NULL) {
         return;
     }
+    bool same = a == SMK_BLOCKS_WRITE && b == SMK_BLOCKS_WRITE && (x->varied >> i & 1) == 0;
     for (unsigned k = 0; k < 2; k++) {
         for (unsigned m = a == b ? k + 1 : 0; m < 2; m++) {
             uint32_t one = x->block[k][i], two = y->block[m][i];
@@ -63,6 +64,7 @@ static void judge_classes(smk_race_launch *launch, const smk_blocks_line *line, 
             smk_finding_event second = smk_race_former(launch, y->place[m][i], b == SMK_BLOCKS_READ, SMK_SPACE_GLOBAL,
                                                        address, two - 1, y->who[m][i]);
             bool turned = first.place > second.place || (first.place == second.place && first.block > second.block);
+            (turned ? &first : &second)->same_value = same;
             uint64_t lowest = one < two ? one - 1 : two - 1;
             smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first,
                             turned ? &first : &second, lowest, address, NULL);

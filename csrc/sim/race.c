@@ -22,7 +22,8 @@ static smk_finding_event present(const smk_race_one *j, unsigned lane)
     };
 }
 
-static void report_pair(smk_race_one *j, unsigned lane, uint64_t cell, uint32_t place, bool loads, uint32_t other)
+static void report_pair(smk_race_one *j, unsigned lane, uint64_t cell, uint32_t place, bool loads, uint32_t other,
+                        bool same_value)
 {
     smk_race *race = j->race;
     smk_finding_kind kind = j->space == SMK_SPACE_GLOBAL ? SMK_FINDING_GLOBAL_RACE
@@ -31,6 +32,7 @@ static void report_pair(smk_race_one *j, unsigned lane, uint64_t cell, uint32_t 
     smk_finding_event first =
         smk_race_former(race->launch, place, loads, j->space, cell << j->shadow->shift, race->block->number, other);
     smk_finding_event second = present(j, lane);
+    second.same_value = same_value;
     smk_finding_add(&race->launch->sink, kind, &first, &second, race->block->number, race->sequence++, NULL);
 }
 
@@ -75,19 +77,32 @@ static void value_of(const smk_race_one *j, unsigned lane, unsigned char *to)
     }
 }
 
-/* Two lanes of one store meet: no harm is done where they write the same. */
-static bool same_value(const smk_race_one *j, unsigned lane, unsigned other, uint64_t cell)
+uint32_t smk_race_value(const smk_race_one *j, unsigned lane, uint64_t cell)
 {
-    unsigned char mine[VALUE_BYTES_MAX] = {0}, theirs[VALUE_BYTES_MAX] = {0};
-    uint64_t at = cell << j->shadow->shift;
+    unsigned char stored[VALUE_BYTES_MAX] = {0};
+    uint32_t value = 0;
+    uint64_t offset = (cell << j->shadow->shift) - j->address[lane];
     unsigned bytes = 1U << j->shadow->shift;
-    if (j->event->kind != SMK_ACCESS_STORE || (j->mask >> other & 1) == 0 || other >= lane ||
-        at - j->address[other] >= j->event->bytes) {
-        return false;
+    if (offset <= VALUE_BYTES_MAX - bytes) {
+        value_of(j, lane, stored);
+        memcpy(&value, stored + offset, bytes);
     }
-    value_of(j, lane, mine);
-    value_of(j, other, theirs);
-    return memcmp(mine + (at - j->address[lane]), theirs + (at - j->address[other]), bytes) == 0;
+    return value;
+}
+
+/* Is the present access a store, as the last write to the cell was, and of the same value? */
+static bool repeats_value(const smk_race_one *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i)
+{
+    bool copied = line->wtime[i] == SMK_SHADOW_PENDING || line->itime[i] >= j->race->order.begin;
+    return j->event->kind == SMK_ACCESS_STORE && !copied && line->value[i] == smk_race_value(j, lane, cell);
+}
+
+/* Was the last write to the cell that of a lane in the same store? Where both write one value, no harm is done. */
+static bool is_same_store(const smk_race_one *j, unsigned lane, unsigned other, uint64_t cell)
+{
+    uint64_t at = cell << j->shadow->shift;
+    return j->event->kind == SMK_ACCESS_STORE && (j->mask >> other & 1) != 0 && other < lane &&
+           at - j->address[other] < j->event->bytes;
 }
 
 static bool are_in_step(const smk_race_one *j, uint32_t warp)
@@ -112,11 +127,14 @@ static void check_write(smk_race_one *j, unsigned lane, uint64_t cell, const smk
         return;
     }
     if ((!pending && smk_order_before(&race->order, warp, other % LANES, line->wtime[i], j->index, lane)) ||
-        smk_race_excuses(j->flags, race->launch->flags[line->wplace[i]], are_in_step(j, warp)) ||
-        (warp == j->index && line->wplace[i] == j->place && same_value(j, lane, other % LANES, cell))) {
+        smk_race_excuses(j->flags, race->launch->flags[line->wplace[i]], are_in_step(j, warp))) {
         return;
     }
-    report_pair(j, lane, cell, line->wplace[i], false, other);
+    bool same = repeats_value(j, lane, cell, line, i);
+    if (same && warp == j->index && line->wplace[i] == j->place && is_same_store(j, lane, other % LANES, cell)) {
+        return;
+    }
+    report_pair(j, lane, cell, line->wplace[i], false, other, same);
     j->blamed |= UINT32_C(1) << lane;
 }
 
@@ -155,7 +173,7 @@ static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow
             if (lanes == 0 || smk_race_excuses(j->flags, race->launch->flags[row->place[i]], are_in_step(j, warp))) {
                 continue;
             }
-            report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes));
+            report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes), false);
             found = true;
         }
         reported = reported || (found && warp != j->index);
@@ -240,8 +258,13 @@ static void note_row(smk_race_one *j, unsigned lane, smk_shadow_row *first, unsi
     at->place[i] = j->place;
 }
 
-static void note_write(const smk_race_one *j, unsigned lane, smk_shadow_line *line, unsigned i, uint32_t time)
+static void note_write(const smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i,
+                       uint32_t time)
 {
+    uint32_t value = time == SMK_SHADOW_PENDING ? 0 : smk_race_value(j, lane, cell), bit = UINT32_C(1) << i;
+    bool again = line->wtime[i] >= j->race->order.begin;
+    line->varied = again && line->value[i] != value ? line->varied | bit : again ? line->varied : line->varied & ~bit;
+    line->value[i] = value;
     line->wtime[i] = time;
     line->written_most = time > line->written_most ? time : line->written_most;
     smk_shadow_note_written(line, UINT32_C(1) << i, j->race->order.begin);
@@ -292,7 +315,7 @@ static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shado
         check_rows(j, lane, cell, line->atomics, line->changers, i, false);
     }
     bool copy = j->event->kind == SMK_ACCESS_COPY;
-    note_write(j, lane, line, i, copy ? SMK_SHADOW_PENDING : order->now);
+    note_write(j, lane, cell, line, i, copy ? SMK_SHADOW_PENDING : order->now);
     line->itime[i] = copy ? order->now : 0;
 }
 

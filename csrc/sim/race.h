@@ -77,6 +77,9 @@ typedef struct smk_race_one {
 uint32_t smk_race_access(void *state, const smk_warp *warp, const smk_access_event *event);
 void smk_race_land(smk_race *race, uint32_t warp, const smk_pending *copy);
 
+/* What a lane's store is about to put into a cell. */
+uint32_t smk_race_value(const smk_race_one *one, unsigned lane, uint64_t cell);
+
 /* A former access to a cell, as far as it is remembered. */
 smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place, bool loads, smk_space space,
                                   uint64_t address, uint64_t block, uint32_t thread);

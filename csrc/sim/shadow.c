@@ -158,6 +158,7 @@ static smk_shadow_line *look_up(smk_shadow *shadow, uint64_t number)
     memset(line->atomics, 0, sizeof line->atomics);
     line->loaders = line->changers = line->wide_loaders = 0;
     line->wides = NULL;
+    line->varied = 0;
     line->written = line->written_since = line->written_most = line->atomic_most = line->read_most = 0;
     line->number = number;
     shadow->slot[at] = line;

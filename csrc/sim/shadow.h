@@ -53,8 +53,10 @@ typedef struct smk_shadow_line {
     uint32_t stime[SMK_SHADOW_CELLS]; /* the last atomic operation */
     uint32_t itime[SMK_SHADOW_CELLS]; /* when the copy was issued that wrote or writes the cell */
     uint32_t wplace[SMK_SHADOW_CELLS];
-    uint16_t wwho[SMK_SHADOW_CELLS]; /* warp * 32 + lane */
-    uint64_t number;                 /* address / bytes of a line */
+    uint32_t value[SMK_SHADOW_CELLS]; /* what that write stored; of no meaning where a copy wrote */
+    uint16_t wwho[SMK_SHADOW_CELLS];  /* warp * 32 + lane */
+    uint32_t varied;                  /* cells in which the block has stored several values, one bit each */
+    uint64_t number;                  /* address / bytes of a line */
     uint32_t written, written_since, written_most, atomic_most, read_most;
     uint32_t loaders, changers, wide_loaders; /* warps that have rows, or wides: one bit each */
     smk_shadow_wides *wides;                  /* of loads; NULL: none yet */

@@ -4,6 +4,7 @@
  * What a line's cells have in common (shadow.h) is looked at first; the cells themselves, many at a time, where that
  * does not tell; and what a warp loads is noted as one shape, not cell by cell.
  */
+#include "access.h"
 #include "bits.h"
 #include "race.h"
 
@@ -240,6 +241,42 @@ SMK_CLONES static void write_cells(const smk_race_one *one, smk_shadow_line *lin
     }
 }
 
+/* The values of a store of 32-bit words to cells of their size. */
+SMK_CLONES static void note_words(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+{
+    const smk_operation *op = one->event->op + 1; /* the store itself */
+    const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
+    uint32_t begin = one->race->order.begin, varied = line->varied;
+    int32_t step = shape.step, low = (1 << step) - 1, skew = shape.skew;
+    for (int32_t k = shape.from; k < shape.to; k++) {
+        const uint32_t *row = SMK_ROW(uint32_t, one->warp, rows[(k + skew) & low]);
+        uint32_t value = row[(k + skew) >> step];
+        bool again = line->wtime[k] >= begin;
+        varied &= ~((uint32_t)!again << k);
+        varied |= (uint32_t)(again && line->value[k] != value) << k;
+        line->value[k] = value;
+    }
+    line->varied = varied;
+}
+
+/* Before the cells are noted as written. */
+static void note_values(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+{
+    const smk_operation *op = one->event->op + 1;
+    if (op->element == SMK_ELEMENT_U32_32 && one->shadow->shift == 2) {
+        note_words(one, line, shape);
+        return;
+    }
+    for (unsigned k = shape.from; k < shape.to; k++) {
+        unsigned at = (unsigned)((int32_t)k + shape.skew), lane = at >> shape.step;
+        uint64_t cell = (one->address[lane] >> one->shadow->shift) + at - (lane << shape.step);
+        uint32_t value = smk_race_value(one, lane, cell), bit = UINT32_C(1) << k;
+        bool again = line->wtime[k] >= one->race->order.begin;
+        line->varied = !again ? line->varied & ~bit : line->value[k] != value ? line->varied | bit : line->varied;
+        line->value[k] = value;
+    }
+}
+
 static bool store_cells(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
 {
     uint32_t base = one->race->order.base, now = one->race->order.now;
@@ -249,6 +286,7 @@ static bool store_cells(const smk_race_one *one, smk_shadow_line *line, smk_shad
         (line->read_most > base && !are_unread(one, line, shape))) {
         return false;
     }
+    note_values(one, line, shape);
     write_cells(one, line, shape);
     smk_shadow_note_written(line, cells_of(shape), one->race->order.begin);
     if (line->written_most == SMK_SHADOW_PENDING) {
