@@ -10,13 +10,23 @@
 
 #include <string.h>
 
-enum { CELLS = SMK_SHADOW_CELLS, SLOTS_MIN = 4096 };
+enum {
+    CELLS = SMK_SHADOW_CELLS,
+    SLOTS_MIN = 4096,
+    LIST_MAX = 4096, /* records of a cell and kind */
+    LIST_SHORT = 8,  /* and where there are very many in all */
+    RECORDS_MANY = 1 << 23,
+    LOOKED_AT = 16,      /* for one that the new access can join */
+    LOOKED_AT_FOUND = 64 /* after a race was found */
+};
 
 smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, smk_error *error)
 {
     *blocks = (smk_blocks){.shift = shift, .slot_count = SLOTS_MIN};
     blocks->lines.bytes = sizeof(smk_blocks_line);
     blocks->sets.bytes = sizeof(smk_blocks_set);
+    blocks->lists.bytes = sizeof(smk_blocks_lists);
+    blocks->records.bytes = sizeof(smk_blocks_record);
     blocks->slot = smk_heap_allocate(SLOTS_MIN, sizeof *blocks->slot);
     if (blocks->slot == NULL || pthread_mutex_init(&blocks->lock, NULL) != 0) {
         smk_heap_free(blocks->slot);
@@ -34,6 +44,8 @@ void smk_blocks_free(smk_blocks *blocks)
     smk_heap_free(blocks->slot);
     smk_shadow_pool_free(&blocks->lines);
     smk_shadow_pool_free(&blocks->sets);
+    smk_shadow_pool_free(&blocks->lists);
+    smk_shadow_pool_free(&blocks->records);
     (void)pthread_mutex_destroy(&blocks->lock);
 }
 
@@ -103,13 +115,11 @@ static smk_blocks_set *set_of(smk_blocks *blocks, smk_blocks_line *line, unsigne
     return line->set[class];
 }
 
-static void put(smk_blocks_set *set, unsigned at, uint32_t i, uint32_t block, uint32_t place, uint16_t who,
-                uint32_t time)
+static void put(smk_blocks_set *set, unsigned at, uint32_t i, uint32_t block, uint32_t place, uint16_t who)
 {
     set->block[at][i] = block;
     set->place[at][i] = place;
     set->who[at][i] = who;
-    set->time[at][i] = time;
 }
 
 /* Blocks that cannot wait for each other --------------------------------------------------------------- */
@@ -119,10 +129,10 @@ static void insert(smk_blocks_set *set, uint32_t i, uint32_t block, uint32_t pla
 {
     uint32_t low = set->block[0][i], next = set->block[1][i];
     if (low == 0 || block < low) {
-        put(set, 1, i, low, set->place[0][i], set->who[0][i], 0);
-        put(set, 0, i, block, place, who, 0);
+        put(set, 1, i, low, set->place[0][i], set->who[0][i]);
+        put(set, 0, i, block, place, who);
     } else if (block != low && (next == 0 || block < next)) {
-        put(set, 1, i, block, place, who, 0);
+        put(set, 1, i, block, place, who);
     }
 }
 
@@ -219,45 +229,182 @@ void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, ui
 
 /* Blocks that can ------------------------------------------------------------------------------------ */
 
-static bool conflicts(unsigned a, unsigned b)
+static smk_blocks_record *record_of(const smk_blocks *blocks, uint32_t at)
 {
-    return a == SMK_BLOCKS_WRITE || b == SMK_BLOCKS_WRITE || ((a == SMK_BLOCKS_ATOMIC) != (b == SMK_BLOCKS_ATOMIC));
+    return smk_shadow_pool_get(&blocks->records, at - 1);
 }
 
-bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, const uint8_t *flags,
-                     smk_blocks_access *other, uint64_t *other_block)
+static smk_blocks_lists *lists_of(smk_blocks *blocks, uint64_t cell)
 {
+    bool fresh;
     smk_blocks_line *line = find(blocks, cell / CELLS, true);
-    uint32_t i = (uint32_t)(cell % CELLS), own = access->order->block + 1;
-    bool found = false;
-    smk_blocks_set *set = line == NULL ? NULL : set_of(blocks, line, access->class);
-    if (set == NULL) {
-        return false;
+    if (line != NULL && line->lists == NULL) {
+        line->lists = smk_shadow_pool_take(&blocks->lists, &fresh);
+        blocks->failed = blocks->failed || line->lists == NULL;
     }
-    for (unsigned class = 0; class < SMK_BLOCKS_CLASSES && !found; class ++) {
-        const smk_blocks_set *theirs = line->set[class];
-        for (unsigned at = 0; at < 2 && theirs != NULL && conflicts(class, access->class) && !found; at++) {
-            uint32_t block = theirs->block[at][i], place = theirs->place[at][i], warp = theirs->who[at][i] / 32;
-            if (block == 0 || block == own || smk_race_excuses(access->flags, flags[place], false) ||
-                smk_order_before_far(access->order, block - 1, warp, theirs->time[at][i], access->warp, access->lane)) {
-                continue;
-            }
-            *other = (smk_blocks_access){NULL, class, warp, theirs->who[at][i] % 32U, place, flags[place]};
-            *other_block = block - 1;
+    return line == NULL ? NULL : line->lists;
+}
+
+/* One of them writes, and one is weak. */
+static bool conflicts(unsigned a, unsigned b)
+{
+    return ((a | b) & SMK_BLOCKS_STORES) != 0 && (a & b & SMK_BLOCKS_STRONG) == 0;
+}
+
+/* Does whatever conflicts with `old` conflict with `new`, too? */
+static bool subsumes(unsigned new, unsigned old)
+{
+    return (old & SMK_BLOCKS_STORES & ~new) == 0 && (new &SMK_BLOCKS_STRONG & ~old) == 0;
+}
+
+/* The lanes of a record that the access does not come after. */
+static uint32_t unordered(const smk_blocks_record *record, const smk_blocks_access *access)
+{
+    const smk_order *order = access->order;
+    uint32_t lanes = record->lanes;
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        uint32_t of = smk_bits_first(left);
+        bool before =
+            record->block == order->block
+                ? smk_order_before(order, record->warp, of, record->time, access->warp, access->lane)
+                : smk_order_knows(order, record->block, record->warp, of, record->time, access->warp, access->lane);
+        lanes &= ~((uint32_t)before << of);
+    }
+    return lanes;
+}
+
+/* Takes the record at *at out of its list. */
+static void unlink_record(smk_blocks *blocks, uint32_t *at, uint16_t *count)
+{
+    smk_blocks_record *record = record_of(blocks, *at);
+    uint32_t index = *at;
+    *at = record->next;
+    record->next = blocks->free;
+    blocks->free = index;
+    (*count)--;
+}
+
+/* Judges the access against the records of a kind, and takes out those that it makes superfluous. */
+static bool scan(smk_blocks *blocks, smk_blocks_lists *lists, unsigned kind, uint32_t i,
+                 const smk_blocks_access *access, smk_blocks_record *made, smk_blocks_record *other)
+{
+    bool found = false, takes = subsumes(access->kind, kind);
+    uint32_t looked = 0;
+    for (uint32_t *at = &lists->first[kind][i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
+        smk_blocks_record *record = record_of(blocks, *at);
+        bool own = record->block == access->order->block;
+        uint32_t lanes = unordered(record, access);
+        if (lanes != 0 && !own && !found) {
+            *other = *record;
+            other->lanes = lanes;
             found = true;
         }
+        record->lanes = takes ? lanes : record->lanes;
+        if (record->lanes == 0) {
+            bool differs = record->varied || record->value != made->value;
+            made->varied = made->varied || (own && (kind & SMK_BLOCKS_STORES) != 0 && differs);
+            unlink_record(blocks, at, &lists->count[kind][i]);
+        } else {
+            at = &record->next;
+        }
     }
-    if (set->block[0][i] != own) {
-        put(set, 1, i, set->block[0][i], set->place[0][i], set->who[0][i], set->time[0][i]);
+    if (!found && (lists->full[kind] >> i & 1) != 0) {
+        blocks->unsure++;
     }
-    put(set, 0, i, own, access->place, (uint16_t)(access->warp * 32 + access->lane), access->order->now);
     return found;
+}
+
+/* Joins one of the latest records, where that is of the same warp, instruction and time. */
+static bool join(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const smk_blocks_record *made,
+                 const smk_blocks_access *access)
+{
+    uint32_t *at = &lists->first[access->kind][i];
+    for (uint32_t looked = 0; *at != 0 && looked < LOOKED_AT; looked++) {
+        smk_blocks_record *record = record_of(blocks, *at);
+        if (record->block == made->block && record->warp == made->warp) {
+            record->lanes = unordered(record, access);
+            if (record->lanes == 0) {
+                unlink_record(blocks, at, &lists->count[access->kind][i]);
+                continue;
+            }
+            if (record->time == made->time && record->place == made->place && record->value == made->value) {
+                record->lanes |= made->lanes;
+                record->varied = record->varied || made->varied;
+                return true;
+            }
+        }
+        at = &record->next;
+    }
+    return false;
+}
+
+static void add(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const smk_blocks_record *made)
+{
+    unsigned kind = made->kind;
+    bool fresh, many = blocks->records.used >= RECORDS_MANY && blocks->free == 0;
+    uint32_t *first = &lists->first[kind][i];
+    if (lists->count[kind][i] >= (many ? LIST_SHORT : LIST_MAX)) {
+        lists->full[kind] |= UINT32_C(1) << i;
+        unlink_record(blocks, first, &lists->count[kind][i]);
+    }
+    uint32_t at = blocks->free;
+    smk_blocks_record *record = at == 0 ? smk_shadow_pool_take(&blocks->records, &fresh) : record_of(blocks, at);
+    if (record == NULL) {
+        blocks->failed = true;
+        return;
+    }
+    if (at == 0) {
+        at = blocks->records.used;
+    } else {
+        blocks->free = record->next;
+    }
+    *record = *made;
+    record->next = *first;
+    *first = at;
+    lists->count[kind][i]++;
+}
+
+bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, smk_blocks_record *other)
+{
+    smk_blocks_lists *lists = lists_of(blocks, cell);
+    uint32_t i = (uint32_t)(cell % CELLS);
+    smk_blocks_record made = {.block = access->order->block,
+                              .time = access->order->now,
+                              .place = access->place,
+                              .lanes = UINT32_C(1) << access->lane,
+                              .value = access->plain ? access->value : 0,
+                              .warp = (uint8_t)access->warp,
+                              .kind = (uint8_t)access->kind};
+    bool found = false;
+    if (lists == NULL) {
+        return false;
+    }
+    for (unsigned kind = 0; kind < SMK_BLOCKS_KINDS; kind++) {
+        if (conflicts(kind, access->kind) && lists->first[kind][i] != 0) {
+            smk_blocks_record one;
+            if (scan(blocks, lists, kind, i, access, &made, &one) && !found) {
+                *other = one;
+                found = true;
+            }
+        }
+    }
+    if (!join(blocks, lists, i, &made, access)) {
+        add(blocks, lists, i, &made);
+    }
+    return found;
+}
+
+bool smk_blocks_line_written(const smk_blocks_line *line, unsigned i)
+{
+    const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
+    const smk_blocks_lists *lists = line->lists;
+    return (writes != NULL && writes->block[0][i] != 0) || (atomics != NULL && atomics->block[0][i] != 0) ||
+           (lists != NULL &&
+            (lists->first[SMK_BLOCKS_STORES][i] != 0 || lists->first[SMK_BLOCKS_STORES | SMK_BLOCKS_STRONG][i] != 0));
 }
 
 bool smk_blocks_written(smk_blocks *blocks, uint64_t cell)
 {
     const smk_blocks_line *line = find(blocks, cell / CELLS, false);
-    uint32_t i = (uint32_t)(cell % CELLS);
-    return line != NULL && ((line->set[SMK_BLOCKS_WRITE] != NULL && line->set[SMK_BLOCKS_WRITE]->block[0][i] != 0) ||
-                            (line->set[SMK_BLOCKS_ATOMIC] != NULL && line->set[SMK_BLOCKS_ATOMIC]->block[0][i] != 0));
+    return line != NULL && smk_blocks_line_written(line, (unsigned)(cell % CELLS));
 }

@@ -26,6 +26,17 @@ typedef struct checking {
 
 /* What there is to know of the program ---------------------------------------------------------------- */
 
+/* Does the scope end with the block? No launch has clusters: a block is its own. */
+static bool is_near(const smk_instruction *instruction)
+{
+    return smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER);
+}
+
+static bool is_fence(const smk_instruction *instruction)
+{
+    return instruction->opcode == SMK_OPCODE_MEMBAR || instruction->opcode == SMK_OPCODE_FENCE;
+}
+
 static uint8_t flags_of(const smk_instruction *instruction)
 {
     bool atomic = instruction->opcode == SMK_OPCODE_ATOM || instruction->opcode == SMK_OPCODE_RED;
@@ -34,7 +45,7 @@ static uint8_t flags_of(const smk_instruction *instruction)
     bool acquire = both || smk_module_has(instruction, SMK_MODIFIER_ACQUIRE);
     bool release = both || smk_module_has(instruction, SMK_MODIFIER_RELEASE);
     bool strong = atomic || is_volatile || acquire || release || smk_module_has(instruction, SMK_MODIFIER_RELAXED);
-    bool near = smk_module_has(instruction, SMK_MODIFIER_CTA);
+    bool near = is_near(instruction);
     return (uint8_t)((strong ? SMK_RACE_STRONG : 0) | (atomic ? SMK_RACE_ATOMIC : 0) |
                      (is_volatile ? SMK_RACE_VOLATILE : 0) | (acquire ? SMK_RACE_ACQUIRE : 0) |
                      (release ? SMK_RACE_RELEASE : 0) | (near ? SMK_RACE_NEAR : 0));
@@ -76,9 +87,13 @@ static smk_status survey(checking *c, const smk_module *module, smk_error *error
             }
             const smk_instruction *instruction = &function->instructions[k];
             if (smk_access_is(instruction)) {
-                c->race.flags[count] = flags_of(instruction);
-                c->race.strong = c->race.strong || c->race.flags[count] != 0;
+                uint8_t flags = c->race.flags[count] = flags_of(instruction);
+                c->race.synchronizes = c->race.synchronizes || (flags & (SMK_RACE_ACQUIRE | SMK_RACE_RELEASE)) != 0;
+                c->race.order.near = c->race.order.near || (flags & SMK_RACE_NEAR) != 0;
                 narrow(c, instruction);
+            } else if (is_fence(instruction)) {
+                c->race.synchronizes = true;
+                c->race.order.near = c->race.order.near || is_near(instruction);
             }
         }
     }
@@ -101,7 +116,7 @@ static void close_race(void *context, void *state)
 {
     checking *c = context;
     smk_race *race = state;
-    c->failed = c->failed || race->order.failed || race->shared.failed || race->global.failed;
+    c->failed = c->failed || smk_order_is_failed(&race->order) || race->shared.failed || race->global.failed;
     smk_order_free(&race->order);
     smk_shadow_free(&race->shared);
     smk_shadow_free(&race->global);
@@ -117,15 +132,14 @@ static smk_status open_race(void *context, const smk_block *block, void **state,
     }
     race->launch = &c->race;
     uint64_t shared_bytes = block->run->shared_bytes == 0 ? 1 : block->run->shared_bytes;
-    smk_status status =
-        smk_order_create(&race->order, block->warp_count, c->race.ordered ? &c->race.order : NULL, error);
+    smk_status status = smk_order_create(&race->order, block->warp_count, c->race.ordered ? &c->race.order : NULL,
+                                         c->race.synchronizes, error);
     if (status == SMK_OK) {
         status = smk_shadow_create(&race->shared, c->race.shared_shift, shared_bytes, error);
     }
     if (status == SMK_OK) {
         status = smk_shadow_create(&race->global, c->race.global_shift, 0, error);
     }
-    race->order.strong = c->race.strong;
     if (status != SMK_OK) {
         close_race(c, race);
         return status;
@@ -293,7 +307,7 @@ static void release(void *state, const smk_block *block, uint32_t barrier, uint3
     smk_race *race = state;
     (void)arrived;
     race->barrier[barrier] = SMK_FINDING_NOWHERE;
-    smk_order_release(&race->order, barrier, waited, block->live);
+    smk_order_leave(&race->order, barrier, waited, block->live);
 }
 
 static void meet(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
@@ -308,8 +322,7 @@ static void fence(void *state, const smk_warp *warp, const smk_operation *op, ui
     smk_race *race = state;
     const smk_instruction *instruction =
         &race->launch->places.module->functions[op->function].instructions[op->instruction];
-    smk_order_fence(&race->order, warp->control->index, mask, mask == warp->control->live,
-                    !smk_module_has(instruction, SMK_MODIFIER_CTA));
+    smk_order_fence(&race->order, warp->control->index, mask, is_near(instruction));
 }
 
 static void land(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)
@@ -326,10 +339,9 @@ static void note_written(const checking *c, smk_memory *memory, const smk_memory
     const smk_blocks_line *line;
     uint64_t cell_bytes = UINT64_C(1) << c->race.global_shift;
     for (uint32_t n = 0; (line = smk_blocks_get(&c->race.blocks, n)) != NULL; n++) {
-        const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
-        for (unsigned i = 0; i < SMK_SHADOW_CELLS && (writes != NULL || atomics != NULL); i++) {
+        for (unsigned i = 0; i < SMK_SHADOW_CELLS; i++) {
             uint64_t address = (line->number * SMK_SHADOW_CELLS + i) * cell_bytes;
-            if ((writes == NULL || writes->block[0][i] == 0) && (atomics == NULL || atomics->block[0][i] == 0)) {
+            if (!smk_blocks_line_written(line, i)) {
                 continue;
             }
             const smk_span *span = smk_memory_view_find(view, address);
@@ -354,9 +366,7 @@ static smk_status prepare(checking *c, smk_program *program, uint32_t entry, con
     if (status == SMK_OK) {
         status = smk_blocks_create(&c->race.blocks, c->race.global_shift, error);
     }
-    if (status == SMK_OK && c->race.ordered) {
-        status = smk_order_launch_create(&c->race.order, total, error);
-    }
+    c->race.order.space = smk_clock_space_of(total);
     return status;
 }
 

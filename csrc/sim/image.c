@@ -1,6 +1,8 @@
 #include "../base/heap.h"
+#include "access.h"
 #include "atomic.h"
 #include "lower.h"
+#include "observer.h"
 #include "print.h"
 #include "program.h"
 #include "rows.h"
@@ -247,6 +249,13 @@ static bool synchronizes(const smk_instruction *instruction)
     return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
 }
 
+/* Is it strong for its block alone? Such accesses of several blocks race, which only a judgement of each shows. */
+static bool is_near(const smk_instruction *instruction)
+{
+    return (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER)) &&
+           is_global(instruction);
+}
+
 /* Would another order of blocks give other results? Then one host thread runs them in order. */
 static bool depends_on_order(const builder *b, const smk_function *function)
 {
@@ -254,10 +263,14 @@ static bool depends_on_order(const builder *b, const smk_function *function)
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         smk_rows_visit(&function->instructions[i], count_read, b->reads);
     }
+    bool judged = b->image->observer != NULL && (b->image->observer->wants & SMK_WATCH_ORDER) != 0;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const smk_instruction *instruction = &function->instructions[i];
         const smk_operand *first = &instruction->operands[0];
         uint32_t arguments;
+        if (judged && is_near(instruction) && smk_access_is(instruction)) {
+            return true;
+        }
         switch (instruction->opcode) {
         case SMK_OPCODE_ATOM:
         case SMK_OPCODE_RED:

@@ -1,121 +1,42 @@
 #include "order.h"
 
 #include "../base/heap.h"
+#include "bits.h"
 
 #include <string.h>
 
-enum { WARPS = SMK_ORDER_WARPS, WORDS_MIN = 64 };
+enum { WARPS = SMK_ORDER_WARPS, LANES = 32, WORDS_MIN = 64 };
 #define TIME_MAX (UINT32_MAX / 2)
 
-/* Knowledge of other blocks ------------------------------------------------------------------------ */
-
-static smk_order_foreign *hold(smk_order_foreign *foreign)
+static smk_clock_space *space_of(smk_order *order)
 {
-    if (foreign != NULL) {
-        foreign->holders++;
-    }
-    return foreign;
+    return order->launch == NULL ? &order->space : &order->launch->space;
 }
 
-static void let_go(smk_order_foreign **foreign)
-{
-    if (*foreign != NULL && --(*foreign)->holders == 0) {
-        smk_heap_free(*foreign);
-    }
-    *foreign = NULL;
-}
-
-static bool covers(const smk_order_foreign *a, const smk_order_foreign *b)
-{
-    if (b->low < a->low || b->high > a->high) {
-        return false;
-    }
-    for (uint32_t i = b->low; i < b->high; i++) {
-        if (b->heard[i] > a->heard[i]) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* *to learns what `from` holds. */
-static bool join_foreign(smk_order_foreign **to, smk_order_foreign *from, uint32_t blocks)
-{
-    if (from == NULL || *to == from || (*to != NULL && covers(*to, from))) {
-        return true;
-    }
-    if (*to == NULL) {
-        *to = hold(from);
-        return true;
-    }
-    smk_order_foreign *made = smk_heap_allocate(1, sizeof *made + blocks * sizeof made->heard[0]);
-    if (made == NULL) {
-        return false;
-    }
-    const smk_order_foreign *old = *to;
-    made->holders = 1;
-    made->low = old->low < from->low ? old->low : from->low;
-    made->high = old->high > from->high ? old->high : from->high;
-    for (uint32_t i = made->low; i < made->high; i++) {
-        made->heard[i] = old->heard[i] > from->heard[i] ? old->heard[i] : from->heard[i];
-    }
-    let_go(to);
-    *to = made;
-    return true;
-}
-
-/* *to learns of so many tellings of a block. */
-static bool learn(smk_order_foreign **to, uint32_t block, uint32_t count, uint32_t blocks)
-{
-    if (*to == NULL || (*to)->holders > 1) {
-        smk_order_foreign *made = smk_heap_allocate(1, sizeof *made + blocks * sizeof made->heard[0]);
-        if (made == NULL) {
-            return false;
-        }
-        made->low = block;
-        made->high = block + 1;
-        if (*to != NULL) {
-            made->low = (*to)->low;
-            made->high = (*to)->high;
-            memcpy(made->heard, (*to)->heard, blocks * sizeof made->heard[0]);
-        }
-        made->holders = 1;
-        let_go(to);
-        *to = made;
-    }
-    smk_order_foreign *own = *to;
-    own->low = own->low < block ? own->low : block;
-    own->high = own->high > block + 1 ? own->high : block + 1;
-    own->heard[block] = own->heard[block] > count ? own->heard[block] : count;
-    return true;
-}
-
-static void join(smk_order *order, smk_order_clock *to, const smk_order_clock *from)
+static void join_times(uint32_t *to, const uint32_t *from)
 {
     for (uint32_t i = 0; i < WARPS; i++) {
-        to->warp[i] = to->warp[i] > from->warp[i] ? to->warp[i] : from->warp[i];
+        to[i] = to[i] > from[i] ? to[i] : from[i];
     }
-    if (order->launch != NULL && !join_foreign(&to->foreign, from->foreign, order->launch->blocks)) {
-        order->failed = true;
-    }
-}
-
-static void clear(smk_order_clock *clock)
-{
-    let_go(&clock->foreign);
-    memset(clock->warp, 0, sizeof clock->warp);
 }
 
 /* Words ------------------------------------------------------------------------------------------ */
 
-static void clear_words(smk_order_words *words)
+static void clear_word(const smk_clock_space *space, smk_order_word *word)
+{
+    smk_clock_drop(space, &word->far);
+    for (uint32_t i = 0; i < word->piece_count; i++) {
+        smk_clock_drop(space, &word->piece[i].clock);
+    }
+    word->piece_count = 0;
+}
+
+static void clear_words(const smk_clock_space *space, smk_order_words *words)
 {
     for (uint32_t i = 0; i < words->capacity && words->count > 0; i++) {
-        if (words->word[i].used) {
-            let_go(&words->word[i].far);
-            let_go(&words->word[i].near.foreign);
-            words->word[i].used = false;
-        }
+        clear_word(space, &words->word[i]);
+        smk_heap_free(words->word[i].piece);
+        words->word[i] = (smk_order_word){0};
     }
     words->count = 0;
 }
@@ -146,86 +67,180 @@ static bool grow_words(smk_order_words *words)
     return true;
 }
 
-/* NULL where there is none, and none is to be made or no memory for it. */
-static smk_order_word *find_word(smk_order_words *words, uint64_t address, bool make)
+static smk_order_words *words_of(smk_order *order, bool shared)
 {
-    if (words->capacity == 0 && !make) {
-        return NULL;
-    }
-    if (2 * (words->count + 1) > words->capacity && make && !grow_words(words)) {
+    return shared ? &order->words : order->launch == NULL ? NULL : &order->launch->words;
+}
+
+/* NULL where nothing has been released at the address. */
+static smk_order_word *find_word(smk_order_words *words, uint64_t address)
+{
+    if (words == NULL || words->count == 0) {
         return NULL;
     }
     smk_order_word *word = &words->word[place_word(words, address)];
-    if (word->used) {
-        return word;
-    }
-    if (!make) {
+    return word->used ? word : NULL;
+}
+
+static smk_order_word *make_word(smk_order *order, smk_order_words *words, uint64_t address)
+{
+    if (2 * (words->count + 1) > words->capacity && !grow_words(words)) {
+        order->failed = true;
         return NULL;
     }
+    smk_order_word *word = &words->word[place_word(words, address)];
     *word = (smk_order_word){.address = address, .used = true};
     words->count++;
     return word;
 }
 
+/* The place of what was released within the block, or NULL: where nothing is near, what is released to all says it.
+ * Pieces are in the order of their blocks. */
+static smk_clock **piece_of(smk_order *order, smk_order_word *word, bool make)
+{
+    uint32_t low = 0, high = word->piece_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (word->piece[middle].block < order->block) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low < word->piece_count && word->piece[low].block == order->block) {
+        return &word->piece[low].clock;
+    }
+    if (!make || !order->launch->near) {
+        return NULL;
+    }
+    if (word->piece_count == word->piece_capacity) {
+        uint32_t capacity = word->piece_capacity == 0 ? 2 : 2 * word->piece_capacity;
+        size_t each = sizeof *word->piece;
+        void *grown = smk_heap_resize(word->piece, word->piece_capacity * each, capacity * each);
+        if (grown == NULL) {
+            order->failed = true;
+            return NULL;
+        }
+        word->piece = grown;
+        word->piece_capacity = capacity;
+    }
+    smk_order_piece *piece = &word->piece[low];
+    memmove(piece + 1, piece, (word->piece_count++ - low) * sizeof *piece);
+    *piece = (smk_order_piece){.block = order->block};
+    return &piece->clock;
+}
+
 /* Making and freeing ------------------------------------------------------------------------------- */
 
-smk_status smk_order_create(smk_order *order, uint32_t warp_count, smk_order_launch *launch, smk_error *error)
+smk_status smk_order_create(smk_order *order, uint32_t warp_count, smk_order_launch *launch, bool synchronizes,
+                            smk_error *error)
 {
     *order = (smk_order){.now = 1, .warp_count = warp_count, .launch = launch};
-    order->lane = smk_heap_allocate(warp_count, sizeof *order->lane);
-    if (order->lane == NULL) {
+    order->among = smk_heap_allocate(warp_count, sizeof *order->among);
+    order->lane = synchronizes ? smk_heap_allocate(warp_count, sizeof *order->lane) : NULL;
+    if (order->among == NULL || (synchronizes && order->lane == NULL)) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     return SMK_OK;
 }
 
+static void clear_lane(const smk_clock_space *space, smk_order_lane *lane)
+{
+    smk_clock **const clocks[] = {&lane->known,    &lane->near,     &lane->far,       &lane->seen_near,
+                                  &lane->seen_far, &lane->released, &lane->read_near, &lane->read_far};
+    for (size_t i = 0; i < sizeof clocks / sizeof clocks[0]; i++) {
+        smk_clock_drop(space, clocks[i]);
+    }
+    *lane = (smk_order_lane){0};
+}
+
 static void clear_all(smk_order *order)
 {
-    for (uint32_t i = 0; i < WARPS; i++) {
-        clear(&order->known[i]);
-        clear(&order->some[i]);
-        order->some_lanes[i] = 0;
-        clear(&order->fenced[i]);
-        clear(&order->ready[i]);
-        clear(&order->heard[i]);
-        order->changed[i] = false;
-        order->full[i] = 0;
-        order->last[i] = 0;
-    }
-    for (uint32_t i = 0; i < SMK_ORDER_BARRIERS; i++) {
-        for (uint32_t k = 0; k < 4; k++) {
-            clear(&order->arrived[i][k]);
+    const smk_clock_space *space = space_of(order);
+    for (uint32_t left = order->touched; left != 0; left &= left - 1) {
+        for (uint32_t i = 0; i < LANES; i++) {
+            clear_lane(space, &order->lane[smk_bits_first(left)][i]);
         }
-        order->busy[i] = false;
     }
-    clear_words(&order->words);
+    order->touched = 0;
+    for (uint32_t i = 0; i < SMK_ORDER_BARRIERS; i++) {
+        clear_lane(space, &order->arrived[i].lane);
+        memset(order->arrived[i].warp, 0, sizeof order->arrived[i].warp);
+    }
+    memset(order->known, 0, order->warp_count * sizeof order->known[0]);
+    memset(order->full, 0, sizeof order->full);
+    memset(order->last, 0, sizeof order->last);
+    clear_words(space, &order->words);
 }
 
 void smk_order_free(smk_order *order)
 {
     clear_all(order);
     smk_heap_free(order->words.word);
+    smk_heap_free(order->among);
     smk_heap_free(order->lane);
-}
-
-smk_status smk_order_launch_create(smk_order_launch *launch, uint64_t blocks, smk_error *error)
-{
-    *launch = (smk_order_launch){.blocks = (uint32_t)blocks};
-    launch->history = blocks > UINT32_MAX ? NULL : smk_heap_allocate((size_t)blocks, sizeof *launch->history);
-    if (launch->history == NULL) {
-        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what blocks tell each other");
-    }
-    return SMK_OK;
 }
 
 void smk_order_launch_free(smk_order_launch *launch)
 {
-    for (uint32_t i = 0; launch->history != NULL && i < launch->blocks; i++) {
-        smk_heap_free(launch->history[i].told);
-    }
-    smk_heap_free(launch->history);
-    clear_words(&launch->words);
+    clear_words(&launch->space, &launch->words);
     smk_heap_free(launch->words.word);
+}
+
+bool smk_order_is_failed(const smk_order *order)
+{
+    return order->failed || order->space.failed || (order->launch != NULL && order->launch->space.failed);
+}
+
+/* Lanes ---------------------------------------------------------------------------------------------- */
+
+/* `to` learns what `from` brings to where they meet. */
+static void join_lane(smk_clock_space *space, smk_order_lane *to, const smk_order_lane *from)
+{
+    smk_clock_join(space, &to->known, from->known);
+    smk_clock_join(space, &to->near, from->near);
+    smk_clock_join(space, &to->far, from->far);
+    smk_clock_join(space, &to->seen_near, from->seen_near);
+    smk_clock_join(space, &to->seen_far, from->seen_far);
+}
+
+/* The same, and what `from` has made ready of its own doings. */
+static void bring_lane(smk_order *order, smk_order_lane *to, uint32_t warp, uint32_t lane)
+{
+    smk_clock_space *space = space_of(order);
+    const smk_order_lane *from = &order->lane[warp][lane];
+    join_lane(space, to, from);
+    if (from->near_time != 0) {
+        smk_clock_learn_lane(space, &to->near, order->block, warp, lane, from->near_time);
+    }
+    if (from->far_time != 0) {
+        smk_clock_learn_lane(space, &to->far, order->block, warp, lane, from->far_time);
+    }
+}
+
+static bool is_empty(const smk_order_lane *lane)
+{
+    return lane->known == NULL && lane->near == NULL && lane->far == NULL && lane->seen_near == NULL &&
+           lane->seen_far == NULL;
+}
+
+/* All that a lane knows now but for its own doings: a clock that the caller holds. */
+static smk_clock *gather(smk_order *order, uint32_t warp, uint32_t lane)
+{
+    smk_clock_space *space = space_of(order);
+    const uint32_t *among = order->among[warp][lane];
+    uint32_t time[WARPS], ragged = 0;
+    smk_clock *clock = smk_clock_hold(order->lane[warp][lane].known);
+    for (uint32_t i = 0; i < WARPS; i++) {
+        uint32_t known = i == warp ? order->full[warp] : order->known[warp][i];
+        time[i] = i >= order->warp_count ? 0 : known > order->base ? known : order->base;
+        ragged |= (uint32_t)(i != lane && among[i] > order->full[warp] && among[i] > order->base);
+    }
+    smk_clock_learn_warps(space, &clock, order->block, time);
+    if (ragged != 0) {
+        smk_clock_learn_lanes(space, &clock, order->block, warp, among);
+    }
+    return clock;
 }
 
 /* What happens -------------------------------------------------------------------------------------- */
@@ -239,211 +254,230 @@ void smk_order_begin(smk_order *order, uint64_t block)
     order->failed = order->failed || order->now > TIME_MAX;
 }
 
-/* What a warp knows, its own doings among it. */
-static void gather(smk_order *order, uint32_t warp, smk_order_clock *to)
-{
-    join(order, to, &order->known[warp]);
-    if (order->some_lanes[warp] != 0) {
-        join(order, to, &order->some[warp]);
-    }
-    to->warp[warp] = order->now;
-}
-
-/* What some lanes know, all do. */
-static void share(smk_order *order, uint32_t warp)
-{
-    if (order->some_lanes[warp] != 0) {
-        join(order, &order->known[warp], &order->some[warp]);
-        clear(&order->some[warp]);
-        order->some_lanes[warp] = 0;
-    }
-}
-
 void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier)
 {
-    smk_order_clock *at = order->arrived[barrier];
-    gather(order, warp, &at[0]);
-    if (order->strong) {
-        join(order, &at[1], &order->fenced[warp]);
-        join(order, &at[2], &order->ready[warp]);
-        join(order, &at[3], &order->heard[warp]);
+    smk_order_arrived *at = &order->arrived[barrier];
+    join_times(at->warp, order->known[warp]);
+    at->warp[warp] = order->now;
+    for (uint32_t i = 0; i < LANES && (order->touched >> warp & 1) != 0; i++) {
+        bring_lane(order, &at->lane, warp, i);
     }
-    order->busy[barrier] = true;
     order->now++;
 }
 
 /* True where everything that any warp has done lies before the barrier, and all that can still do something waited:
  * those that have ended in silence do not count. */
-static bool is_whole(const smk_order *order, const smk_order_clock *at, uint32_t waited)
+static bool is_whole(const smk_order *order, const uint32_t *arrived, uint32_t waited)
 {
     for (uint32_t i = 0; i < order->warp_count; i++) {
-        if ((waited >> i & 1) == 0 && order->last[i] > order->base && order->last[i] > at->warp[i]) {
+        if ((waited >> i & 1) == 0 && order->last[i] > order->base && order->last[i] > arrived[i]) {
             return false;
         }
     }
     return true;
 }
 
-void smk_order_release(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live)
+void smk_order_leave(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live)
 {
-    smk_order_clock *at = order->arrived[barrier];
-    bool all = waited == live && is_whole(order, at, waited);
+    smk_order_arrived *at = &order->arrived[barrier];
+    bool all = waited == live && is_whole(order, at->warp, waited), told = !is_empty(&at->lane);
     for (uint32_t i = 0; i < order->warp_count; i++) {
         if ((waited >> i & 1) == 0) {
             continue;
         }
-        share(order, i);
-        if (!all || order->strong) {
-            join(order, &order->known[i], &at[0]);
+        if (!all) {
+            join_times(order->known[i], at->warp);
         }
-        if (order->strong) {
-            join(order, &order->fenced[i], &at[1]);
-            join(order, &order->ready[i], &at[2]);
-            join(order, &order->heard[i], &at[3]);
-            order->changed[i] = true;
+        for (uint32_t k = 0; k < LANES && told; k++) {
+            join_lane(space_of(order), &order->lane[i][k], &at->lane);
         }
+        order->touched |= (uint32_t)told << i;
         order->full[i] = order->now;
     }
-    for (uint32_t k = 0; k < (order->strong ? 4U : 1U); k++) {
-        clear(&at[k]);
-    }
+    memset(at->warp, 0, sizeof at->warp);
+    clear_lane(space_of(order), &at->lane);
     if (all) {
         order->base = order->now;
     }
-    order->busy[barrier] = false;
     order->now++;
+}
+
+static void meet_among(smk_order *order, uint32_t warp, uint32_t mask)
+{
+    uint32_t(*among)[32] = order->among[warp];
+    uint32_t most[LANES] = {0};
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        join_times(most, among[smk_bits_first(left)]);
+    }
+    for (uint32_t i = 0; i < LANES; i++) {
+        most[i] = (mask >> i & 1) != 0 ? order->now : most[i];
+    }
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        memcpy(among[smk_bits_first(left)], most, sizeof most);
+    }
 }
 
 void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all)
 {
-    if (all) {
-        share(order, warp);
-        order->full[warp] = order->now++;
-        return;
-    }
-    if ((order->some_lanes[warp] & mask) != 0) {
-        order->some_lanes[warp] |= mask;
-    }
-    uint32_t(*lane)[32] = order->lane[warp];
-    uint32_t most[32] = {0};
-    for (uint32_t i = 0; i < 32; i++) {
-        for (uint32_t k = 0; k < 32 && (mask >> i & 1) != 0; k++) {
-            most[k] = lane[i][k] > most[k] ? lane[i][k] : most[k];
+    if ((order->touched >> warp & 1) != 0) {
+        smk_order_lane met = {0};
+        for (uint32_t left = mask; left != 0; left &= left - 1) {
+            bring_lane(order, &met, warp, smk_bits_first(left));
         }
-    }
-    for (uint32_t i = 0; i < 32; i++) {
-        most[i] = (mask >> i & 1) != 0 ? order->now : most[i];
-    }
-    for (uint32_t i = 0; i < 32; i++) {
-        if ((mask >> i & 1) != 0) {
-            memcpy(lane[i], most, sizeof most);
+        for (uint32_t left = mask; left != 0; left &= left - 1) {
+            join_lane(space_of(order), &order->lane[warp][smk_bits_first(left)], &met);
         }
+        clear_lane(space_of(order), &met);
     }
-    order->now++;
-}
-
-void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool all, bool far)
-{
     if (all) {
-        share(order, warp);
-        join(order, &order->known[warp], &order->heard[warp]);
+        order->full[warp] = order->now;
     } else {
-        join(order, &order->some[warp], &order->heard[warp]);
-        order->some_lanes[warp] |= mask; /* one record for all such lanes of a warp: it never accuses wrongly */
-    }
-    gather(order, warp, &order->fenced[warp]);
-    if (far) {
-        gather(order, warp, &order->ready[warp]);
-        order->changed[warp] = true;
+        meet_among(order, warp, mask);
     }
     order->now++;
 }
 
-/* One more telling of this block, on top of those before. */
-static bool record(smk_order_launch *launch, uint32_t block, const uint32_t *clock)
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool near)
 {
-    smk_order_history *history = &launch->history[block];
-    if (history->count == history->capacity) {
-        uint32_t capacity = history->capacity == 0 ? 2 : 2 * history->capacity;
-        size_t each = sizeof *history->told;
-        void *grown = smk_heap_resize(history->told, history->capacity * each, capacity * each);
-        if (grown == NULL) {
-            return false;
+    smk_clock_space *space = space_of(order);
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        uint32_t i = smk_bits_first(left);
+        smk_order_lane *lane = &order->lane[warp][i];
+        smk_clock_join(space, &lane->known, lane->seen_near);
+        smk_clock_drop(space, &lane->seen_near);
+        if (!near) {
+            smk_clock_join(space, &lane->known, lane->seen_far);
+            smk_clock_drop(space, &lane->seen_far);
         }
-        history->told = grown;
-        history->capacity = capacity;
+        smk_clock *ready = gather(order, warp, i);
+        smk_clock_set(space, &lane->near, ready);
+        lane->near_time = order->now;
+        if (!near) {
+            smk_clock_set(space, &lane->far, ready);
+            lane->far_time = order->now;
+        }
+        smk_clock_drop(space, &ready);
     }
-    uint32_t *told = history->told[history->count];
-    for (uint32_t i = 0; i < WARPS; i++) {
-        uint32_t before = history->count == 0 ? 0 : history->told[history->count - 1][i];
-        told[i] = clock[i] > before ? clock[i] : before;
-    }
-    history->count++;
-    return true;
+    order->touched |= UINT32_C(1) << warp;
+    order->now++;
 }
 
-void smk_order_tell(smk_order *order, uint32_t warp, bool shared, uint64_t address, bool far)
+void smk_order_tick(smk_order *order)
 {
-    smk_order_launch *launch = order->launch;
-    if (!shared && launch == NULL) {
+    order->now++;
+}
+
+/* Strong accesses ------------------------------------------------------------------------------------ */
+
+/* Does the access include the thread of the last strong write in its scope, and the other way round? */
+static bool reaches(const smk_order *order, const smk_order_word *word, const smk_order_access *access)
+{
+    return word->block == order->block || (!word->near && !access->near);
+}
+
+void smk_order_read(smk_order *order, const smk_order_access *access)
+{
+    smk_clock_space *space = space_of(order);
+    smk_order_lane *lane = &order->lane[access->warp][access->lane];
+    smk_order_word *word = find_word(words_of(order, access->shared), access->address);
+    smk_clock *near = NULL, *far = NULL;
+    if (word != NULL && reaches(order, word, access)) {
+        smk_clock **piece = access->shared ? &word->far : piece_of(order, word, false);
+        near = piece == NULL ? NULL : *piece;
+        far = access->shared ? NULL : word->far;
+    }
+    bool again = lane->read_at == access->address;
+    if (access->acquire) {
+        smk_clock_join(space, &lane->known, near);
+        smk_clock_join(space, &lane->known, again ? lane->read_near : NULL);
+        if (!access->near) {
+            smk_clock_join(space, &lane->known, far);
+            smk_clock_join(space, &lane->known, again ? lane->read_far : NULL);
+        }
+    } else {
+        if (!again) {
+            smk_clock_drop(space, &lane->read_near);
+            smk_clock_drop(space, &lane->read_far);
+            lane->read_at = access->address;
+        }
+        smk_clock_join(space, &lane->read_near, near);
+        smk_clock_join(space, &lane->read_far, far);
+    }
+    smk_clock_join(space, &lane->seen_near, near);
+    smk_clock_join(space, &lane->seen_far, far);
+    order->touched |= (uint32_t)(near != NULL || far != NULL) << access->warp;
+}
+
+/* A release operation: what is known now is released with this write, and with later ones of the lane to the address. */
+static void note_release(smk_order *order, const smk_order_access *access)
+{
+    smk_order_lane *lane = &order->lane[access->warp][access->lane];
+    smk_clock *ready = gather(order, access->warp, access->lane);
+    smk_clock_set(space_of(order), &lane->released, ready);
+    smk_clock_drop(space_of(order), &ready);
+    lane->released_at = access->address;
+    lane->released_time = order->now;
+    lane->released_far = !access->near;
+    order->touched |= UINT32_C(1) << access->warp;
+}
+
+static void release(smk_order *order, const smk_order_access *access, smk_clock **at, smk_clock *clock, uint32_t time)
+{
+    if (at != NULL && time != 0) {
+        smk_clock_learn_lane(space_of(order), at, order->block, access->warp, access->lane, time);
+    }
+    if (at != NULL) {
+        smk_clock_join(space_of(order), at, clock);
+    }
+}
+
+void smk_order_write(smk_order *order, const smk_order_access *access)
+{
+    smk_order_words *words = words_of(order, access->shared);
+    smk_order_lane *lane = &order->lane[access->warp][access->lane];
+    if (words == NULL) {
         return;
     }
-    smk_order_word *word = find_word(shared ? &order->words : &launch->words, address, true);
+    smk_order_word *word = find_word(words, access->address);
+    if (word != NULL && !(access->atomic && reaches(order, word, access))) {
+        clear_word(space_of(order), word);
+    }
+    if (access->release) {
+        note_release(order, access);
+    }
+    bool own = lane->released_time != 0 && lane->released_at == access->address;
+    bool ready = own || lane->near != NULL || lane->near_time != 0 || lane->far != NULL;
+    word = word == NULL && ready ? make_word(order, words, access->address) : word;
     if (word == NULL) {
-        order->failed = true;
         return;
     }
-    if (word->block != order->block) {
-        clear(&word->near);
-        word->block = order->block;
-    }
-    join(order, &word->near, &order->fenced[warp]);
-    if (shared || !far) {
+    word->block = order->block;
+    word->near = access->near;
+    if (!ready) {
         return;
     }
-    smk_order_history *history = &launch->history[order->block];
-    const smk_order_clock *ready = &order->ready[warp];
-    if (order->changed[warp]) {
-        order->failed = order->failed || !record(launch, order->block, ready->warp);
-        order->changed[warp] = false;
-    }
-    if (!join_foreign(&word->far, ready->foreign, launch->blocks) ||
-        (history->count > 0 && !learn(&word->far, order->block, history->count, launch->blocks))) {
-        order->failed = true;
+    smk_clock **within = access->shared ? &word->far : piece_of(order, word, true);
+    release(order, access, within, lane->near, lane->near_time);
+    release(order, access, within, own ? lane->released : NULL, own ? lane->released_time : 0);
+    if (!access->shared) {
+        bool wide = own && lane->released_far;
+        release(order, access, &word->far, lane->far, lane->far_time);
+        release(order, access, &word->far, wide ? lane->released : NULL, wide ? lane->released_time : 0);
     }
 }
 
-void smk_order_hear(smk_order *order, uint32_t warp, bool shared, uint64_t address)
+void smk_order_overwrite(smk_order *order, bool shared, uint64_t address)
 {
-    if (!shared && order->launch == NULL) {
-        return;
-    }
-    const smk_order_word *word = find_word(shared ? &order->words : &order->launch->words, address, false);
-    smk_order_clock *heard = &order->heard[warp];
-    if (word == NULL) {
-        return;
-    }
-    if (word->block == order->block) {
-        join(order, heard, &word->near);
-    }
-    if (!shared && !join_foreign(&heard->foreign, word->far, order->launch->blocks)) {
-        order->failed = true;
+    smk_order_word *word = find_word(words_of(order, shared), address);
+    if (word != NULL) {
+        clear_word(space_of(order), word);
     }
 }
 
-static bool is_heard(const smk_order *order, const smk_order_foreign *foreign, uint32_t block, uint32_t other,
-                     uint32_t time)
+bool smk_order_knows(const smk_order *order, uint32_t block, uint32_t other, uint32_t of, uint32_t time, uint32_t warp,
+                     uint32_t lane)
 {
-    if (foreign == NULL || block < foreign->low || block >= foreign->high || foreign->heard[block] == 0) {
-        return false;
-    }
-    return time <= order->launch->history[block].told[foreign->heard[block] - 1][other];
-}
-
-bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp,
-                          uint32_t lane)
-{
-    return is_heard(order, order->known[warp].foreign, block, other, time) ||
-           ((order->some_lanes[warp] >> lane & 1) != 0 &&
-            is_heard(order, order->some[warp].foreign, block, other, time));
+    const smk_clock_space *space = order->launch == NULL ? &order->space : &order->launch->space;
+    return (order->touched >> warp & 1) != 0 &&
+           smk_clock_knows(space, order->lane[warp][lane].known, block, other, of, time);
 }

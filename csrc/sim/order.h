@@ -1,63 +1,70 @@
-/* What comes before what among the threads of a block, and between blocks that wait for each other.
+/* Happens-before among the threads of a block, and between blocks that wait for each other.
  *
- * A block has one clock that only grows: it ticks whenever something orders threads. A warp knows of each warp of
- * its block up to which time its doings lie before its own (Lamport's and Mattern's clocks, by warp; lanes of one
- * warp among themselves by lane). Barriers join what the warps that came know into those that waited. A fence makes
- * what a warp knows ready to be told, a strong write after it tells it at its address, a strong read hears it, and a
- * fence after that makes it known: the patterns of release and acquire of PTX's memory model. What only some lanes
- * of a warp made known is theirs until the warp meets. What is told is as coarse as the warp: lanes that meet behind
- * their fences tell it by one of them.
+ * A block has one time that only grows: it ticks whenever something orders threads, and each access is stamped with
+ * it. What barriers and warp synchronisation order is kept by warp: up to which time a warp knows each other warp of
+ * its block, and its lanes each other. What fences and strong accesses order (release and acquire of PTX's memory
+ * model) is kept by lane, as clocks (clock.h): what a lane knows beyond that, what a fence has made ready to be
+ * released, what a strong read has seen and a fence will make known. A strong write releases at its address, an
+ * atomic operation on top of what is there already; a write that is neither ends what was released there.
+ *
+ * Scopes: an access or fence is `near` where its scope is the block. What is near orders threads of one block only.
+ * Fences before a barrier release for all who meet there: that is more than the model says, and what programs rely on.
  */
 #ifndef SMK_SIM_ORDER_H
 #define SMK_SIM_ORDER_H
 
 #include "../base/status.h"
+#include "clock.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SMK_ORDER_WARPS = 32, SMK_ORDER_BARRIERS = 16 };
+enum { SMK_ORDER_WARPS = SMK_CLOCK_WARPS, SMK_ORDER_BARRIERS = 16 };
 
-/* How much of what each block has told is known: heard[b] tellings of block b. Shared, never changed once made. */
-typedef struct smk_order_foreign {
-    uint32_t holders;
-    uint32_t low, high; /* blocks outside of [low, high) are unknown */
-    uint32_t heard[];
-} smk_order_foreign;
+/* Clocks of a lane, or of what lanes bring to a barrier. Own doings up to a time go with a clock that is released. */
+typedef struct smk_order_lane {
+    smk_clock *known;
+    smk_clock *near, *far; /* its next strong write releases them: fenced for the block, and beyond it */
+    uint32_t near_time, far_time;
+    smk_clock *seen_near, *seen_far; /* known after the next fence */
+    uint64_t released_at, read_at;   /* the address of the last release operation, and of the last relaxed read */
+    smk_clock *released, *read_near, *read_far;
+    uint32_t released_time; /* 0: no release operation yet */
+    bool released_far;
+} smk_order_lane;
 
-/* A state of knowledge. */
-typedef struct smk_order_clock {
-    uint32_t warp[SMK_ORDER_WARPS];
-    smk_order_foreign *foreign; /* NULL: nothing of other blocks */
-} smk_order_clock;
-
-/* What a block has told so far; its i-th telling holds those before it. */
-typedef struct smk_order_history {
-    uint32_t (*told)[SMK_ORDER_WARPS];
-    uint32_t count, capacity;
-} smk_order_history;
-
-/* What was told at an address. */
+/* What was released at an address. */
 typedef struct smk_order_word {
     uint64_t address;
-    uint32_t block; /* that told `near` */
-    bool used;
-    smk_order_clock near; /* within that block; fences of any scope */
-    smk_order_foreign *far;
+    uint32_t block; /* of the last strong write */
+    bool used, near; /* near: that write is */
+    smk_clock *far;  /* for all; of shared memory: for the block */
+    struct smk_order_piece *piece; /* of global memory: by near releases too, for the block they are of */
+    uint32_t piece_count, piece_capacity;
 } smk_order_word;
+
+typedef struct smk_order_piece {
+    uint32_t block;
+    smk_clock *clock;
+} smk_order_piece;
 
 typedef struct smk_order_words {
     smk_order_word *word;
     uint32_t count, capacity;
 } smk_order_words;
 
-/* What blocks of a launch tell each other; NULL where they cannot. */
+/* What the blocks of a launch share; NULL where they cannot wait for each other. */
 typedef struct smk_order_launch {
-    smk_order_history *history; /* by block */
-    uint32_t blocks;
-    smk_order_words words;
-    bool failed;
+    smk_clock_space space;
+    smk_order_words words; /* of global memory */
+    bool near;             /* there are accesses or fences whose scope is the block */
 } smk_order_launch;
+
+/* What warps have brought to a barrier so far. */
+typedef struct smk_order_arrived {
+    uint32_t warp[SMK_ORDER_WARPS];
+    smk_order_lane lane;
+} smk_order_arrived;
 
 typedef struct smk_order {
     uint32_t now;   /* stamp of what happens now; from 1 */
@@ -65,38 +72,55 @@ typedef struct smk_order {
     uint32_t base;  /* what has a stamp up to here lies before everything that comes */
     uint32_t block;
     uint32_t warp_count;
+    uint32_t known[SMK_ORDER_WARPS][SMK_ORDER_WARPS]; /* [warp][of]; its own is not used */
+    uint32_t last[SMK_ORDER_WARPS];                   /* access of a warp */
+    uint32_t full[SMK_ORDER_WARPS];                   /* up to here all lanes of a warp know each other */
+    uint32_t (*among)[32][32];                        /* [warp][lane that knows][of] */
+    smk_order_lane (*lane)[32];                       /* [warp]; NULL where nothing releases or acquires */
+    uint32_t touched;                                 /* warps whose lanes hold clocks */
+    smk_order_arrived arrived[SMK_ORDER_BARRIERS];
+    smk_clock_space space;
     smk_order_launch *launch;
-    smk_order_clock known[SMK_ORDER_WARPS]; /* own warp: not used */
-    smk_order_clock some[SMK_ORDER_WARPS];  /* what lanes of some_lanes know beside that */
-    uint32_t some_lanes[SMK_ORDER_WARPS];
-    smk_order_clock fenced[SMK_ORDER_WARPS]; /* ready to be told to the block */
-    smk_order_clock ready[SMK_ORDER_WARPS];  /* ready to be told to all */
-    smk_order_clock heard[SMK_ORDER_WARPS];  /* known once fenced */
-    bool changed[SMK_ORDER_WARPS];           /* `ready` since it was told last */
-    uint32_t last[SMK_ORDER_WARPS];          /* access of a warp */
-    uint32_t full[SMK_ORDER_WARPS];          /* up to here all lanes of a warp know each other */
-    uint32_t (*lane)[32][32];                /* [warp][knows][of] */
-    smk_order_clock arrived[SMK_ORDER_BARRIERS][4];
-    bool busy[SMK_ORDER_BARRIERS];
     smk_order_words words; /* of shared memory */
-    bool strong;           /* there are strong accesses: words are kept */
     bool failed;
 } smk_order;
 
-smk_status smk_order_create(smk_order *order, uint32_t warp_count, smk_order_launch *launch, smk_error *error);
+/* A strong access of a lane. */
+typedef struct smk_order_access {
+    uint32_t warp, lane;
+    uint64_t address;
+    bool shared, near, acquire, release, atomic;
+} smk_order_access;
+
+/* `synchronizes`: something in the program releases or acquires, that is, there are fences. */
+smk_status smk_order_create(smk_order *order, uint32_t warp_count, smk_order_launch *launch, bool synchronizes,
+                            smk_error *error);
 void smk_order_free(smk_order *order);
-smk_status smk_order_launch_create(smk_order_launch *launch, uint64_t blocks, smk_error *error);
 void smk_order_launch_free(smk_order_launch *launch);
+bool smk_order_is_failed(const smk_order *order);
 
 void smk_order_begin(smk_order *order, uint64_t block);
 void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier);
-void smk_order_release(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live);
+void smk_order_leave(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live);
 /* `all`: the lanes of `mask` are all that the warp has. */
 void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all);
-/* `far`: the fence reaches beyond the block. */
-void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool all, bool far);
-void smk_order_tell(smk_order *order, uint32_t warp, bool shared, uint64_t address, bool far);
-void smk_order_hear(smk_order *order, uint32_t warp, bool shared, uint64_t address);
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool near);
+
+/* Strong accesses; an atomic operation is a read and then a write. smk_order_tick ends the instruction. */
+void smk_order_read(smk_order *order, const smk_order_access *access);
+void smk_order_write(smk_order *order, const smk_order_access *access);
+void smk_order_tick(smk_order *order);
+/* A weak write. */
+void smk_order_overwrite(smk_order *order, bool shared, uint64_t address);
+
+static inline bool smk_order_has_words(const smk_order *order, bool shared)
+{
+    return shared ? order->words.count > 0 : order->launch != NULL && order->launch->words.count > 0;
+}
+
+/* Does a lane's clock say so? `block` may be another. */
+bool smk_order_knows(const smk_order *order, uint32_t block, uint32_t other, uint32_t of, uint32_t time, uint32_t warp,
+                     uint32_t lane);
 
 /* Was what lane `of` of `other` did at `time` before what lane `lane` of `warp` does now? */
 static inline bool smk_order_before(const smk_order *order, uint32_t other, uint32_t of, uint32_t time, uint32_t warp,
@@ -105,15 +129,11 @@ static inline bool smk_order_before(const smk_order *order, uint32_t other, uint
     if (time <= order->base) {
         return true;
     }
-    if (other != warp) {
-        return time <= order->known[warp].warp[other] ||
-               ((order->some_lanes[warp] >> lane & 1) != 0 && time <= order->some[warp].warp[other]);
+    if (other != warp ? time <= order->known[warp][other]
+                      : of == lane || time <= order->full[warp] || time <= order->among[warp][lane][of]) {
+        return true;
     }
-    return of == lane || time <= order->full[warp] || time <= order->lane[warp][lane][of];
+    return (order->touched >> warp & 1) != 0 && smk_order_knows(order, order->block, other, of, time, warp, lane);
 }
-
-/* The same for another block's warp. */
-bool smk_order_before_far(const smk_order *order, uint32_t block, uint32_t other, uint32_t time, uint32_t warp,
-                          uint32_t lane);
 
 #endif

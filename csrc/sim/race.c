@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, VALUE_BYTES_MAX = 32, ROWS_MAX = 4 };
+enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, VALUE_BYTES_MAX = 32, ROWS_FEW = 8, ROWS_MAX = 128 };
 
 /* Reports ---------------------------------------------------------------------------------------- */
 
@@ -143,20 +143,31 @@ static uint32_t unordered(const smk_race_one *j, const smk_shadow_row *row, unsi
 {
     const smk_order *order = &j->race->order;
     uint32_t left = row->lanes[i], time = row->time[i], found = 0;
-    if (warp != j->index) {
-        return smk_order_before(order, warp, 0, time, j->index, lane) ? 0 : left;
-    }
-    if (time <= order->full[warp]) {
+    if (time <= (warp == j->index ? order->full[warp] : order->known[j->index][warp])) {
         return 0;
     }
-    for (left &= ~(UINT32_C(1) << lane); left != 0; left &= left - 1) {
+    if (warp != j->index && (order->touched >> j->index & 1) == 0) {
+        return left;
+    }
+    for (left &= warp == j->index ? ~(UINT32_C(1) << lane) : UINT32_MAX; left != 0; left &= left - 1) {
         unsigned of = smk_bits_first(left);
         found |= smk_order_before(order, warp, of, time, warp, lane) ? 0 : UINT32_C(1) << of;
     }
     return found;
 }
 
-/* Against the loads or atomic operations of all warps: one report of another warp's, and one of this. */
+/* But for lanes that store the same value by this very instruction. */
+static uint32_t drop_same_store(const smk_race_one *j, unsigned lane, uint64_t cell, uint32_t lanes)
+{
+    for (uint32_t left = lanes; left != 0; left &= left - 1) {
+        unsigned of = smk_bits_first(left);
+        bool same = is_same_store(j, lane, of, cell) && smk_race_value(j, lane, cell) == smk_race_value(j, of, cell);
+        lanes &= ~((uint32_t)same << of);
+    }
+    return lanes;
+}
+
+/* Against the loads, or atomic operations and strong stores, of all warps: one report of another warp's, and one of this. */
 static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_row *const *rows, uint32_t warps,
                        unsigned i, bool loads)
 {
@@ -172,6 +183,12 @@ static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow
             uint32_t lanes = row->time[i] > race->order.base ? unordered(j, row, i, warp, lane) : 0;
             if (lanes == 0 || smk_race_excuses(j->flags, race->launch->flags[row->place[i]], are_in_step(j, warp))) {
                 continue;
+            }
+            if (warp == j->index && row->place[i] == j->place && row->time[i] == race->order.now) {
+                lanes = drop_same_store(j, lane, cell, lanes);
+                if (lanes == 0) {
+                    continue;
+                }
             }
             report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes), false);
             found = true;
@@ -206,36 +223,52 @@ static void check_written(smk_race_one *j, unsigned lane, uint64_t cell)
 
 /* Notes ------------------------------------------------------------------------------------------- */
 
-/* The lanes of a record that this lane does not come after: the others need not be remembered any more, nor does
- * what this lane itself did there, if it does the same again. */
-static uint32_t keep(const smk_race_one *j, const smk_shadow_row *row, unsigned i, unsigned lane)
+/* How much an access conflicts with: a weak one with more than a volatile one, and that with more than other strong
+ * ones (smk_race_excuses). */
+static unsigned strength_of(uint8_t flags)
+{
+    return (flags & SMK_RACE_STRONG) == 0 ? 0 : (flags & SMK_RACE_VOLATILE) != 0 ? 1 : 2;
+}
+
+/* The lanes of a record that are still to be remembered: those that this lane does not come after, where the access
+ * conflicts with as much as theirs. What the lane itself did there is forgotten where it does the same again
+ * (`tight`: or the like), else its lines are told too. */
+static uint32_t keep(const smk_race_one *j, const smk_shadow_row *row, unsigned i, unsigned lane, bool tight)
 {
     const smk_order *order = &j->race->order;
     uint32_t time = row->time[i], kept = row->lanes[i];
+    if (time <= order->base) {
+        return 0;
+    }
+    if (strength_of(j->flags) > strength_of(j->race->launch->flags[row->place[i]])) {
+        return kept;
+    }
+    if (time <= order->full[j->index]) {
+        return 0;
+    }
     for (uint32_t left = time == order->now ? 0 : kept; left != 0; left &= left - 1) {
         unsigned of = smk_bits_first(left);
         bool before = of != lane && smk_order_before(order, j->index, of, time, j->index, lane);
         kept &= ~((uint32_t)before << of);
     }
-    return row->place[i] == j->place ? kept & ~(UINT32_C(1) << lane) : kept;
+    return tight || row->place[i] == j->place ? kept & ~(UINT32_C(1) << lane) : kept;
 }
 
-/* A load or atomic operation of a lane joins its warp's records of a cell: one for each instruction and time. */
+/* A load, atomic operation or strong store of a lane joins its warp's records of a cell: one for each instruction and
+ * time. There are never too many, for each lane has one of a strength in all but the first few. */
 static void note_row(smk_race_one *j, unsigned lane, smk_shadow_row *first, unsigned i)
 {
     const smk_order *order = &j->race->order;
     uint32_t bit = UINT32_C(1) << lane, now = order->now;
     smk_shadow_row *row = first, *at = NULL;
     for (unsigned n = 1;; n++, row = row->more) {
-        uint32_t time = row->time[i];
-        bool past = time <= order->base || time <= order->full[j->index];
-        uint32_t kept = past ? 0 : keep(j, row, i, lane);
+        uint32_t kept = keep(j, row, i, lane, n > ROWS_FEW);
         row->most = now;
-        if (!past && time == now && row->place[i] == j->place) {
+        if (row->time[i] == now && row->place[i] == j->place) {
             row->lanes[i] = kept | bit;
             return;
         }
-        if (!past) {
+        if (row->time[i] > order->base) { /* what is older tells of the block as a whole */
             row->lanes[i] = kept;
         }
         at = at == NULL && kept == 0 ? row : at;
@@ -246,12 +279,8 @@ static void note_row(smk_race_one *j, unsigned lane, smk_shadow_row *first, unsi
             break;
         }
     }
-    if (at == NULL) { /* too many: the last stands for all of its lanes, at the latest time, and is weak if one is */
-        bool weak = (j->flags & SMK_RACE_STRONG) == 0;
-        row->time[i] = now;
-        row->lanes[i] |= bit;
-        row->place[i] = weak ? j->place : row->place[i];
-        return;
+    if (at == NULL) {
+        return; /* no memory */
     }
     at->time[i] = now;
     at->lanes[i] = bit;
@@ -301,6 +330,17 @@ static void judge_load(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow
     }
 }
 
+/* An atomic operation or a strong store. */
+static void note_change(smk_race_one *j, unsigned lane, smk_shadow_line *line, unsigned i)
+{
+    line->changers |= UINT32_C(1) << j->index;
+    smk_shadow_row *row = smk_shadow_row_of(j->shadow, &line->atomics[j->index]);
+    if (row != NULL) {
+        line->stime[i] = line->atomic_most = j->race->order.now;
+        note_row(j, lane, row, i);
+    }
+}
+
 static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
     const smk_order *order = &j->race->order;
@@ -315,6 +355,12 @@ static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shado
         check_rows(j, lane, cell, line->atomics, line->changers, i, false);
     }
     bool copy = j->event->kind == SMK_ACCESS_COPY;
+    if ((j->flags & SMK_RACE_STRONG) !=
+        0) { /* others may follow that it does not race with, and that do not tell of it */
+        smk_shadow_note_written(line, UINT32_C(1) << i, order->begin);
+        note_change(j, lane, line, i);
+        return;
+    }
     note_write(j, lane, cell, line, i, copy ? SMK_SHADOW_PENDING : order->now);
     line->itime[i] = copy ? order->now : 0;
 }
@@ -331,17 +377,12 @@ static void judge_atomic(smk_race_one *j, unsigned lane, uint64_t cell, smk_shad
     if (line->read_most > base) {
         check_loads(j, lane, cell, line, i);
     }
-    line->changers |= UINT32_C(1) << j->index;
-    smk_shadow_row *row = smk_shadow_row_of(j->shadow, &line->atomics[j->index]);
-    if (row != NULL) {
-        line->stime[i] = line->atomic_most = order->now;
-        note_row(j, lane, row, i);
-    }
+    note_change(j, lane, line, i);
 }
 
-static unsigned class_of(smk_access_kind kind)
+static bool is_plain_store(smk_access_kind kind, uint8_t flags)
 {
-    return kind == SMK_ACCESS_LOAD ? SMK_BLOCKS_READ : kind == SMK_ACCESS_ATOMIC ? SMK_BLOCKS_ATOMIC : SMK_BLOCKS_WRITE;
+    return kind == SMK_ACCESS_STORE && (flags & SMK_RACE_STRONG) == 0;
 }
 
 /* Blocks that can wait for each other: against the others'. */
@@ -349,15 +390,26 @@ static void judge_far(smk_race_one *j, unsigned lane, uint64_t cell)
 {
     smk_race *race = j->race;
     smk_race_launch *launch = race->launch;
-    smk_blocks_access access = {&race->order, class_of(j->event->kind), j->index, lane, j->place, j->flags}, other;
-    uint64_t block;
-    if (!smk_blocks_note(&launch->blocks, cell, &access, launch->flags, &other, &block) ||
-        (j->blamed >> lane & 1) != 0) {
+    bool strong = (j->flags & (SMK_RACE_STRONG | SMK_RACE_NEAR)) == SMK_RACE_STRONG;
+    bool loads = j->event->kind == SMK_ACCESS_LOAD, plain = is_plain_store(j->event->kind, j->flags);
+    smk_blocks_access access = {.order = &race->order,
+                                .kind = (loads ? 0U : SMK_BLOCKS_STORES) | (strong ? SMK_BLOCKS_STRONG : 0U),
+                                .warp = j->index,
+                                .lane = lane,
+                                .place = j->place,
+                                .plain = plain,
+                                .value = plain ? smk_race_value(j, lane, cell) : 0};
+    smk_blocks_record other;
+    if (!smk_blocks_note(&launch->blocks, cell, &access, &other) || (j->blamed >> lane & 1) != 0) {
         return;
     }
-    smk_finding_event first = smk_race_former(launch, other.place, other.class == SMK_BLOCKS_READ, j->space,
-                                              cell << j->shadow->shift, block, other.warp * LANES + other.lane);
+    smk_finding_event first =
+        smk_race_former(launch, other.place, (other.kind & SMK_BLOCKS_STORES) == 0, j->space, cell << j->shadow->shift,
+                        other.block, other.warp * LANES + smk_bits_first(other.lanes));
     smk_finding_event second = present(j, lane);
+    first.same_value = second.same_value = plain &&
+                                           is_plain_store((smk_access_kind)first.kind, launch->flags[other.place]) &&
+                                           !other.varied && other.value == access.value;
     bool turned = first.place > second.place; /* nothing says which comes first: as they stand in the program */
     smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first, turned ? &first : &second,
                     race->block->number, race->sequence++, NULL);
@@ -373,7 +425,8 @@ static bool judge_plain_load(smk_race_one *j, smk_shadow_line *line, unsigned i,
     const smk_order *order = &j->race->order;
     uint32_t written = line->wtime[i], now = order->now;
     smk_shadow_row *row = line->loads[j->index];
-    if (row == NULL || written < order->begin || written > order->base || line->stime[i] > order->base) {
+    if (row == NULL || (j->flags & SMK_RACE_STRONG) != 0 || written < order->begin || written > order->base ||
+        line->stime[i] > order->base) {
         return false;
     }
     smk_shadow_settle(j->shadow, line, j->index);
@@ -447,31 +500,43 @@ static void judge(smk_race_one *j, uint32_t lanes)
     }
 }
 
-/* What strong accesses tell and hear. */
-static void pass_word(smk_race_one *j)
+/* What a strong access releases and acquires; the elements of a vector are accesses of their own. */
+static void pass_words(smk_race_one *j)
 {
     smk_order *order = &j->race->order;
-    bool shared = j->space == SMK_SPACE_SHARED, far = (j->flags & SMK_RACE_NEAR) == 0;
     smk_access_kind kind = j->event->kind;
-    uint32_t lanes = j->warp->control->live;
-    uint64_t last = UINT64_MAX;
+    unsigned count = kind == SMK_ACCESS_ATOMIC ? 1 : j->event->op[1].count, bytes = j->event->bytes / count;
+    smk_order_access access = {.warp = j->index,
+                               .shared = j->space == SMK_SPACE_SHARED,
+                               .near = (j->flags & SMK_RACE_NEAR) != 0,
+                               .acquire = (j->flags & SMK_RACE_ACQUIRE) != 0,
+                               .release = (j->flags & SMK_RACE_RELEASE) != 0,
+                               .atomic = kind == SMK_ACCESS_ATOMIC};
     for (uint32_t left = j->mask; left != 0; left &= left - 1) {
+        access.lane = smk_bits_first(left);
+        for (unsigned i = 0; i < count; i++) {
+            access.address = j->address[access.lane] + i * bytes;
+            if (kind != SMK_ACCESS_STORE) {
+                smk_order_read(order, &access);
+            }
+            if (kind != SMK_ACCESS_LOAD) {
+                smk_order_write(order, &access);
+            }
+        }
+    }
+    if (access.release) {
+        smk_order_tick(order);
+    }
+}
+
+/* A weak write ends what was released at its addresses. */
+static void end_words(const smk_race_one *j)
+{
+    bool shared = j->space == SMK_SPACE_SHARED;
+    for (uint32_t left = smk_order_has_words(&j->race->order, shared) ? j->mask : 0; left != 0; left &= left - 1) {
         uint64_t address = j->address[smk_bits_first(left)];
-        if (address == last) {
-            continue;
-        }
-        last = address;
-        if (kind != SMK_ACCESS_STORE) {
-            smk_order_hear(order, j->index, shared, address);
-            if ((j->flags & SMK_RACE_ACQUIRE) != 0) {
-                smk_order_fence(order, j->index, j->mask, j->mask == lanes, far);
-            }
-        }
-        if (kind != SMK_ACCESS_LOAD) {
-            if ((j->flags & SMK_RACE_RELEASE) != 0) {
-                smk_order_fence(order, j->index, j->mask, j->mask == lanes, far);
-            }
-            smk_order_tell(order, j->index, shared, address, far);
+        for (unsigned at = 0; at < j->event->bytes; at += 1U << j->shadow->shift) {
+            smk_order_overwrite(&j->race->order, shared, address + at);
         }
     }
 }
@@ -501,8 +566,13 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
         }
         judge(&j, good);
     }
+    if (race->order.lane == NULL) {
+        return mask;
+    }
     if ((j.flags & SMK_RACE_STRONG) != 0) {
-        pass_word(&j);
+        pass_words(&j);
+    } else if (event->kind != SMK_ACCESS_LOAD) {
+        end_words(&j);
     }
     return mask;
 }

@@ -18,10 +18,10 @@ enum {
     SMK_RACE_VOLATILE = 4,
     SMK_RACE_ACQUIRE = 8,
     SMK_RACE_RELEASE = 16,
-    SMK_RACE_NEAR = 32 /* scope: the block */
+    SMK_RACE_NEAR = 32 /* scope: the block (or its cluster, which is the block alone) */
 };
 
-/* Two strong accesses do not race. But lanes of a warp that share memory and count on volatile alone (`in_step`)
+/* Two strong accesses of one block do not race. But lanes of a warp that share memory and count on volatile alone (`in_step`)
  * count on running in step, which nothing promises: their order is by luck. */
 static inline bool smk_race_excuses(uint8_t a, uint8_t b, bool in_step)
 {
@@ -36,7 +36,8 @@ typedef struct smk_race_launch {
     smk_finding_sink sink;
     smk_blocks blocks;
     smk_order_launch order;
-    bool ordered, strong;
+    bool ordered;
+    bool synchronizes; /* there are fences, or accesses that acquire or release */
     unsigned shared_shift, global_shift;
 } smk_race_launch;
 

@@ -137,6 +137,7 @@ static bool are_initial(const smk_race_one *one, const smk_shadow_line *line, sm
 static bool note_wide(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape, uint32_t past)
 {
     bool global = one->space == SMK_SPACE_GLOBAL;
+    uint32_t base = one->race->order.base; /* what is later, and past to this warp, is not past to all */
     const smk_shadow_row *row = line->loads[one->index];
     smk_shadow_wides *wides = smk_shadow_wides_of(one->shadow, line, one->index);
     smk_shadow_wide *at = NULL;
@@ -147,7 +148,7 @@ static bool note_wide(const smk_race_one *one, smk_shadow_line *line, smk_shadow
         if (wide->time > past && same && wide->time == one->race->order.now && wide->place == one->place) {
             return true;
         }
-        if (wide->time <= past && (!global || same)) {
+        if (wide->time <= (same ? past : base) && (!global || same)) {
             wide->time = 0; /* to other blocks what is past still tells that there were loads */
         } else if (wide->time != 0 && meets) {
             return false;
@@ -369,7 +370,8 @@ uint32_t smk_wide_judge(smk_race_one *one)
     const smk_access_event *event = one->event;
     const uint8_t *shape = event->shape;
     bool load = event->kind == SMK_ACCESS_LOAD, ordered = one->race->launch->ordered;
-    if (one->mask != UINT32_MAX || (shape[0] == SMK_ACCESS_ANY && shape[1] == SMK_ACCESS_ANY) || event->used != NULL ||
+    if (one->mask != UINT32_MAX || (one->flags & SMK_RACE_STRONG) != 0 ||
+        (shape[0] == SMK_ACCESS_ANY && shape[1] == SMK_ACCESS_ANY) || event->used != NULL ||
         (!load && event->kind != SMK_ACCESS_STORE) || (one->space == SMK_SPACE_GLOBAL && ordered) ||
         event->bytes >> one->shadow->shift == 0 || one->shadow->failed) {
         return one->mask;
