@@ -110,6 +110,8 @@ class CheckReport:
 
     Attributes: result, findings, kernels (a name for each launch), sampled ((checked, total)
     blocks where blocks= was given), truncated (there were more different findings than are kept),
+    incomplete (how many accesses were judged without all earlier ones of other blocks, of which
+    there were too many to remember: races may have been missed),
     stopped (why a launch ended early, or None), ignored (how many findings were left out: races of
     stores of one value, with ignore_same_value=True).
     """
@@ -118,6 +120,7 @@ class CheckReport:
         self.result = result
         self.kernels = tuple(launch["kernel"] for launch in launches)
         self.truncated = any(launch["truncated"] for launch in launches)
+        self.incomplete = sum(launch.get("incomplete", 0) for launch in launches)
         reasons = [launch["stopped"] for launch in launches if launch["stopped"]]
         self.stopped = "; ".join(reasons) or None
         self.sampled = None
@@ -146,6 +149,16 @@ class CheckReport:
             return f"SAMPLE: {self.sampled[0]:,} of {self.sampled[1]:,} blocks checked"
         return "all blocks checked"
 
+    @property
+    def warning(self):
+        """What may have been missed, or None."""
+        if not self.incomplete:
+            return None
+        return (
+            f"Races may have been missed: at {self.incomplete:,} accesses not all earlier ones of "
+            "other blocks could be remembered. Check a smaller grid."
+        )
+
     def __repr__(self):
         return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {self._count()}>"
 
@@ -160,6 +173,8 @@ class CheckReport:
         parts += [f"\n{finding}" for finding in self.findings]
         if self.truncated:
             parts.append("\nThere are more; cure these first.")
+        if self.incomplete:
+            parts.append(f"\n{self.warning}")
         if self.stopped:
             parts.append(f"\nIt ended early: {self.stopped}")
         return "\n".join(parts)
@@ -171,6 +186,7 @@ class CheckReport:
             "kernels": list(self.kernels),
             "sampled": list(self.sampled) if self.sampled else None,
             "truncated": self.truncated,
+            "incomplete": self.incomplete,
             "stopped": self.stopped,
             "ignored": self.ignored,
             "findings": [finding.to_dict() for finding in self.findings],

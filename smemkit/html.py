@@ -201,6 +201,8 @@ def draw_findings(report):
         )
     if report.truncated:
         parts.append("<p>There are more; cure these first.</p>")
+    if report.warning:
+        parts.append(f"<p>{escape(report.warning)}</p>")
     if report.stopped:
         parts.append(f"<p>It ended early: {escape(report.stopped)}</p>")
     return _wrap(*parts)

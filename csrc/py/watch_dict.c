@@ -318,6 +318,7 @@ static int set_findings(const telling *t, PyObject *dict)
     if (set_item(dict, "blocks", PyLong_FromUnsignedLongLong(check->blocks)) < 0 ||
         set_item(dict, "blocks_total", PyLong_FromUnsignedLongLong(check->blocks_total)) < 0 ||
         set_item(dict, "truncated", PyBool_FromLong(check->truncated)) < 0 ||
+        set_item(dict, "incomplete", PyLong_FromUnsignedLongLong(check->incomplete)) < 0 ||
         set_item(dict, "stopped",
                  stopped->status == SMK_OK ? Py_NewRef(Py_None) : decode(stopped->message, strlen(stopped->message))) <
             0) {

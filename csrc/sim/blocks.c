@@ -20,9 +20,9 @@ enum {
     LOOKED_AT_FOUND = 64 /* after a race was found */
 };
 
-smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, smk_error *error)
+smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *flags, smk_error *error)
 {
-    *blocks = (smk_blocks){.shift = shift, .slot_count = SLOTS_MIN};
+    *blocks = (smk_blocks){.shift = shift, .flags = flags, .slot_count = SLOTS_MIN};
     blocks->lines.bytes = sizeof(smk_blocks_line);
     blocks->sets.bytes = sizeof(smk_blocks_set);
     blocks->lists.bytes = sizeof(smk_blocks_lists);
@@ -144,12 +144,14 @@ static void note_value(smk_blocks_set *set, uint32_t i, uint32_t value, bool var
     set->value[i] = value;
 }
 
-/* One record of the cells that `seen` has not yet; the lowest lane of each. */
+/* One record of the cells that `seen` has not yet; the lowest lane of each. `flags` of places: only of strong accesses;
+ * NULL: of all. */
 static void merge_row(smk_blocks_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
-                      uint32_t *seen)
+                      const uint8_t *flags, uint32_t *seen)
 {
     for (uint32_t i = 0; i < CELLS; i++) {
-        if (row->time[i] < begin || (*seen >> i & 1) != 0 || row->lanes[i] == 0) {
+        if (row->time[i] < begin || (*seen >> i & 1) != 0 || row->lanes[i] == 0 ||
+            (flags != NULL && (flags[row->place[i]] & SMK_RACE_STRONG) == 0)) {
             continue;
         }
         *seen |= UINT32_C(1) << i;
@@ -172,7 +174,7 @@ static void merge_rows(smk_blocks *blocks, smk_blocks_line *to, unsigned class, 
             continue;
         }
         for (const smk_shadow_row *row = rows[warp]; row != NULL; row = row->more) {
-            merge_row(set, row, block, warp, begin, &seen);
+            merge_row(set, row, block, warp, begin, class == SMK_BLOCKS_ATOMIC ? blocks->flags : NULL, &seen);
         }
     }
 }
@@ -237,7 +239,10 @@ static smk_blocks_record *record_of(const smk_blocks *blocks, uint32_t at)
 static smk_blocks_lists *lists_of(smk_blocks *blocks, uint64_t cell)
 {
     bool fresh;
-    smk_blocks_line *line = find(blocks, cell / CELLS, true);
+    smk_blocks_line *line = blocks->last;
+    if (line == NULL || line->number != cell / CELLS) {
+        line = blocks->last = find(blocks, cell / CELLS, true);
+    }
     if (line != NULL && line->lists == NULL) {
         line->lists = smk_shadow_pool_take(&blocks->lists, &fresh);
         blocks->failed = blocks->failed || line->lists == NULL;
@@ -262,6 +267,12 @@ static uint32_t unordered(const smk_blocks_record *record, const smk_blocks_acce
 {
     const smk_order *order = access->order;
     uint32_t lanes = record->lanes;
+    if (record->block != order->block && (order->touched >> access->warp & 1) == 0) {
+        return lanes; /* the warp knows nothing of other blocks */
+    }
+    if (record->block == order->block && record->warp == access->warp && record->time == order->now) {
+        return lanes & ~(UINT32_C(1) << access->lane);
+    }
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         uint32_t of = smk_bits_first(left);
         bool before =
@@ -322,12 +333,13 @@ static bool join(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const 
     for (uint32_t looked = 0; *at != 0 && looked < LOOKED_AT; looked++) {
         smk_blocks_record *record = record_of(blocks, *at);
         if (record->block == made->block && record->warp == made->warp) {
-            record->lanes = unordered(record, access);
+            bool same = record->time == made->time && record->place == made->place && record->value == made->value;
+            record->lanes = same ? record->lanes : unordered(record, access);
             if (record->lanes == 0) {
                 unlink_record(blocks, at, &lists->count[access->kind][i]);
                 continue;
             }
-            if (record->time == made->time && record->place == made->place && record->value == made->value) {
+            if (same) {
                 record->lanes |= made->lanes;
                 record->varied = record->varied || made->varied;
                 return true;
@@ -362,6 +374,7 @@ static void add(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const s
     record->next = *first;
     *first = at;
     lists->count[kind][i]++;
+    lists->written |= (kind & SMK_BLOCKS_STORES) << i;
 }
 
 bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, smk_blocks_record *other)
@@ -399,8 +412,7 @@ bool smk_blocks_line_written(const smk_blocks_line *line, unsigned i)
     const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
     const smk_blocks_lists *lists = line->lists;
     return (writes != NULL && writes->block[0][i] != 0) || (atomics != NULL && atomics->block[0][i] != 0) ||
-           (lists != NULL &&
-            (lists->first[SMK_BLOCKS_STORES][i] != 0 || lists->first[SMK_BLOCKS_STORES | SMK_BLOCKS_STRONG][i] != 0));
+           (lists != NULL && (lists->written >> i & 1) != 0);
 }
 
 bool smk_blocks_written(smk_blocks *blocks, uint64_t cell)

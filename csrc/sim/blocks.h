@@ -47,6 +47,7 @@ typedef struct smk_blocks_record {
 typedef struct smk_blocks_lists {
     uint32_t first[SMK_BLOCKS_KINDS][SMK_SHADOW_CELLS]; /* index + 1; 0: none */
     uint16_t count[SMK_BLOCKS_KINDS][SMK_SHADOW_CELLS];
+    uint32_t written;                /* cells, one bit each */
     uint32_t full[SMK_BLOCKS_KINDS]; /* cells that have lost a record, one bit each */
 } smk_blocks_lists;
 
@@ -60,7 +61,9 @@ typedef struct smk_blocks_line {
 typedef struct smk_blocks {
     pthread_mutex_t lock;
     unsigned shift;
+    const uint8_t *flags; /* of accesses, by place (race.h) */
     smk_shadow_pool lines, sets, lists, records;
+    smk_blocks_line *last; /* found */
     uint32_t free;   /* records that are not in use: index + 1 of the first */
     uint64_t unsure; /* accesses that were judged where records had been lost, and nothing was found */
     uint32_t *slot; /* index + 1 */
@@ -76,7 +79,7 @@ typedef struct smk_blocks_access {
     uint32_t value;
 } smk_blocks_access;
 
-smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, smk_error *error);
+smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *flags, smk_error *error);
 void smk_blocks_free(smk_blocks *blocks);
 
 /* A block of an unordered launch has ended; `begin` is its first stamp. */

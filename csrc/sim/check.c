@@ -364,7 +364,7 @@ static smk_status prepare(checking *c, smk_program *program, uint32_t entry, con
     c->race.ordered = c->image->ordered;
     status = survey(c, program->module, error);
     if (status == SMK_OK) {
-        status = smk_blocks_create(&c->race.blocks, c->race.global_shift, error);
+        status = smk_blocks_create(&c->race.blocks, c->race.global_shift, c->race.flags, error);
     }
     c->race.order.space = smk_clock_space_of(total);
     return status;
@@ -389,6 +389,7 @@ static smk_status conclude(checking *c, const smk_launch *launch, const smk_memo
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     smk_race_finish(&c->race);
+    made->incomplete = c->race.blocks.unsure;
     if (status != SMK_OK && (status != SMK_STEP_BUDGET || c->race.sink.count == 0)) {
         *error = *failure;
         return status;

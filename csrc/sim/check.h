@@ -48,6 +48,7 @@ typedef struct smk_check_result {
     smk_finding *finding; /* by kind, then by lines */
     uint32_t finding_count;
     bool truncated;       /* there were more different ones than are kept */
+    uint64_t incomplete; /* accesses that were judged where records of earlier ones had to go: races may be missed */
     uint64_t blocks, blocks_total;
     smk_error stopped;    /* why a block ended early (status OK where none did): it is one of the findings */
 } smk_check_result;

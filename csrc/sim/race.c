@@ -151,7 +151,7 @@ static uint32_t unordered(const smk_race_one *j, const smk_shadow_row *row, unsi
     }
     for (left &= warp == j->index ? ~(UINT32_C(1) << lane) : UINT32_MAX; left != 0; left &= left - 1) {
         unsigned of = smk_bits_first(left);
-        found |= smk_order_before(order, warp, of, time, warp, lane) ? 0 : UINT32_C(1) << of;
+        found |= smk_order_before(order, warp, of, time, j->index, lane) ? 0 : UINT32_C(1) << of;
     }
     return found;
 }
@@ -167,11 +167,28 @@ static uint32_t drop_same_store(const smk_race_one *j, unsigned lane, uint64_t c
     return lanes;
 }
 
-/* Against the loads, or atomic operations and strong stores, of all warps: one report of another warp's, and one of this. */
-static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_row *const *rows, uint32_t warps,
-                       unsigned i, bool loads)
+static bool is_plain_store(smk_access_kind kind, uint8_t flags)
+{
+    return kind == SMK_ACCESS_STORE && (flags & SMK_RACE_STRONG) == 0;
+}
+
+/* Is this a plain store, as that at `place` was, and have all such stores of the block to the cell had one value? */
+static bool is_repeated(const smk_race_one *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i,
+                        uint32_t place)
+{
+    const smk_race_launch *launch = j->race->launch;
+    smk_access_kind kind = (smk_access_kind)smk_race_former(launch, place, false, j->space, 0, 0, 0).kind;
+    return is_plain_store(j->event->kind, j->flags) && is_plain_store(kind, launch->flags[place]) &&
+           (line->varied >> i & 1) == 0 && line->value[i] == smk_race_value(j, lane, cell);
+}
+
+/* Against the loads, or atomic operations and stores that the last write says nothing of, of all warps: one report of another warp's, and one of this. */
+static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i,
+                       bool loads)
 {
     const smk_race *race = j->race;
+    smk_shadow_row *const *rows = loads ? line->loads : line->atomics;
+    uint32_t warps = loads ? line->loaders : line->changers;
     bool reported = (j->blamed >> lane & 1) != 0;
     for (uint32_t left = warps; left != 0; left &= left - 1) {
         uint32_t warp = smk_bits_first(left);
@@ -190,7 +207,8 @@ static void check_rows(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow
                     continue;
                 }
             }
-            report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes), false);
+            report_pair(j, lane, cell, row->place[i], loads, warp * LANES + smk_bits_first(lanes),
+                        is_repeated(j, lane, cell, line, i, row->place[i]));
             found = true;
         }
         reported = reported || (found && warp != j->index);
@@ -306,7 +324,7 @@ static void check_loads(smk_race_one *j, unsigned lane, uint64_t cell, smk_shado
     for (uint32_t left = line->wide_loaders; left != 0; left &= left - 1) {
         smk_shadow_spread(j->shadow, line, smk_bits_first(left));
     }
-    check_rows(j, lane, cell, line->loads, line->loaders, i, true);
+    check_rows(j, lane, cell, line, i, true);
 }
 
 static void judge_load(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
@@ -319,7 +337,7 @@ static void judge_load(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow
         check_written(j, lane, cell);
     }
     if (line->stime[i] > base) {
-        check_rows(j, lane, cell, line->atomics, line->changers, i, false);
+        check_rows(j, lane, cell, line, i, false);
     }
     line->loaders |= UINT32_C(1) << j->index;
     smk_shadow_settle(j->shadow, line, j->index);
@@ -341,6 +359,34 @@ static void note_change(smk_race_one *j, unsigned lane, smk_shadow_line *line, u
     }
 }
 
+/* The last write is about to be replaced by one that may not come after it: it joins the atomic operations and strong
+ * stores then. */
+static void keep_write(smk_race_one *j, unsigned lane, smk_shadow_line *line, unsigned i)
+{
+    const smk_order *order = &j->race->order;
+    uint32_t warp = line->wwho[i] / LANES, of = line->wwho[i] % LANES, time = line->wtime[i];
+    if (smk_order_before(order, warp, of, time, j->index, lane)) {
+        return;
+    }
+    smk_shadow_row **at = &line->atomics[warp], *row = smk_shadow_row_of(j->shadow, at);
+    while (row != NULL && row->time[i] > order->base && row->lanes[i] != 0 &&
+           (row->time[i] != time || row->place[i] != line->wplace[i])) {
+        at = &row->more;
+        row = smk_shadow_row_of(j->shadow, at);
+    }
+    if (row != NULL) {
+        row->lanes[i] = (row->time[i] == time ? row->lanes[i] : 0) | UINT32_C(1) << of;
+        row->time[i] = time;
+        row->place[i] = line->wplace[i];
+        line->changers |= UINT32_C(1) << warp;
+        line->stime[i] = line->stime[i] > time ? line->stime[i] : time;
+        line->atomic_most = line->atomic_most > time ? line->atomic_most : time;
+    }
+    for (row = line->atomics[warp]; row != NULL; row = row->more) { /* no row behind it is later */
+        row->most = row->most > time ? row->most : time;
+    }
+}
+
 static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
     const smk_order *order = &j->race->order;
@@ -352,7 +398,7 @@ static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shado
         check_loads(j, lane, cell, line, i);
     }
     if (line->stime[i] > base) {
-        check_rows(j, lane, cell, line->atomics, line->changers, i, false);
+        check_rows(j, lane, cell, line, i, false);
     }
     bool copy = j->event->kind == SMK_ACCESS_COPY;
     if ((j->flags & SMK_RACE_STRONG) !=
@@ -360,6 +406,9 @@ static void judge_store(smk_race_one *j, unsigned lane, uint64_t cell, smk_shado
         smk_shadow_note_written(line, UINT32_C(1) << i, order->begin);
         note_change(j, lane, line, i);
         return;
+    }
+    if (line->wtime[i] > base && line->wtime[i] != SMK_SHADOW_PENDING) {
+        keep_write(j, lane, line, i);
     }
     note_write(j, lane, cell, line, i, copy ? SMK_SHADOW_PENDING : order->now);
     line->itime[i] = copy ? order->now : 0;
@@ -378,11 +427,6 @@ static void judge_atomic(smk_race_one *j, unsigned lane, uint64_t cell, smk_shad
         check_loads(j, lane, cell, line, i);
     }
     note_change(j, lane, line, i);
-}
-
-static bool is_plain_store(smk_access_kind kind, uint8_t flags)
-{
-    return kind == SMK_ACCESS_STORE && (flags & SMK_RACE_STRONG) == 0;
 }
 
 /* Blocks that can wait for each other: against the others'. */
@@ -524,9 +568,6 @@ static void pass_words(smk_race_one *j)
             }
         }
     }
-    if (access.release) {
-        smk_order_tick(order);
-    }
 }
 
 /* A weak write ends what was released at its addresses. */
@@ -564,14 +605,14 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
         if (!kept || good == 0) {
             return mask;
         }
+        if (race->order.lane != NULL && (j.flags & SMK_RACE_STRONG) != 0) {
+            pass_words(&j); /* an access that acquires comes itself after what it acquires */
+        }
         judge(&j, good);
     }
-    if (race->order.lane == NULL) {
-        return mask;
-    }
-    if ((j.flags & SMK_RACE_STRONG) != 0) {
-        pass_words(&j);
-    } else if (event->kind != SMK_ACCESS_LOAD) {
+    if (race->order.lane != NULL && (j.flags & SMK_RACE_RELEASE) != 0) {
+        smk_order_tick(&race->order);
+    } else if (race->order.lane != NULL && (j.flags & SMK_RACE_STRONG) == 0 && event->kind != SMK_ACCESS_LOAD) {
         end_words(&j);
     }
     return mask;
