@@ -1,5 +1,6 @@
 /* Fuzz target of the PTX front end and the simulator: whatever parses must print to text that parses to an equal
- * module, and its entries must end in order or in an error. build.sh beside this file builds it for libFuzzer.
+ * module, and its entries must end in order or in an error: plain, counted or checked, launched in a way that follows
+ * from the text's own bytes. build.sh beside this file builds it for libFuzzer.
  *
  * Without libFuzzer (any compiler, -DSMK_FUZZ_MAIN) the program runs each file it is given once; `-truncate` runs
  * every prefix of the files behind it too, `-allocations` makes each allocation fail in turn.
@@ -10,6 +11,9 @@
 #include "../../csrc/ptx/module.h"
 
 #ifdef SMK_FUZZ_EXECUTE
+#include "../../csrc/sim/check.h"
+#include "../../csrc/sim/count.h"
+#include "../../csrc/sim/report.h"
 #include "../../csrc/sim/sim.h"
 #endif
 
@@ -50,16 +54,70 @@ static bool is_small(const smk_module *module)
     return bytes < VARIABLE_BYTES_MAX;
 }
 
+/* How the entries of a text are launched and watched: a text of the corpus keeps its launch. */
+typedef struct way {
+    smk_dim3 grid, block;
+    size_t shared_bytes;
+    unsigned threads;
+    uint64_t blocks; /* to run; 0: all */
+    enum { RUN, COUNT, COUNT_AS_WRITTEN, CHECK, WAYS } watch;
+} way;
+
+static way choose_way(const uint8_t *data, size_t size)
+{
+    static const smk_dim3 grids[] = {{2, 1, 1}, {1, 1, 1}, {3, 2, 1}, {1, 2, 2}, {17, 1, 1}};
+    static const smk_dim3 blocks[] = {{40, 1, 1}, {32, 1, 1}, {1, 1, 1}, {128, 1, 1}, {8, 4, 3}, {33, 2, 1}};
+    static const size_t shared_bytes[] = {256, 0, 16384, 100000};
+    uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    for (size_t i = 0; i < size; i++) {
+        hash = (hash ^ data[i]) * UINT64_C(0x100000001b3);
+    }
+    hash ^= hash >> 32;
+    return (way){.grid = grids[hash % 5],
+                 .block = blocks[hash / 5 % 6],
+                 .shared_bytes = shared_bytes[hash / 30 % 4],
+                 .threads = 1 + (unsigned)(hash / 120 % 3),
+                 .blocks = hash / 360 % 4 == 0 ? 2 : 0,
+                 .watch = (unsigned)(hash / 1440 % WAYS)};
+}
+
+static smk_status watch_entry(smk_program *program, const smk_module *module, uint32_t entry, const smk_launch *launch,
+                              const smk_run_options *options, const way *w, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    if (w->watch == CHECK) {
+        smk_check_result found;
+        status = smk_check_run(program, entry, launch, options, w->blocks, &found, error);
+        if (status == SMK_OK) {
+            smk_check_free(&found);
+        }
+    } else {
+        smk_count_result count;
+        smk_report_line *lines = NULL;
+        uint32_t line_count = 0;
+        status = smk_count_run(program, entry, launch, options, w->blocks, w->watch == COUNT, &count, error);
+        if (status == SMK_OK) {
+            if (count.total[SMK_COUNTER_INSTRUCTIONS_WARP] > count.run.steps) {
+                stop("more instructions were counted than executed", error);
+            }
+            (void)smk_report_lines(module, &count, &lines, &line_count, error);
+            smk_count_free(&count);
+            smk_heap_free(lines);
+        }
+    }
+    return status;
+}
+
 /* Parameters of 8 bytes and more hold the address of one buffer, over and over; smaller ones a small count. */
-static void run_entry(smk_program *program, const smk_module *module, uint32_t entry, uint64_t address)
+static void run_entry(smk_program *program, const smk_module *module, uint32_t entry, uint64_t address, const way *w)
 {
     static uint64_t pointers[PARAMETER_BYTES_MAX / sizeof(uint64_t)];
     static uint64_t count = 33;
     void *parameters[PARAMETERS_MAX];
     smk_error error;
     smk_run_result result;
-    smk_run_options options = {.max_steps = STEPS_MAX, .threads = 1};
-    smk_launch launch = {.grid = {2, 1, 1}, .block = {40, 1, 1}, .shared_bytes = 256, .parameters = parameters};
+    smk_run_options options = {.max_steps = STEPS_MAX, .threads = w->threads};
+    smk_launch launch = {.grid = w->grid, .block = w->block, .shared_bytes = w->shared_bytes, .parameters = parameters};
     launch.parameter_count = module->functions[entry].parameter_count;
     if (launch.parameter_count > PARAMETERS_MAX) {
         return;
@@ -72,12 +130,16 @@ static void run_entry(smk_program *program, const smk_module *module, uint32_t e
         parameters[i] = parameter[i].bytes < sizeof address ? (void *)&count : (void *)pointers;
     }
     memset(&error, 0, sizeof error);
-    if (smk_grid_run(program, entry, &launch, &options, &result, &error) == SMK_INTERNAL) {
+    smk_status status = smk_grid_run(program, entry, &launch, &options, &result, &error);
+    if (status != SMK_INTERNAL && w->watch != RUN) {
+        status = watch_entry(program, module, entry, &launch, &options, w, &error);
+    }
+    if (status == SMK_INTERNAL) {
         stop("an internal error", &error);
     }
 }
 
-static void execute(const smk_module *module)
+static void execute(const smk_module *module, const way *w)
 {
     smk_error error;
     smk_memory *memory = NULL;
@@ -90,7 +152,7 @@ static void execute(const smk_module *module)
         smk_program_create(module, memory, &program, &error) == SMK_OK) {
         for (uint32_t i = 0; i < module->function_count; i++) {
             if (module->functions[i].is_entry && module->functions[i].is_defined) {
-                run_entry(program, module, i, address);
+                run_entry(program, module, i, address, w);
             }
         }
     }
@@ -123,7 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         stop("the printed module is another one", &error);
     }
 #ifdef SMK_FUZZ_EXECUTE
-    execute(first);
+    const way w = choose_way(data, size);
+    execute(first, &w);
 #endif
     smk_module_free(second);
     smk_module_free(first);
