@@ -52,6 +52,14 @@ def test_narrow_lanes_share_words(width):
     assert cost(4 * 32 * LANE, width) == (32, 31, 1)
 
 
+@pytest.mark.parametrize("op", ["atomic", "cas"])
+def test_narrow_atomics_count_lanes(op):
+    """A row of 2-byte lanes is no shortcut for them: two lanes meet in each bank."""
+    each = 2 if op == "cas" else 1
+    assert cost(2 * LANE, 2, op=op) == (2 * each, 1, each)
+    assert cost(4 * LANE, 4, op=op)[:2] == (each, 0)
+
+
 def test_wide_phases():
     assert cost(8 * LANE, 8) == (2, 0, 2)
     assert cost(16 * LANE, 16) == (4, 0, 4)
