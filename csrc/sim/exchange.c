@@ -333,11 +333,12 @@ REDUCE_HANDLER(and, REDUCE_AND)
 REDUCE_HANDLER(or, REDUCE_OR)
 REDUCE_HANDLER(xor, REDUCE_XOR)
 
+/* The lanes that execute it: those that its guard keeps away are not among them. */
 static const smk_operation *run_active_mask(smk_warp *warp, const smk_operation *op)
 {
     uint32_t executing = smk_op_mask(warp, op), value[LANES];
     for (unsigned lane = 0; lane < LANES; lane++) {
-        value[lane] = warp->active;
+        value[lane] = executing;
     }
     put32(warp, op->d, executing, value);
     return op + 1;
