@@ -3,28 +3,28 @@
 #include "bits.h"
 #include "block.h"
 #include "observer.h"
+#include "park.h"
 
 #include <string.h>
 
 enum { LANES = 32, PLACE_BYTES = 160 };
 
 /* Lanes that live but are elsewhere: nobody may wait for them here, for they cannot come before this path goes on. */
-static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing,
-                                           const char *what)
+static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing)
 {
     char here[PLACE_BYTES], there[PLACE_BYTES];
     smk_warp_describe(warp, op, here, sizeof here);
     const smk_operation *other = smk_warp_waiting(warp, missing);
     if (other == NULL) {
         return smk_warp_fail(warp, op, mask, SMK_BARRIER,
-                             "%s at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", what, here,
+                             "the barrier at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", here,
                              mask, warp->control->index, missing);
     }
     smk_warp_describe(warp, other, there, sizeof there);
-    return smk_warp_fail(
-        warp, op, mask, SMK_BARRIER,
-        "%s at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on another path and wait at %s",
-        what, here, mask, warp->control->index, missing, there);
+    return smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                         "the barrier at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on "
+                         "another path and wait at %s",
+                         here, mask, warp->control->index, missing, there);
 }
 
 /* The value of an operand that must be the same in every lane. */
@@ -50,7 +50,7 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     smk_warp_control *control = warp->control;
     uint32_t number = 0, threads = 0;
     if (mask != control->live) {
-        (void)fail_divergent(warp, op, mask, control->live & ~mask, "the barrier");
+        (void)fail_divergent(warp, op, mask, control->live & ~mask);
         return NULL;
     }
     if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_BARRIERS) {
@@ -166,24 +166,16 @@ static void tell_meetings(const smk_warp *warp, const smk_operation *op, uint32_
     }
 }
 
-/* bar.warp.sync: in lock step everyone is here already, or has left for good, or cannot come. */
+/* bar.warp.sync: those whom a lane names are here, or have exited; else it waits for them. */
 static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t active = smk_op_mask(warp, op), live = warp->control->live;
+    uint32_t active = smk_op_mask(warp, op), absent = warp->control->live & ~active, wrong = 0;
     const uint32_t *masks = SMK_ROW(uint32_t, warp, op->a);
     for (unsigned lane = 0; lane < LANES; lane++) {
-        if ((active >> lane & 1) == 0) {
-            continue;
-        }
-        uint32_t missing = masks[lane] & live & ~active;
-        if (missing != 0) {
-            return fail_divergent(warp, op, active, missing, "bar.warp.sync");
-        }
-        if ((masks[lane] >> lane & 1) == 0) {
-            return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-                                 "bar.warp.sync with the mask 0x%08x is executed by lane %u, which is not in it",
-                                 masks[lane], lane);
-        }
+        wrong |= (uint32_t)((masks[lane] & absent) != 0 || (masks[lane] >> lane & 1) == 0) << lane;
+    }
+    if ((wrong & active) != 0) {
+        return smk_park_lanes(warp, op, active, masks);
     }
     tell_meetings(warp, op, active, masks);
     return op + 1;

@@ -8,6 +8,7 @@
 #include "access.h"
 #include "barrier.h"
 #include "bits.h"
+#include "park.h"
 #include "program.h"
 #include "race.h"
 
@@ -239,6 +240,17 @@ static void note_error(smk_race *race, const smk_error *error, smk_finding_kind 
                     error->message);
 }
 
+/* Warps that wait at a barrier are not ready; one whose lanes wait for each other has failed. */
+static bool waits_in_loops(const smk_block *block)
+{
+    bool failed = false;
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        const smk_warp_control *control = &block->control[i];
+        failed = failed || (control->state == SMK_WARP_FAILED && control->parked_count > 0);
+    }
+    return block->ready != 0 && !failed;
+}
+
 static bool end(void *state, const smk_block *block, bool failed)
 {
     smk_race *race = state;
@@ -253,7 +265,7 @@ static bool end(void *state, const smk_block *block, bool failed)
     if (error->status == SMK_MEMORY || error->status == SMK_INTERNAL) {
         return false;
     }
-    bool at_barrier = error->status == SMK_DEADLOCK && block->ready == 0; /* else warps wait in loops */
+    bool at_barrier = error->status == SMK_DEADLOCK && !waits_in_loops(block);
     if (error->status == SMK_BARRIER || at_barrier) {
         note_error(race, error, SMK_FINDING_BARRIER);
     } else if (error->status == SMK_OUT_OF_BOUNDS) {
@@ -315,6 +327,23 @@ static void meet(void *state, const smk_warp *warp, const smk_operation *op, uin
     smk_race *race = state;
     (void)op;
     smk_order_meet(&race->order, warp->control->index, mask, mask == warp->control->lanes);
+}
+
+/* Lanes that a .sync operation names, were on another path when it was reached, and never came to it. */
+static void miss(void *state, const smk_warp *warp, const smk_parked *parked, uint32_t missing)
+{
+    smk_race *race = state;
+    char text[sizeof((smk_finding_entry *)NULL)->text];
+    const uint32_t first = warp->control->index * LANES;
+    smk_finding_event here = barrier_event(race, place_of(race, parked->pc), first + smk_bits_first(parked->lanes));
+    smk_finding_event there = here;
+    smk_park_describe(warp, parked, missing, text, sizeof text);
+    if (parked->other != NULL) {
+        there = barrier_event(race, place_of(race, parked->other), first + smk_bits_first(missing));
+        there.kind = SMK_FINDING_WAIT;
+    }
+    smk_finding_add(&race->launch->sink, SMK_FINDING_BARRIER, &here, parked->other == NULL ? NULL : &there,
+                    race->block->number, race->sequence++, text);
 }
 
 static void fence(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
@@ -425,6 +454,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
                                    .arrive = arrive,
                                    .release = release,
                                    .meet = meet,
+                                   .miss = miss,
                                    .fence = fence,
                                    .land = land};
     error = error == NULL ? &unused : error;

@@ -1,9 +1,9 @@
 #include "exchange.h"
 
 #include "bits.h"
-#include "block.h"
+#include "park.h"
 
-enum { LANES = 32, PLACE_BYTES = 160 };
+enum { LANES = 32 };
 
 /* Which lanes a lane names, and which of them are here. */
 typedef struct members {
@@ -16,32 +16,8 @@ static uint32_t mask_of(const members *all, unsigned lane)
     return all->row == NULL ? all->executing : all->row[lane] & all->executing;
 }
 
-static bool refuse(smk_warp *warp, const smk_operation *op, const members *all, unsigned lane)
-{
-    const char *name =
-        smk_module_opcode_name((smk_opcode)warp->control->code->function->instructions[op->instruction].opcode);
-    uint32_t mask = all->row[lane], missing = mask & warp->control->live & ~all->executing;
-    if ((mask >> lane & 1) == 0) {
-        (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-                            "%s.sync with the mask 0x%08x is executed by lane %u, which is not in it", name, mask,
-                            lane);
-        return false;
-    }
-    const smk_operation *other = smk_warp_waiting(warp, missing);
-    char place[PLACE_BYTES] = "elsewhere";
-    if (other != NULL) {
-        smk_warp_describe(warp, other, place, sizeof place);
-    }
-    (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_BARRIER,
-                        "%s.sync with the mask 0x%08x is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x "
-                        "are on another path and wait at %s",
-                        name, mask, all->executing, warp->control->index, missing, place);
-    return false;
-}
-
-/* Everyone whom a lane names must be here or have exited: hardware would wait for the others, and in lock step
- * they cannot come. */
-static bool gather(smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync, members *all)
+/* True where everyone whom a lane names is here, or has exited. Else the lanes wait for them (park.h). */
+static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync, members *all)
 {
     all->executing = executing;
     all->row = sync ? SMK_ROW(uint32_t, warp, op->u.immediate) : NULL;
@@ -53,8 +29,7 @@ static bool gather(smk_warp *warp, const smk_operation *op, uint32_t executing, 
         uint32_t mask = all->row[lane];
         wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;
     }
-    wrong &= executing;
-    return wrong == 0 || refuse(warp, op, all, smk_bits_first(wrong));
+    return (wrong & executing) == 0;
 }
 
 static void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
@@ -104,7 +79,7 @@ static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_opera
         return op + 1;
     }
     if (!gather(warp, op, executing, op->count != 0, &all)) {
-        return NULL;
+        return smk_park_lanes(warp, op, executing, all.row);
     }
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a), *b = SMK_ROW(uint32_t, warp, op->b);
     const uint32_t *c = SMK_ROW(uint32_t, warp, op->c);
@@ -151,7 +126,7 @@ static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operatio
         return op + 1;
     }
     if (!gather(warp, op, executing, op->b != 0, &all)) {
-        return NULL;
+        return smk_park_lanes(warp, op, executing, all.row);
     }
     uint32_t predicate = *SMK_ROW(uint32_t, warp, op->a) ^ op->flip_a, result = 0, ballot[LANES];
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -196,7 +171,7 @@ static inline const smk_operation *match_lanes(smk_warp *warp, const smk_operati
         return op + 1;
     }
     if (!gather(warp, op, executing, op->count != 0, &all)) {
-        return NULL;
+        return smk_park_lanes(warp, op, executing, all.row);
     }
     uint32_t value[LANES], whole = 0;
     for (unsigned lane = 0; lane < LANES; lane++) {
@@ -299,7 +274,7 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
         return op + 1;
     }
     if (!gather(warp, op, executing, op->count != 0, &all)) {
-        return NULL;
+        return smk_park_lanes(warp, op, executing, all.row);
     }
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
     uint32_t value[LANES] = {0}, left = executing;

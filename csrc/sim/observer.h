@@ -79,6 +79,9 @@ typedef struct smk_observer {
     void (*release)(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived);
     /* bar.warp.sync: the lanes that meet. One call for each set. */
     void (*meet)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
+    /* A .sync operation: lanes that had waited for those in `missing` go on without them, for they have exited on
+     * another path, or wait at another operation. */
+    void (*miss)(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing);
     /* fence, membar: the lanes that execute it. The instruction says scope and order. */
     void (*fence)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     /* cp.async: a lane's copy has landed in shared memory because the lane waited for it. `op` is the wait. */

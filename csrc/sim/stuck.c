@@ -59,7 +59,8 @@ static bool take_state(const smk_warp *warp, state *s)
 
 static bool has_same_paths(const smk_warp_control *a, const smk_warp_control *b)
 {
-    bool same = a->depth == b->depth && a->base == b->base && a->meet == b->meet && a->live == b->live;
+    bool same = a->depth == b->depth && a->base == b->base && a->meet == b->meet && a->live == b->live &&
+                a->parkings == b->parkings;
     for (uint32_t i = 0; same && i < a->depth; i++) {
         same =
             a->path[i].pc == b->path[i].pc && a->path[i].meet == b->path[i].meet && a->path[i].mask == b->path[i].mask;

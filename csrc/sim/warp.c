@@ -2,6 +2,7 @@
 
 #include "../base/heap.h"
 #include "block.h"
+#include "park.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -149,6 +150,8 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     control->steps = 0;
     control->depth = 0;
     control->base = 0;
+    smk_park_clear(control);
+    control->parkings = 0;
     control->frame_count = 0;
     control->level_count = 0;
     control->registers_offset = 0;
@@ -172,6 +175,8 @@ void smk_warp_free(smk_warp *warp)
     smk_heap_free(control->stack);
     smk_heap_free(control->local);
     smk_heap_free(control->pending);
+    smk_park_clear(control);
+    smk_heap_free(control->parked);
 }
 
 smk_status smk_warp_reserve_local(smk_warp *warp, uint32_t bytes, smk_error *error)
@@ -469,6 +474,9 @@ const smk_operation *smk_warp_next(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
     for (;;) {
+        if (control->parked_count > 0 && !smk_park_release(warp)) {
+            return NULL;
+        }
         while (control->depth > control->base) {
             const smk_path *path = &control->path[--control->depth];
             uint32_t mask = path->mask & control->live;
@@ -478,6 +486,9 @@ const smk_operation *smk_warp_next(smk_warp *warp)
                 control->since = path->pc->instruction;
                 return path->pc;
             }
+        }
+        if (control->parked_count > 0 && smk_park_fail(warp)) {
+            return NULL;
         }
         if (control->frame_count == 0) {
             return finish(warp);
@@ -512,6 +523,11 @@ const smk_operation *smk_warp_waiting(const smk_warp *warp, uint32_t mask)
     for (uint32_t i = control->depth; i-- > 0;) {
         if ((control->path[i].mask & mask) != 0) {
             return control->path[i].pc;
+        }
+    }
+    for (uint32_t i = 0; i < control->parked_count; i++) {
+        if ((control->parked[i].lanes & mask) != 0) {
+            return control->parked[i].pc;
         }
     }
     return NULL;

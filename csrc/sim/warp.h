@@ -93,6 +93,10 @@ typedef struct smk_warp_control {
     uint32_t depth;
     uint32_t base;             /* paths below belong to callers */
 
+    struct smk_parked *parked; /* lanes that wait at a .sync operation (park.h); NULL until the first do */
+    uint32_t parked_count;
+    uint64_t parkings;         /* how often that was */
+
     smk_frame *frame;
     uint32_t frame_count, frame_capacity;
     smk_level *level;
@@ -171,7 +175,7 @@ const smk_operation *smk_warp_fail(smk_warp *warp, const smk_operation *op, uint
 /* "PTX line 12 (file.cu:5)" of an operation. */
 void smk_warp_describe(const smk_warp *warp, const smk_operation *op, char *text, size_t size);
 
-/* Where lanes of `mask` that are not active wait: the first such path, or NULL. */
+/* Where lanes of `mask` that are not active wait: the first such path, or a .sync operation, or NULL. */
 const smk_operation *smk_warp_waiting(const smk_warp *warp, uint32_t mask);
 
 #endif
