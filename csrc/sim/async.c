@@ -7,25 +7,78 @@
 
 #include <string.h>
 
-enum { LANES = 32 };
+enum { LANES = 32, WORD_BYTES = 4 };
 
+static bool get_bit(const unsigned char *bits, uint32_t at)
+{
+    return (bits[at / 8] >> at % 8 & 1) != 0;
+}
+
+/* Marks the copies all of whose words later ones write, too. */
+static void find_covered(smk_warp_control *control, unsigned char *words)
+{
+    for (uint32_t i = control->pending_count; i-- > 0;) {
+        smk_pending *copy = &control->pending[i];
+        copy->covered = true;
+        for (uint32_t word = copy->address / WORD_BYTES; word < (copy->address + copy->bytes) / WORD_BYTES; word++) {
+            copy->covered = copy->covered && get_bit(words, word);
+            words[word / 8] |= (unsigned char)(1U << word % 8);
+        }
+    }
+}
+
+/* A kernel that does not wait for its copies has them land when others have been issued to the same words: hardware
+ * may have done them long ago. So no more of them wait than shared memory has words. */
+static bool land_covered(smk_warp *warp, uint32_t words)
+{
+    smk_warp_control *control = warp->control;
+    unsigned char *bits = smk_heap_allocate((size_t)words / 8 + 1, 1);
+    uint32_t kept = 0;
+    if (bits == NULL) {
+        return false;
+    }
+    find_covered(control, bits);
+    for (uint32_t i = 0; i < control->pending_count; i++) {
+        const smk_pending *copy = &control->pending[i];
+        if (copy->covered) {
+            memcpy(control->shared + copy->address, copy->data, copy->bytes);
+        } else {
+            control->pending[kept++] = *copy;
+        }
+    }
+    control->pending_count = kept;
+    smk_heap_free(bits);
+    return true;
+}
+
+static bool grow(smk_warp_control *control, uint32_t capacity)
+{
+    smk_pending *grown =
+        smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown, capacity * sizeof *grown);
+    if (grown != NULL) {
+        control->pending = grown;
+        control->pending_capacity = capacity;
+    }
+    return grown != NULL;
+}
+
+/* Room for one more copy of each lane. What is looked through when it is full is small beside what has come since. */
 static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     smk_warp_control *control = warp->control;
-    uint32_t need = control->pending_count + LANES;
-    if (need <= control->pending_capacity) {
+    const uint32_t words = (uint32_t)(control->shared_bytes / WORD_BYTES), most = words + words / 4 + 2 * LANES;
+    if (control->pending_count + LANES <= control->pending_capacity) {
         return true;
     }
-    uint32_t capacity = 2 * need;
-    smk_pending *grown =
-        smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown, capacity * sizeof *grown);
-    if (grown == NULL) {
-        (void)smk_warp_fail(warp, op, mask, SMK_MEMORY, "no memory for %u copies of cp.async", capacity);
-        return false;
+    bool done = control->pending_count == 0 || land_covered(warp, words);
+    uint32_t need = control->pending_count + LANES, capacity = 2 * need < most ? 2 * need : most;
+    if (done && capacity > control->pending_capacity) {
+        done = grow(control, capacity);
     }
-    control->pending = grown;
-    control->pending_capacity = capacity;
-    return true;
+    if (!done) {
+        (void)smk_warp_fail(warp, op, mask, SMK_MEMORY, "no memory for %u copies of cp.async", capacity);
+    }
+    return done;
 }
 
 unsigned smk_async_source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
@@ -98,14 +151,14 @@ const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op)
 
 /* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless
  * `all`. */
-static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t stay, bool all)
+static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint64_t stay, bool all)
 {
     smk_warp_control *control = warp->control;
     const smk_observer *observer = control->block->run->observer;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < control->pending_count; i++) {
         const smk_pending *copy = &control->pending[i];
-        uint32_t committed = control->group[copy->lane];
+        uint64_t committed = control->group[copy->lane];
         bool due = all || (copy->group < committed && committed - copy->group > stay);
         if ((mask >> copy->lane & 1) != 0 && due) {
             if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
@@ -121,8 +174,7 @@ static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uin
 
 const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op)
 {
-    uint64_t stay = op->u.immediate;
-    complete(warp, op, smk_op_mask(warp, op), stay > UINT32_MAX ? UINT32_MAX : (uint32_t)stay, false);
+    complete(warp, op, smk_op_mask(warp, op), op->u.immediate, false);
     return op + 1;
 }
 

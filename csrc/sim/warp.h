@@ -60,9 +60,10 @@ typedef struct smk_recent {
 
 /* A copy that cp.async has read and not yet written. */
 typedef struct smk_pending {
-    uint32_t group; /* of its lane */
+    uint64_t group; /* of its lane */
     uint32_t address;
     uint8_t lane, bytes;
+    bool covered; /* by later ones (async.c, in passing) */
     unsigned char data[16];
 } smk_pending;
 
@@ -108,7 +109,7 @@ typedef struct smk_warp_control {
 
     smk_pending *pending;
     uint32_t pending_count, pending_capacity;
-    uint32_t group[32];        /* cp.async groups that a lane has committed */
+    uint64_t group[32];        /* cp.async groups that a lane has committed */
 
     uint32_t barrier;          /* that it waits at */
     struct smk_block *block;
