@@ -474,7 +474,8 @@ def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
     kinds above name is a finding, not an error; a launch in which nothing was found is ended by
     TrapError (a trap, an assert that fails), DeadlockError (threads that wait without end, unless
     all wait at barriers), StepBudgetError or UnsupportedError, as a call is. Where something was
-    found, stopped says so instead.
+    found, stopped says so instead. What is read out of bounds or at a misaligned address is 0: a
+    block that goes on with that for long, or does it tens of thousands of times, is stopped too.
 
     Example
     -------

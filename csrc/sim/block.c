@@ -6,6 +6,7 @@
 #include "observer.h"
 #include "stuck.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -95,6 +96,8 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->index[2] = (uint32_t)(number / grid->x / grid->y);
     block->steps = 0;
     block->look_at = SMK_STUCK_STEPS_FIRST;
+    block->most_steps = UINT64_MAX;
+    block->strays = 0;
     block->cursor = 0;
     block->pause = false;
     block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;
@@ -139,12 +142,26 @@ static void fail_deadlock(smk_block *block)
                         block->warp_count - waiting, list, waiting > named ? "; ..." : "");
 }
 
+static void fail_strayed(smk_block *block)
+{
+    smk_warp *warp = &block->warp[smk_bits_first(block->ready)];
+    (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
+                        "the block was stopped after %" PRIu64 " warp instructions, with %" PRIu64
+                        " accesses before that were out of bounds or misaligned: what it does with values that it "
+                        "did not read may have no end",
+                        block->steps, block->strays);
+}
+
 smk_block_state smk_block_run(smk_block *block, uint64_t steps)
 {
     uint64_t stop = block->steps + steps;
     while (block->live != 0) {
         if (block->ready == 0) {
             fail_deadlock(block);
+            return SMK_BLOCK_FAILED;
+        }
+        if (block->steps > block->most_steps) {
+            fail_strayed(block);
             return SMK_BLOCK_FAILED;
         }
         uint32_t later = block->cursor >= 32 ? 0 : block->ready & (UINT32_MAX << block->cursor);

@@ -154,6 +154,7 @@ static void begin(void *state, const smk_block *block)
     smk_race *race = state;
     race->block = block;
     race->sequence = 0;
+    smk_race_forget_strays(race);
     smk_order_begin(&race->order, block->number);
     smk_shadow_begin(&race->shared);
     smk_shadow_begin(&race->global);
@@ -255,6 +256,7 @@ static bool end(void *state, const smk_block *block, bool failed)
 {
     smk_race *race = state;
     checking *c = (checking *)(void *)race->launch; /* its first member */
+    smk_race_tell_strays(race);
     if (!c->race.ordered && !race->global.failed) {
         smk_blocks_merge(&c->race.blocks, &race->global, block->number, race->order.begin);
     }

@@ -106,6 +106,16 @@ void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_fi
     (void)pthread_mutex_unlock(&sink->lock);
 }
 
+void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t place, uint64_t count)
+{
+    (void)pthread_mutex_lock(&sink->lock);
+    smk_finding_entry *entry = find(sink, kind, place, SMK_FINDING_NOWHERE);
+    if (entry != NULL) {
+        entry->count += count;
+    }
+    (void)pthread_mutex_unlock(&sink->lock);
+}
+
 const smk_instruction *smk_finding_locate(const smk_finding_places *places, uint32_t place, uint32_t *function,
                                           uint32_t *instruction)
 {

@@ -63,6 +63,9 @@ void smk_finding_close(smk_finding_sink *sink);
 void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_finding_event *first,
                      const smk_finding_event *second, uint64_t block, uint64_t order, const char *text);
 
+/* So many more like one of this block's that has been added before, with one side. */
+void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t place, uint64_t count);
+
 /* The findings as they are handed out, sorted. */
 smk_status smk_finding_list(const smk_finding_sink *sink, const smk_finding_places *places, const smk_image *image,
                             const smk_launch *launch, const smk_memory_view *view, smk_check_result *result,

@@ -41,7 +41,14 @@ typedef struct smk_race_launch {
     unsigned shared_shift, global_shift;
 } smk_race_launch;
 
-enum { SMK_RACE_SPANS = 4 };
+enum { SMK_RACE_SPANS = 4, SMK_RACE_STRAY_PLACES = 16 };
+
+/* Strays of one instruction that are counted and not told yet. */
+typedef struct smk_race_strays {
+    uint32_t place; /* NOWHERE: none */
+    smk_finding_kind kind;
+    uint64_t untold;
+} smk_race_strays;
 
 /* Of a block that runs. */
 typedef struct smk_race {
@@ -57,6 +64,7 @@ typedef struct smk_race {
     unsigned span_next;
     uint32_t barrier[SMK_BLOCK_BARRIERS]; /* place where the first came; NOWHERE: none yet */
     uint32_t barrier_thread[SMK_BLOCK_BARRIERS];
+    smk_race_strays strays[SMK_RACE_STRAY_PLACES]; /* by place */
 } smk_race;
 
 /* One warp-wide access to one memory. */
@@ -94,6 +102,10 @@ uint32_t smk_wide_judge(smk_race_one *one);
 
 /* stray.c: the allocation that holds an address becomes race->span; false where there is none. */
 bool smk_race_find_span(smk_race *race, uint64_t address);
+
+/* stray.c: a block begins, and has ended. */
+void smk_race_forget_strays(smk_race *race);
+void smk_race_tell_strays(smk_race *race);
 
 /* stray.c: finds lanes whose address is wrong; returns those that may go ahead. */
 uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,

@@ -4,14 +4,66 @@
 #include "access.h"
 #include "bits.h"
 
+/* What a block may still do after its first stray access, and how many more of these. */
+#define STEPS_OF_ALL (UINT64_C(1) << 29) /* blocks of a launch */
+#define STEPS_MIN (UINT64_C(1) << 18)
+#define STEPS_MAX (UINT64_C(1) << 25)
+enum { STRAYS_MAX = 1 << 16 };
+
+void smk_race_forget_strays(smk_race *race)
+{
+    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
+        race->strays[i] = (smk_race_strays){.place = SMK_FINDING_NOWHERE};
+    }
+}
+
+static void tell(smk_race *race, const smk_race_strays *strays)
+{
+    if (strays->untold > 0) {
+        smk_finding_repeat(&race->launch->sink, strays->kind, strays->place, strays->untold);
+    }
+}
+
+void smk_race_tell_strays(smk_race *race)
+{
+    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
+        tell(race, &race->strays[i]);
+    }
+    smk_race_forget_strays(race);
+}
+
+/* What follows a stray access counts on values that nobody has computed: a loop may end late, or never. The block is
+ * stopped after a while, the sooner the more blocks there are, and always at the same place. */
+static void limit_block(smk_block *block)
+{
+    if (block->strays++ == 0) {
+        const smk_dim3 *grid = &block->run->launch->grid;
+        uint64_t more = STEPS_OF_ALL / ((uint64_t)grid->x * grid->y * grid->z);
+        more = more < STEPS_MIN ? STEPS_MIN : more > STEPS_MAX ? STEPS_MAX : more;
+        block->most_steps = block->steps + more;
+    } else if (block->strays > STRAYS_MAX) {
+        block->most_steps = block->steps;
+    }
+}
+
 static void report(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space, unsigned lane,
                    uint64_t address, unsigned bytes, bool misaligned)
 {
     char text[320];
     const smk_operation *op = event->op;
     smk_access_kind kind = event->kind == SMK_ACCESS_COPY ? SMK_ACCESS_STORE : event->kind;
+    smk_finding_kind found = misaligned ? SMK_FINDING_MISALIGNED : SMK_FINDING_OUT_OF_BOUNDS;
+    const uint32_t place = smk_finding_place(&race->launch->places, op->function, op->instruction);
+    smk_race_strays *strays = &race->strays[place % SMK_RACE_STRAY_PLACES];
+    limit_block(warp->control->block);
+    if (strays->place == place && strays->kind == found) { /* the block has had its example */
+        strays->untold++;
+        return;
+    }
+    tell(race, strays);
+    *strays = (smk_race_strays){.place = place, .kind = found};
     smk_finding_event side = {
-        .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
+        .place = place,
         .kind = (uint8_t)event->kind,
         .space = space,
         .address = address,
@@ -24,8 +76,7 @@ static void report(smk_race *race, const smk_warp *warp, const smk_access_event 
     } else {
         smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
     }
-    smk_finding_add(&race->launch->sink, misaligned ? SMK_FINDING_MISALIGNED : SMK_FINDING_OUT_OF_BOUNDS, &side, NULL,
-                    race->block->number, race->sequence++, text);
+    smk_finding_add(&race->launch->sink, found, &side, NULL, race->block->number, race->sequence++, text);
 }
 
 bool smk_race_find_span(smk_race *race, uint64_t address)
