@@ -3,6 +3,8 @@
 #include "bits.h"
 #include "park.h"
 
+#include <string.h>
+
 enum { LANES = 32 };
 
 /* Which lanes a lane names, and which of them are here. */
@@ -386,5 +388,68 @@ smk_handler smk_exchange_find(const smk_instruction *instruction)
         return run_elect;
     default:
         return NULL;
+    }
+}
+
+/* Lanes of several places ---------------------------------------------------------------------------------------- */
+
+enum { ROW_GUARD, ROW_A, ROW_B, ROW_C, ROW_D, ROW_D2, ROW_MEMBERS, ROWS, ROW_BYTES = 64 * LANES / 8 };
+
+static void copy_lanes(unsigned char *to, const unsigned char *from, unsigned bits, uint32_t lanes)
+{
+    const unsigned bytes = bits / 8;
+    if (bits == 1) {
+        uint32_t *all = (uint32_t *)(void *)to;
+        *all = (*all & ~lanes) | (*(const uint32_t *)(const void *)from & lanes);
+        return;
+    }
+    for (; lanes != 0; lanes &= lanes - 1) {
+        const size_t at = (size_t)smk_bits_first(lanes) * bytes;
+        memcpy(to + at, from + at, bytes);
+    }
+}
+
+void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_part *parts, uint32_t count)
+{
+    _Alignas(64) unsigned char rows[ROWS * ROW_BYTES] = {0};
+    const bool votes = instruction->opcode == SMK_OPCODE_VOTE;
+    const bool flag = votes && !smk_module_has(instruction, SMK_MODIFIER_BALLOT); /* the result is a predicate */
+    const bool wide = !votes && smk_module_type_bits((smk_type)instruction->type) == 64;
+    const unsigned a_bits = votes ? 1 : wide ? 64 : 32, d_bits = flag ? 1 : 32;
+    smk_operation joint = *parts[0].op;
+    smk_warp_control control = {0};
+    smk_warp all = {.registers = rows, .control = &control};
+    memset(rows, 0xFF, sizeof(uint32_t)); /* ROW_GUARD */
+    for (uint32_t i = 0; i < count; i++) {
+        const smk_exchange_part *part = &parts[i];
+        const smk_operation *op = part->op;
+        const uint32_t lanes = part->lanes;
+        const uint32_t flip = votes ? op->flip_a & lanes : 0;
+        copy_lanes(rows + ROW_A * ROW_BYTES, part->registers + op->a, a_bits, lanes);
+        *SMK_ROW(uint32_t, &all, ROW_A * ROW_BYTES) ^= flip;
+        if (!votes) { /* whose `b` is no row */
+            copy_lanes(rows + ROW_B * ROW_BYTES, part->registers + op->b, 32, lanes);
+            copy_lanes(rows + ROW_C * ROW_BYTES, part->registers + op->c, 32, lanes);
+        }
+        copy_lanes(rows + ROW_D * ROW_BYTES, part->registers + op->d, d_bits, lanes);
+        copy_lanes(rows + ROW_D2 * ROW_BYTES, part->registers + op->d2, 1, lanes);
+        copy_lanes(rows + ROW_MEMBERS * ROW_BYTES, part->registers + op->u.immediate, 32, lanes);
+        all.active |= lanes;
+    }
+    joint.guard = ROW_GUARD * ROW_BYTES;
+    joint.guard_flip = 0;
+    joint.a = ROW_A * ROW_BYTES;
+    joint.b = votes ? joint.b : ROW_B * ROW_BYTES;
+    joint.c = ROW_C * ROW_BYTES;
+    joint.d = ROW_D * ROW_BYTES;
+    joint.d2 = ROW_D2 * ROW_BYTES;
+    joint.u.immediate = ROW_MEMBERS * ROW_BYTES;
+    joint.flip_a = votes ? 0 : joint.flip_a;
+    control.live = all.active; /* nobody else is waited for */
+    (void)joint.run(&all, &joint);
+    for (uint32_t i = 0; i < count; i++) {
+        const smk_exchange_part *part = &parts[i];
+        copy_lanes(part->registers + part->op->d, rows + ROW_D * ROW_BYTES, d_bits, part->lanes);
+        copy_lanes(part->registers + part->op->d2, rows + ROW_D2 * ROW_BYTES, 1, part->lanes);
     }
 }

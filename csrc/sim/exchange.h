@@ -13,4 +13,15 @@
  *   activemask  d */
 smk_handler smk_exchange_find(const smk_instruction *instruction);
 
+/* Lanes that have come to an exchange at one of several places. */
+typedef struct smk_exchange_part {
+    const smk_operation *op;
+    unsigned char *registers; /* its frame */
+    uint32_t lanes;
+} smk_exchange_part;
+
+/* Executes one exchange for the lanes of all parts, whose operations are alike but for their operands, and whose
+ * lanes have brought one membermask: each gives its own operands, and gets its own results. */
+void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_part *parts, uint32_t count);
+
 #endif

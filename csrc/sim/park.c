@@ -3,6 +3,7 @@
 #include "../base/heap.h"
 #include "bits.h"
 #include "block.h"
+#include "exchange.h"
 #include "observer.h"
 
 #include <stdio.h>
@@ -206,109 +207,105 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
 
 /* Going on -------------------------------------------------------------------------------------------------------- */
 
-/* Runs the operation for lanes that have come to it on different paths, together. */
-static bool execute(smk_warp *warp, const smk_parked *parked, uint32_t lanes)
+/* Whether lanes at two operations wait for each other: with one mask, at exchanges of one kind. (On hardware, too,
+ * lanes at a vote and lanes at a barrier wait for ever.) */
+static bool are_alike(const smk_warp *warp, const smk_parked *one, const smk_parked *other)
 {
-    smk_warp_control *control = warp->control;
-    unsigned char *registers = warp->registers;
-    const uint32_t active = warp->active, live = control->live;
-    if (parked->level == 0) {
-        warp->registers = control->entry_registers;
-    } else if (parked->level < control->frame_count) {
-        warp->registers = control->stack + control->frame[parked->level].registers_offset;
+    const smk_instruction *a = instruction_of(warp, one->pc), *b = instruction_of(warp, other->pc);
+    if (one->members != other->members || is_barrier(warp, one->pc) != is_barrier(warp, other->pc)) {
+        return false;
     }
-    warp->active = lanes;
-    control->live = lanes; /* nobody else is waited for */
-    bool done = parked->pc->run(warp, parked->pc) != NULL;
-    warp->registers = registers;
-    warp->active = active;
-    control->live = live;
-    return done;
+    if (is_barrier(warp, one->pc)) {
+        return true;
+    }
+    bool same = a->opcode == b->opcode && a->word_count == b->word_count;
+    for (unsigned i = 0; same && i < a->word_count; i++) {
+        same = a->words[i].is_type == b->words[i].is_type && a->words[i].value == b->words[i].value;
+    }
+    return same;
 }
 
-/* The lanes that wait with a mask: at a place (NULL: any), or at a bar.warp.sync. */
-static uint32_t lanes_with(const smk_warp *warp, uint32_t members, const smk_parked *place, bool barriers)
+/* The lanes that wait like `one`, itself among them. */
+static uint32_t find_lanes(const smk_warp *warp, const smk_parked *one)
 {
     const smk_warp_control *control = warp->control;
     uint32_t lanes = 0;
     for (uint32_t i = 0; i < control->parked_count; i++) {
-        const smk_parked *one = &control->parked[i];
-        bool here = place == NULL || (one->pc == place->pc && one->level == place->level);
-        if (one->members == members && (barriers ? is_barrier(warp, one->pc) : here)) {
-            lanes |= one->lanes;
-        }
+        lanes |= are_alike(warp, one, &control->parked[i]) ? control->parked[i].lanes : 0;
     }
     return lanes;
 }
 
-/* Tells the observer who met, and who never came. */
-static void tell(const smk_warp *warp, const smk_parked *parked, uint32_t together, bool first)
+static unsigned char *find_registers(const smk_warp *warp, uint32_t level)
+{
+    const smk_warp_control *control = warp->control;
+    if (level == control->frame_count) {
+        return warp->registers;
+    }
+    return level == 0 ? control->entry_registers : control->stack + control->frame[level].registers_offset;
+}
+
+/* Tells the observer who never came, and who met. */
+static void tell(const smk_warp *warp, const smk_parked *one, uint32_t together, bool first)
 {
     const smk_block *block = warp->control->block;
     const smk_observer *observer = block->run->observer;
     if (observer == NULL || (observer->wants & SMK_WATCH_ORDER) == 0) {
         return;
     }
-    if (first && is_barrier(warp, parked->pc)) {
-        observer->meet(block->watch, warp, parked->pc, together);
+    if (first && is_barrier(warp, one->pc)) {
+        observer->meet(block->watch, warp, one->pc, together);
     }
-    if ((parked->missing & ~together) != 0) {
-        observer->miss(block->watch, warp, parked, parked->missing & ~together);
+    if ((one->missing & ~together) != 0) {
+        observer->miss(block->watch, warp, one, one->missing & ~together);
     }
 }
 
-/* Lets all go on that wait with a mask: each place's lanes together. */
-static bool release(smk_warp *warp, uint32_t members)
+/* Lets all go on that wait like the first of them. */
+static bool release(smk_warp *warp, uint32_t first)
 {
     smk_warp_control *control = warp->control;
-    uint32_t done = 0, met = 0;
-    for (uint32_t i = 0; i < control->parked_count; i++) {
+    smk_exchange_part part[LANES];
+    uint32_t count = 0, kept = 0;
+    const smk_parked like = control->parked[first];
+    const uint32_t together = find_lanes(warp, &like);
+    for (uint32_t i = first; i < control->parked_count; i++) {
         const smk_parked *one = &control->parked[i];
-        if (one->members != members) {
-            continue;
+        if (are_alike(warp, &like, one)) {
+            tell(warp, one, together, count == 0);
+            part[count++] = (smk_exchange_part){one->pc, find_registers(warp, one->level), one->lanes};
         }
-        const bool barrier = is_barrier(warp, one->pc);
-        const uint32_t together = lanes_with(warp, members, one, barrier);
-        tell(warp, one, together, (met & together) == 0);
-        met |= barrier ? together : 0;
-        if (!barrier && (done & one->lanes) == 0 && !execute(warp, one, together)) {
-            return false;
-        }
-        done |= barrier ? one->lanes : together;
-        if (!rejoin(warp, one)) {
+    }
+    if (!is_barrier(warp, like.pc)) {
+        smk_exchange_join(instruction_of(warp, like.pc), part, count);
+    }
+    for (uint32_t i = first; i < control->parked_count; i++) {
+        if (are_alike(warp, &like, &control->parked[i]) && !rejoin(warp, &control->parked[i])) {
             return false;
         }
     }
-    return true;
-}
-
-static void remove_all_with(smk_warp_control *control, uint32_t members)
-{
-    uint32_t kept = 0;
     for (uint32_t i = 0; i < control->parked_count; i++) {
-        if (control->parked[i].members == members) {
-            smk_heap_free(control->parked[i].path);
+        smk_parked *one = &control->parked[i];
+        if ((one->lanes & together) != 0) {
+            smk_heap_free(one->path);
         } else {
-            control->parked[kept++] = control->parked[i];
+            control->parked[kept++] = *one;
         }
     }
     control->parked_count = kept;
+    return true;
 }
 
 bool smk_park_release(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
     for (uint32_t i = 0; i < control->parked_count;) {
-        const uint32_t members = control->parked[i].members;
-        if ((members & control->live & ~lanes_with(warp, members, NULL, false)) != 0) {
+        const smk_parked *one = &control->parked[i];
+        if ((one->members & control->live & ~find_lanes(warp, one)) != 0) {
             i++;
-            continue;
-        }
-        if (!release(warp, members)) {
+        } else if (!release(warp, i)) {
             return false;
         }
-        remove_all_with(control, members);
-        i = 0;
     }
     return true;
 }
@@ -322,7 +319,7 @@ bool smk_park_fail(smk_warp *warp)
             continue;
         }
         char text[MESSAGE_BYTES];
-        const uint32_t missing = one->members & control->live & ~lanes_with(warp, one->members, NULL, false);
+        const uint32_t missing = one->members & control->live & ~find_lanes(warp, one);
         bool all_wait = true;
         for (uint32_t left = missing; left != 0; left &= left - 1) {
             const uint32_t lane = left & (~left + 1);

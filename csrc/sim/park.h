@@ -3,8 +3,10 @@
  * The SIMT stack of a warp runs one path to its meeting point before the next. A path that comes to a .sync whose
  * membermask names lanes elsewhere is parked: its lanes leave the stack, with the entries of it that are theirs, and
  * the others run on, past the places where they would have met. The parked lanes go on when each lane of their mask
- * has come to a .sync with the same mask, or has exited; they then take their places in the stack again. Where no
- * path is left to run before that, the warp has failed.
+ * has come to an operation like theirs with the same mask, maybe elsewhere in the program, or has exited; they then
+ * take their places in the stack again. Where no path is left to run before that, the warp has failed. So does an
+ * H200: lanes at two exchanges alike but for their operands exchange with each other, lanes at a vote and lanes at a
+ * bar.warp.sync wait for ever.
  *
  * Limit: lanes parked in a function that was called wait in vain for lanes that are still in its caller.
  */

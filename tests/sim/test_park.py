@@ -138,6 +138,59 @@ def test_the_two_sides_of_a_branch_meet_at_barriers_of_their_own(machine):
     assert np.array_equal(out[0], np.where(LANE < 16, LANE + 116, 0))
 
 
+# Exchanges alike but for their operands, at two places: a line for lanes below 16, one for the
+# others, and the result.
+PAIRS = {
+    "ballot": (
+        "vote.sync.ballot.b32 %r1, %p3, -1;",
+        "vote.sync.ballot.b32 %r1, !%p3, -1;",
+        np.full(LANES, 0xAAAA5555, np.uint32),
+    ),
+    "any": (
+        "vote.sync.any.pred %q1, %p1, -1; selp.u32 %r1, 1, 0, %q1;",
+        "vote.sync.any.pred %q2, !%p4, -1; selp.u32 %r1, 1, 0, %q2;",
+        np.ones(LANES, np.uint32),
+    ),
+    "shfl": (
+        "shfl.sync.bfly.b32 %r1, %r7, 16, 31, -1;",
+        "shfl.sync.bfly.b32 %r1|%q2, %r0, 20, 31, -1;",
+        np.where(LANE < 16, LANE + 16, (LANE ^ 20) + 100),
+    ),
+    "redux": (
+        "redux.sync.add.u32 %r1, %r7, -1;",
+        "redux.sync.add.u32 %r1, %r0, -1;",
+        np.full(LANES, 31 * 16 + 1600, np.uint32),
+    ),
+    "match": (
+        "match.any.sync.b32 %r1, %r8, -1;",
+        "match.any.sync.b32 %r1, %r6, -1;",
+        np.where(LANE < 16, np.where(LANE % 2 == 0, 0x5555, 0xAAAA), 0xFFFF0000),
+    ),
+    "match_wide": (
+        "match.any.sync.b64 %r1, %rd3, -1;",
+        "match.any.sync.b64 %r1, %rd3, -1;",
+        np.full(LANES, ALL, np.uint32),
+    ),
+    "match_all": (
+        "match.all.sync.b32 %r1|%q1, %r6, -1;",
+        "match.all.sync.b32 %r1|%q2, 3, -1;",
+        np.full(LANES, ALL, np.uint32),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("turned", [False, True], ids=["first", "last"])
+def test_the_two_sides_of_a_branch_exchange(machine, name, turned):
+    """As an H200 does it: each side brings its own operands."""
+    low, high, wanted = PAIRS[name]
+    sides = f"@!%p2 bra L;\n{low}\nbra X;\nL: {high}\nX:"
+    if turned:
+        sides = f"@%p2 bra L;\n{high}\nbra X;\nL: {low}\nX:"
+    out = run(machine, "mov.u64 %rd3, 9;\n" + sides)[0]
+    assert np.array_equal(out, wanted.astype(np.uint32))
+
+
 def test_paths_that_met_join_again():
     """Where the sides of a branch would have joined without the barriers, they do with them."""
     side = "bar.warp.sync -1;\nadd.u32 %r1, %r1, 1;"
@@ -237,6 +290,21 @@ def test_lanes_that_wait_for_each_other_are_a_deadlock():
     assert check(body).stopped
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("vote.sync.ballot.b32 %r1, %p4, -1;", "bar.warp.sync -1;"),
+        ("vote.sync.ballot.b32 %r1, %p4, -1;", "vote.sync.all.pred %q1, %p4, -1;"),
+        ("vote.sync.ballot.b32 %r1, %p4, -1;", "shfl.sync.idx.b32 %r1, %r7, 0, 31, -1;"),
+        ("shfl.sync.bfly.b32 %r1, %r7, 1, 31, -1;", "shfl.sync.idx.b32 %r1, %r7, 0, 31, -1;"),
+    ],
+)
+def test_operations_that_are_not_alike_do_not_meet(one, other):
+    """An H200 waits for ever."""
+    with pytest.raises(smemkit.DeadlockError, match="none of them can go on"):
+        run("sim", f"@%p2 bra LOW;\n{one}\nbra JOIN;\nLOW: {other}\nJOIN:")
+
+
 def test_one_half_at_a_barrier_of_the_block_and_one_at_one_of_the_warp():
     body = "@%p2 bra LOW;\nbar.warp.sync -1;\nbra JOIN;\nLOW: bar.sync 0;\nJOIN:"
     with pytest.raises(smemkit.BarrierError, match="wait at PTX line"):
@@ -278,11 +346,9 @@ def test_check_is_silent_of_barriers_that_lanes_reach_on_two_paths():
     assert not check(f"@%p2 bra LOW;\n{side}\nbra JOIN;\nLOW: {side}\nJOIN:").findings
 
 
-def test_check_names_an_exchange_between_two_places():
-    """What a lane gets of one that is at another instruction is not defined."""
+def test_check_is_silent_of_an_exchange_between_two_places():
     side = "shfl.sync.bfly.b32 %r1, %r7, 16, 31, -1;"
-    report = check(f"@%p2 bra LOW;\n{side}\nbra JOIN;\nLOW: {side}\nJOIN:")
-    assert {finding.kind for finding in report.findings} == {"barrier"}
+    assert not check(f"@%p2 bra LOW;\n{side}\nbra JOIN;\nLOW: {side}\nJOIN:").findings
 
 
 @pytest.mark.parametrize("barriers", [True, False])
@@ -309,8 +375,9 @@ MODULUS = 1 << 32
 class Program:
     """A random program of branches, loops, exits and meetings: PTX, and a model of one lane."""
 
-    def __init__(self, rng):
+    def __init__(self, rng, meeting):
         self.rng = rng
+        self.meeting = meeting
         self.labels = 0
         self.registers = 0
         self.meetings = 0
@@ -323,7 +390,7 @@ class Program:
         return [self.make(depth) for _ in range(int(self.rng.integers(1, 4)))]
 
     def make(self, depth):
-        kinds = ["add", "meet", "meet", "if", "if", "loop", "exit"]
+        kinds = ["add", self.meeting, self.meeting, "if", "if", "loop", "exit"]
         kind = self.pick(*(kinds if depth < 4 else kinds[:3]))
         if kind == "add":
             return (kind, int(self.rng.integers(1 << 30)))
@@ -361,6 +428,15 @@ class Program:
             "bar.warp.sync -1;",
         ]
 
+    def write_swap(self):
+        """The value in one of two registers, and the result in one of two."""
+        value, result = self.pick("%r1", "%r11"), self.pick("%r4", "%r12")
+        return [
+            "mov.u32 %r11, %r1;",
+            f"shfl.sync.idx.b32 {result}, {value}, %r13, 31, -1;",
+            f"mad.lo.u32 %r1, %r1, 5, {result};",
+        ]
+
     def write_if(self, mask, yes, no):
         other, done = self.label(), self.label()
         return [
@@ -384,6 +460,7 @@ class Program:
     def text(self):
         body = "\n".join(self.write(self.tree))
         start = "add.u32 %r10, %r0, 7;\nand.b32 %r10, %r10, 31;\nmov.u32 %r4, room;\n"
+        start = f"add.u32 %r13, %r0, 7;\n{start}"
         start += "mad.lo.u32 %r10, %r10, 4, %r4;\nst.shared.u32 [%r9], 0;\nbar.warp.sync -1;\n"
         return make(f".reg .b32 %c<{self.registers + 1}>;\n{start}{body}")
 
@@ -402,6 +479,10 @@ class Program:
                 yield
                 state["value"] = (5 * state["value"] + state["room"][(lane + 7) % 32]) % MODULUS
                 yield
+            elif kind == "swap":
+                state["room"][lane] = state["value"]
+                yield
+                state["value"] = (5 * state["value"] + state["given"][(lane + 7) % 32]) % MODULUS
             elif kind == "if":
                 if (yield from self.follow(node[2 if node[1] >> lane & 1 else 3], lane, state)):
                     return True
@@ -413,9 +494,12 @@ class Program:
 
     def model(self):
         room = [0] * LANES
-        states = [{"value": KEPT, "room": room, "out": None} for _ in range(LANES)]
+        given = [0] * LANES
+        states = [{"value": KEPT, "room": room, "given": given, "out": None} for _ in range(LANES)]
         ways = {lane: self.follow(self.tree, lane, states[lane]) for lane in range(LANES)}
         while ways:
+            for lane in range(LANES):  # what those bring who take part; nothing of who has exited
+                given[lane] = room[lane] if lane in ways else 0
             for lane in list(ways):
                 try:
                     next(ways[lane])
@@ -426,10 +510,11 @@ class Program:
         return [state["out"] for state in states]
 
 
-@pytest.mark.parametrize("turn", range(60))
-def test_lanes_meet_as_threads_of_their_own_would(rng, turn):
+@pytest.mark.parametrize("meeting", ["meet", "swap"])
+@pytest.mark.parametrize("turn", range(40))
+def test_lanes_meet_as_threads_of_their_own_would(rng, turn, meeting):
     """Every lane is a thread that waits at each meeting for all that have not exited."""
-    program = Program(rng)
+    program = Program(rng, meeting)
     out = np.full((2, LANES), 0xEEEEEEEE, np.uint32)
     text = program.text()
     load(text)((1,), (LANES,), (out,), backend="sim")
