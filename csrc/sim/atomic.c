@@ -177,7 +177,7 @@ static const smk_operation *run_atomic(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_op_mask(warp, op);
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
-    bool alone = warp->control->block->run->image->ordered;
+    bool alone = warp->control->block->run->ordered;
     for (unsigned lane = 0; lane < LANES; lane++) {
         if ((mask >> lane & 1) == 0) {
             continue;

@@ -8,6 +8,7 @@
 #include "access.h"
 #include "barrier.h"
 #include "bits.h"
+#include "commute.h"
 #include "park.h"
 #include "program.h"
 #include "race.h"
@@ -383,7 +384,8 @@ static void note_written(const checking *c, smk_memory *memory, const smk_memory
     }
 }
 
-static smk_status prepare(checking *c, smk_program *program, uint32_t entry, const smk_launch *launch, smk_error *error)
+static smk_status prepare(checking *c, smk_program *program, uint32_t entry, const smk_launch *launch,
+                          const smk_memory_view *view, smk_error *error)
 {
     uint64_t total = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
     smk_status status = smk_finding_open(&c->race.sink, error);
@@ -392,7 +394,7 @@ static smk_status prepare(checking *c, smk_program *program, uint32_t entry, con
         return status;
     }
     c->image = program->image[entry];
-    c->race.ordered = c->image->ordered;
+    c->race.ordered = smk_commute_is_ordered(c->image, launch, view);
     status = survey(c, program->module, error);
     if (status == SMK_OK) {
         status = smk_blocks_create(&c->race.blocks, c->race.global_shift, c->race.flags, error);
@@ -463,9 +465,9 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     if (entry >= program->module->function_count || program->image[entry] == NULL) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_status status = prepare(&c, program, entry, launch, error);
+    smk_status status = smk_memory_view_create(program->memory, &view, error);
     if (status == SMK_OK) {
-        status = smk_memory_view_create(program->memory, &view, error);
+        status = prepare(&c, program, entry, launch, view, error);
     }
     if (status == SMK_OK) {
         status = smk_observer_run(program, entry, launch, options, &observer, blocks, &run, &failure);

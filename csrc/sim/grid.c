@@ -9,6 +9,7 @@
 #include "access.h"
 #include "bits.h"
 #include "block.h"
+#include "commute.h"
 #include "launch.h"
 #include "observer.h"
 #include "program.h"
@@ -129,7 +130,7 @@ static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool c
     for (;;) {
         uint64_t before = block->steps;
         smk_block_state state = smk_block_run(block, TURN_STEPS);
-        if (state == SMK_BLOCK_RUNNING && block->steps >= block->look_at && !c->run->image->ordered) {
+        if (state == SMK_BLOCK_RUNNING && block->steps >= block->look_at && !c->run->ordered) {
             state = look_at_block(c, block);
         }
         uint64_t spent = block->steps - before;
@@ -207,7 +208,7 @@ static bool end_block(crew *c, smk_block *block, bool failed)
         return false;
     }
     bool forgiven = observer->end(block->watch, block, failed) && failed;
-    if (forgiven && c->run->image->ordered) {
+    if (forgiven && c->run->ordered) {
         /* others may wait for what it will never do */
         uint64_t most = atomic_load(&c->steps) + ORPHAN_STEPS;
         atomic_store(&c->max_steps, atomic_load(&c->max_steps) < most ? atomic_load(&c->max_steps) : most);
@@ -473,7 +474,7 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     }
     (void)clock_gettime(CLOCK_MONOTONIC, &c.polled);
     unsigned threads = 1;
-    if (run->image->ordered) {
+    if (run->ordered) {
         run_ordered(&c);
     } else {
         threads = run_parallel(&c, count_threads(asked, c.blocks));
@@ -511,6 +512,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     if (status == SMK_OK) {
         run.parameters = parameters;
         run.view = view;
+        run.ordered = smk_commute_is_ordered(image, launch, view);
         status = run_blocks(&run, blocks, result, error);
     }
     if (view != NULL && (observer == NULL || !observer->tracks)) {

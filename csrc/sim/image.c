@@ -1,6 +1,7 @@
 #include "../base/heap.h"
 #include "access.h"
 #include "atomic.h"
+#include "commute.h"
 #include "lower.h"
 #include "observer.h"
 #include "print.h"
@@ -331,7 +332,7 @@ static smk_status lower_functions(builder *b)
             image->ordered = image->ordered || depends_on_order(b, &b->module->functions[i]);
         }
     }
-    return SMK_OK;
+    return smk_commute_find(image, b->error);
 }
 
 static size_t most_registers(const smk_module *module)

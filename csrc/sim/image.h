@@ -99,6 +99,10 @@ typedef struct smk_image {
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;            /* memory operations so far */
     bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
+    struct smk_commute_update *update; /* of several kinds, where they may depend on it (commute.h) */
+    uint32_t update_count;
+    struct smk_commute_root *root; /* where their addresses may come from */
+    uint32_t root_count;
     const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
 } smk_image;
 
