@@ -1,4 +1,4 @@
-"""An instruction under a guard is the instruction on the lanes whose guard holds, and on no other."""
+"""An instruction under a guard: it is executed by the lanes whose guard holds, and by no other."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,9 @@ import smemkit
 LANES = 32
 UNTOUCHED = 0x1234ABCD
 
-# Instructions that exchange between lanes, count them, or give each the same: d is %r1, p is %q1. M is the mask of
-# the lanes whose guard holds, %r9 a value of the lane's own, %r8 one of few values, %q8 a predicate of its own.
+# Instructions that exchange between lanes, count them, or give each the same: d is %r1, p is %q1.
+# M is the mask of the lanes whose guard holds, %r9 a value of the lane's own, %r8 one of few
+# values, %q8 a predicate of its own.
 FORMS = [
     "activemask.b32 %r1;",
     "vote.sync.all.pred %q1, %q8, M;",
