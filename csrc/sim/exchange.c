@@ -223,7 +223,7 @@ static const smk_operation *run_elect(smk_warp *warp, const smk_operation *op)
         return op + 1;
     }
     if (!gather(warp, op, executing, true, &all)) {
-        return NULL;
+        return smk_park_lanes(warp, op, executing, all.row);
     }
     for (unsigned lane = 0; lane < LANES; lane++) {
         uint32_t mask = mask_of(&all, lane);

@@ -115,6 +115,15 @@ def test_lanes_come_one_after_the_other_in_a_loop(machine, name):
     assert np.all(out == result(ALL))
 
 
+def test_a_leader_among_those_who_have_not_exited():
+    body = "@%p1 bra X;\nelect.sync %r1|%q1, -1;\nselp.u32 %r2, 1, 0, %q1;\nX:"
+    text = make(body).replace("sm_80", "sm_90")
+    out = np.full((2, LANES), 0xEEEEEEEE, np.uint32)
+    load(text)((1,), (LANES,), (out,), backend="sim")
+    assert np.array_equal(out[0], np.where(LANE == 0, KEPT, 1))
+    assert np.array_equal(out[1], np.where(LANE == 0, KEPT, LANE == 1))
+
+
 def test_the_two_sides_of_a_branch_meet_at_barriers_of_their_own(machine):
     """What one side wrote before its barrier the other reads behind its own."""
     out = run(
