@@ -1,0 +1,325 @@
+"""How many small faults in the C code do the tests see?
+
+    python tests/mutants/mutate_c.py --count 200 [--seed 7] [--jobs 4]   # at random, in all of csrc
+    python tests/mutants/mutate_c.py --named                             # those of named.py
+    python tests/mutants/mutate_c.py --count 20 --only race.c --list     # only says which
+
+A mutant is one change of one line (a comparison, a sign, a constant, a condition, a statement taken
+away). Each is built in a copy of the tree; the tests that know its file run first, the others where
+these see nothing. What has been judged is kept in --out, and a run that was cut off goes on there.
+A fault that no test can see because it changes nothing stands in equivalent.txt, with the reason,
+and does not count; nor does one that does not compile. Exit status 0: at least 95 % were killed.
+"""
+
+import argparse
+import concurrent.futures
+import functools
+import json
+import os
+import queue
+import random
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+sys.path.insert(0, str(HERE))
+
+import c_mutations  # noqa: E402
+from knowing import WIDER, find_tests  # noqa: E402
+from named import NAMED  # noqa: E402
+
+SHARES = {"sim": 0.5, "ptx": 0.2, "py": 0.15, "registry": 0.1, "base": 0.05}
+GOAL = 0.95
+BUILD_LIMIT_S, FIRST_LIMIT_S, WIDER_LIMIT_S = 1200, 1200, 7200
+COPIED = ("csrc", "smemkit", "tests", "notebooks", "setup.py", "pyproject.toml")
+COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
+
+
+# Which -------------------------------------------------------------------------------------------
+
+
+def read_equivalents():
+    """{name: reason} of mutants that change nothing."""
+    found, name = {}, None
+    for line in (HERE / "equivalent.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith("#") or not line.strip():
+            continue
+        if line.startswith(" "):
+            found[name] = (found[name] + " " + line.strip()).strip()
+        else:
+            name = line
+            found[name] = ""
+    missing = [name for name, reason in found.items() if not reason]
+    assert not missing, f"equivalent.txt gives no reason for {missing}"
+    return found
+
+
+@functools.cache
+def list_layer(layer, only):
+    """Every mutation of a layer's files."""
+    found = []
+    for path in sorted((ROOT / "csrc" / layer).rglob("*.c")):
+        if only is None or re.search(only, str(path)):
+            text = path.read_text(encoding="utf-8")
+            found += c_mutations.list_mutations(str(path.relative_to(ROOT)), text)
+    return found
+
+
+def choose(count, seed, only):
+    """So many mutants at random, each layer with its share; one a line at most."""
+    rng = random.Random(seed)
+    chosen, lines, leave_out = [], set(), read_equivalents()
+    for layer, share in SHARES.items():
+        pool = list(list_layer(layer, only))
+        rng.shuffle(pool)
+        wanted = len(pool) if only else max(1, round(count * share))
+        for mutation in pool:
+            if wanted > 0 and (mutation.path, mutation.line) not in lines:
+                lines.add((mutation.path, mutation.line))
+                if mutation.name not in leave_out:
+                    chosen.append(mutation)
+                    wanted -= 1
+    rng.shuffle(chosen)
+    return chosen[:count]
+
+
+def list_named():
+    """The mutants of named.py as mutations; a text that is not there, or twice, is an error."""
+    found = []
+    for what, pattern, before, after in NAMED:
+        places = []
+        for path in sorted((ROOT / "csrc").rglob(pattern)):
+            for number, line in enumerate(path.read_text(encoding="utf-8").split("\n"), 1):
+                if before in line:
+                    new = line.replace(before, after)
+                    relative = str(path.relative_to(ROOT))
+                    places.append(c_mutations.Mutation(relative, number, line, new, what))
+        if len(places) != 1:
+            raise SystemExit(
+                f"named.py: {what}: {before!r} stands {len(places)} times in {pattern}"
+            )
+        found += places
+    return found
+
+
+# One mutant --------------------------------------------------------------------------------------
+
+
+def run(command, folder, limit_s):
+    """(exit status, output); the status is None where the time was up. Leaves no process behind."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    environment.pop("PYTHONPATH", None)
+    process = subprocess.Popen(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(timeout=limit_s)
+        return process.returncode, output
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+        return None, output
+
+
+def bring(origin, target):
+    """Makes `target` what `origin` is; what is equal keeps its time: no need to build it."""
+    if origin.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != origin.read_bytes():
+            shutil.copy2(origin, target)
+        return
+    names = {path.name for path in origin.iterdir()} - {"__pycache__"}
+    for name in sorted(names):
+        bring(origin / name, target / name)
+    for path in target.iterdir() if target.exists() else ():
+        if path.name not in names and path.is_file() and path.suffix not in (".so", ".pyc"):
+            path.unlink()
+
+
+class Bench:
+    """A copy of the tree in which mutants are built and tested, one after the other."""
+
+    def __init__(self, folder, tests=()):
+        self.folder, self.tests = folder, tests
+        for name in COPIED:
+            if (ROOT / name).exists():
+                bring(ROOT / name, folder / name)
+        if not (folder / "build").exists():  # objects that are fresh here are fresh there
+            leave = shutil.ignore_patterns("fuzz*", "corpus", "mutants", "lib.*")
+            shutil.copytree(ROOT / "build", folder / "build", ignore=leave)
+        status, output = self.build()
+        if status != 0:
+            raise SystemExit(f"the tree does not build:\n{output[-3000:]}")
+        status, output = run(
+            [sys.executable, "-c", "import smemkit; print(smemkit.__file__)"], folder, 60
+        )
+        if status != 0 or not output.startswith(str(folder)):
+            raise SystemExit(f"the copy is not what is tested: {output}")
+
+    def build(self):
+        return run(
+            [sys.executable, "setup.py", "build_ext", "--inplace"], self.folder, BUILD_LIMIT_S
+        )
+
+    def keep_objects(self, mutation):
+        """What the build made of the file as it is: it comes back without being compiled again."""
+        kept = {}
+        for listing in (self.folder / "build").glob("temp.*/csrc/**/*.d"):
+            names = listing.read_text().replace("\\\n", " ").split()
+            if mutation.path in map(os.path.normpath, names):
+                for path in (listing.with_suffix(end) for end in (".o", ".d", ".stamp")):
+                    kept[path] = path.read_bytes()
+        return kept
+
+    def judge(self, mutation, wider):
+        """{"result": ..., "by": ...}"""
+        path = self.folder / mutation.path
+        text, times = path.read_text(encoding="utf-8"), path.stat()
+        kept = self.keep_objects(mutation)
+        stamps = {file: file.stat() for file in kept}
+        lines = text.split("\n")
+        if lines[mutation.line - 1] != mutation.before:
+            return {"result": "gone", "by": "the line is another by now"}
+        lines[mutation.line - 1] = mutation.after
+        try:
+            path.write_text("\n".join(lines), encoding="utf-8")
+            return self.build_and_test(mutation, wider)
+        finally:
+            path.write_text(text, encoding="utf-8")
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            for file, data in kept.items():
+                file.write_bytes(data)
+                os.utime(file, ns=(stamps[file].st_atime_ns, stamps[file].st_mtime_ns))
+
+    def build_and_test(self, mutation, wider):
+        status, output = self.build()
+        if status != 0:
+            return {"result": "unbuildable", "by": output[-300:]}
+        first = self.tests or find_tests(mutation.path, self.folder)
+        sets = [(first, FIRST_LIMIT_S)]
+        if wider:
+            rest = [name for name in WIDER if name not in first and (self.folder / name).exists()]
+            sets.append((rest, WIDER_LIMIT_S))
+        for tests, limit_s in sets:
+            status, output = run(
+                [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests],
+                self.folder,
+                limit_s,
+            )
+            if status is None:
+                return {"result": "killed", "by": "time"}
+            if status != 0:
+                failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
+                return {"result": "killed", "by": failed[0] if failed else output[-200:]}
+        return {"result": "survived", "by": None}
+
+
+# All of them -------------------------------------------------------------------------------------
+
+
+def read_judged(path):
+    """{(path, before, after): row} of what an earlier run has kept."""
+    rows = [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return {(row["path"], row["before"], row["after"]): row for row in rows}
+
+
+def judge_all(mutations, out, jobs, wider, tests=()):
+    """Rows of all mutations: those that were kept, and new ones as they come."""
+    judged, lock, benches = read_judged(out), threading.Lock(), queue.Queue()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    for job in range(jobs):
+        benches.put(Bench(out.parent / f"mutants.{job}", tests))
+
+    def judge(mutation):
+        key = (mutation.path, mutation.before, mutation.after)
+        if key in judged:
+            return judged[key]
+        bench, begun = benches.get(), time.monotonic()
+        try:
+            verdict = bench.judge(mutation, wider)
+        finally:
+            benches.put(bench)
+        row = {
+            "path": mutation.path,
+            "line": mutation.line,
+            "before": mutation.before,
+            "after": mutation.after,
+            "kind": mutation.kind,
+            "name": mutation.name,
+            **verdict,
+            "seconds": round(time.monotonic() - begun, 1),
+        }
+        with lock, out.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+            print(
+                f"{row['result']:<11} {row['seconds']:>6} s  {row['path']}:{row['line']}",
+                flush=True,
+            )
+            print(f"    {row['before'].strip()}\n    {row['after'].strip()}", flush=True)
+            print(f"    {row['by']}" if row["by"] else "    by no test", flush=True)
+        return row
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        return list(pool.map(judge, mutations))
+
+
+def report(rows):
+    """Prints the share that was killed; whether it reaches the goal."""
+    counted = [row for row in rows if row["result"] in ("killed", "survived")]
+    survived = [row for row in counted if row["result"] == "survived"]
+    for row in survived:
+        print(f"survived: {row['name']}  ({row['path']}:{row['line']})")
+    killed = len(counted) - len(survived)
+    share = killed / len(counted) if counted else 1.0
+    others = len(rows) - len(counted)
+    print(f"{killed} of {len(counted)} killed: {100 * share:.1f} % ({others} did not compile)")
+    return share >= GOAL
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seed", type=int, help="default: a new one, printed")
+    parser.add_argument("--jobs", type=int, default=1, help="copies of the tree side by side")
+    parser.add_argument("--only", help="files whose path matches this expression")
+    parser.add_argument("--named", action="store_true", help="the mutants of named.py")
+    parser.add_argument("--first", action="store_true", help="only the tests that know the file")
+    parser.add_argument("--tests", nargs="+", default=[], help="these instead, and no others")
+    parser.add_argument("--list", action="store_true", help="say which, and stop")
+    parser.add_argument("--out", type=Path, help="default: build/mutants/seed-N.jsonl")
+    given = parser.parse_args(arguments)
+    seed = secrets.randbits(24) if given.seed is None else given.seed
+    name = "named" if given.named else f"seed-{seed}"
+    out = (given.out or ROOT / "build" / "mutants" / f"{name}.jsonl").resolve()
+    mutations = list_named() if given.named else choose(given.count, seed, given.only)
+    if given.list:
+        for mutation in mutations:
+            print(
+                f"{mutation.path}:{mutation.line}: {mutation.kind}\n    {mutation.before.strip()}"
+            )
+            print(f"    {mutation.after.strip()}\n    {' '.join(find_tests(mutation.path, ROOT))}")
+        return 0
+    print(f"seed: --seed {seed} chooses these {len(mutations)} again; kept in {out}", flush=True)
+    wider = not (given.first or given.tests)
+    rows = judge_all(mutations, out, given.jobs, wider, given.tests)
+    return int(not report(rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,97 @@
+"""Faults that were once planted by hand and that no test saw.
+
+(what, file, text in one line of it, what stands there instead). mutate_c.py --named plants them.
+"""
+
+NAMED = [
+    (
+        "a use of cp.async data by others is unchecked once it has landed",
+        "race.c",
+        "bool copied = pending || line->itime[i] >= race->order.begin;",
+        "bool copied = pending;",
+    ),
+    (
+        "a use of cp.async data is unchecked",
+        "race.c",
+        "bool copied = pending || line->itime[i] >= race->order.begin;",
+        "bool copied = false;",
+    ),
+    (
+        "the bound of accesses one too large, whole warps",
+        "access_body.h",
+        "uint64_t last = to->limit - total, odd = total - 1;",
+        "uint64_t last = to->limit - total + 1, odd = total - 1;",
+    ),
+    (
+        "the bound of accesses one too large, lane by lane",
+        "access.c",
+        "if (address > limit || bytes > limit - address) {",
+        "if (address > limit || bytes > limit - address + 1) {",
+    ),
+    (
+        "the bound of atomics in shared memory one too large",
+        "atomic.c",
+        "control->shared_bytes - address >= bytes && address % bytes == 0) {",
+        "control->shared_bytes - address + 1 >= bytes && address % bytes == 0) {",
+    ),
+    (
+        "the bound of atomics in global memory one too large",
+        "atomic.c",
+        "recent->bytes - offset >= bytes && address % bytes == 0) {",
+        "recent->bytes - offset + 1 >= bytes && address % bytes == 0) {",
+    ),
+    (
+        "a written range one too long",
+        "memory.c",
+        "for (uint64_t i = offset; i < offset + bytes; i++) {",
+        "for (uint64_t i = offset; i <= offset + bytes; i++) {",
+    ),
+    (
+        "the race record of a weak access",
+        "race.c",
+        "if (strength_of(j->flags) > strength_of(j->race->launch->flags[row->place[i]])) {",
+        "if (strength_of(j->flags) > 99) {",
+    ),
+    (
+        "a shadow spread one too far",
+        "shadow.c",
+        "bool in = k >= from && k < to;",
+        "bool in = k >= from && k <= to;",
+    ),
+    (
+        "voters of a barrier reduction counted as 32",
+        "barrier.c",
+        "at->voters += smk_bits_count(mask);",
+        "at->voters += LANES;",
+    ),
+    (
+        "bar.warp.sync counts exited lanes",
+        "barrier.c",
+        "uint32_t missing = masks[lane] & live & ~active;",
+        "uint32_t missing = masks[lane] & ~active;",
+    ),
+    (
+        "a shuffle by a lane outside its own mask",
+        "exchange.c",
+        "wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;",
+        "wrong |= (uint32_t)((mask & absent) != 0) << lane;",
+    ),
+    (
+        "no flush of subnormals in a lone float atomic",
+        "atomic.c",
+        "old = update_alone(place, bytes, op, b, c, !shared);",
+        "old = update_alone(place, bytes, op, b, c, false);",
+    ),
+    (
+        "the bank shortcut for rows taken for atomics",
+        "bank.c",
+        "if (mask == UINT32_MAX && !(layout.counts_lanes && bytes < 4)) {",
+        "if (mask == UINT32_MAX) {",
+    ),
+    (
+        "the host's rounding mode not restored after a launch",
+        "grid.c",
+        "(void)fesetenv(&before);",
+        "(void)before;",
+    ),
+]
