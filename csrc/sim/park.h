@@ -8,12 +8,27 @@
  * H200: lanes at two exchanges alike but for their operands exchange with each other, lanes at a vote and lanes at a
  * bar.warp.sync wait for ever.
  *
- * Limit: lanes parked in a function that was called wait in vain for lanes that are still in its caller.
+ * A function whose lanes all wait is left for the time being, with a copy of its frame, so that its caller goes on with
+ * the other lanes; it is entered again where they can go on, and its caller has no other path to run.
  */
 #ifndef SMK_SIM_PARK_H
 #define SMK_SIM_PARK_H
 
 #include "warp.h"
+
+/* A function that has been left while lanes wait in it. */
+typedef struct smk_absence {
+    struct smk_absence *next;
+    struct smk_absence *parent; /* its caller, where that has been left too */
+    const smk_code *code;
+    const smk_operation *call, *meet; /* of the caller */
+    uint32_t level;                   /* of the function: calls deep */
+    uint32_t lanes;
+    unsigned char *registers, *local; /* of its frame */
+    size_t registers_bytes, local_bytes;
+    smk_path *path; /* their part of the caller's stack */
+    uint32_t path_count;
+} smk_absence;
 
 /* A path that waits. */
 typedef struct smk_parked {
@@ -26,6 +41,8 @@ typedef struct smk_parked {
     uint32_t level;   /* calls deep */
     smk_path *path;   /* its part of the stack of this level */
     uint32_t path_count;
+    smk_absence *absence; /* where it waits, if that has been left */
+    bool released;        /* it goes on as soon as that is entered again */
 } smk_parked;
 
 /* Parks the lanes in `executing`, which are active, each with the membermask in its lane of `members`. Returns where
@@ -38,8 +55,15 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
  * No path is running. False: the warp has failed. */
 bool smk_park_release(smk_warp *warp);
 
-/* No path is left to run: fails the warp where lanes are parked in the present function. False: none are. */
-bool smk_park_fail(smk_warp *warp);
+typedef enum smk_park_turn {
+    SMK_PARK_NOTHING, /* nobody waits in the present function */
+    SMK_PARK_MOVED,   /* to another one: its paths may go on */
+    SMK_PARK_FAILED
+} smk_park_turn;
+
+/* No path of the present function is left to run: enters one that was left, leaves the present one where lanes wait in
+ * it, or fails the warp where that is the kernel. *next: where the caller goes on at once, with the active lanes. */
+smk_park_turn smk_park_next(smk_warp *warp, const smk_operation **next);
 
 /* Forgets all that are parked. */
 void smk_park_clear(smk_warp_control *control);

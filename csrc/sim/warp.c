@@ -385,6 +385,30 @@ static unsigned char *frame_registers(const smk_warp_control *control, uint32_t 
     return frame_count == 0 ? control->entry_registers : control->stack + offset;
 }
 
+smk_status smk_warp_enter(smk_warp *warp, const smk_code *callee, const smk_operation *call, const smk_operation *meet,
+                          uint32_t mask, smk_error *error)
+{
+    smk_warp_control *control = warp->control;
+    const size_t offset = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
+    smk_status status = grow_frames(warp, callee, offset, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    control->frame[control->frame_count++] =
+        (smk_frame){call, control->code, meet, mask, control->base, control->local_base, control->registers_offset};
+    control->registers_offset = offset;
+    warp->registers = control->stack + offset;
+    control->code = callee;
+    control->meet = NULL;
+    control->base = control->depth;
+    control->local_base = (uint32_t)control->local_top;
+    control->local_top += callee->local_bytes;
+    if (control->local_top > control->local_used) {
+        control->local_used = (uint32_t)control->local_top;
+    }
+    return SMK_OK;
+}
+
 const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, const smk_code *callee, uint32_t mask)
 {
     smk_warp_control *control = warp->control;
@@ -405,24 +429,14 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
                              callee->parameter_count, callee->result_count);
     }
     smk_error error;
-    smk_status status = grow_frames(warp, callee, offset, &error);
+    smk_status status = smk_warp_enter(warp, callee, op, control->meet, warp->active, &error);
     if (status != SMK_OK) {
         return smk_warp_fail(warp, op, mask, status, "%s", error.message);
     }
-    side from = {warp->registers, control->local_base, NULL};
-    control->frame[control->frame_count++] = (smk_frame){
-        op, control->code, control->meet, warp->active, control->base, control->local_base, control->registers_offset};
+    const smk_frame *caller = &control->frame[control->frame_count - 1];
+    side from = {frame_registers(control, control->frame_count - 1, caller->registers_offset), caller->local_base,
+                 NULL};
     smk_warp_count(control, op, callee->operation);
-    control->registers_offset = offset;
-    warp->registers = control->stack + offset;
-    control->code = callee;
-    control->meet = NULL;
-    control->base = control->depth;
-    control->local_base = (uint32_t)control->local_top;
-    control->local_top += callee->local_bytes;
-    if (control->local_top > control->local_used) {
-        control->local_used = (uint32_t)control->local_top;
-    }
     warp->active = mask;
     fill_frame(warp, callee, note_level(control, callee), false);
     side to = {warp->registers, control->local_base, NULL};
@@ -438,8 +452,7 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
     return callee->operation;
 }
 
-/* Back to the caller with the lanes that returned. */
-static const smk_operation *leave_frame(smk_warp *warp)
+const smk_operation *smk_warp_leave(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
     const smk_code *callee = control->code;
@@ -487,13 +500,20 @@ const smk_operation *smk_warp_next(smk_warp *warp)
                 return path->pc;
             }
         }
-        if (control->parked_count > 0 && smk_park_fail(warp)) {
-            return NULL;
+        if (control->parked_count > 0) {
+            const smk_operation *next = NULL;
+            smk_park_turn turn = smk_park_next(warp, &next);
+            if (turn == SMK_PARK_FAILED || next != NULL) {
+                return next;
+            }
+            if (turn == SMK_PARK_MOVED) {
+                continue;
+            }
         }
         if (control->frame_count == 0) {
             return finish(warp);
         }
-        const smk_operation *next = leave_frame(warp);
+        const smk_operation *next = smk_warp_leave(warp);
         if (warp->active != 0) {
             return next;
         }

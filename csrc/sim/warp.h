@@ -96,6 +96,7 @@ typedef struct smk_warp_control {
 
     struct smk_parked *parked; /* lanes that wait at a .sync operation (park.h); NULL until the first do */
     uint32_t parked_count;
+    struct smk_absence *absence; /* functions that were left while their lanes wait */
     uint64_t parkings;         /* how often that was */
 
     smk_frame *frame;
@@ -160,6 +161,14 @@ const smk_operation *smk_warp_next(smk_warp *warp);
 
 /* Enters `callee` with the lanes in `mask`. */
 const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, const smk_code *callee, uint32_t mask);
+
+/* The frame of a function that `call` enters with the lanes in `mask`, which meet at `meet` in the caller: room for its
+ * rows and its local memory, nothing in them. Errors: MEMORY. */
+smk_status smk_warp_enter(smk_warp *warp, const smk_code *callee, const smk_operation *call, const smk_operation *meet,
+                          uint32_t mask, smk_error *error);
+
+/* Back to the caller, with the lanes that went on there and those that have returned. Returns where. */
+const smk_operation *smk_warp_leave(smk_warp *warp);
 
 /* One lane's value (of 8 bytes at most) of a place in the present frame. */
 uint64_t smk_warp_read_cell(const smk_warp *warp, const smk_cell *place, uint32_t lane);

@@ -12,13 +12,13 @@ TEXT = """
 .version 8.0
 .target sm_80
 .address_size 64
+.shared .align 4 .b32 room[32];
 {functions}
 .visible .entry k(.param .u64 x)
 {{
     .reg .b32 %r<20>;
     .reg .pred %p<9>, %q<9>;
     .reg .b64 %rd<4>;
-    .shared .align 4 .b32 room[32];
     ld.param.u64 %rd1, [x];
     mov.u32 %r0, %tid.x;
     mul.wide.u32 %rd2, %r0, 4;
@@ -267,11 +267,71 @@ def test_lanes_wait_for_those_who_call():
     assert np.all(out[1] == ALL)
 
 
-def test_lanes_in_a_function_wait_in_vain_for_its_caller():
-    """A limit: those who are in the function could not be left there while others go on."""
-    body = "@%p2 bra LOW;\ncall deep, (%r6);\nbra JOIN;\nLOW: bar.warp.sync -1;\nJOIN:"
-    with pytest.raises(smemkit.BarrierError, match="on another path"):
-        run("sim", body, DEEP)
+CHOOSE = """
+.func (.reg .b32 %o) choose(.reg .b32 %a)
+{
+    .reg .pred %p;
+    .local .align 4 .b32 kept;
+    st.local.u32 [kept], %a;
+    setp.ge.u32 %p, %a, 110;
+    vote.sync.ballot.b32 %o, %p, -1;
+    ld.local.u32 %a, [kept];
+    add.u32 %o, %o, %a;
+    ret;
+}
+"""
+BALLOT = 0xFFFFFC00  # lanes from 10 up
+
+
+def test_a_function_whose_lanes_wait_is_left_for_others_to_call_it(machine):
+    """As an H200 does it: two calls of one function, on two paths, exchange with each other."""
+    body = """
+        @%p2 bra LOW;
+        call (%r1), choose, (%r7);
+        bra JOIN;
+    LOW:
+        call (%r2), choose, (%r7);
+        mov.u32 %r1, %r2;
+        mov.u32 %r2, 5;
+    JOIN:"""
+    out = run(machine, body, CHOOSE)
+    assert np.array_equal(out[0], BALLOT + 100 + LANE)
+    assert np.array_equal(out[1], np.where(LANE < 16, 5, KEPT))
+
+
+def test_a_function_is_left_for_lanes_that_skip_its_call(machine):
+    out = run(machine, "@%p1 bra X;\ncall (%r1), choose, (%r7);\nX: add.u32 %r1, %r1, 1;", CHOOSE)
+    assert np.array_equal(out[0], np.where(LANE == 0, KEPT + 1, BALLOT + 101 + LANE))
+
+
+def test_a_guarded_call_is_left_for_those_who_do_not_call():
+    body = "@%p3 call (%r1), choose, (%r7);\n@!%p3 vote.sync.ballot.b32 %r2, %p4, -1;"
+    out = run("sim", body, CHOOSE)
+    even = LANE % 2 == 0
+    ballot = BALLOT & 0x55555555 | 0xAAAAAAAA
+    assert np.array_equal(out[0], np.where(even, ballot + 100 + LANE, KEPT))
+    assert np.array_equal(out[1], np.where(even, KEPT, ballot))
+
+
+def test_deep_in_calls_lanes_wait_for_their_callers():
+    """Each pair of lanes calls as deep as its number says, and all meet."""
+    body = """
+        shr.u32 %r1, %r0, 1;
+        setp.eq.u32 %q1, %r1, 0;
+        @%q1 bra SHALLOW;
+        @%p3 bra EVEN;
+        call deep, (%r1);
+        bra JOIN;
+    EVEN:
+        add.u32 %r1, %r1, 20;
+        call deep, (%r1);
+        bra JOIN;
+    SHALLOW:
+        bar.warp.sync -1;
+    JOIN:"""
+    out = run("sim", body, DEEP)
+    wanted = np.where((LANE % 2 == 0) & (LANE > 1), LANE // 2 + 20, LANE // 2)
+    assert np.array_equal(out[0], wanted)
 
 
 # what can never end ---------------------------------------------------------------------------
@@ -381,12 +441,38 @@ def test_check_knows_what_a_barrier_on_two_paths_orders(barriers):
 MODULUS = 1 << 32
 
 
+COUNTERS = 3000
+START = """
+    add.u32 %r13, %r0, 7;
+    and.b32 %r10, %r13, 31;
+    mov.u32 %r4, room;
+    mad.lo.u32 %r10, %r10, 4, %r4;
+    mad.lo.u32 %r9, %r0, 4, %r4;
+"""
+FUNCTION = """
+.func (.reg .b32 %r1) f{number}(.reg .b32 %in, .reg .b64 %rd1)
+{{
+    .reg .b32 %r0, %r3, %r4, %r9, %r10, %r11, %r12, %r13;
+    .reg .b32 %c<3000>;
+    .reg .pred %q<9>;
+    mov.u32 %r0, %tid.x;
+    mov.u32 %r1, %in;
+    {start}
+    {body}
+    ret;
+}}
+"""
+
+
 class Program:
     """A random program of branches, loops, exits and meetings: PTX, and a model of one lane."""
 
-    def __init__(self, rng, meeting):
+    def __init__(self, rng, meeting, calls):
         self.rng = rng
         self.meeting = meeting
+        self.calls = ["call"] * calls
+        self.functions = []
+        self.inside = 0
         self.labels = 0
         self.registers = 0
         self.meetings = 0
@@ -399,15 +485,21 @@ class Program:
         return [self.make(depth) for _ in range(int(self.rng.integers(1, 4)))]
 
     def make(self, depth):
-        kinds = ["add", self.meeting, self.meeting, "if", "if", "loop", "exit"]
+        kinds = ["add", self.meeting, self.meeting, "if", "if", "loop", "exit", *self.calls]
+        kinds += ["return"] if self.inside else []
         kind = self.pick(*(kinds if depth < 4 else kinds[:3]))
         if kind == "add":
             return (kind, int(self.rng.integers(1 << 30)))
-        if kind == "exit":
+        if kind in ("exit", "return"):
             return (kind, int(self.rng.integers(LANES)))
         if kind == "if":
             mask = int(self.rng.integers(1, ALL))
             return (kind, mask, self.make_list(depth + 1), self.make_list(depth + 1))
+        if kind == "call":
+            self.inside += 1
+            made = (kind, self.make_list(depth + 1))
+            self.inside -= 1
+            return made
         if kind == "loop":
             return (kind, self.pick(1, 3, 16), self.make_list(depth + 1))
         return (kind,)
@@ -436,6 +528,17 @@ class Program:
             "mad.lo.u32 %r1, %r1, 5, %r4;",
             "bar.warp.sync -1;",
         ]
+
+    def write_call(self, body):
+        """A function of its own; those that it calls come before it."""
+        number = len(self.functions)
+        self.functions.append("")
+        lines = "\n".join(self.write(body))
+        self.functions[number] = FUNCTION.format(number=number, start=START, body=lines)
+        return [f"call (%r1), f{number}, (%r1, %rd1);"]
+
+    def write_return(self, lane):
+        return [f"setp.eq.u32 %q1, %r0, {lane};", "@%q1 ret;"]
 
     def write_swap(self):
         """The value in one of two registers, and the result in one of two."""
@@ -468,21 +571,19 @@ class Program:
 
     def text(self):
         body = "\n".join(self.write(self.tree))
-        start = "add.u32 %r10, %r0, 7;\nand.b32 %r10, %r10, 31;\nmov.u32 %r4, room;\n"
-        start = f"add.u32 %r13, %r0, 7;\n{start}"
-        start += "mad.lo.u32 %r10, %r10, 4, %r4;\nst.shared.u32 [%r9], 0;\nbar.warp.sync -1;\n"
-        return make(f".reg .b32 %c<{self.registers + 1}>;\n{start}{body}")
+        start = f".reg .b32 %c<{COUNTERS}>;\n{START}st.shared.u32 [%r9], 0;\nbar.warp.sync -1;\n"
+        return make(start + body, "\n".join(reversed(self.functions)))
 
     def follow(self, tree, lane, state):
-        """A generator that stops where the lane waits; its value: has the lane exited?"""
+        """A generator that stops where the lane waits; its value: how the lane has left."""
         for node in tree:
             kind = node[0]
             if kind == "add":
                 state["value"] = (3 * state["value"] + node[1]) % MODULUS
-            elif kind == "exit":
-                state["out"] = state["value"]
+            elif kind in ("exit", "return"):
+                state["out"] = state["value"] if kind == "exit" else state["out"]
                 if node[1] == lane:
-                    return True
+                    return kind
             elif kind == "meet":
                 state["room"][lane] = state["value"]
                 yield
@@ -493,13 +594,19 @@ class Program:
                 yield
                 state["value"] = (5 * state["value"] + state["given"][(lane + 7) % 32]) % MODULUS
             elif kind == "if":
-                if (yield from self.follow(node[2 if node[1] >> lane & 1 else 3], lane, state)):
-                    return True
+                left = yield from self.follow(node[2 if node[1] >> lane & 1 else 3], lane, state)
+                if left:
+                    return left
+            elif kind == "call":
+                left = yield from self.follow(node[1], lane, state)
+                if left == "exit":
+                    return left
             else:
                 for _ in range(1 + min(lane & node[1], 3)):
-                    if (yield from self.follow(node[2], lane, state)):
-                        return True
-        return False
+                    left = yield from self.follow(node[2], lane, state)
+                    if left:
+                        return left
+        return None
 
     def model(self):
         room = [0] * LANES
@@ -519,12 +626,33 @@ class Program:
         return [state["out"] for state in states]
 
 
+@pytest.mark.parametrize("calls", [0, 2], ids=["inline", "calls"])
 @pytest.mark.parametrize("meeting", ["meet", "swap"])
-@pytest.mark.parametrize("turn", range(40))
-def test_lanes_meet_as_threads_of_their_own_would(rng, turn, meeting):
+@pytest.mark.parametrize("turn", range(25))
+def test_lanes_meet_as_threads_of_their_own_would(rng, turn, meeting, calls):
     """Every lane is a thread that waits at each meeting for all that have not exited."""
-    program = Program(rng, meeting)
+    program = Program(rng, meeting, calls)
     out = np.full((2, LANES), 0xEEEEEEEE, np.uint32)
     text = program.text()
     load(text)((1,), (LANES,), (out,), backend="sim")
     assert out[0].tolist() == program.model(), text
+
+
+def test_no_memory_for_those_who_wait_is_an_error():
+    kernel = load(make("@%p2 bra L;\ncall deep, (%r6);\nbra X;\nL: bar.warp.sync -1;\nX:", DEEP))
+    failed = 0
+    try:
+        for n in range(1, 80):
+            out = np.zeros((2, LANES), np.uint32)
+            smemkit._core._fail_after(n)
+            try:
+                kernel((1,), (LANES,), (out,), backend="sim")
+            except MemoryError:
+                failed += 1
+                continue
+            finally:
+                smemkit._core._fail_after(0)
+            assert np.all(out == KEPT)
+    finally:
+        smemkit._core._fail_after(0)
+    assert failed > 12
