@@ -92,6 +92,13 @@ static void write_example(document *d, const subject *s)
     write_text(d, "\n");
 }
 
+/* A sentence of a table with its first letter in upper case; one that begins with a digit stays as it is. */
+static void write_sentence(document *d, const char *sentence)
+{
+    const bool is_lower = sentence[0] >= 'a' && sentence[0] <= 'z';
+    write_text(d, "%c%s", is_lower ? sentence[0] - 'a' + 'A' : sentence[0], sentence + 1);
+}
+
 static void write_input(document *d, const subject *s, size_t i)
 {
     const smk_input *input = &s->input[i];
@@ -114,10 +121,9 @@ static void write_attributes(document *d, const subject *s)
         for (size_t j = 0; smk_registry_word(attribute->choices, j, word, sizeof word); j++) {
             write_text(d, "%s\"%s\"", j == 0 ? "" : ", ", word);
         }
-        write_text(d, "%s\n    %c%s.\n", attribute->kind == SMK_ATTRIBUTE_NONE ? "None" : "",
-                   attribute->meaning[0] >= 'a' && attribute->meaning[0] <= 'z' ? attribute->meaning[0] - 'a' + 'A'
-                                                                                : attribute->meaning[0],
-                   attribute->meaning + 1);
+        write_text(d, "%s\n    ", attribute->kind == SMK_ATTRIBUTE_NONE ? "None" : "");
+        write_sentence(d, attribute->meaning);
+        write_text(d, ".\n");
     }
 }
 
@@ -159,7 +165,8 @@ static void write_signature(document *d, const subject *s)
 static void write_document(document *d, const subject *s)
 {
     write_signature(d, s);
-    write_text(d, "%c%s.\n\n", s->family->sentence[0] - 'a' + 'A', s->family->sentence + 1);
+    write_sentence(d, s->family->sentence);
+    write_text(d, ".\n\n");
     write_parameters(d, s);
     write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", s->family->signature);
     write_text(

@@ -29,6 +29,8 @@ def test_all_is_what_there_is():
 def test_parts(name):
     thing = getattr(smemkit, name)
     lines = thing.__doc__.splitlines()
+    assert all(line.isprintable() for line in lines)
+    assert lines[0][0].isupper() or lines[0][0].isdigit()
     assert lines[0] and not lines[0].startswith(name + "(")
     own = ("config", "counting", "explain", "gather", "histogram", "report")
     assert thing.__module__ in ("smemkit", "smemkit._core", *(f"smemkit.{name}" for name in own))
