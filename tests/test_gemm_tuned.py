@@ -186,3 +186,10 @@ def test_each_step_is_profiled(rng):
     launches = smemkit.profile(smemkit.gemm, a, a.T, variant="tuned", backend="sim").launches
     names = [launch.kernel for launch in launches]
     assert names == ["gemm_tuned_arrange_float32"] * 2 + ["gemm_tuned_float32"]
+
+
+def test_a_workspace_that_64_bits_do_not_count(machine):
+    """One row is laid out as a whole tile: of 2^56 elements more bytes than there are addresses."""
+    a = np.broadcast_to(np.float32(1), (1, 2**56))
+    with pytest.raises(smemkit.OutOfMemoryError, match="laid out for k = 72057594037927936"):
+        multiply(a, a.T, machine)

@@ -8,26 +8,31 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object)
     return object != NULL && Py_TYPE(object) == state->array_type ? (smk_array *)(void *)object : NULL;
 }
 
-/* Product of a shape and an item size; -1 where it does not fit. */
-static int64_t count_bytes(int rank, const npy_intp *shape, npy_intp item_bytes, npy_intp *size)
+/* Elements and bytes of a shape. As for NumPy, axes without elements are left out of the product that must fit, so that
+ * the strides fit too and what is made here can be copied to the host. */
+static int count_bytes(const smk_state *state, const char *what, int rank, const npy_intp *shape, npy_intp item_bytes,
+                       npy_intp *size, uint64_t *bytes)
 {
-    int64_t elements = 1, bytes = 0;
+    npy_intp product = item_bytes;
+    bool fits = true, is_empty = false;
     for (int i = 0; i < rank; i++) {
-        if (shape[i] == 0) {
-            *size = 0;
-            return 0;
-        }
-    }
-    for (int i = 0; i < rank; i++) {
-        if (__builtin_mul_overflow(elements, (int64_t)shape[i], &elements)) {
+        if (shape[i] < 0) {
+            smk_error_fail(state, SMK_SHAPE, "%s: axis %d has the negative length %zd", what, i, (Py_ssize_t)shape[i]);
             return -1;
         }
+        is_empty = is_empty || shape[i] == 0;
+        fits = fits && (shape[i] == 0 || !__builtin_mul_overflow(product, shape[i], &product));
     }
-    if (__builtin_mul_overflow(elements, (int64_t)item_bytes, &bytes) || elements > NPY_MAX_INTP) {
+    if (!fits) {
+        smk_error_fail(state, is_empty ? SMK_SHAPE : SMK_MEMORY,
+                       is_empty ? "%s: an array of this shape has no elements, and strides that 64 bits do not hold"
+                                : "%s: an array of this shape has more bytes than any machine",
+                       what);
         return -1;
     }
-    *size = (npy_intp)elements;
-    return bytes;
+    *size = is_empty ? 0 : product / item_bytes;
+    *bytes = is_empty ? 0 : (uint64_t)product;
+    return 0;
 }
 
 /* Memory on the array's device, which is the present one where none was asked for. Without the GIL. */
@@ -85,15 +90,8 @@ smk_array *smk_array_create(const smk_state *state, const char *what, const smk_
     smk_error error = {0};
     smk_status status = SMK_OK;
     npy_intp size = 0;
-    for (int i = 0; i < rank; i++) {
-        if (shape[i] < 0) {
-            smk_error_fail(state, SMK_SHAPE, "%s: axis %d has the negative length %zd", what, i, (Py_ssize_t)shape[i]);
-            return NULL;
-        }
-    }
-    int64_t bytes = count_bytes(rank, shape, PyDataType_ELSIZE(descr), &size);
-    if (bytes < 0) {
-        smk_error_fail(state, SMK_MEMORY, "%s: an array of this shape has more bytes than any machine", what);
+    uint64_t bytes = 0;
+    if (count_bytes(state, what, rank, shape, PyDataType_ELSIZE(descr), &size, &bytes) < 0) {
         return NULL;
     }
     smk_array *array = PyObject_New(smk_array, state->array_type);
@@ -105,7 +103,7 @@ smk_array *smk_array_create(const smk_state *state, const char *what, const smk_
     array->backend = backend;
     array->device = device;
     array->address = 0;
-    array->bytes = (uint64_t)bytes;
+    array->bytes = bytes;
     array->owns = false;
     array->rank = rank;
     array->size = size;

@@ -49,10 +49,17 @@ static fragment_shape shape_fragment(size_t item_bytes)
                : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES, 0};
 }
 
-/* Of an operand that is laid out. */
-static int64_t count_bytes(const fragment_shape *fragment, int64_t fragments)
+/* Bytes of an operand that is laid out; false where they do not fit: a single row is laid out as a whole tile. */
+static bool count_bytes(const fragment_shape *fragment, int64_t tiles, int64_t tiles_k, int64_t *bytes)
 {
-    return (fragments * (fragment->bytes + fragment->mark_bytes) + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    int64_t fragments = 0, exact = 0;
+    if (__builtin_mul_overflow(tiles, tiles_k, &fragments) ||
+        __builtin_mul_overflow(fragments, fragment->bytes + fragment->mark_bytes, &exact) ||
+        exact > INT64_MAX - ALIGNMENT) {
+        return false;
+    }
+    *bytes = (exact + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return true;
 }
 
 /* The launch that lays out an operand of `size` rows (columns) and k: a warp makes a fragment. */
@@ -106,8 +113,14 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     const int64_t tiles_a = (m + scaled.tile_y - 1) / scaled.tile_y * fragments_m;
     const int64_t tiles_b = (int64_t)one.step[0].grid.x * fragments_n;
     const int64_t tiles_k = (k + STEP_K - 1) / STEP_K * (STEP_K / fragment.k);
-    const int64_t bytes_a = count_bytes(&fragment, tiles_a * tiles_k);
-    const int64_t bytes_b = count_bytes(&fragment, tiles_b * tiles_k);
+    int64_t bytes_a = 0, bytes_b = 0, all_bytes = 0;
+    if (!count_bytes(&fragment, tiles_a, tiles_k, &bytes_a) || !count_bytes(&fragment, tiles_b, tiles_k, &bytes_b) ||
+        __builtin_add_overflow(bytes_a, bytes_b, &all_bytes)) {
+        return smk_status_fail(error, SMK_MEMORY,
+                               "gemm variant 'tuned': both operands laid out for k = %lld have more bytes than 64 bits "
+                               "count; other variants lay out none",
+                               (long long)k);
+    }
     if (k > 0) {
         status = add_arrange(request, OPERAND_A, tiles_a, tiles_k, 0, &made, error);
         if (status == SMK_OK) {
@@ -122,7 +135,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     step->shared_bytes = (size_t)(STAGES * (fragments_m + fragments_n) * (STEP_K / fragment.k) * fragment.bytes);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
-    made.workspace_bytes = (uint64_t)(bytes_a + bytes_b);
+    made.workspace_bytes = (uint64_t)all_bytes;
     made.pace = one.pace * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
     *plan = made;
     return SMK_OK;

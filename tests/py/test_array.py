@@ -131,7 +131,41 @@ def test_shapes_refused():
     for bad in ((2**62,), (2**40, 2**40), (2**31, 2**31, 2**31, 2**31)):
         with pytest.raises((MemoryError, ValueError)):
             smemkit.empty(bad, "uint8", backend="sim")
-    assert smemkit.empty((0, 2**40, 2**40), backend="sim").nbytes == 0
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [(0, 2**62, 2**62), (2**62, 2**62, 0), (0, 2**61), (2**40, 0, 2**40), (0, 2**63 - 1), (0, 7)],
+)
+def test_empty_arrays_are_those_of_numpy(shape):
+    """Axes without elements do not hide that a stride would not fit."""
+    try:
+        expected = np.empty(shape, "f4")
+    except ValueError:
+        with pytest.raises(smemkit.ShapeError, match="no elements, and strides that 64 bits"):
+            smemkit.empty(shape, "f4", backend="sim")
+    else:
+        array = smemkit.empty(shape, "f4", backend="sim")
+        assert (array.nbytes, array.size, array.shape) == (0, 0, shape)
+        assert smemkit.asnumpy(array).shape == expected.shape
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_strides_of_an_empty_array_fit(axis):
+    shape = [2**20, 2**20, 2**21]
+    shape[axis] = 0
+    strides = smemkit.empty(shape, "uint8", backend="sim").strides
+    products = [1 if n == 0 else n for n in shape]
+    assert strides == (products[1] * products[2], products[2], 1)
+
+
+def test_shapes_refused_by_numpy_are_refused_as_outputs():
+    """Without elements along m or n, c has none either, whatever the other is."""
+    long = smemkit.empty((2**61 - 1, 0), "f4", backend="sim")
+    none = smemkit.empty((0, 2**60), "f4", backend="sim")
+    assert smemkit.gemm(smemkit.empty((0, 0), "f4", backend="sim"), none).shape == (0, 2**60)
+    with pytest.raises(smemkit.ShapeError):
+        smemkit.gemm(long, none)
 
 
 def test_asnumpy_checks_out(machine):
