@@ -7,6 +7,7 @@ cores and only where something changed. Environment variables:
   SMEMKIT_ARCHES    GPU architectures to compile for: "90", or "75 80 90 100 120" (the default)
   SMEMKIT_WERROR    1 makes warnings of the C compiler errors (so does CI)
   SMEMKIT_SANITIZE  sanitizers for the extension: "address,undefined"
+  CFLAGS            for the C compiler; the extension has debug information where this asks (-g)
 """
 
 import concurrent.futures
@@ -54,9 +55,11 @@ C_TYPES = {
 }
 
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
+# These come after Python's own flags, which would define signed overflow (and so hide it from the
+# sanitizers) and add debug information that names the folder of the build.
 C_FLAGS = (
-    "-std=gnu11 -O2 -fvisibility=hidden -ffunction-sections -fdata-sections -ffp-contract=off "
-    "-fno-math-errno -fno-trapping-math"
+    "-std=gnu11 -O2 -fno-wrapv -g0 -fvisibility=hidden -ffunction-sections -fdata-sections "
+    "-ffp-contract=off -fno-math-errno -fno-trapping-math"
 ).split()
 
 
@@ -462,7 +465,12 @@ class BuildExtension(build_ext):
         stamp.unlink(missing_ok=True)
         # Other people's headers are not ours to warn about, nor to watch for changes: -isystem.
         systems = [word for folder in folders for word in ("-isystem", folder)]
-        output = run_tool([*command, *systems, "-MMD", "-c", source, "-o", str(target)])
+        # No folder of this machine in what is built: the same sources give the same bytes anywhere.
+        places = [
+            f"-ffile-prefix-map={ROOT}=.",
+            *(f"-ffile-prefix-map={f}=include" for f in folders),
+        ]
+        output = run_tool([*command, *systems, *places, "-MMD", "-c", source, "-o", str(target)])
         if output:
             sys.stderr.write(output)
         stamp.write_text(wanted)
@@ -505,6 +513,7 @@ def choose_flags(toolkit):
     """Flags of the C compiler and of the linker."""
     flags = [*C_FLAGS, *WARNINGS]
     link = ["-Wl,--gc-sections", "-lpthread", "-ldl", "-lrt", "-lm"]
+    asked = [word for word in shlex.split(os.environ.get("CFLAGS", "")) if word.startswith("-g")]
     if os.environ.get("SMEMKIT_WERROR", os.environ.get("CI", "")) not in ("", "0", "false"):
         flags.append("-Werror")
     if toolkit:
@@ -521,6 +530,10 @@ def choose_flags(toolkit):
         ]
         flags += [*extra, "-UNDEBUG"]
         link += extra
+    elif asked:
+        flags += asked
+    else:
+        link.append("-Wl,--strip-debug")
     return flags, link
 
 

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import setuptools
 import tables
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -186,3 +187,64 @@ def test_file_lines_keep_the_name_only(setup):
 def test_columns_are_those_of_the_tests(setup):
     assert setup["VARIANT_COLUMNS"] == tables.COLUMNS["SMK_VARIANT"].split()
     assert setup["CHOICE_COLUMNS"] == tables.COLUMNS["SMK_CHOICE"].split()
+
+
+# C files -----------------------------------------------------------------------------------------
+
+PROBE = """
+#include "../base/status.h"
+#include <Python.h>
+#include <assert.h>
+int smk_probe(int x);
+int smk_probe(int x)
+{
+    assert(x != 7 && __FILE__ != NULL);
+    return x + 1;
+}
+"""
+
+
+@pytest.fixture
+def compile_probe(monkeypatch, tmp_path):
+    """A function that compiles a C file in a folder of that name as setup.py would; its object."""
+    for name in ("CFLAGS", "CPPFLAGS", "SMEMKIT_SANITIZE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("setuptools.setup", lambda **_: None)
+
+    def compile_it(name, **variables):
+        tree = tmp_path / name
+        shutil.copytree(ROOT / "csrc/base", tree / "csrc/base")
+        shutil.copy(ROOT / "setup.py", tree)
+        (tree / "csrc/py").mkdir()
+        (tree / "csrc/py/probe.c").write_text(PROBE)
+        for variable, value in variables.items():
+            monkeypatch.setenv(variable, value)
+        monkeypatch.chdir(tree)
+        names = runpy.run_path(str(tree / "setup.py"))
+        command = names["BuildExtension"](setuptools.Distribution())
+        command.build_temp = "build/temp"
+        command.compiler = setuptools.distutils.ccompiler.new_compiler()
+        setuptools.distutils.sysconfig.customize_compiler(command.compiler)
+        flags, _ = names["choose_flags"](None)
+        folders, versions = names["list_headers"](None)
+        folders = [*folders, str(tree / "headers")]  # pip puts those of NumPy anywhere
+        path = command.compile_object("csrc/py/probe.c", flags, folders, versions)
+        return (tree / path).read_bytes()
+
+    return compile_it
+
+
+@pytest.mark.parametrize("flags", ["", "-g", "-O1 -ggdb3"])
+def test_what_is_compiled_does_not_depend_on_where(compile_probe, flags):
+    first = compile_probe("first", CFLAGS=flags)
+    assert first == compile_probe("second/one", CFLAGS=flags)
+    assert b"csrc/py/probe.c" in first or not flags
+    assert (b".debug_info" in first) == bool(flags)
+
+
+def test_signed_overflow_is_no_wrapping(compile_probe):
+    """Python's flags would define it, and then no sanitizer looks."""
+    probe = compile_probe("sanitized", SMEMKIT_SANITIZE="undefined", CFLAGS="-fwrapv")
+    assert b"__ubsan_handle_add_overflow" in probe
+    assert b"__assert_fail" in probe
+    assert b"__ubsan" not in compile_probe("plain", SMEMKIT_SANITIZE="")

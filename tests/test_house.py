@@ -1,11 +1,14 @@
 """House rules that need no machine: layers, tables, exhibits, the built extension, documents."""
 
 import builtins
+import os
 import re
 import subprocess
+import tempfile
 import tomllib
 from pathlib import Path
 
+import numpy
 import pytest
 from tables import PARTS, VARIANTS, read_rows
 
@@ -213,6 +216,23 @@ def test_extension_exports_only_its_entry():
         if len(words := line.split()) >= 8 and words[4] in ("GLOBAL", "WEAK") and words[6] != "UND"
     ]
     assert exported == ["PyInit__core"]
+
+
+def test_extension_carries_nothing_of_where_it_was_built():
+    """No debug information (17 MB) unless the builder asked for it, and no folder in any case."""
+    path = Path(smemkit._core.__file__)
+    text = subprocess.run(
+        ["readelf", "--wide", "--sections", path],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    ).stdout
+    data = path.read_bytes()
+    if b"__ubsan_" not in data and b"__asan_" not in data and "-g" not in os.getenv("CFLAGS", ""):
+        assert ".text" in text and ".debug_" not in text
+    folders = {ROOT, Path(numpy.__file__).parents[1], Path(tempfile.gettempdir())}
+    assert not [folder for folder in folders if f"{folder}/".encode() in data]
 
 
 # Documents ---------------------------------------------------------------------------------------
