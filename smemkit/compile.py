@@ -1,7 +1,8 @@
 """CUDA C -> PTX, by NVRTC where it is found and takes it, else by nvcc.
 
 NVRTC comes from the package nvidia-cuda-nvrtc or from a CUDA toolkit; nvcc is the one that
-SMEMKIT_NVCC names, or that of CUDA_HOME or PATH, and it needs a host compiler.
+SMEMKIT_NVCC names, or that of NVIDIA's packages, of CUDA_HOME or of PATH, and it needs a host
+compiler.
 """
 
 import ctypes
@@ -24,7 +25,46 @@ ADVICE = (
 HEADERS = (
     "NVRTC's package brings no headers: install a CUDA toolkit, or add options=('-I/its/include',)."
 )
+# Packages that belong together (nvcc, nvvm, crt, runtime) bring these; one may be there alone.
+NVCC_PARTS = ("bin/nvcc", "nvvm/bin/cicc", "include/crt/host_config.h", "include/cuda_runtime.h")
 HIGHEST_DEFAULT_ARCH = 90  # what the simulator is; a newer GPU takes it too
+# What nvcc knows without any #include, by the headers of the host's math.h and limits.h, and NVRTC
+# does not: a kernel that one of them takes is taken by the other.
+HOST_MACROS = {
+    "INFINITY": "__builtin_bit_cast(float,0x7f800000)",
+    "NAN": "__builtin_bit_cast(float,0x7fc00000)",
+    "HUGE_VALF": "__builtin_bit_cast(float,0x7f800000)",
+    "HUGE_VAL": "__builtin_bit_cast(double,0x7ff0000000000000)",
+    "M_E": "2.71828182845904523536",
+    "M_LOG2E": "1.44269504088896340736",
+    "M_LOG10E": "0.434294481903251827651",
+    "M_LN2": "0.693147180559945309417",
+    "M_LN10": "2.30258509299404568402",
+    "M_PI": "3.14159265358979323846",
+    "M_PI_2": "1.57079632679489661923",
+    "M_PI_4": "0.785398163397448309616",
+    "M_1_PI": "0.318309886183790671538",
+    "M_2_PI": "0.636619772367581343076",
+    "M_2_SQRTPI": "1.12837916709551257390",
+    "M_SQRT2": "1.41421356237309504880",
+    "M_SQRT1_2": "0.707106781186547524401",
+    "CHAR_BIT": "8",
+    "SCHAR_MIN": "(-128)",
+    "SCHAR_MAX": "127",
+    "UCHAR_MAX": "255",
+    "SHRT_MIN": "(-32768)",
+    "SHRT_MAX": "32767",
+    "USHRT_MAX": "65535",
+    "INT_MIN": "(-2147483647-1)",
+    "INT_MAX": "2147483647",
+    "UINT_MAX": "4294967295U",
+    "LONG_MIN": "(-9223372036854775807L-1L)",
+    "LONG_MAX": "9223372036854775807L",
+    "ULONG_MAX": "18446744073709551615UL",
+    "LLONG_MIN": "(-9223372036854775807LL-1LL)",
+    "LLONG_MAX": "9223372036854775807LL",
+    "ULLONG_MAX": "18446744073709551615ULL",
+}
 
 
 def _list_toolkits():
@@ -64,6 +104,9 @@ def find_nvcc():
                 "of an nvcc that can be run, and 'none'"
             )
         return Path(named).absolute()  # it is run in another folder
+    for folder in _list_packages():
+        if all((folder / part).is_file() for part in NVCC_PARTS):
+            return folder / NVCC_PARTS[0]
     for folder in _list_toolkits():
         if os.access(folder / "bin" / "nvcc", os.X_OK):
             return folder / "bin" / "nvcc"
@@ -150,7 +193,8 @@ def compile_nvrtc(path, source, options=()):
         library = _Nvrtc(path)
     except OSError as error:
         raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
-    ptx = library.compile(source, options)
+    macros = [f"-D{name}={value}" for name, value in HOST_MACROS.items()]
+    ptx = library.compile(source, [*macros, *options])
     if ".version" not in ptx:
         raise _core.CompileError(f"NVRTC: no PTX comes of these options: {' '.join(options)}")
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder

@@ -3,7 +3,7 @@
     python tests/counts/regenerate_counts.py [name ...]
 
 The texts are kept so that counts can be compared where no nvcc is, and because another compiler
-would make other PTX and other counts. Needs nvcc on PATH or in $NVCC.
+would make other PTX and other counts. Needs an nvcc.
 """
 
 import os
@@ -14,13 +14,15 @@ import subprocess
 import sys
 import tempfile
 
+import smemkit.compile
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 
 
 def find_nvcc():
-    """The nvcc to use, or None."""
+    """The nvcc to use, or None: what $NVCC names, else the one that smemkit takes."""
     named = os.environ.get("NVCC")
-    return named if named and os.path.exists(named) else shutil.which("nvcc")
+    return named if named and os.path.exists(named) else smemkit.compile.find_nvcc()
 
 
 def names():
@@ -56,7 +58,7 @@ def load_ptx(name):
 def main():
     nvcc = find_nvcc()
     if nvcc is None:
-        sys.exit("no nvcc on PATH, and $NVCC names none")
+        sys.exit("smemkit finds no nvcc, and $NVCC names none")
     (FOLDER / "ptx").mkdir(exist_ok=True)
     for name in sys.argv[1:] or names():
         path_of(name).write_text(compile_ptx(nvcc, name))

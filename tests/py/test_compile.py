@@ -129,11 +129,80 @@ def test_no_compiler(monkeypatch):
     assert "SMEMKIT_NVCC" in str(caught.value)
 
 
+REALS = {
+    "INFINITY": np.inf,
+    "NAN": np.nan,
+    "HUGE_VALF": np.inf,
+    "HUGE_VAL": np.inf,
+    "M_E": np.e,
+    "M_LOG2E": 1 / np.log(2),
+    "M_LOG10E": 1 / np.log(10),
+    "M_LN2": np.log(2),
+    "M_LN10": np.log(10),
+    "M_PI": np.pi,
+    "M_PI_2": np.pi / 2,
+    "M_PI_4": np.pi / 4,
+    "M_1_PI": 1 / np.pi,
+    "M_2_PI": 2 / np.pi,
+    "M_2_SQRTPI": 2 / np.sqrt(np.pi),
+    "M_SQRT2": np.sqrt(2),
+    "M_SQRT1_2": np.sqrt(0.5),
+}
+BITS = {"SCHAR": 8, "UCHAR": 8, "SHRT": 16, "USHRT": 16, "INT": 32, "UINT": 32}
+BITS |= {"LONG": 64, "ULONG": 64, "LLONG": 64, "ULLONG": 64}
+
+
+def find_integer(name):
+    """CHAR_BIT, or the least or largest number of a type."""
+    kind, _, end = name.partition("_")
+    if kind == "CHAR":
+        return 8
+    bits, is_unsigned = BITS[kind], kind.startswith("U")
+    return -(2 ** (bits - 1)) if end == "MIN" else 2 ** (bits - 1 + is_unsigned) - 1
+
+
+def test_names_of_the_host_need_no_header(compiler):
+    """What nvcc knows by the host's math.h and limits.h NVRTC knows too, also as constants."""
+    integers = [name for name in compile.HOST_MACROS if name not in REALS]
+    lines = [f"x[{i}] = {name};" for i, name in enumerate(REALS)]
+    lines += [f"n[{i}] = (unsigned long long){name};" for i, name in enumerate(integers)]
+    source = """
+__device__ float least = -INFINITY;
+static_assert(sizeof INFINITY == 4 && sizeof HUGE_VAL == 8 && sizeof UINT_MAX == 4, "types");
+static_assert(sizeof LONG_MIN == 8 && INT_MIN < 0 && UINT_MAX > 0, "types");
+extern "C" __global__ void fill(double *x, unsigned long long *n)
+{
+    LINES
+    x[0] = -least;
+}
+""".replace("LINES", "\n    ".join(lines))
+    x, n = np.zeros(len(REALS)), np.zeros(len(integers), np.uint64)
+    smemkit.RawKernel(compiler(source), "fill")(1, 1, (x, n), backend="sim")
+    np.testing.assert_allclose(x, [*REALS.values()], rtol=1e-15)
+    assert [int(number) for number in n] == [find_integer(name) % 2**64 for name in integers]
+
+
+def test_names_of_the_host_may_be_defined_anew(compiler):
+    source = """
+#define M_PI 3
+#ifndef NAN
+#error "nvcc has it"
+#endif
+extern "C" __global__ void fill(int *x) { x[0] = M_PI; }
+"""
+    x = np.zeros(1, np.int32)
+    kernel = smemkit.RawKernel(compiler(source, ("-DINT_MAX=7",)), "fill")
+    kernel(1, 1, (x,), backend="sim")
+    assert x.tolist() == [3]
+
+
 def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
     for name in ("SMEMKIT_NVCC", "CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
+    package = tmp_path / "package"
+    monkeypatch.setattr(compile, "_list_packages", lambda: [package])
     places = {}
-    for name in ("named", "home/bin", "path"):
+    for name in ("named", "home/bin", "path", "package/bin"):
         program = tmp_path / name / "nvcc"
         program.parent.mkdir(parents=True)
         program.write_text("#!/bin/sh\nexit 3\n")
@@ -145,6 +214,11 @@ def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
     assert compile.find_nvcc() == places["path"]
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
     assert compile.find_nvcc() == places["home/bin"]
+    for part in compile.NVCC_PARTS[1:]:  # one of the packages alone is of no use
+        assert compile.find_nvcc() == places["home/bin"]
+        (package / part).parent.mkdir(parents=True, exist_ok=True)
+        (package / part).touch()
+    assert compile.find_nvcc() == places["package/bin"]
     monkeypatch.setenv("SMEMKIT_NVCC", str(places["named"]))
     assert compile.find_nvcc() == places["named"]
     with pytest.raises(smemkit.CompileError, match="status 3"):

@@ -2,7 +2,7 @@
 
     python tests/world/regenerate.py [name ...]
 
-The texts are kept so that the tests run where no nvcc is; needs nvcc on PATH or in $NVCC.
+The texts are kept so that the tests run where no nvcc is; needs an nvcc.
 """
 
 import gzip
@@ -14,15 +14,17 @@ import subprocess
 import sys
 import tempfile
 
+import smemkit.compile
+
 FOLDER = pathlib.Path(__file__).resolve().parent
 MODES = {"O3": ["-O3", "-lineinfo"], "O0": ["-Xcicc", "-O0"], "G": ["-G"]}
 PLAIN_BYTES_MAX = 8192  # longer texts are kept compressed
 
 
 def find_nvcc():
-    """The nvcc to use, or None."""
+    """The nvcc to use, or None: what $NVCC names, else the one that smemkit takes."""
     named = os.environ.get("NVCC")
-    return named if named and os.path.exists(named) else shutil.which("nvcc")
+    return named if named and os.path.exists(named) else smemkit.compile.find_nvcc()
 
 
 def names():
@@ -98,7 +100,7 @@ def store(name, mode, text):
 def main():
     nvcc = find_nvcc()
     if nvcc is None:
-        sys.exit("no nvcc on PATH, and $NVCC names none")
+        sys.exit("smemkit finds no nvcc, and $NVCC names none")
     for name in sys.argv[1:] or names():
         for mode in MODES:
             store(name, mode, compile_ptx(nvcc, name, mode))
