@@ -10,10 +10,10 @@ import typing
 try:
     from . import _core as _core
 except ImportError as error:
-    raise ImportError(
-        f"smemkit in {__path__[0]} has no extension module for this Python; "
-        "install it (pip install .) or build it in place (python setup.py build_ext --inplace)"
-    ) from error
+    from ._importing import explain_failure
+
+    text = explain_failure(__path__[0], error)
+    raise ImportError(text, name=error.name, path=error.path) from error
 from ._core import (
     ArgumentError,
     ArgumentTypeError,

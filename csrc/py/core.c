@@ -18,6 +18,10 @@
 #include "shelf.h"
 #include "watch.h"
 
+#include <stdlib.h>
+
+enum { NUMPY_OLDEST = 2 };
+
 smk_state *smk_core_state(PyObject *module)
 {
     return PyModule_GetState(module);
@@ -96,10 +100,39 @@ static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
     return *type == NULL ? -1 : PyModule_AddType(module, *type);
 }
 
+/* The simulator's memory, the driver and the choice of machine belong to the process, and NumPy holds to its first
+ * interpreter. The slot below says so too, but Python minds it only where an interpreter asks for it. */
+static int check_interpreter(void)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "smemkit works in the main interpreter only, not in a subinterpreter: "
+                                           "neither its own memory and devices nor NumPy can be had in several");
+        return -1;
+    }
+    return 0;
+}
+
+/* NumPy's own import of its API says of every failure that it failed, and prints the reason or keeps it to itself. */
+static int import_numpy(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *version = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "__version__");
+    const char *text = version == NULL ? NULL : PyUnicode_AsUTF8(version);
+    int result = -1;
+    if (text != NULL && strtol(text, NULL, 10) < NUMPY_OLDEST) {
+        PyErr_Format(PyExc_ImportError, "smemkit needs NumPy %d.0 or newer, this is %s: %R", NUMPY_OLDEST, text, numpy);
+    } else if (text != NULL) {
+        result = PyArray_ImportNumPyAPI();
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(version);
+    return result;
+}
+
 static int execute(PyObject *module)
 {
     smk_state *state = smk_core_state(module);
-    if (PyArray_ImportNumPyAPI() < 0) {
+    if (check_interpreter() < 0 || import_numpy() < 0) {
         return -1;
     }
     PyMethodDef *family_methods = smk_family_methods();
@@ -156,8 +189,12 @@ static void release(void *module)
 static PyModuleDef_Slot module_slots[] = {
     {Py_mod_exec, SMK_PY_SLOT(execute)},
 #if PY_VERSION_HEX >= 0x030C0000
-    /* the simulator's memory, the driver and the choice of machine belong to the process */
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    /* The GIL guards the module's state: the shelf of loaded kernels, the choice of machine, what watches calls. Nobody
+     * has shown that these hold without it, so a free-threaded Python turns it on. */
+    {Py_mod_gil, Py_MOD_GIL_USED},
 #endif
     {0, NULL},
 };

@@ -1,7 +1,12 @@
 """What importing smemkit brings along: NumPy, and no more than calls of kernels need."""
 
+import importlib.util
+import os
+import shutil
 import subprocess
 import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
 
 import pytest
 
@@ -51,3 +56,101 @@ print(sorted(set(smemkit.__all__) - set(dir(smemkit))))
 def test_an_unknown_name():
     with pytest.raises(AttributeError, match="'smemkit' has no attribute 'gem'"):
         smemkit.gem  # noqa: B018
+
+
+# What cannot be imported -------------------------------------------------------------------------
+
+FAILS = """
+try:
+    import smemkit
+except ImportError as error:
+    print(f"{error}\\ncause: {error.__cause__}")
+else:
+    print("imported")
+"""
+SUBINTERPRETER = f"""
+import importlib.util
+# the name by which Python of this version has subinterpreters
+name = "_interpreters" if importlib.util.find_spec("_interpreters") else "_xxsubinterpreters"
+interpreters = importlib.import_module(name)
+number = interpreters.create()
+interpreters.run_string(number, {FAILS!r})
+interpreters.destroy(number)
+"""
+
+
+def copy_package(folder, extension=None):
+    """smemkit without its compiled parts in a folder, with a file of that name in their place."""
+    package = folder / "smemkit"
+    source = Path(smemkit.__file__).parent
+    shutil.copytree(
+        source, package, ignore=shutil.ignore_patterns("_core*.so", "kernels", "recorded")
+    )
+    if extension is not None:
+        (package / f"_core{extension}").write_bytes(b"no extension")
+    return package
+
+
+def fail(folder, code=FAILS):
+    """What a Python says that imports the smemkit in a folder, and other modules there, first."""
+    path = f"{folder}{os.pathsep}{os.environ['PYTHONPATH']}"
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    ).stdout
+
+
+def test_without_the_extension(tmp_path):
+    package = copy_package(tmp_path)
+    text = fail(tmp_path)
+    assert text.startswith(f"smemkit in {package} has no extension module; install it (pip ")
+    assert "python setup.py build_ext --inplace" in text
+
+
+def test_an_extension_of_another_python(tmp_path):
+    package = copy_package(tmp_path, ".cpython-39-x86_64-linux-gnu.so")
+    text = fail(tmp_path)
+    assert text.startswith(f"smemkit in {package} has _core.cpython-39-x86_64-linux-gnu.so, an ")
+    assert sys.implementation.cache_tag in text and "pip install ." in text
+
+
+def test_an_extension_that_cannot_be_loaded(tmp_path):
+    name = f"_core{EXTENSION_SUFFIXES[0]}"
+    package = copy_package(tmp_path, EXTENSION_SUFFIXES[0])
+    text, cause = fail(tmp_path).split("\ncause: ")
+    assert text == f"smemkit's extension module, {name} in {package}, cannot be imported: " + (
+        cause.strip()
+    )
+    assert str(package / name) in cause
+
+
+def test_without_numpy(tmp_path):
+    text = fail(tmp_path, "import sys\nsys.modules['numpy'] = None\n" + FAILS)
+    assert "cannot be imported: import of numpy halted" in text
+    (tmp_path / "numpy.py").write_text("raise ImportError('numpy is broken')\n")
+    assert "cannot be imported: numpy is broken" in fail(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["1.26.4", "1.9", ""])
+def test_numpy_is_too_old(tmp_path, version):
+    (tmp_path / "numpy.py").write_text(f"__version__ = {version!r}\n")
+    text = fail(tmp_path)
+    assert f"cannot be imported: smemkit needs NumPy 2.0 or newer, this is {version}: " in text
+    assert str(tmp_path / "numpy.py") in text
+
+
+@pytest.mark.skipif(
+    not any(importlib.util.find_spec(name) for name in ("_interpreters", "_xxsubinterpreters")),
+    reason="this Python shows no subinterpreters",
+)
+@pytest.mark.parametrize("first", ["", "import smemkit"])
+def test_in_a_subinterpreter(tmp_path, first):
+    text = fail(tmp_path, first + SUBINTERPRETER)
+    assert "cannot be imported: smemkit works in the main interpreter only" in text or (
+        sys.version_info >= (3, 12) and "does not support loading in subinterpreters" in text
+    )
+    assert "NumPy" in text or sys.version_info >= (3, 12)

@@ -1,0 +1,22 @@
+"""Why the extension module cannot be imported: it is missing, of another Python, or fails."""
+
+import sys
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+ADVICE = "install it (pip install .) or build it in place (python setup.py build_ext --inplace)"
+
+
+def explain_failure(folder, error):
+    """The text of the ImportError that stands for `error`, which importing folder/_core raised."""
+    found = [path.name for path in sorted(Path(folder).glob("_core*")) if path.suffix != ".pyi"]
+    fitting = [name for name in found if name.removeprefix("_core") in EXTENSION_SUFFIXES]
+    if not found:
+        return f"smemkit in {folder} has no extension module; {ADVICE}"
+    if not fitting:
+        return (
+            f"smemkit in {folder} has {' and '.join(found)}, an extension module of another "
+            f"Python; this one ({sys.implementation.cache_tag}) needs "
+            f"_core{EXTENSION_SUFFIXES[0]}: {ADVICE}"
+        )
+    return f"smemkit's extension module, {fitting[0]} in {folder}, cannot be imported: {error}"
