@@ -1,8 +1,12 @@
 """Fixtures that every test may use: a seeded random generator and the two machines."""
 
+import contextlib
+import faulthandler
 import importlib.util
 import os
 import secrets
+import signal
+import threading
 import zlib
 from pathlib import Path
 
@@ -10,6 +14,8 @@ import numpy
 import pytest
 
 SEED = "SMEMKIT_TEST_SEED"
+TEST_LIMIT_S = 900  # of one test; the slowest takes some 20 s, with sanitizers ten times as long
+screen = pytest.StashKey()
 
 
 def pytest_configure(config):
@@ -20,6 +26,41 @@ def pytest_configure(config):
     folder = Path(importlib.util.find_spec("smemkit").origin).resolve().parents[1]
     os.environ["PYTHONSAFEPATH"] = "1"
     os.environ["PYTHONPATH"] = str(folder)
+    receive_signals()
+    capture = config.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():
+        config.stash[screen] = os.dup(2)
+
+
+def receive_signals():
+    """Ctrl-C works here and in processes that tests start, where this one was told to ignore it.
+
+    nohup and services that run commands in the background do that, and children inherit it.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        return
+    used = {signal.SIGINT, signal.SIGALRM, signal.SIGTERM}
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, used)
+    for number in used:
+        if signal.getsignal(number) == signal.SIG_IGN:
+            default = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+            signal.signal(number, default)
+
+
+def pytest_unconfigure(config):
+    if screen in config.stash:
+        os.close(config.stash[screen])
+        del config.stash[screen]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """A test that hangs ends the run, with the stacks of all threads: no run hangs for good."""
+    faulthandler.dump_traceback_later(TEST_LIMIT_S, exit=True, file=item.config.stash[screen])
+    try:
+        return (yield)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
 
 
 def pytest_report_header(config):

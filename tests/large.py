@@ -72,11 +72,11 @@ def compile_kernels():
 
     nvcc = find_nvcc()
     if nvcc is None:
-        sys.exit("no nvcc on PATH, and $NVCC names none")
+        sys.exit("smemkit finds no nvcc, and $NVCC names none")
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(FOLDER / "large.cu", folder)
         command = [nvcc, "-ptx", "-O3", "-arch=compute_75", "large.cu", "-o", "large.ptx"]
-        subprocess.run(command, cwd=folder, check=True)
+        subprocess.run(command, cwd=folder, check=True, timeout=300)
         return strip_paths(pathlib.Path(folder, "large.ptx").read_text())
 
 

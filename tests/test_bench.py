@@ -242,9 +242,8 @@ def test_verdicts_are_shown(capsys):
 
 
 def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "smemkit", "bench", *arguments], capture_output=True, text=True
-    )
+    command = [sys.executable, "-m", "smemkit", "bench", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
 
 def test_command_without_a_gpu(tmp_path):

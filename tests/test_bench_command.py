@@ -134,6 +134,7 @@ def test_bench_as_a_process():
         [sys.executable, "-m", "smemkit", "bench", "dot", "--sizes", "64", "--backend", "sim"],
         capture_output=True,
         text=True,
+        timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert [line.split()[3] for line in done.stdout.splitlines()] == ["atomic", "shared", "shuffle"]

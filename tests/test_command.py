@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 
+import children
 import pytest
 
 import smemkit
@@ -90,13 +91,11 @@ def test_no_command_is_a_usage_error():
 
 
 def test_a_reader_that_leaves_early():
-    done = subprocess.Popen(
-        [*COMMAND, "info"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-    done.stdout.close()
-    complaints = done.stderr.read()
-    done.stderr.close()
-    assert done.wait(timeout=60) == 1
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with children.started([*COMMAND, "info"], **pipes) as process:
+        process.stdout.close()
+        complaints = process.stderr.read()
+        assert process.wait(timeout=60) == 1
     assert complaints == ""
 
 

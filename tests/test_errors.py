@@ -498,43 +498,41 @@ def test_attributes_where_nothing_is_known():
         assert getattr(error, name) is None
 
 
-def interrupt_after(seconds):
-    timer = threading.Timer(seconds, os.kill, (os.getpid(), signal.SIGINT))
-    timer.start()
-    return timer
-
-
 def test_ctrl_c():
     """Ctrl-C ends an endless kernel at once, and the machine goes on afterwards."""
     kernel = load(FOREVER)
-    delay = 0.2
-    start = time.perf_counter()
-    timer = interrupt_after(delay)
+    sent = []
+
+    def send():
+        sent.append(time.process_time())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    timer = threading.Timer(0.2, send)
+    timer.start()
     with pytest.raises(KeyboardInterrupt):
         kernel(4, 64, (), backend="sim", max_steps=10**12)
-    assert time.perf_counter() - start - delay < 1  # 0.1 s on a machine that does nothing else
+    # of this process, whatever else the machine does: up to 4 threads look once in 0.05 s or so
+    assert time.process_time() - sent[0] < 1
     timer.join()
     check_still_works()
 
 
 def test_other_threads_run_meanwhile():
     """The interpreter is free while a kernel runs."""
-    counted, stop = [0], threading.Event()
+    counted, start = [0], time.monotonic()
 
     def count():
-        while not stop.is_set():
+        while counted[0] < 100 and time.monotonic() - start < 60:
             counted[0] += 1
             time.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGINT)
 
     thread = threading.Thread(target=count)
-    thread.start()
-    timer = interrupt_after(0.3)
     with pytest.raises(KeyboardInterrupt):
+        thread.start()
         load(FOREVER)(1, 32, (), backend="sim", max_steps=10**12)
-    stop.set()
     thread.join()
-    timer.join()
-    assert counted[0] > 20
+    assert counted[0] == 100
 
 
 def test_two_simulations_at_once():

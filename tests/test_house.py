@@ -1,13 +1,16 @@
 """House rules that need no machine: layers, tables, exhibits, the built extension, documents."""
 
+import ast
 import builtins
 import os
 import re
 import subprocess
+import sys
 import tempfile
 import tomllib
 from pathlib import Path
 
+import children
 import numpy
 import pytest
 from tables import PARTS, VARIANTS, read_rows
@@ -195,21 +198,21 @@ def test_gemm_exhibits_round_once_a_step():
 # The built extension -----------------------------------------------------------------------------
 
 
+def read_elf(what):
+    """What readelf says of the extension."""
+    command = ["readelf", "--wide", what, smemkit._core.__file__]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout
+
+
 def test_extension_needs_no_cuda_library():
-    path = smemkit._core.__file__
-    text = subprocess.run(
-        ["readelf", "--wide", "--dynamic", path], capture_output=True, text=True, check=True
-    ).stdout
+    text = read_elf("--dynamic")
     needed = re.findall(r"\(NEEDED\).*\[(.*)\]", text)
     assert any(name.startswith("libc.so") for name in needed)
     assert not [name for name in needed if "cuda" in name or "nv" in name]
 
 
 def test_extension_exports_only_its_entry():
-    path = smemkit._core.__file__
-    text = subprocess.run(
-        ["readelf", "--wide", "--dyn-syms", path], capture_output=True, text=True, check=True
-    ).stdout
+    text = read_elf("--dyn-syms")
     exported = [
         words[7]
         for line in text.splitlines()
@@ -220,19 +223,71 @@ def test_extension_exports_only_its_entry():
 
 def test_extension_carries_nothing_of_where_it_was_built():
     """No debug information (17 MB) unless the builder asked for it, and no folder in any case."""
-    path = Path(smemkit._core.__file__)
-    text = subprocess.run(
-        ["readelf", "--wide", "--sections", path],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    ).stdout
-    data = path.read_bytes()
+    text = read_elf("--sections")
+    data = Path(smemkit._core.__file__).read_bytes()
     if b"__ubsan_" not in data and b"__asan_" not in data and "-g" not in os.getenv("CFLAGS", ""):
         assert ".text" in text and ".debug_" not in text
     folders = {ROOT, Path(numpy.__file__).parents[1], Path(tempfile.gettempdir())}
     assert not [folder for folder in folders if f"{folder}/".encode() in data]
+
+
+# The tests ---------------------------------------------------------------------------------------
+
+
+def list_calls(path):
+    """(line, name as in subprocess.run, names of the keywords) of every call in a file."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.lineno, ast.unparse(node.func), {word.arg for word in node.keywords}
+
+
+def test_every_process_has_a_limit():
+    """A child that hangs fails its test; one that is talked to ends with the test (children.py)."""
+    seen = 0
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for line, name, keywords in list_calls(path):
+            where = f"{path.relative_to(ROOT)}:{line}: {name}"
+            if re.fullmatch(r"subprocess\.(run|call|check_call|check_output)", name):
+                assert "timeout" in keywords, f"{where} has no timeout"
+                seen += 1
+            started = name == "subprocess.Popen" or name.startswith(("os.spawn", "os.popen"))
+            assert not started or path.name == "children.py", f"{where}: use children.started"
+    assert seen > 30
+
+
+def test_signals_that_were_ignored():
+    """As under nohup: children inherit what is ignored, and no Ctrl-C would end their kernels."""
+    test = f"{ROOT / 'tests' / 'test_errors.py'}::test_ctrl_c"
+    code = (
+        "import os, signal, sys\n"
+        "for number in (signal.SIGINT, signal.SIGALRM):\n"
+        "    signal.signal(number, signal.SIG_IGN)\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})\n"
+        "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-q', *sys.argv[1:]])\n"
+    )
+    command = [sys.executable, "-c", code, "-p", "no:cacheprovider", test]
+    with children.started(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+        out, _ = process.communicate(timeout=100)
+    assert process.returncode == 0 and "1 passed" in out, out
+
+
+def test_a_test_that_hangs_ends_the_run(tmp_path):
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    (tmp_path / "test_it.py").write_text(
+        "import time\ndef test_fast(): pass\ndef test_hangs(): time.sleep(100)\n"
+    )
+    code = (
+        "import sys, conftest, pytest\n"
+        "conftest.TEST_LIMIT_S = 1\n"
+        "pytest.main(['-p', 'conftest', '-p', 'no:cacheprovider', *sys.argv[1:]])\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{os.environ['PYTHONPATH']}"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    command = [sys.executable, "-c", code, tmp_path]
+    with children.started(command, env=environment, cwd=tmp_path, **pipes) as process:
+        _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert "Timeout (0:00:01)!" in err and "in test_hangs" in err
 
 
 # Documents ---------------------------------------------------------------------------------------

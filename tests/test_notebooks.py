@@ -137,7 +137,11 @@ def test_first_cell_needs_an_address(address, tmp_path):
     first = next(c for c in build.read_source(SOURCES[0]).cells if c.cell_type == "code")
     text = first.source.replace('REPOSITORY = ""', f"REPOSITORY = {address!r}")
     done = subprocess.run(  # without packages: smemkit is not there
-        [sys.executable, "-I", "-S", "-c", text], cwd=tmp_path, capture_output=True, text=True
+        [sys.executable, "-I", "-S", "-c", text],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
     )
     assert done.returncode != 0
     assert ("write into REPOSITORY" in done.stderr) == (address == "")

@@ -46,7 +46,7 @@ def compile_ptx(nvcc, name, mode):
         flags = [*flags_of(source_of(name)), *MODES[mode]]
         command = [nvcc, "-ptx", *flags, f"{name}.cu", "-o", "out.ptx"]
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        subprocess.run(command, cwd=folder, check=True, env=environment)
+        subprocess.run(command, cwd=folder, check=True, env=environment, timeout=300)
         text = (pathlib.Path(folder) / "out.ptx").read_text()
     text = strip_paths(text)
     return strip_debug(text) if mode == "G" else text

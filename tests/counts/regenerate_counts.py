@@ -40,7 +40,7 @@ def compile_ptx(nvcc, name):
         shutil.copy(FOLDER / f"{name}.cu", folder)
         command = [nvcc, "-ptx", "-O3", "-lineinfo", *flags, f"{name}.cu", "-o", "out.ptx"]
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        subprocess.run(command, cwd=folder, check=True, env=environment)
+        subprocess.run(command, cwd=folder, check=True, env=environment, timeout=300)
         text = (pathlib.Path(folder) / "out.ptx").read_text()
     return re.sub(r'(\.file\s+\d+\s+")[^"\n]*/', r"\1", text)  # no path of this machine
 

@@ -106,9 +106,9 @@ NESTED = {
 
 @pytest.mark.parametrize("name", NESTED)
 def test_deep_or_long(name):
-    start = time.perf_counter()
+    start = time.process_time()
     assert not read(NESTED[name])
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 HUGE = [
@@ -126,16 +126,16 @@ HUGE = [
 
 @pytest.mark.parametrize("line", HUGE)
 def test_huge_counts(line):
-    start = time.perf_counter()
+    start = time.process_time()
     assert not read(HEADER + line)
-    assert time.perf_counter() - start < 1
+    assert time.process_time() - start < 1
 
 
 def test_many_unused_registers_cost_nothing():
     lines = "".join(f".func f{i}() {{ .reg .b32 %r<1000000>; ret; }}\n" for i in range(3000))
-    start = time.perf_counter()
+    start = time.process_time()
     assert read(HEADER + lines)
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def long_texts():
@@ -192,9 +192,9 @@ def long_texts():
 def test_time_is_linear_in_the_length(kind, make):
     def measure(count):
         text = HEADER + make(count)
-        start = time.perf_counter()
+        start = time.process_time()
         assert read(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small = min(measure(4000) for _ in range(3))
     large = measure(64000)
@@ -205,9 +205,9 @@ def test_time_is_linear_in_the_length(kind, make):
 def test_megabytes_parse_in_well_under_a_second():
     line = "fma.rn.f32 %f1, %f2, %f3, %f1;\n"
     text = HEADER + ".entry k() { .reg .f32 %f<4>;\n" + line * (2_000_000 // len(line)) + "}"
-    start = time.perf_counter()
+    start = time.process_time()
     smemkit.RawModule(text, backend="sim")
-    assert time.perf_counter() - start < 5  # some 0.1 s; the margin is for a busy machine
+    assert time.process_time() - start < 5  # some 0.1 s; the margin is for a busy machine
 
 
 def test_random_bytes(rng):

@@ -179,7 +179,11 @@ def test_the_record_is_what_the_machine_code_says():
     found = {}
     for path in sorted((Path(smemkit.__file__).parent / "kernels").glob("gemm/*.fatbin")):
         done = subprocess.run(
-            [tool, "--dump-resource-usage", path], capture_output=True, text=True, check=True
+            [tool, "--dump-resource-usage", path],
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=120,
         )
         found |= read_resources(done.stdout)
     assert {key: found.get(key) for key in recorded} == recorded

@@ -7,6 +7,7 @@ import sys
 import threading
 import time
 
+import children
 import numpy as np
 import pytest
 
@@ -58,21 +59,16 @@ except KeyboardInterrupt as error:
 
 
 def start(code):
-    return subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    command = [sys.executable, "-c", code]
+    return children.started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def test_interrupt():
-    process = start(INTERRUPTED)
-    try:
+    with start(INTERRUPTED) as process:
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.3)
-        assert process.poll() is None, process.stderr.read()
+        children.wait_until_busy(process)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-    finally:
-        process.kill()
     assert process.returncode == 0, err
     assert out.split("\n")[:2] == ["KeyboardInterrupt", "goes on"]
 
@@ -169,8 +165,8 @@ call = lambda: kernel(1, 32, (), backend="sim", max_steps=2**63)
 threading.Thread(target=call, daemon=True).start()
 print("ends", flush=True)
 """
-    process = start(code)
-    out, err = process.communicate(timeout=60)
+    with start(code) as process:
+        out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (0, "ends\n"), err
 
 

@@ -7,8 +7,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
+import children
 import numpy as np
 import pytest
 from handmade import GOOD, build, check_still_works, load
@@ -355,13 +355,12 @@ except KeyboardInterrupt as error:
 
 
 def test_interrupt():
-    process = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED], stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout.readline() == "ready\n"
-    time.sleep(0.3)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    command = [sys.executable, "-c", INTERRUPTED]
+    with children.started(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout.readline() == "ready\n"
+        children.wait_until_busy(process)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
     assert out == "KeyboardInterrupt (0, [])\n"
 
 

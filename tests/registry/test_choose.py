@@ -48,13 +48,15 @@ def build(folder, families=None, variants=None):
     command = [compiler, "-std=gnu11", "-O1", f"-I{folder}", "-o", folder / "choose"]
     command += [Path(__file__).with_name("choose.c"), folder / "base" / "status.c"]
     command += [folder / "registry" / name for name in sources]
-    subprocess.run([*command, "-lm"], check=True)
+    subprocess.run([*command, "-lm"], check=True, timeout=120)
     return folder / "choose"
 
 
 def ask(program, *lines):
     text = "\n".join(" ".join(map(str, line)) for line in lines)
-    done = subprocess.run([program], input=text, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [program], input=text, capture_output=True, text=True, check=True, timeout=120
+    )
     return done.stdout.splitlines()
 
 

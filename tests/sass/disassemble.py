@@ -67,7 +67,9 @@ def find_tool(name):
 
 
 def run(*command, folder=None):
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
+    )
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stdout}{done.stderr}")
     return done.stdout

@@ -167,12 +167,15 @@ def measure(group, options):
 
 
 def describe_machine(options):
-    ncu = subprocess.run([options.ncu, "--version"], capture_output=True, text=True, check=False)
+    ncu = subprocess.run(
+        [options.ncu, "--version"], capture_output=True, text=True, check=False, timeout=60
+    )
     driver = subprocess.run(
         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"],
         capture_output=True,
         text=True,
         check=False,
+        timeout=60,
     )
     return {
         "device": smemkit.device_info(backend="cuda")["name"],

@@ -38,7 +38,7 @@ def measure(options, table):
         command = [options.ncu, "--clock-control", "none", "--cache-control", "none", "--csv"]
         command += ["--page", "raw", "--print-units", "base", "--log-file", str(log)]
         command += ["--metrics", ",".join(metrics.values()), sys.executable, __file__, "--child"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600)
         if done.returncode != 0 or not log.exists():
             raise record_banks.RecordError(f"ncu ended with {done.returncode}: {done.stderr}")
         found = list(record_banks.read_report(log, metrics))

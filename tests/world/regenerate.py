@@ -48,7 +48,7 @@ def compile_ptx(nvcc, name, mode):
         shutil.copy(FOLDER / f"{name}.cu", folder)
         command = [nvcc, "-ptx", *flags_of(source), *MODES[mode], f"{name}.cu", "-o", "out.ptx"]
         environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
-        subprocess.run(command, cwd=folder, check=True, env=environment)
+        subprocess.run(command, cwd=folder, check=True, env=environment, timeout=300)
         text = (pathlib.Path(folder) / "out.ptx").read_text()
     return strip_paths(text)
 
