@@ -24,8 +24,8 @@ static int refuse(const smk_state *state, const char *where, PyObject *value, co
 /* What is too large or too small for an integer parameter. */
 static int refuse_range(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed)
 {
-    const long long lowest = -(1LL << (bits - 1)); /* bits 64: the lowest of all */
     const unsigned long long half = 1ULL << (bits - 1), highest = is_signed ? half - 1 : half - 1 + half;
+    const long long lowest = -(long long)(half - 1) - 1;
     smk_error_fail(state, SMK_ARGUMENT, "%s takes %lld to %llu and does not hold %R", where, lowest, highest, value);
     return -1;
 }
