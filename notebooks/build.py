@@ -2,6 +2,7 @@
 
     python notebooks/build.py            all of them
     python notebooks/build.py 03 08      those whose names begin so
+    python notebooks/build.py --run      executes them only, and writes nothing
 
 The .py file (jupytext's percent format) is what people edit and compare. The .ipynb holds the same
 cells and what they print, and nothing else that changes from run to run: no times of execution, no
@@ -80,14 +81,18 @@ def join_streams(outputs):
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Makes the notebooks from their .py files.")
     parser.add_argument("names", nargs="*", help="how their names begin (default: all)")
-    names = tuple(parser.parse_args(arguments).names)
+    parser.add_argument("--run", action="store_true", help="execute only, and write nothing")
+    options = parser.parse_args(arguments)
+    names = tuple(options.names)
     chosen = [path for path in list_sources() if not names or path.name.startswith(names)]
     if not chosen:
         print(f"no notebook begins with {' or '.join(names)}", file=sys.stderr)
         return 1
     for path in chosen:
         target = path.with_suffix(".ipynb")
-        nbformat.write(run(read_source(path)), target)
+        made = run(read_source(path))
+        if not options.run:
+            nbformat.write(made, target)
         print(target.name, flush=True)
     return 0
 

@@ -314,6 +314,54 @@ def test_ci_runs_the_commands_of_the_readme():
     assert commands[1] in [line for line in script if line and not line.startswith("#")][-1]
 
 
+def test_ci_runs_the_notebooks_with_what_the_readme_names():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (command,) = re.findall(r"`(pip install \S+)` brings what they need", readme)
+    script = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (python,) = re.findall(r"^(\S+/)python notebooks/build.py --run$", script, re.MULTILINE)
+    assert f"\n{python}{command}\n" in script
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_ci_sees_no_toolkit_of_the_machine(allowed, tmp_path):
+    """Toolkits by PATH, by a variable, by a link; where there may be no namespace, by no name."""
+    toolkit = tmp_path / "toolkit"
+    (toolkit / "include").mkdir(parents=True)
+    (toolkit / "include" / "cuda_runtime.h").touch()
+    for folder in (toolkit / "bin", tmp_path / "other" / "bin"):
+        folder.mkdir(parents=True)
+        (folder / "nvcc").write_text("#!/bin/sh\n")
+        (folder / "nvcc").chmod(0o755)
+    (tmp_path / "link").symlink_to(toolkit)
+    (tmp_path / "tools").mkdir()
+    if not allowed:
+        (tmp_path / "tools" / "unshare").write_text("#!/bin/sh\nexit 1\n")
+        (tmp_path / "tools" / "unshare").chmod(0o755)
+    environment = {**os.environ, "CUDA_HOME": str(tmp_path / "other")}
+    environment["PATH"] = f"{tmp_path}/tools:{tmp_path}/link/bin:{os.environ['PATH']}"
+    environment["LD_LIBRARY_PATH"] = f"{toolkit}/lib:/nowhere:{os.getenv('LD_LIBRARY_PATH', '')}"
+    code = (
+        "import os, shutil\n"
+        "words = [os.getenv(name, '') for name in ('PATH', 'LD_LIBRARY_PATH', 'CUDA_HOME')]\n"
+        f"print(os.path.exists({str(toolkit / 'bin' / 'nvcc')!r}), *words, sep='\\n')\n"
+    )
+    done = subprocess.run(
+        [ROOT / ".ci" / "without-cuda", sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    exists, path, libraries, home = done.stdout.splitlines()
+    assert not any(str(tmp_path / name) in path for name in ("link", "toolkit", "other"))
+    assert str(tmp_path / "tools") in path and "/nowhere" in libraries
+    assert str(toolkit) not in libraries and home == ""
+    may = "no mount namespace may be made here" not in done.stderr
+    assert (exists == "False") == may
+    assert allowed or not may
+
+
 def test_extra_build_is_what_the_build_requires():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert (

@@ -161,6 +161,19 @@ def test_build_says_what_it_does_not_find(capsys):
     assert "no notebook begins with" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("only_run", [False, True])
+def test_build_writes_unless_it_only_runs(only_run, monkeypatch, tmp_path, capsys):
+    source = tmp_path / "01_short.py"
+    source.write_text("# %%\nprint(6 * 7)\n")
+    monkeypatch.setattr(build, "list_sources", lambda: [source])
+    assert build.main(["01", *["--run"] * only_run]) == 0
+    assert capsys.readouterr().out == "01_short.ipynb\n"
+    assert source.with_suffix(".ipynb").exists() != only_run
+    source.write_text("# %%\nraise LookupError\n")
+    with pytest.raises(build.nbclient.exceptions.CellExecutionError):
+        build.main(["01", *["--run"] * only_run])
+
+
 def test_comparison_would_see_a_change(source):
     """The comparison above is no formality: another output is another list."""
     committed = read_committed(source)
