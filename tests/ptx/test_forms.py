@@ -247,9 +247,8 @@ def assemble(text, folder):
     path.write_text(text)
     target = "sm_100" if ".target sm_100" in text else "sm_90"
     command = [disassemble.find_tool("ptxas"), f"-arch={target}", str(path)]
-    done = subprocess.run(
-        [*command, "-o", str(folder / "out")], capture_output=True, text=True, check=False
-    )
+    command += ["-o", str(folder / "out")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     return done.returncode == 0, done.stdout + done.stderr
 
 
