@@ -256,7 +256,8 @@ class Kernel:
         unit.write_text(self.wrapper, encoding="utf-8")
         say(f"nvcc {self.path} for {', '.join(self.types)}")
         run_tool([toolkit.nvcc, *to_ptx, f"-I{self.path.parent}", "-o", ptx, unit])
-        ptx.write_text(cut_file_paths(ptx.read_text(encoding="utf-8")), encoding="utf-8")
+        text = cut_unit_names(cut_file_paths(ptx.read_text(encoding="utf-8")))
+        ptx.write_text(text, encoding="utf-8")
         report = run_tool([toolkit.nvcc, *to_fatbin, "-o", fatbin, ptx])
         usage.write_text(read_usage(report, self.name, len(chosen)), encoding="utf-8")
         stamp.write_text(wanted)
@@ -275,6 +276,28 @@ def read_usage(report, name, arch_count):
 def cut_file_paths(ptx):
     """.file lines name the file only, so that what is built does not depend on where."""
     return re.sub(r'^(\s*\.file\s+\d+\s+")[^"\n]*/', r"\1", ptx, flags=re.MULTILINE)
+
+
+def cut_unit_names(ptx):
+    """Names in a unit's own namespace without the number that nvcc makes of the unit's folder.
+
+    They stand in the text, and byte by byte in the sections of debug information.
+    """
+    lines = re.findall(r"^\.b8 ([\d,]+)$", ptx, re.MULTILINE)
+    data = bytes(map(int, ",".join(lines).split(","))) if lines else b""
+    for number in set(re.findall(r"_INTERNAL_([0-9a-f]{8})_", ptx + data.decode("latin-1"))):
+        own = f"_INTERNAL_{number}_"
+        ptx = ptx.replace(own, f"_INTERNAL_{'0' * 8}_")
+        pattern = r"(,|\n\.b8 )".join(map(str, own.encode()))
+        ptx = re.sub(rf"\b{pattern}\b", clear_number, ptx)
+    return ptx
+
+
+def clear_number(found):
+    """The match of a unit's name in decimal bytes, with separators as groups, numbered 0."""
+    separators = [*found.groups(), ""]
+    name = f"_INTERNAL_{'0' * 8}_".encode()
+    return "".join(f"{byte}{separator}" for byte, separator in zip(name, separators, strict=True))
 
 
 def read_table(name, macro, columns):

@@ -184,6 +184,42 @@ def test_file_lines_keep_the_name_only(setup):
     assert setup["cut_file_paths"](text) == cut
 
 
+def spell(text, width):
+    """The lines of a debug section."""
+    codes = [*map(str, text.encode())]
+    return "".join(f".b8 {','.join(codes[i : i + width])}\n" for i in range(0, len(codes), width))
+
+
+@pytest.mark.parametrize("width", [1, 7, 40, 100])
+def test_names_of_a_unit_do_not_tell_its_folder(setup, width):
+    made = [
+        f"_ZN4_INTERNAL_{number}_4_u_cu_c9ef41e7_1fE\n" + spell(f"a._INTERNAL_{number}_b", width)
+        for number in ("887bc3c9", "72fb4412")
+    ]
+    assert made[0] != made[1]
+    cut = [setup["cut_unit_names"](text) for text in made]
+    assert cut[0] == cut[1] and "c9ef41e7" in cut[0]
+    assert len(cut[0].splitlines()) == len(made[0].splitlines())
+    assert spell("a._INTERNAL_00000000_b", width) in cut[0]
+    assert setup["cut_unit_names"](cut[0]) == cut[0]
+
+
+def test_a_kernel_does_not_depend_on_where_it_is_built(tree, setup, tmp_path, monkeypatch):
+    toolkit, reason = setup["look_for_toolkit"]()
+    if toolkit is None:
+        pytest.skip(f"no nvcc: {reason}")
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # nvcc does not run under a sanitizer
+    made = []
+    for folder in ("one", "another/place"):
+        (tmp_path / folder).mkdir(parents=True)
+        shutil.copytree(tree / "csrc", tmp_path / folder / "csrc")
+        monkeypatch.chdir(tmp_path / folder)
+        kernel = setup["Kernel"](EXHIBIT, ["float32"], "75", [])
+        kernel.compile(toolkit, ["90"], Path("build"))
+        made.append([path.read_bytes() for path in kernel.files("build", ".ptx", ".fatbin")])
+    assert made[0] == made[1]
+
+
 def test_columns_are_those_of_the_tests(setup):
     assert setup["VARIANT_COLUMNS"] == tables.COLUMNS["SMK_VARIANT"].split()
     assert setup["CHOICE_COLUMNS"] == tables.COLUMNS["SMK_CHOICE"].split()
