@@ -3,7 +3,6 @@
 import argparse
 import json
 import math
-import operator
 import re
 import sys
 from pathlib import Path
@@ -25,18 +24,14 @@ arguments of a kernel (--arg, once for each parameter, in order):
   5  0x10  1.5             a number; the kernel's parameter gives the type
   @data.npy                an array that numpy.save has written
 """
-OPERATORS = {
-    ">": operator.gt,
-    ">=": operator.ge,
-    "<": operator.lt,
-    "<=": operator.le,
-    "==": operator.eq,
-    "!=": operator.ne,
-}
 
 
 class UsageError(smemkit.Error):
     """What the command line cannot mean; exit status 2."""
+
+
+class Unjudged(UsageError):
+    """Conditions that nobody can judge, as the kernel did not run; exit status 2."""
 
 
 def add_commands(commands):
@@ -101,7 +96,8 @@ def add_commands(commands):
                 action="append",
                 default=[],
                 metavar="CONDITION",
-                help='exit status 1 where it holds, as in "shared.load.conflicts>0"; repeatable',
+                help='exit status 1 where it holds, as in "shared.load.conflicts>0", 2 where the '
+                "kernel fails or the counter has no value; repeatable",
             )
             one.add_argument(
                 "--as-written",
@@ -115,32 +111,23 @@ def add_commands(commands):
 
 def parse_condition(text):
     """ "shared.load.conflicts>0" -> (name, operator, number)."""
-    found = re.fullmatch(r"\s*([\w.]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*", text)
     try:
-        limit = float(found[3]) if found else math.nan
-    except ValueError:
-        limit = math.nan
-    if math.isnan(limit):
-        raise UsageError(
-            f"--fail-on {text!r} is no condition; write COUNTER OPERATOR NUMBER, as in "
-            f"'shared.load.conflicts>0' (operators: {' '.join(OPERATORS)})"
-        )
-    names = list(counting.counters())
-    if found[1] not in names:
-        raise UsageError(f"--fail-on {text!r}: {counting.refuse_name(found[1], names)}")
-    return found[1], found[2], limit
+        return counting.read_condition(text)
+    except counting.UnknownCounterError as error:
+        raise UsageError(f"--fail-on {text!r}: {error}") from None
+    except smemkit.ArgumentError as error:
+        raise UsageError(f"--fail-on {error}") from None
 
 
-def judge_condition(condition, table):
-    """(whether it holds, a sentence that says so); a ratio of nothing never holds."""
+def judge_condition(condition, done):
+    """(exit status, a sentence or None): 1 where it holds, 2 where nobody can tell."""
     name, sign, limit = condition
-    value = table[name]
     words = f"{name} {sign} {limit:g}"
-    if value is None or math.isnan(value):
-        return False, f"not met: {words} (it has no value here: nothing to divide by)"
-    if OPERATORS[sign](value, limit):
-        return True, f"failed on {words}: it is {value:g}"
-    return False, None
+    try:
+        held = done.holds(f"{name} {sign} {limit!r}")
+    except counting.UncountedError as error:
+        return 2, f"cannot judge {words}: {error}"
+    return (1, f"failed on {words}: it is {done.counters[name]:g}") if held else (0, None)
 
 
 # What to call ------------------------------------------------------------------------------------
@@ -320,8 +307,7 @@ def run(chosen):
             function, *arguments, ignore_same_value=chosen.ignore_same_value, **keywords
         )
     else:
-        model = not chosen.as_written
-        done = report.profile(function, *arguments, model=model, **keywords)
+        done = _profile(chosen, function, arguments, keywords)
     if chosen.json != "-":
         print(done)
     if chosen.json:
@@ -338,12 +324,24 @@ def run(chosen):
     return judge(conditions, done)
 
 
+def _profile(chosen, function, arguments, keywords):
+    """The Report; where the kernel fails, a UsageError that says that no condition was judged."""
+    try:
+        return report.profile(function, *arguments, model=not chosen.as_written, **keywords)
+    except (KeyboardInterrupt, smemkit.InterruptedError):
+        raise
+    except smemkit.Error as error:
+        if not chosen.fail_on:
+            raise
+        raise Unjudged(f"{error}\nsmemkit: cannot judge --fail-on: nothing was counted") from error
+
+
 def judge(conditions, done):
-    """The exit status by the conditions, each that holds (or has no value) on a line of its own."""
+    """The exit status by the conditions, each that holds or has no answer on a line of its own."""
     status = 0
     for condition in conditions:
-        met, words = judge_condition(condition, done.counters)
+        one, words = judge_condition(condition, done)
         if words:
             print(f"smemkit: {words}", file=sys.stderr)
-        status = 1 if met else status
+        status = max(status, one)
     return status

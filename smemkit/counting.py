@@ -1,5 +1,7 @@
 """What was counted: counters, source lines, launches and recorded accesses."""
 
+import math
+import operator
 import os
 import re
 from collections.abc import Mapping
@@ -62,6 +64,38 @@ class UnknownCounterError(_core.Error, KeyError):
         return str(self.args[0])
 
 
+class UncountedError(_core.Error, ValueError):
+    """What is asked of a report was not counted: a launch was refused, or a ratio has no value."""
+
+
+OPERATORS = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def read_condition(text):
+    """ "shared.load.conflicts>0" -> (name, operator, number)."""
+    found = re.fullmatch(r"\s*([\w.]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*", str(text))
+    try:
+        limit = float(found[3]) if found else math.nan
+    except ValueError:
+        limit = math.nan
+    if math.isnan(limit):
+        raise _core.ArgumentError(
+            f"{text!r} is no condition; write COUNTER OPERATOR NUMBER, as in "
+            f"'shared.load.conflicts>0' (operators: {' '.join(OPERATORS)})"
+        )
+    names = list(counters())
+    if found[1] not in names:
+        raise refuse_name(found[1], names)
+    return found[1], found[2], limit
+
+
 def refuse_name(name, names):
     """The error for a name that is none of `names`."""
     import difflib  # for errors alone
@@ -100,6 +134,13 @@ class Counters(Mapping):
     def total(self, *names):
         """The sum of several counters."""
         return sum(self._values[name] for name in names)
+
+
+def split_refused(launches):
+    """(the launches that ran, (kernel, message) of those that were refused or failed)."""
+    ran = [launch for launch in launches if "refused" not in launch]
+    refused = [launch for launch in launches if "refused" in launch]
+    return ran, tuple((launch["kernel"], launch["refused"]) for launch in refused)
 
 
 def say_count(number, noun):

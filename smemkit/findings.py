@@ -3,7 +3,7 @@
 import re
 
 from ._version import __version__
-from .counting import Sources, place_of
+from .counting import Sources, place_of, split_refused
 
 LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
 BYTE = re.compile(r", byte \d+$")  # of a variable
@@ -112,16 +112,19 @@ class CheckReport:
     blocks where blocks= was given), truncated (there were more different findings than are kept),
     incomplete (how many accesses were judged without all earlier ones of other blocks, of which
     there were too many to remember: races may have been missed),
-    stopped (why a launch ended early, or None), ignored (how many findings were left out: races of
-    stores of one value, with ignore_same_value=True).
+    stopped (why a launch ended early, or None), refused ((kernel, message) of each launch that
+    failed where the function went on: stopped says it too), ignored (how many findings were left
+    out: races of stores of one value, with ignore_same_value=True).
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None, ignore_same_value=False):
         self.result = result
+        launches, self.refused = split_refused(launches)
         self.kernels = tuple(launch["kernel"] for launch in launches)
         self.truncated = any(launch["truncated"] for launch in launches)
         self.incomplete = sum(launch.get("incomplete", 0) for launch in launches)
         reasons = [launch["stopped"] for launch in launches if launch["stopped"]]
+        reasons += [f"{kernel}: {message}" for kernel, message in self.refused]
         self.stopped = "; ".join(reasons) or None
         self.sampled = None
         if blocks:

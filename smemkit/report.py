@@ -8,14 +8,18 @@ import numpy
 from . import _core, trials
 from ._version import __version__
 from .counting import (
+    OPERATORS,
     Counters,
     Launch,
+    UncountedError,
     add_sums,
     collect_lines,
     count_conflicts,
     count_excess_sectors,
     counters,
     median,
+    read_condition,
+    split_refused,
 )
 from .explain import explain
 from .findings import CheckReport, Finding
@@ -65,11 +69,13 @@ class Report:
 
     Attributes: result (of the call), launches, main_kernel (the name of the one that did most),
     counters (sums over the launches), lines (by file and line), samples (the costliest request of
-    each access), sampled ((counted, total) blocks where blocks= was given, else None), time_ms and
-    times_ms (measured on a GPU, else None and ()).
+    each access), sampled ((counted, total) blocks where blocks= was given, else None), refused
+    ((kernel, message) of each launch that failed, where the function went on), time_ms and times_ms
+    (measured on a GPU, else None and ()).
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None):
+        launches, self.refused = split_refused(launches)
         self.launches = tuple(Launch(facts, given) for facts in launches)
         self.result = result
         self.counters = Counters(add_sums(launch.counters for launch in self.launches))
@@ -104,6 +110,15 @@ class Report:
     @property
     def label(self):
         """How much was counted, in words."""
+        if self.refused:
+            kernel, message = self.refused[0]
+            return (
+                f"INCOMPLETE: {len(self.refused)} launch(es) failed and are not counted "
+                f"({kernel}: {message}); {self._say_blocks()}"
+            )
+        return self._say_blocks()
+
+    def _say_blocks(self):
         how = "accesses as ptxas makes them" if self._is_modelled() else "PTX accesses as written"
         if self.sampled is None:
             return f"all blocks counted on the simulator; {how}"
@@ -122,6 +137,24 @@ class Report:
     def advice(self):
         """What smemkit.explain says of it."""
         return explain(self)
+
+    def holds(self, condition):
+        """Whether a condition, as "shared.load.conflicts > 0", is true of the counters.
+
+        Raises ArgumentError for what is no condition, UnknownCounterError (KeyError) for a name
+        that is no counter's, and UncountedError (ValueError) where there is no answer: a launch was
+        refused, or the counter is a ratio of nothing.
+        """
+        name, sign, limit = read_condition(condition)
+        if self.refused:
+            kernel, message = self.refused[0]
+            raise UncountedError(
+                f"{name} was not counted: the launch of {kernel} failed: {message}"
+            )
+        value = self.counters[name]
+        if value is None:
+            raise UncountedError(f"{name} has no value here: nothing to divide by")
+        return OPERATORS[sign](value, limit)
 
     def access(self, line=None, op=None, *, file=None, space=None):
         """The costliest recorded request, of a source line, kind or space where these are given.
@@ -172,6 +205,7 @@ class Report:
             "kind": "profile",
             "sampled": list(self.sampled) if self.sampled else None,
             "label": self.label,
+            "refused": [list(one) for one in self.refused],
             "time_ms": self.time_ms,
             "counters": dict(self.counters),
             "launches": [launch.to_dict() for launch in self.launches],
@@ -320,8 +354,15 @@ def _prepare(verb, function, blocks):
 
 
 def _demand_launches(verb, function, launches):
-    if not launches:
-        name = getattr(function, "__name__", type(function).__name__)
+    ran, refused = split_refused(launches)
+    name = getattr(function, "__name__", type(function).__name__)
+    if refused and not ran:
+        kernel, message = refused[0]
+        raise UncountedError(
+            f"{verb}: no launch of {name} ran to its end, so there is nothing to report; {kernel}: "
+            f"{message}"
+        )
+    if not ran:
         raise _core.ArgumentError(
             f"{verb}: {name} launched no kernel in this thread, so there is nothing to report; "
             "give it arguments that are not empty, and launch in the thread that called"
@@ -402,7 +443,7 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
 
     Returns
     -------
-    Report, with result, counters, lines, launches, advice, time_ms, access(), picture(),
+    Report, with result, counters, lines, launches, advice, time_ms, access(), picture(), holds(),
     compare(), to_dict(), to_dataframe(); print it, or show it in a notebook.
 
     Raises

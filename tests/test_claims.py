@@ -19,6 +19,7 @@ import pytest
 
 import smemkit
 from smemkit import samples
+from smemkit.counting import UncountedError
 
 LINE = re.compile(r"([a-z_]+(?:\.[a-z_]+)+) = ([0-9]+(?:\.[0-9]+)?)(?: +(.*))?")
 FREE = ((5, 33, 70), (40, 3, 9), (64, 31, 17))  # sizes for dimensions of which nothing is said
@@ -134,13 +135,21 @@ def list_choices(family, sizes, dtype):
     return [k for k, result in zip(choices, types, strict=True) if result == types[0]]
 
 
+def demand(claim, report, family, variant):
+    """AssertionError unless these launches are the variant's and give what it claims."""
+    assert report.sampled is None
+    for launch in report.launches:
+        assert launch.kernel.startswith(f"{family}_{variant}_"), launch.kernel
+    assert report.holds(f"{claim.counter} == {claim.value!r}"), report.counters[claim.counter]
+
+
 @pytest.mark.parametrize("kernel", KERNELS, ids="/".join)
 def test_claims(kernel, rng):
     family, variant = kernel
     names = samples.read_signature(smemkit.families()[family]["signature"])[2]
     reports = {}
     for claim in claims_of(family, variant):
-        dtypes = claim.dtypes or smemkit.variants(family)[variant]["dtypes"]
+        dtypes, counted = claim.dtypes or smemkit.variants(family)[variant]["dtypes"], 0
         for dtype, sizes in itertools.product(dtypes, claim.sizes(names)):
             sizes = complete(family, sizes, dtype)
             for keywords in list_choices(family, sizes, dtype):
@@ -148,8 +157,31 @@ def test_claims(kernel, rng):
                 if case not in reports:
                     sample = samples.make(family, sizes, dtype, rng, keywords)
                     reports[case] = smemkit.profile(sample.call, variant, "sim")
-                counted = reports[case].counters[claim.counter]
-                assert counted == claim.value, f"{claim.counter} for {sample.label}"
+                demand(claim, reports[case], family, variant)
+                counted += 1
+        assert counted, f"nothing was counted for {claim}"
+
+
+def profile_gemm(rng, variant, **facts):
+    a = rng.standard_normal((64, 64)).astype("float32")
+    return smemkit.profile(smemkit.gemm, a, a, variant=variant, backend="sim", **facts)
+
+
+def test_a_claim_that_was_not_counted_is_no_claim_met(rng):
+    report = profile_gemm(rng, "padded")
+    demand(Claim("shared.load.conflicts", 0), report, "gemm", "padded")
+    with pytest.raises(AssertionError):
+        demand(Claim("shared.load.conflicts", 1), report, "gemm", "padded")
+    with pytest.raises(AssertionError, match="gemm_padded"):
+        demand(Claim("shared.load.conflicts", 0), report, "gemm", "tiled")
+    with pytest.raises(AssertionError):
+        sampled = profile_gemm(rng, "padded", blocks=1)
+        demand(Claim("shared.load.conflicts", 0), sampled, "gemm", "padded")
+    with pytest.raises(UncountedError):
+        demand(Claim("shared.atomic.conflicts_per_request", 0), report, "gemm", "padded")
+    report.refused = (("gemm_padded_float32", "it cannot"),)
+    with pytest.raises(UncountedError):
+        demand(Claim("shared.load.conflicts", 0), report, "gemm", "padded")
 
 
 # The grammar -------------------------------------------------------------------------------------

@@ -93,11 +93,36 @@ def test_fail_on_is_repeatable(kernel, capsys):
     assert capsys.readouterr().err == "smemkit: failed on barrier.count > 0: it is 1\n"
 
 
-def test_a_ratio_of_nothing_is_not_met_but_said(kernel, capsys):
-    assert main(launch(kernel, "--fail-on", "global.load.sectors_per_request>0")) == 0
-    assert (
-        "not met: global.load.sectors_per_request > 0 (it has no value" in capsys.readouterr().err
+def test_a_ratio_of_nothing_is_no_pass(kernel, capsys):
+    assert main(launch(kernel, "--fail-on", "global.load.sectors_per_request>0")) == 2
+    assert capsys.readouterr().err == (
+        "smemkit: cannot judge global.load.sectors_per_request > 0: "
+        "global.load.sectors_per_request has no value here: nothing to divide by\n"
     )
+
+
+def test_what_cannot_be_judged_outweighs_what_failed(kernel, capsys):
+    conditions = ["--fail-on", "global.load.sectors_per_request>0", "--fail-on", "barrier.count>0"]
+    assert main(launch(kernel, *conditions)) == 2
+    assert "failed on barrier.count > 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "instruction", ["trap;", "bar.sync 17;", "ld.volatile.shared.u32 %r1, [40000];"]
+)
+@pytest.mark.parametrize("condition", ["shared.load.conflicts>0", "shared.load.conflicts<=0"])
+def test_a_kernel_that_fails_is_no_pass(tmp_path, capsys, instruction, condition):
+    path = tmp_path / "refused.ptx"
+    path.write_text(STRIDE.replace("bar.sync 0;", instruction))
+    assert main(launch(str(path), "--fail-on", condition)) == 2
+    complaints = capsys.readouterr().err
+    assert complaints.endswith("smemkit: cannot judge --fail-on: nothing was counted\n")
+    assert main(launch(str(path))) == 1
+
+
+def test_a_limit_is_compared_whole(kernel):
+    assert main(launch(kernel, "--fail-on", "shared.load.conflicts>30.9999999")) == 1
+    assert main(launch(kernel, "--fail-on", "shared.load.conflicts<30.9999999")) == 0
 
 
 @pytest.mark.parametrize(

@@ -371,6 +371,10 @@ int smk_job_run(const smk_state *state, smk_job *job)
         if (!PyErr_Occurred() && flush_text(&w) < 0) {
             PyErr_Clear();
         }
+        if (!PyErr_Occurred() && job->step_count > 0 &&
+            smk_watch_note_refusal(job->steps[0].entry, error.message) < 0) {
+            PyErr_Clear(); /* no memory: the exception that follows says enough */
+        }
         smk_error_raise(state, &error);
     } else if (flush_text(&w) < 0) {
         status = SMK_INTERNAL; /* of sys.stdout; the exception is set */

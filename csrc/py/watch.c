@@ -162,6 +162,18 @@ int smk_watch_collect(const smk_state *state, bool keep)
     return status;
 }
 
+int smk_watch_note_refusal(const char *kernel, const char *message)
+{
+    if (current == NULL) {
+        return 0;
+    }
+    PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+    PyObject *dict = Py_BuildValue("{s:s,s:N}", "kernel", kernel, "refused", text);
+    int status = dict == NULL ? -1 : PyList_Append(current->launches, dict);
+    Py_XDECREF(dict);
+    return status;
+}
+
 /* The doors -------------------------------------------------------------------------------------- */
 
 static int read_mode(const smk_state *state, PyObject *value, smk_watch_mode *mode)

@@ -51,6 +51,10 @@ smk_status smk_watch_note_time(const char *kernel, const smk_launch *launch, uin
  * with an exception. */
 int smk_watch_collect(const smk_state *state, bool keep);
 
+/* A launch of that kernel has ended with an error, which the watched function may hide: it is noted beside the launches,
+ * so that no report speaks of the rest alone. 0, or -1 with an exception. */
+int smk_watch_note_refusal(const char *kernel, const char *message);
+
 /* watch_dict.c: a record as a dict, a new reference; NULL with an exception. `text` is the PTX as a str. */
 PyObject *smk_watch_describe(const smk_state *state, const smk_watch_record *record, PyObject *text);
 

@@ -16,7 +16,7 @@ from watched import (
 
 import smemkit
 from smemkit import _core
-from smemkit.counting import RATIOS, median
+from smemkit.counting import RATIOS, UncountedError, UnknownCounterError, median
 
 
 @pytest.fixture
@@ -390,3 +390,67 @@ def test_check_report_of_made_findings():
     html = report._repr_html_()
     assert "tile&lt;b&gt;" in html and "m &amp; m" in html and "tile<b>" not in html
     assert report.findings[1].to_dict()["second"] is None
+
+
+# Launches that fail ------------------------------------------------------------------------------
+
+
+def swallow(*kernels):
+    """A function that launches each kernel and goes on where one fails."""
+
+    def call(out):
+        for kernel in kernels:
+            try:
+                kernel(1, 32, (out, 32))
+            except smemkit.Error:
+                pass
+
+    return call
+
+
+def make_trap():
+    text = STRIDE.replace("bar.sync 0;", "trap;")
+    return smemkit.RawModule(text, backend="sim").get_function("stride")
+
+
+def test_a_condition_holds_or_not(stride):
+    assert stride.holds("shared.load.conflicts == 31") is True
+    assert stride.holds("shared.load.conflicts>31") is False
+    assert stride.holds("shared.load.conflicts_per_request < 31.5") is True
+
+
+def test_a_condition_without_an_answer_is_an_error(stride):
+    for sign in ("==", "!=", "<", ">"):
+        with pytest.raises(UncountedError, match="has no value here"):
+            stride.holds(f"global.load.sectors_per_request {sign} 0")
+    with pytest.raises(UnknownCounterError, match="did you mean shared.load.conflicts"):
+        stride.holds("shared.load.conflict > 0")
+    with pytest.raises(smemkit.ArgumentError, match="is no condition"):
+        stride.holds("shared.load.conflicts")
+
+
+def test_a_launch_that_failed_is_told_of_beside_the_rest():
+    out = numpy.zeros(32, dtype="int32")
+    report = smemkit.profile(swallow(make_stride(), make_trap()), out)
+    assert [launch.kernel for launch in report.launches] == ["stride"]
+    ((kernel, message),) = report.refused
+    assert kernel == "stride" and "trap" in message
+    assert report.label.startswith("INCOMPLETE: 1 launch(es) failed")
+    assert report.label in str(report) and report.to_dict()["refused"] == [[kernel, message]]
+    for condition in ("shared.load.conflicts > 0", "barrier.count == 1", "barrier.count != 1"):
+        with pytest.raises(UncountedError, match="the launch of stride failed"):
+            report.holds(condition)
+
+
+def test_a_check_of_a_launch_that_failed_is_no_pass():
+    out = numpy.zeros(32, dtype="int32")
+    assert bool(smemkit.check(swallow(make_stride()), out))
+    report = smemkit.check(swallow(make_stride(), make_trap()), out)
+    assert report.findings == [] and not report
+    assert "trap" in report.stopped and len(report.refused) == 1
+
+
+@pytest.mark.parametrize("verb", [smemkit.profile, smemkit.check])
+def test_nothing_ran_to_its_end(verb):
+    with pytest.raises(UncountedError, match="no launch of call ran to its end.*trap"):
+        verb(swallow(make_trap()), numpy.zeros(32, dtype="int32"))
