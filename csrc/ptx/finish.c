@@ -111,7 +111,9 @@ static smk_status finish(fixer *fix)
     smk_function *functions = smk_arena_allocate(&module->arena, total, sizeof *functions);
     smk_variable *variables = smk_vector_copy(&parser->variables, sizeof *variables, &module->arena);
     smk_text *files = smk_vector_copy(&parser->files, sizeof *files, &module->arena);
-    if (functions == NULL || variables == NULL || files == NULL || !start(fix)) {
+    module->places = smk_vector_copy(&parser->places, sizeof *module->places, &module->arena);
+    module->place_count = (uint32_t)parser->places.count;
+    if (functions == NULL || variables == NULL || files == NULL || module->places == NULL || !start(fix)) {
         return smk_parse_memory(parser);
     }
     SMK_TRY(smk_alias_resolve(parser, fix->same));

@@ -533,6 +533,21 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
     return SMK_OK;
 }
 
+/* Places are kept of what may part threads, or make them meet. */
+static bool has_place(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_BRA:
+    case SMK_OPCODE_BRX:
+    case SMK_OPCODE_CALL:
+    case SMK_OPCODE_BAR:
+    case SMK_OPCODE_BARRIER:
+        return true;
+    default:
+        return false;
+    }
+}
+
 smk_status smk_instruction_parse(smk_parser *parser)
 {
     smk_statement statement;
@@ -545,6 +560,9 @@ smk_status smk_instruction_parse(smk_parser *parser)
     }
     SMK_TRY(parse_opcode(parser, &statement));
     SMK_TRY(parse_words(parser, &statement));
+    if (has_place(instruction)) {
+        SMK_TRY(smk_loc_place(parser, &instruction->source_place));
+    }
     if (instruction->opcode == SMK_OPCODE_CALL) {
         SMK_TRY(smk_call_parse(parser, &statement));
     } else {

@@ -137,6 +137,11 @@ smk_status smk_loc_parse(smk_parser *parser)
     if (inlined) {
         SMK_TRY(note(parser, &mark, &index));
     }
+    parser->source_mark.file = mark.at.file;
+    parser->source_mark.line = mark.at.line;
+    parser->source_mark.column = mark.at.column;
+    parser->source_inlined = index;
+    parser->source_place = 0;
     if (!parser->has_loc) { /* a function begins with its own line */
         parser->home_number = inlined ? mark.outer.file : mark.at.file;
     }
@@ -149,5 +154,30 @@ smk_status smk_loc_parse(smk_parser *parser)
     parser->has_loc = true;
     parser->source_number = at.file;
     parser->source_line = at.line;
+    return SMK_OK;
+}
+
+smk_status smk_loc_place(smk_parser *parser, uint32_t *number)
+{
+    const inlining *items = parser->inlined.items;
+    if (parser->has_loc && parser->source_place == 0) {
+        place at = {parser->source_mark.file, parser->source_mark.line, parser->source_mark.column};
+        uint32_t index = parser->source_inlined;
+        parser->source_place = (uint32_t)parser->places.count + 1;
+        for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
+            smk_source_place *made = smk_vector_push(&parser->places, sizeof *made);
+            if (made == NULL) {
+                return smk_parse_memory(parser);
+            }
+            bool last = index == 0 || steps + 1 == STEPS_MAX;
+            *made = (smk_source_place){at.file, at.line, at.column, last ? 0 : (uint32_t)parser->places.count + 1};
+            if (last) {
+                break;
+            }
+            at = items[index - 1].outer;
+            index = items[index - 1].parent;
+        }
+    }
+    *number = parser->has_loc ? parser->source_place : 0;
     return SMK_OK;
 }

@@ -375,7 +375,7 @@ static void free_parser(smk_parser *parser)
     smk_vector *vectors[] = {&parser->variables,       &parser->functions, &parser->prototypes,   &parser->files,
                              &parser->file_numbers,    &parser->aliases,   &parser->registers,    &parser->locals,
                              &parser->local_registers, &parser->labels,    &parser->instructions, &parser->pending,
-                             &parser->inlined,         &parser->elements};
+                             &parser->inlined,         &parser->elements,  &parser->places};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         smk_vector_free(vectors[i]);
     }

@@ -65,9 +65,15 @@ typedef struct smk_parser {
     uint32_t source_number; /* .loc: file number and line */
     uint32_t source_line;
     bool has_loc;
-    uint32_t home_number;  /* file of the function's first .loc */
-    smk_vector inlined;    /* loc.c: which place was inlined at which */
-    uint32_t inlined_last; /* index + 1 of the one that was marked last, and how many instructions there were then */
+    struct {
+        uint32_t file, line, column;
+    } source_mark;           /* the .loc itself, */
+    uint32_t source_inlined; /* the inlining that it names: index + 1, or 0 */
+    uint32_t source_place;   /* and its number among `places`, plus 1; 0: none yet */
+    smk_vector places;       /* smk_source_place, of the module */
+    uint32_t home_number;    /* file of the function's first .loc */
+    smk_vector inlined;      /* loc.c: which place was inlined at which */
+    uint32_t inlined_last;   /* index + 1 of the one that was marked last, and how many instructions there were then */
     size_t inlined_count;
     uint32_t inlined_bucket[SMK_PARSE_BUCKETS];
 } smk_parser;
@@ -140,6 +146,8 @@ smk_status smk_initial_parse(smk_parser *parser, smk_variable *variable, const u
 /* loc.c: line marks. A body begins; and a mark is the present token. */
 void smk_loc_begin(smk_parser *parser);
 smk_status smk_loc_parse(smk_parser *parser);
+/* The present place's number among the parser's, plus 1; 0: there is no mark. */
+smk_status smk_loc_place(smk_parser *parser, uint32_t *number);
 
 /* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
 smk_status smk_function_parse(smk_parser *parser, bool is_extern);

@@ -167,7 +167,7 @@ static void begin(void *state, const smk_block *block)
         }
     }
     for (unsigned i = 0; i < SMK_BLOCK_BARRIERS; i++) {
-        race->barrier[i] = SMK_FINDING_NOWHERE;
+        race->barrier[i].depth = 0;
     }
 }
 
@@ -285,33 +285,25 @@ static bool end(void *state, const smk_block *block, bool failed)
     return true;
 }
 
-/* Whether two barriers are one in the source: unrolling and inlining make several of one. */
-static bool is_same_barrier(const smk_race *race, uint32_t a, uint32_t b)
-{
-    uint32_t function, at;
-    const smk_instruction *x = smk_finding_locate(&race->launch->places, a, &function, &at);
-    const smk_instruction *y = smk_finding_locate(&race->launch->places, b, &function, &at);
-    return a == b || x == NULL || y == NULL ||
-           (x->source_line != 0 && x->source_line == y->source_line && x->source_file == y->source_file);
-}
-
 static void arrive(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits)
 {
     smk_race *race = state;
     const smk_instruction *instruction =
         &race->launch->places.module->functions[op->function].instructions[op->instruction];
     bool aligned = instruction->opcode == SMK_OPCODE_BAR || smk_module_has(instruction, SMK_MODIFIER_ALIGNED);
-    uint32_t place = place_of(race, op), index = warp->control->index;
+    uint32_t index = warp->control->index, thread = index * LANES + smk_bits_first(warp->active), a = 0, b = 0;
+    smk_meeting here, *former = &race->barrier[barrier];
     smk_order_arrive(&race->order, index, barrier);
     if (!waits || !aligned || op->u.immediate != 0) {
         return;
     }
-    if (race->barrier[barrier] == SMK_FINDING_NOWHERE) {
-        race->barrier[barrier] = place;
-        race->barrier_thread[barrier] = index * LANES + smk_bits_first(warp->active);
-    } else if (!is_same_barrier(race, race->barrier[barrier], place)) {
-        smk_finding_event first = barrier_event(race, race->barrier[barrier], race->barrier_thread[barrier]);
-        smk_finding_event second = barrier_event(race, place, index * LANES + smk_bits_first(warp->active));
+    smk_meeting_fill(&here, &race->launch->places, warp, op);
+    if (former->depth == 0) {
+        *former = here;
+        race->barrier_thread[barrier] = thread;
+    } else if (!smk_meeting_is_one(&race->launch->places, former, &here, &a, &b)) {
+        smk_finding_event first = barrier_event(race, a, race->barrier_thread[barrier]);
+        smk_finding_event second = barrier_event(race, b, thread);
         smk_finding_add(&race->launch->sink, SMK_FINDING_BARRIER, &first, &second, race->block->number,
                         race->sequence++, NULL);
     }
@@ -321,7 +313,7 @@ static void release(void *state, const smk_block *block, uint32_t barrier, uint3
 {
     smk_race *race = state;
     (void)arrived;
-    race->barrier[barrier] = SMK_FINDING_NOWHERE;
+    race->barrier[barrier].depth = 0;
     smk_order_leave(&race->order, barrier, waited, block->live);
 }
 

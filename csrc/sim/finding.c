@@ -252,6 +252,15 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
                        op_name(a), here, a->variable, there);
         break;
     case SMK_FINDING_BARRIER:
+        if (strcmp(here, there) == 0) { /* of one line */
+            const smk_function *f = w->places->module->functions;
+            (void)snprintf(text, size,
+                           "Warps of one block meet at different barriers of %s: some at PTX line %u, others at PTX "
+                           "line %u.",
+                           here, f[a->function].instructions[a->instruction].line,
+                           f[b->function].instructions[b->instruction].line);
+            break;
+        }
         (void)snprintf(text, size, "Warps of one block meet at different barriers: some at %s, others at %s.", here,
                        there);
         break;

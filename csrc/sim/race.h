@@ -4,6 +4,7 @@
 
 #include "blocks.h"
 #include "finding.h"
+#include "meeting.h"
 #include "observer.h"
 #include "order.h"
 #include "shadow.h"
@@ -62,7 +63,7 @@ typedef struct smk_race {
     const smk_span *spans[SMK_RACE_SPANS]; /* met lately */
     bool spans_known[SMK_RACE_SPANS];
     unsigned span_next;
-    uint32_t barrier[SMK_BLOCK_BARRIERS]; /* place where the first came; NOWHERE: none yet */
+    smk_meeting barrier[SMK_BLOCK_BARRIERS]; /* that the first has come to */
     uint32_t barrier_thread[SMK_BLOCK_BARRIERS];
     smk_race_strays strays[SMK_RACE_STRAY_PLACES]; /* by place */
 } smk_race;

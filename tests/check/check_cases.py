@@ -249,6 +249,16 @@ case("barrier_too_many", cure="barrier_all_warps")
 case("barrier_wrong_number", cure="barrier_all_warps")
 case("barrier_vote")
 case("barrier_half_warp_exits")
+case("barrier_one_line", cure="barrier_in_macro_all")
+case("barrier_in_macro", cure="barrier_in_macro_all")
+case("barrier_inlined_twice", cure="barrier_called_by_all")
+for side in (0, 1):
+    case("barrier_in_macro_all", args=usual(side), label=f"side {side}")
+case("barrier_called_by_all")
+for rounds in (3, 4, 7, 9):
+    case("barrier_unrolled", args=usual(rounds), label=f"rounds {rounds}")
+    case("barrier_unrolled_apart", args=usual(rounds), label=f"rounds {rounds}")
+    case("barrier_behind_branch", args=usual(rounds), label=f"rounds {rounds}")
 
 # Bounds and alignment ----------------------------------------------------------------------------
 

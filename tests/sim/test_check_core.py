@@ -119,3 +119,78 @@ def test_what_the_other_lanes_do_is_no_barrier(instruction, op):
 def test_a_trap_is_an_error():
     with pytest.raises(smemkit.TrapError):
         check_neighbours("bar.sync 0;\ntrap;")
+
+
+# Barriers that a compiler has made of one ------------------------------------------------------------
+
+PARTED = """
+.version 7.0
+.target sm_70DEBUG
+.address_size 64
+.file 1 "a.cu"
+.func meet()
+{
+    .loc 1 2 5
+    bar.sync 0;
+    ret;
+}
+.visible .entry parted()
+{
+    .reg .b32 %r<2>;
+    .reg .pred %p<2>;
+    .loc BRANCH
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 bra OTHER;
+    .loc FIRST
+    MEET;
+    bra.uni JOIN;
+OTHER:
+    .loc SECOND
+    MEET;
+JOIN:
+    ret;
+}
+"""
+IN_4 = ", function_name $name, inlined_at 1 4 1"
+IN_5 = ", function_name $name, inlined_at 1 5 1"
+
+
+@pytest.mark.parametrize("meet", ["bar.sync 0", "call.uni meet"])
+@pytest.mark.parametrize(
+    ("branch", "first", "second", "found"),
+    [
+        ("1 8 1", "1 9 5", "1 9 5", False),  # what stands behind the branch, copied to its sides
+        ("1 9 1", "1 9 5", "1 9 5", True),  # one line has it all
+        ("1 8 1", "1 9 5", "1 9 9", True),
+        ("1 8 1", "1 9 5", "1 10 5", True),
+        ("1 8 1", "1 9 5" + IN_4, "1 9 5" + IN_4, False),
+        ("1 4 1", "1 9 5" + IN_4, "1 9 5" + IN_4, True),
+        ("1 8 1", "1 9 5" + IN_4, "1 9 5" + IN_5, True),
+        ("1 9 3" + IN_4, "1 9 5" + IN_4, "1 9 5" + IN_4, True),
+        ("1 9 3" + IN_5, "1 9 5" + IN_4, "1 9 5" + IN_4, False),
+    ],
+)
+def test_barriers_of_one_place(meet, branch, first, second, found):
+    text = PARTED.replace("MEET", meet).replace("DEBUG", "")
+    text = text.replace("BRANCH", branch).replace("FIRST", first).replace("SECOND", second)
+    text += ".section .debug_str\n{\n$name:\n.b8 0\n}\n" if "$name" in text else ""
+    kernel = smemkit.RawModule(text, backend="sim").get_function("parted")
+    report = kernel.check(1, 64, (), backend="sim")
+    assert [finding.kind for finding in report.findings] == ["barrier"] * found
+    for finding in report.findings:
+        lines = text.split("\n")
+        ptx = sorted([finding.first.ptx_line, finding.second.ptx_line])
+        assert [lines[line - 1].strip() for line in ptx] == [f"{meet};"] * 2
+        assert ptx[0] < ptx[1]
+    assert kernel.check(1, 32, (), backend="sim")
+
+
+def test_barriers_of_code_that_was_not_optimised_are_those_of_the_source():
+    text = (
+        PARTED.replace("MEET", "bar.sync 0").replace("DEBUG", ", debug").replace("BRANCH", "1 8 1")
+    )
+    text = text.replace("FIRST", "1 2 5").replace("SECOND", "1 2 5")
+    kernel = smemkit.RawModule(text, backend="sim").get_function("parted")
+    (finding,) = kernel.check(1, 64, (), backend="sim").findings
+    assert "different barriers of a.cu:2: some at PTX line" in finding.message

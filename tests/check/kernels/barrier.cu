@@ -282,3 +282,101 @@ extern "C" __global__ void barrier_half_warp_exits(const int *in, int *out)
     __syncthreads();
     out[t] = tile[t ^ 32];
 }
+
+// Two barriers on one line.
+extern "C" __global__ void barrier_one_line(const int *in, int *out)
+{
+    int t = threadIdx.x;
+    // clang-format off
+    if (t < 32) { __syncthreads(); out[t] = in[t]; } else { __syncthreads(); out[t] = in[t ^ 1]; } // <- barrier: either
+    // clang-format on
+}
+
+#define MEET_EITHER_WAY(condition, out, value)                                                                         \
+    if (condition) {                                                                                                   \
+        out = value;                                                                                                   \
+        __syncthreads();                                                                                               \
+    } else {                                                                                                           \
+        out = value + 1;                                                                                               \
+        __syncthreads();                                                                                               \
+    }
+
+// The same by a macro, for which one place stands.
+extern "C" __global__ void barrier_in_macro(const int *in, int *out)
+{
+    int t = threadIdx.x;
+    MEET_EITHER_WAY(t < 32, out[t], in[t]) // <- barrier: either
+}
+
+// One barrier, reached by two calls.
+extern "C" __global__ void barrier_inlined_twice(const int *in, int *out)
+{
+    int t = threadIdx.x;
+    auto meet = [&](int value) {
+        out[t] = value;
+        __syncthreads(); // <- barrier: either
+        out[t] += 1;
+    };
+    // clang-format off
+    if (t < 32) { meet(in[t]); } else { meet(in[t] + 2); } // <- barrier: either
+    // clang-format on
+}
+
+// A macro of which all threads take the same side.
+extern "C" __global__ void barrier_in_macro_all(const int *in, int *out, int side)
+{
+    int t = threadIdx.x;
+    MEET_EITHER_WAY(side > 0, out[t], in[t])
+    MEET_EITHER_WAY(in[0] > 0, out[t], in[t])
+}
+
+// The two calls stand before and behind the branch: each is made by all.
+extern "C" __global__ void barrier_called_by_all(const int *in, int *out)
+{
+    __shared__ int tile[64];
+    int t = threadIdx.x;
+    auto meet = [&](int value) {
+        tile[t] = value;
+        __syncthreads();
+        out[t] += tile[63 - t];
+        __syncthreads();
+    };
+    // clang-format off
+    meet(in[t]); if (t < 32) { out[t] += 1; } else { out[t] += 2; } meet(in[t] + 2);
+    // clang-format on
+}
+
+// One barrier in the source, several in the machine code: the loop is unrolled, with a rest behind it.
+extern "C" __global__ void barrier_unrolled(const int *in, int *out, int rounds)
+{
+    __shared__ int tile[64];
+    int t = threadIdx.x, sum = 0;
+    // clang-format off
+    for (int i = 0; i < rounds; i++) { tile[t] = in[t + i]; __syncthreads(); sum += tile[t ^ 32]; __syncthreads(); }
+    // clang-format on
+    out[t] = sum;
+}
+
+// Each warp begins with another round; all go as many.
+extern "C" __global__ void barrier_unrolled_apart(const int *in, int *out, int rounds)
+{
+    __shared__ int tile[64];
+    int t = threadIdx.x, sum = 0, from = t / 32;
+    // clang-format off
+    for (int i = from; i < from + rounds; i++) { if (i % 2) { sum += in[i]; } else { sum -= in[i]; } tile[t] = i; __syncthreads(); sum += tile[t ^ 32]; __syncthreads(); }
+    // clang-format on
+    out[t] = sum;
+}
+
+// The branch has nothing to do with the barrier that follows it on the next line.
+extern "C" __global__ void barrier_behind_branch(const int *in, int *out, int rounds)
+{
+    int t = threadIdx.x, sum = 0;
+    for (int i = 0; i < rounds; i++) {
+        if (in[t] > 3 + i) {
+            sum += in[i];
+        }
+        __syncthreads();
+    }
+    out[t] = sum;
+}
