@@ -502,11 +502,12 @@ def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
     Returns
     -------
     CheckReport: true where nothing was found; findings is a list of Finding, each with kind
-    ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "misaligned",
+    ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "overrun", "misaligned",
     "uninitialized", "async_read"), message, count, and first and second: the accesses, with file,
     line, text, block, thread, address, space, variable, bytes and op; same_value is true of a
     race of two stores of one value. Findings of one kind, pair of lines and variable are one, with
-    their count.
+    their count. An overrun is an access by way of one variable or argument that lands in the
+    memory of another.
 
     Raises
     ------

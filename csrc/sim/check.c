@@ -402,6 +402,7 @@ static void clean_up(checking *c)
     }
     smk_blocks_free(&c->race.blocks);
     smk_order_launch_free(&c->race.order);
+    smk_provenance_free(&c->race.provenance);
     smk_heap_free(c->race.places.first);
     smk_heap_free(c->race.flags);
 }
@@ -460,6 +461,10 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     smk_status status = smk_memory_view_create(program->memory, &view, error);
     if (status == SMK_OK) {
         status = prepare(&c, program, entry, launch, view, error);
+    }
+    if (status == SMK_OK) {
+        status =
+            smk_provenance_create(&c.race.provenance, &c.race.places, c.image, program->addresses, launch, view, error);
     }
     if (status == SMK_OK) {
         status = smk_observer_run(program, entry, launch, options, &observer, blocks, &run, &failure);

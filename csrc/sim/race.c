@@ -598,12 +598,19 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
     bool kept = space == SMK_SPACE_SHARED || space == SMK_SPACE_GLOBAL;
     j.flags = race->launch->flags[j.place];
     race->order.last[j.index] = race->order.now;
+    uint32_t refused = 0, overruns = smk_race_overruns(race, warp, event, space, address, mask, &refused);
+    if (overruns != 0) { /* what they do elsewhere is no fault of those who meet them there */
+        j.mask = mask &= ~overruns;
+        if (mask == 0) {
+            return overruns & ~refused;
+        }
+    }
     uint32_t left = kept ? smk_wide_judge(&j) : mask;
     if (left != 0) {
         uint32_t good = smk_race_bounds(race, warp, event, space, address, left);
         j.mask = mask = (mask & ~left) | good;
         if (!kept || good == 0) {
-            return mask;
+            return mask | (overruns & ~refused);
         }
         if (race->order.lane != NULL && (j.flags & SMK_RACE_STRONG) != 0) {
             pass_words(&j); /* an access that acquires comes itself after what it acquires */
@@ -615,7 +622,7 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
     } else if (race->order.lane != NULL && (j.flags & SMK_RACE_STRONG) == 0 && event->kind != SMK_ACCESS_LOAD) {
         end_words(&j);
     }
-    return mask;
+    return mask | (overruns & ~refused);
 }
 
 uint32_t smk_race_access(void *state, const smk_warp *warp, const smk_access_event *event)

@@ -7,6 +7,7 @@
 #include "meeting.h"
 #include "observer.h"
 #include "order.h"
+#include "provenance.h"
 #include "shadow.h"
 
 #include <stdbool.h>
@@ -37,6 +38,7 @@ typedef struct smk_race_launch {
     smk_finding_sink sink;
     smk_blocks blocks;
     smk_order_launch order;
+    smk_provenance provenance;
     bool ordered;
     bool synchronizes; /* there are fences, or accesses that acquire or release */
     unsigned shared_shift, global_shift;
@@ -107,6 +109,11 @@ bool smk_race_find_span(smk_race *race, uint64_t address);
 /* stray.c: a block begins, and has ended. */
 void smk_race_forget_strays(smk_race *race);
 void smk_race_tell_strays(smk_race *race);
+
+/* stray.c: finds lanes that have left the variable or allocation by way of which they go, with good addresses or with
+ * wrong ones, which are *refused; they go no further. Returns all of them. */
+uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                           const uint64_t *address, uint32_t mask, uint32_t *refused);
 
 /* stray.c: finds lanes whose address is wrong; returns those that may go ahead. */
 uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,

@@ -4,6 +4,9 @@
 #include "access.h"
 #include "bits.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 /* What a block may still do after its first stray access, and how many more of these. */
 #define STEPS_OF_ALL (UINT64_C(1) << 29) /* blocks of a launch */
 #define STEPS_MIN (UINT64_C(1) << 18)
@@ -158,4 +161,101 @@ uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_
         }
     }
     return good;
+}
+
+/* Where an access has landed that has left its origin. */
+static void describe_landing(const smk_race *race, const smk_origin *origin, uint64_t address, char *text, size_t size)
+{
+    const smk_image *image = race->block->run->image;
+    if (origin->space == SMK_SPACE_GLOBAL) {
+        smk_memory_view_name(race->block->run->view, address, text, size);
+        return;
+    }
+    (void)snprintf(text, size, "shared memory of no variable");
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_shared_variable *shared = &image->shared[i];
+        bool dynamic = shared->variable->unsized || shared->variable->is_extern;
+        if (address >= shared->offset && (dynamic || address - shared->offset < shared->variable->bytes)) {
+            (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(shared->variable->name),
+                           address - shared->offset);
+            return;
+        }
+    }
+}
+
+static void report_overrun(smk_race *race, const smk_warp *warp, const smk_access_event *event,
+                           const smk_origin *origin, unsigned lane, uint64_t address, unsigned bytes)
+{
+    static const char *const words[] = {"load", "store", "atomic operation", "copy"};
+    char name[112], landing[96], text[320];
+    smk_finding_event side = {
+        .place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction),
+        .kind = (uint8_t)event->kind,
+        .space = origin->space,
+        .address = address,
+        .bytes = bytes,
+        .block = race->block->number,
+        .thread = warp->control->index * 32 + lane,
+    };
+    bool before = address < origin->start, across = !before && address < origin->end;
+    smk_provenance_name(origin, name, sizeof name);
+    describe_landing(race, origin, across ? origin->end : address, landing, sizeof landing);
+    (void)snprintf(text, sizeof text, "%s of %u bytes by way of %s begins %" PRIu64 " bytes %s and touches %s",
+                   words[event->kind], bytes, name,
+                   before   ? origin->start - address
+                   : across ? origin->end - address
+                            : address - origin->end,
+                   before   ? "before its start"
+                   : across ? "before its end"
+                            : "past its end",
+                   landing);
+    smk_finding_add(&race->launch->sink, SMK_FINDING_OVERRUN, &side, NULL, race->block->number, race->sequence++, text);
+}
+
+/* Lanes of all 32 that are outside; those that do not run have any address. */
+static uint32_t find_outside(const uint64_t *address, uint64_t start, uint64_t room)
+{
+    uint32_t outside = 0;
+    for (unsigned i = 0; i < 32; i++) {
+        outside |= (uint32_t)(address[i] - start > room) << i;
+    }
+    return outside;
+}
+
+uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                           const uint64_t *address, uint32_t mask, uint32_t *refused)
+{
+    const smk_provenance *provenance = &race->launch->provenance;
+    uint32_t place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction);
+    unsigned number = provenance->of[event->used != NULL][place]; /* only the source of a copy says what is used */
+    if (number == SMK_ORIGIN_NONE) {
+        return 0;
+    }
+    const smk_origin *origin = &provenance->origin[number - 1];
+    bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_CONST;
+    if (global != (origin->space == SMK_SPACE_GLOBAL) || (!global && space != SMK_SPACE_SHARED)) {
+        return 0;
+    }
+    uint64_t room = origin->end - origin->start;
+    uint32_t outside = room < event->bytes ? UINT32_MAX : find_outside(address, origin->start, room - event->bytes);
+    outside &= mask;
+    for (uint32_t left = outside; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
+        uint64_t at = address[lane] - origin->start;
+        if (at <= room && bytes <= room - at) { /* of a copy that reads less */
+            outside &= ~(UINT32_C(1) << lane);
+        }
+    }
+    if (outside == 0) {
+        return 0;
+    }
+    uint32_t good = smk_race_bounds(race, warp, event, space, address, outside);
+    for (uint32_t left = good; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        report_overrun(race, warp, event, origin, lane, address[lane],
+                       event->used != NULL ? event->used[lane] : event->bytes);
+    }
+    *refused = outside & ~good;
+    return outside;
 }

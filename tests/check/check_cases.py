@@ -301,6 +301,74 @@ case("bounds_local", 1, 32, index(3, 1 << 24), cure="bounds_local")
 case("bounds_local", 1, 32, index(3, 7), clean=True, label="inside")
 case("bounds_constant", 1, 32, index(3, 1 << 24), cure="bounds_constant")
 case("bounds_constant", 1, 32, index(3, 15), clean=True, label="inside")
+
+
+# Variables and arguments that an address leaves ---------------------------------------------------
+
+
+def beside(dtype=np.int32, to=0, back=False):
+    """Two arrays of the device, outputs, and how many elements lie between their beginnings."""
+
+    def make():
+        a, b = (smemkit.asarray(ints(64).astype(dtype), backend="sim") for _ in range(2))
+        far = (b.pointer - a.pointer) // np.dtype(dtype).itemsize + to
+        out = smemkit.asarray(zeros(), backend="sim")
+        return (b, a, out, -far) if back else (a, b, out, far)
+
+    return make
+
+
+def halves():
+    """Two halves of one array of the device, as numbers: the pointers are an address apart."""
+    whole, out = (smemkit.asarray(array, backend="sim") for array in (ints(128), zeros()))
+    return whole, np.uint64(whole.pointer + 256), out, 64
+
+
+def two_arrays(side):
+    return lambda: (ints(64), ints(64)[::-1].copy(), zeros(), side)
+
+
+def pair_of_arrays():
+    """A struct of two pointers and a count."""
+    arrays = [smemkit.asarray(ints(64), backend="sim") for _ in range(2)]
+    layout = np.dtype([("left", np.uint64), ("right", np.uint64), ("count", np.int64)])
+    pair = np.array([(arrays[0].pointer, arrays[1].pointer, 64)], layout)
+    PAIRS.append(arrays)  # pointers alone keep nothing
+    return pair[0], zeros()
+
+
+PAIRS = []
+
+
+def indices():
+    return ints(64), np.random.RandomState(0).permutation(64), zeros(), 3
+
+
+case("overrun_tile", args=usual(3), cure="overrun_tile_inside")
+case("overrun_tile_inside", args=usual(3))
+case("overrun_before", args=usual(1), cure="overrun_tile_inside")
+case("overrun_store", args=usual(2), cure="overrun_tile_inside")
+case("overrun_atomic", args=usual(40), cure="overrun_atomic", modes=("O3",))  # else in a function
+case("overrun_atomic", args=usual(32), clean=True, label="inside")
+case("overrun_argument", args=beside(), cure="overrun_one_array")
+case(
+    "overrun_argument",
+    args=beside(to=8),
+    cure="overrun_one_array",
+    label="into the middle",
+    may="out_of_bounds",
+)
+case("overrun_argument", args=beside(back=True), cure="overrun_one_array", label="back")
+case("overrun_argument_store", args=beside(), cure="overrun_one_array")
+case("overrun_bytes", args=beside(np.int8), block=16, cure="overrun_one_array")
+case("overrun_one_array", args=halves)
+for side in (0, 1, 2, 5):
+    case("overrun_choice", args=two_arrays(side), label=f"side {side}")
+    case("overrun_difference", args=two_arrays(side % 2), label=f"side {side}")
+case("overrun_struct", args=pair_of_arrays)
+case("overrun_indirect", args=indices)
+case("overrun_dynamic", args=usual(64), shared=512)
+case("overrun_walk", args=usual(8))
 case("misaligned_load", args=usual(1), cure="misaligned_load")
 case("misaligned_load", args=usual(4), clean=True, label="aligned")
 case("misaligned_store", args=usual(3), cure="misaligned_store", modes=("O3",))

@@ -18,6 +18,7 @@ KINDS = {
     "global_race",
     "barrier",
     "out_of_bounds",
+    "overrun",
     "misaligned",
     "uninitialized",
     "async_read",

@@ -121,7 +121,7 @@ def test_a_trap_is_an_error():
         check_neighbours("bar.sync 0;\ntrap;")
 
 
-# Barriers that a compiler has made of one ------------------------------------------------------------
+# Barriers that a compiler has made of one ---------------------------------------------------------
 
 PARTED = """
 .version 7.0
