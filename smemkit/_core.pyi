@@ -174,6 +174,8 @@ class RawKernel:
         max_steps: int | None = None,
         blocks: int | None = None,
         ignore_same_value: bool = False,
+        order: Literal["forward", "reverse", "both"] = "forward",
+        padding: int = 0,
     ) -> CheckReport: ...
 
 @overload
@@ -319,6 +321,8 @@ def _watch(
     kwargs: dict[str, Any],
     blocks: int,
     model: bool,
+    reverse: bool = False,
+    padding: int = 0,
     /,
 ) -> tuple[Any, list[dict[str, Any]]]: ...
 def _flops(family: str, dimensions: Sequence[int], /) -> float: ...

@@ -90,6 +90,19 @@ def add_commands(commands):
                 action="store_true",
                 help="leave out races of stores that all write one value",
             )
+            one.add_argument(
+                "--order",
+                choices=list(report.ORDERS),
+                default="forward",
+                help="who begins: reverse finds what the first block or warp to come does wrong",
+            )
+            one.add_argument(
+                "--padding",
+                type=int,
+                default=0,
+                metavar="BYTES",
+                help="kept free between shared variables and behind arrays (default: 0)",
+            )
         if name == "profile":
             one.add_argument(
                 "--fail-on",
@@ -303,9 +316,9 @@ def run(chosen):
         raise UsageError(f"--blocks {chosen.blocks}: 1 or more is needed")
     function, arguments, keywords = make_call(chosen)
     if chosen.command == "check":
-        done = report.check(
-            function, *arguments, ignore_same_value=chosen.ignore_same_value, **keywords
-        )
+        ways = {"order": chosen.order, "padding": chosen.padding}
+        ways["ignore_same_value"] = chosen.ignore_same_value
+        done = report.check(function, *arguments, **ways, **keywords)
     else:
         done = _profile(chosen, function, arguments, keywords)
     if chosen.json != "-":

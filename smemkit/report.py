@@ -375,12 +375,17 @@ def _find_source(function):
     return source if isinstance(source, str) else None
 
 
-def _copy(value, made):
+TWICE = {
+    "profile": "profile counts on the simulator before it times on the GPU",
+    "check": "check runs a call twice where order is 'both'",
+}
+
+
+def _copy(value, made, verb):
     """The value with fresh NumPy arrays in it; one array given twice stays one."""
     if isinstance(value, _core.DeviceArray):
         raise _core.BackendError(
-            "profile counts on the simulator before it times on the GPU: pass NumPy arrays "
-            "(smemkit.asnumpy) instead of device arrays"
+            f"{TWICE[verb]}: pass NumPy arrays (smemkit.asnumpy) instead of device arrays"
         )
     if isinstance(value, numpy.ndarray):
         if id(value) not in made:
@@ -389,14 +394,14 @@ def _copy(value, made):
             made[id(value)] = copy
         return made[id(value)]
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return type(value)(_copy(item, made) for item in value)
+        return type(value)(_copy(item, made, verb) for item in value)
     if type(value) is dict:
-        return {key: _copy(item, made) for key, item in value.items()}
+        return {key: _copy(item, made, verb) for key, item in value.items()}
     return value
 
 
-def _copy_call(args, kwargs):
-    return _copy((args, kwargs), {})
+def _copy_call(args, kwargs, verb="profile"):
+    return _copy((args, kwargs), {}, verb)
 
 
 def _time(function, args, kwargs, launches):
@@ -480,7 +485,35 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
     return report
 
 
-def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
+ORDERS = {"forward": (False,), "reverse": (True,), "both": (True, False)}
+
+
+def _read_order(order, padding):
+    """Whether each pass is reversed, and the padding, after a look at both arguments."""
+    if not isinstance(order, str) or order not in ORDERS:
+        raise _core.ArgumentError(
+            f"order is {order!r}; accepted are {', '.join(map(repr, ORDERS))}"
+        )
+    try:
+        number = operator.index(padding)
+    except TypeError:
+        number = None
+    if number is None or isinstance(padding, bool):
+        raise _core.ArgumentTypeError(f"padding must be an int, not {padding!r}")
+    if number < 0:
+        raise _core.ArgumentError(f"padding is {number} bytes; it cannot be negative")
+    return ORDERS[order], number
+
+
+def check(
+    function,
+    *args,
+    blocks=None,
+    ignore_same_value=False,
+    order="forward",
+    padding=0,
+    **kwargs,
+):
     """Run a call on the simulator and look for races, missing barriers and stray accesses.
 
     Parameters
@@ -494,6 +527,14 @@ def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
     ignore_same_value : bool
         Leaves out races of stores that all write one value (a flag that many threads raise); the
         report counts them as ignored. They are races by PTX's memory model, and mostly harmless.
+    order : {"forward", "reverse", "both"}
+        "reverse" begins with the last block, and in each block with the last warp: what the thread
+        that comes first does wrong (a lock taken without a fence) shows where it comes last. "both"
+        runs the call twice, first in reverse on copies of its NumPy arrays.
+    padding : int
+        So many bytes are kept free between shared variables, and behind each array that the call
+        brings to the simulator: an access that strays so far from its own is out_of_bounds, by
+        whatever way its address was made. At most 2**20.
 
     Shapes
     ------
@@ -532,10 +573,18 @@ def check(function, *args, blocks=None, ignore_same_value=False, **kwargs):
         raise _core.ArgumentTypeError(
             f"ignore_same_value is True or False, not {reprlib.repr(ignore_same_value)}"
         )
-    result, launches = _core._watch("check", function, args, kwargs, number, True)
-    _demand_launches("check", function, launches)
+    passes, room = _read_order(order, padding)
+    found = []
+    for reverse in passes:
+        again = len(passes) > 1 and reverse  # the last pass is on the arguments themselves
+        given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)
+        result, launches = _core._watch(
+            "check", function, given, words, number, True, reverse, room
+        )
+        _demand_launches("check", function, launches)
+        found += launches
     return CheckReport(
-        launches,
+        found,
         result,
         blocks=number,
         given=_find_source(function),

@@ -229,3 +229,11 @@ def test_compare_has_a_command(capsys):
         main(["compare", "--help"])
     assert ended.value.code == 0
     assert "--ncu-csv" in capsys.readouterr().out
+
+
+def test_ways_of_a_check(kernel, capsys):
+    words = ["--order", "both", "--padding", "4096"]
+    assert main(launch(kernel, *words, verb="check")) == 0
+    assert "nothing found" in capsys.readouterr().out
+    assert main(launch(kernel, "--padding", "-1", verb="check")) == 1
+    assert "cannot be negative" in capsys.readouterr().err

@@ -347,7 +347,7 @@
 
 #define SMK_DOCS_KERNEL_CHECK                                                                                          \
     "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "                  \
-    "ignore_same_value=False)\n"                                                                                       \
+    "ignore_same_value=False, order='forward', padding=0)\n"                                                           \
     "--\n"                                                                                                             \
     "\n"                                                                                                               \
     "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n"     \
@@ -362,6 +362,10 @@
     "    Runs only so many blocks, evenly spread over the grid; results are then incomplete.\n"                        \
     "ignore_same_value : bool\n"                                                                                       \
     "    Leaves out races of stores that all write one value; the report counts them as ignored.\n"                    \
+    "order : {'forward', 'reverse', 'both'}\n"                                                                         \
+    "    Which blocks and warps begin; 'both' runs it twice, first in reverse on copies of the arrays.\n"              \
+    "padding : int\n"                                                                                                  \
+    "    Bytes that are kept free between shared variables, and behind arrays.\n"                                      \
     "\n"                                                                                                               \
     "Returns\n"                                                                                                        \
     "-------\n"                                                                                                        \

@@ -4,8 +4,11 @@
 #include "error.h"
 
 #include "../base/heap.h"
+#include "../sim/memory.h"
 
 #include <string.h>
+
+enum { PADDING_MAX = 1 << 20 }; /* some hundred variables fit the window of shared memory */
 
 static const char *const mode_names[SMK_WATCH_MODE_COUNT] = {"profile", "check", "time"};
 
@@ -13,6 +16,8 @@ typedef struct watch {
     smk_watch_mode mode;
     uint64_t blocks; /* 0: all */
     bool model;
+    bool reverse;             /* of a check */
+    uint64_t padding;         /* of a check: bytes between variables, and between what is allocated meanwhile */
     smk_watch_record *record; /* not yet collected, oldest first */
     PyObject *launches;       /* list */
     PyObject *text;           /* the last module's PTX: often the next one's too */
@@ -99,7 +104,10 @@ smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_
             status = smk_report_lines(module, &record->count, &record->lines, &record->line_count, error);
         }
     } else {
-        status = smk_check_run(program, entry, launch, options, current->blocks, &record->check, error);
+        const smk_check_options wanted = {current->blocks, (uint32_t)current->padding};
+        smk_run_options turned = *options;
+        turned.reverse = current->reverse;
+        status = smk_check_run(program, entry, launch, &turned, &wanted, &record->check, error);
         result->blocks = record->check.blocks;
     }
     if (status != SMK_OK) {
@@ -191,30 +199,47 @@ static int read_mode(const smk_state *state, PyObject *value, smk_watch_mode *mo
     return -1;
 }
 
-static int read_blocks(const smk_state *state, PyObject *value, uint64_t *blocks)
+static int read_count(const smk_state *state, const char *name, PyObject *value, uint64_t *blocks)
 {
     PyObject *whole = smk_bind_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
     if (whole == NULL) {
-        smk_error_fail(state, SMK_TYPE, "blocks must be an int, not %.100s", Py_TYPE(value)->tp_name);
+        smk_error_fail(state, SMK_TYPE, "%s must be an int, not %.100s", name, Py_TYPE(value)->tp_name);
         return -1;
     }
     unsigned long long number = PyLong_AsUnsignedLongLong(whole);
     Py_DECREF(whole);
     if (PyErr_Occurred()) {
         PyErr_Clear();
-        smk_error_fail(state, SMK_ARGUMENT, "blocks is %R; it cannot be negative, nor above 2**64 - 1", value);
+        smk_error_fail(state, SMK_ARGUMENT, "%s is %R; it cannot be negative, nor above 2**64 - 1", name, value);
         return -1;
     }
     *blocks = number;
     return 0;
 }
 
-static int read_watch(const smk_state *state, PyObject *const *arguments, watch *w)
+/* reverse and padding, where they are given. */
+static int read_order(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, watch *w)
 {
-    if (read_mode(state, arguments[0], &w->mode) < 0 || read_blocks(state, arguments[4], &w->blocks) < 0) {
+    int reverse = given > 6 ? PyObject_IsTrue(arguments[6]) : 0;
+    w->reverse = reverse > 0;
+    if (reverse < 0 || (given > 7 && read_count(state, "padding", arguments[7], &w->padding) < 0)) {
+        return -1;
+    }
+    if (w->padding > PADDING_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT, "padding is %llu bytes; at most %u are possible",
+                       (unsigned long long)w->padding, (unsigned)PADDING_MAX);
+        return -1;
+    }
+    return 0;
+}
+
+static int read_watch(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, watch *w)
+{
+    if (read_mode(state, arguments[0], &w->mode) < 0 || read_count(state, "blocks", arguments[4], &w->blocks) < 0 ||
+        read_order(state, arguments, given, w) < 0) {
         return -1;
     }
     if (!PyTuple_Check(arguments[2]) || !PyDict_Check(arguments[3])) {
@@ -231,15 +256,17 @@ PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_
     const smk_state *state = smk_core_state(module);
     PyObject *result = NULL, *answer = NULL;
     watch w = {0};
-    if (given != 6) {
-        PyErr_SetString(PyExc_TypeError, "_watch(mode, function, args, kwargs, blocks, model) takes 6 arguments");
+    if (given < 6 || given > 8) {
+        PyErr_SetString(PyExc_TypeError,
+                        "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0) "
+                        "takes 6 to 8 arguments");
         return NULL;
     }
     if (current != NULL) {
         return smk_error_fail(state, SMK_ARGUMENT, "%s is running already in this thread; it cannot watch itself",
                               mode_names[current->mode]);
     }
-    if (read_watch(state, arguments, &w) < 0) {
+    if (read_watch(state, arguments, given, &w) < 0) {
         return NULL;
     }
     w.launches = PyList_New(0);
@@ -247,7 +274,9 @@ PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_
         return NULL;
     }
     current = &w;
+    smk_memory_pad(w.padding);
     answer = PyObject_Call(arguments[1], arguments[2], arguments[3]);
+    smk_memory_pad(0);
     (void)smk_watch_collect(state, false); /* none is left; no way out may leave one */
     current = NULL;
     if (answer != NULL) {

@@ -29,7 +29,7 @@ typedef struct smk_watch_record {
     double time_ms;
 } smk_watch_record;
 
-/* _watch(mode, function, args, kwargs, blocks, model) -> (result, launches); _counters() -> tuple of dicts */
+/* _watch(mode, function, args, kwargs, blocks, model, reverse, padding) -> (result, launches); _counters() -> tuple of dicts */
 PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
 PyObject *smk_watch_counters(PyObject *module, PyObject *ignored);
 

@@ -98,7 +98,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->look_at = SMK_STUCK_STEPS_FIRST;
     block->most_steps = UINT64_MAX;
     block->strays = 0;
-    block->cursor = 0;
+    block->cursor = run->options->reverse ? LANES : 0;
     block->pause = false;
     block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;
     block->ready = block->live;
@@ -152,6 +152,15 @@ static void fail_strayed(smk_block *block)
                         block->steps, block->strays);
 }
 
+/* The next that is ready, in turn: from the cursor up, or below it where the order is reversed. */
+static uint32_t choose_warp(const smk_block *block)
+{
+    uint32_t above = block->cursor >= LANES ? 0 : UINT32_MAX << block->cursor;
+    uint32_t turn = block->ready & (block->run->options->reverse ? ~above : above);
+    turn = turn != 0 ? turn : block->ready;
+    return block->run->options->reverse ? smk_bits_last(turn) : smk_bits_first(turn);
+}
+
 smk_block_state smk_block_run(smk_block *block, uint64_t steps)
 {
     uint64_t stop = block->steps + steps;
@@ -164,19 +173,18 @@ smk_block_state smk_block_run(smk_block *block, uint64_t steps)
             fail_strayed(block);
             return SMK_BLOCK_FAILED;
         }
-        uint32_t later = block->cursor >= 32 ? 0 : block->ready & (UINT32_MAX << block->cursor);
-        uint32_t index = smk_bits_first(later != 0 ? later : block->ready);
+        uint32_t index = choose_warp(block);
         smk_warp_control *control = &block->control[index];
         uint64_t before = control->steps;
         smk_warp_run(&block->warp[index]);
         block->steps += control->steps - before;
-        block->cursor = index + 1;
+        block->cursor = block->run->options->reverse ? index : index + 1;
         if (control->state == SMK_WARP_FAILED) {
             return SMK_BLOCK_FAILED;
         }
         if (block->pause) {
             block->pause = false;
-            block->cursor = index;
+            block->cursor = block->run->options->reverse ? index + 1 : index;
             stop = block->steps;
         }
         if (block->steps >= stop && block->live != 0) {

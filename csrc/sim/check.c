@@ -376,7 +376,7 @@ static void note_written(const checking *c, smk_memory *memory, const smk_memory
     }
 }
 
-static smk_status prepare(checking *c, smk_program *program, uint32_t entry, const smk_launch *launch,
+static smk_status prepare(checking *c, const smk_program *program, const smk_launch *launch,
                           const smk_memory_view *view, smk_error *error)
 {
     uint64_t total = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
@@ -385,8 +385,8 @@ static smk_status prepare(checking *c, smk_program *program, uint32_t entry, con
         c->race.sink.slot = NULL;
         return status;
     }
-    c->image = program->image[entry];
     c->race.ordered = smk_commute_is_ordered(c->image, launch, view);
+    c->race.padded = c->image->padding > 0;
     status = survey(c, program->module, error);
     if (status == SMK_OK) {
         status = smk_blocks_create(&c->race.blocks, c->race.global_shift, c->race.flags, error);
@@ -432,16 +432,18 @@ static smk_status conclude(checking *c, const smk_launch *launch, const smk_memo
 }
 
 smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                         uint64_t blocks, smk_check_result *result, smk_error *error)
+                         const smk_check_options *wanted, smk_check_result *result, smk_error *error)
 {
     checking c = {0};
     smk_check_result made = {0};
     smk_run_result run = {0};
     smk_error failure, unused;
     smk_memory_view *view = NULL;
+    smk_image *image = NULL;
     const smk_observer observer = {.context = &c,
                                    .wants = SMK_WATCH_ACCESSES | SMK_WATCH_ORDER,
                                    .tracks = true,
+                                   .padding = wanted->padding,
                                    .selects = selects,
                                    .open = open_race,
                                    .close = close_race,
@@ -458,16 +460,20 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     if (entry >= program->module->function_count || program->image[entry] == NULL) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_status status = smk_memory_view_create(program->memory, &view, error);
+    smk_status status = smk_image_create(program, entry, &observer, &image, error);
+    c.image = image;
     if (status == SMK_OK) {
-        status = prepare(&c, program, entry, launch, view, error);
+        status = smk_memory_view_create(program->memory, &view, error);
+    }
+    if (status == SMK_OK) {
+        status = prepare(&c, program, launch, view, error);
     }
     if (status == SMK_OK) {
         status =
             smk_provenance_create(&c.race.provenance, &c.race.places, c.image, program->addresses, launch, view, error);
     }
     if (status == SMK_OK) {
-        status = smk_observer_run(program, entry, launch, options, &observer, blocks, &run, &failure);
+        status = smk_grid_launch(program, image, launch, options, &observer, wanted->blocks, &run, &failure);
         note_written(&c, program->memory, view);
         status = conclude(&c, launch, view, status, &failure, &made, error);
     }
@@ -480,6 +486,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     }
     smk_memory_view_free(program->memory, view);
     clean_up(&c);
+    smk_image_free(image);
     return status;
 }
 

@@ -29,10 +29,10 @@ typedef struct smk_finding_side {
     uint8_t kind;                   /* smk_access_kind, or MEET or WAIT: no access */
     uint32_t function, instruction; /* in the module */
     uint32_t block[3], thread[3];
-    smk_space space;                /* GLOBAL SHARED LOCAL CONST PARAM */
-    uint64_t address;               /* in that space */
+    smk_space space;  /* GLOBAL SHARED LOCAL CONST PARAM */
+    uint64_t address; /* in that space */
     uint32_t bytes;
-    char variable[80];              /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
+    char variable[80]; /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
 } smk_finding_side;
 
 /* Alike findings (kind and both instructions the same) are one: the first in block and thread order, and how many. */
@@ -50,14 +50,20 @@ typedef struct smk_check_result {
     bool truncated;       /* there were more different ones than are kept */
     uint64_t incomplete; /* accesses that were judged where records of earlier ones had to go: races may be missed */
     uint64_t blocks, blocks_total;
-    smk_error stopped;    /* why a block ended early (status OK where none did): it is one of the findings */
+    smk_error stopped; /* why a block ended early (status OK where none did): it is one of the findings */
 } smk_check_result;
 
-/* Findings do not depend on the number of host threads. `blocks` as in smk_count_run. What a kernel does wrong is a
+/* How a launch is checked: how many blocks, as in smk_count_run, and which bytes lie between shared variables. */
+typedef struct smk_check_options {
+    uint64_t blocks;
+    uint32_t padding;
+} smk_check_options;
+
+/* Findings do not depend on the number of host threads. What a kernel does wrong is a
  * finding, not an error. Errors: LAUNCH, SHARED_MEMORY, MEMORY, INTERRUPTED; and TRAP, STEP_BUDGET and UNSUPPORTED
  * where nothing was found before. */
 smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                         uint64_t blocks, smk_check_result *result, smk_error *error);
+                         const smk_check_options *wanted, smk_check_result *result, smk_error *error);
 void smk_check_free(smk_check_result *result); /* what is in it; accepts NULL */
 
 #endif

@@ -193,8 +193,8 @@ static void close_block(crew *c, smk_block *block)
 static void begin_block(const crew *c, smk_block *block, uint64_t i)
 {
     const smk_observer *observer = c->run->observer;
-    uint64_t step = c->of / c->blocks, rest = c->of % c->blocks;
-    smk_block_start(block, i * step + i * rest / c->blocks);
+    uint64_t step = c->of / c->blocks, rest = c->of % c->blocks, number = i * step + i * rest / c->blocks;
+    smk_block_start(block, c->run->options->reverse ? c->of - 1 - number : number);
     if (observer != NULL && observer->begin != NULL) {
         observer->begin(block->watch, block);
     }
@@ -242,6 +242,9 @@ static void work(crew *c, bool caller)
         }
         begin_block(c, block, number);
         if (block->number > atomic_load(&c->failed)) {
+            if (c->run->options->reverse) { /* lower ones are still to come */
+                continue;
+            }
             break;
         }
         smk_block_state state = advance(c, block, UINT64_MAX, caller);

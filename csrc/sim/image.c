@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SHARED_ALIGNMENT_MIN = 16 };
+enum { SHARED_ALIGNMENT_MIN = 16, PADDED_MAX = 1 << 30 };
 
 /* What is gathered on the way to an image. */
 typedef struct builder {
@@ -94,6 +94,15 @@ static bool is_dynamic(const smk_variable *variable)
     return variable->unsized || variable->is_extern;
 }
 
+/* A gap between what there is and the next variable. */
+static void pad_shared(smk_image *image)
+{
+    uint32_t padding = image->observer == NULL || image->shared_bytes == 0 ? 0 : image->observer->padding;
+    padding = image->shared_bytes < PADDED_MAX ? padding : 0;
+    image->shared_bytes += padding;
+    image->padding += padding;
+}
+
 /* Notes a shared variable, static ones with their place. */
 static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t *capacity)
 {
@@ -107,8 +116,10 @@ static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t 
     uint64_t offset = 0;
     if (!is_dynamic(variable)) {
         uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
+        pad_shared(image);
         offset = (image->shared_bytes + alignment - 1) / alignment * alignment;
-        if (variable->bytes > SMK_SIM_SHARED_STATIC_MAX || offset + variable->bytes > SMK_SIM_SHARED_STATIC_MAX) {
+        if (variable->bytes > SMK_SIM_SHARED_STATIC_MAX ||
+            offset + variable->bytes > SMK_SIM_SHARED_STATIC_MAX + (uint64_t)image->padding) {
             smk_status status = smk_status_fail(b->error, SMK_SHARED_MEMORY,
                                                 "%.*s declares more than %d bytes of static shared memory (at %.*s)",
                                                 SMK_TEXT_PRINT(b->module->functions[image->entry].name),
@@ -183,6 +194,9 @@ static smk_status lay_out_shared(builder *b)
             alignment = alignment < SHARED_ALIGNMENT_MIN ? SHARED_ALIGNMENT_MIN : alignment;
             alignment = variable->alignment > alignment ? variable->alignment : alignment;
         }
+    }
+    if (alignment > 1) {
+        pad_shared(image);
     }
     uint32_t dynamic = (image->shared_bytes + alignment - 1) / alignment * alignment;
     for (uint32_t i = 0; i < image->shared_count; i++) {

@@ -95,6 +95,7 @@ typedef struct smk_image {
     smk_shared_variable *shared; /* sorted by variable */
     uint32_t shared_count;
     uint32_t shared_bytes;     /* static */
+    uint32_t padding;          /* of these: bytes between variables, that an observer wants */
     uint32_t parameter_bytes;
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;            /* memory operations so far */

@@ -57,7 +57,7 @@ smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, ui
                                launch->parameter_count);
     }
     if (launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX ||
-        image->shared_bytes + launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX) {
+        image->shared_bytes - image->padding + launch->shared_bytes > SMK_SIM_SHARED_BYTES_MAX) {
         return smk_status_fail(
             error, SMK_SHARED_MEMORY,
             "a block asks for %zu bytes of shared memory (%u static and %zu dynamic); the machine has %d",

@@ -17,12 +17,14 @@
 /* Addresses this low come from null pointers; distances this large say nothing. */
 #define NULL_BYTES UINT64_C(0x10000000)
 #define NEAR_BYTES (UINT64_C(1) << 32)
+#define PADDING_MAX (UINT64_C(1) << 40)
 
 enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
 
 /* Lives until it is freed and no launch has it in view. */
 typedef struct smk_allocation {
     uint64_t address, bytes;
+    uint64_t room; /* from this address to where the next may begin */
     unsigned char *host;
     uint32_t holders;
     bool constant;
@@ -92,9 +94,17 @@ void smk_memory_destroy(smk_memory *memory)
     smk_heap_free(memory);
 }
 
+static _Thread_local uint64_t padding;
+
+void smk_memory_pad(uint64_t bytes)
+{
+    padding = bytes < PADDING_MAX ? bytes : PADDING_MAX;
+}
+
 static uint64_t room_of(uint64_t bytes)
 {
-    uint64_t room = bytes + GUARD_BYTES + bytes / GUARD_SHARE;
+    uint64_t guard = GUARD_BYTES + bytes / GUARD_SHARE;
+    uint64_t room = bytes + (guard > padding ? guard : padding);
     return (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
@@ -122,7 +132,7 @@ static uint64_t find_room(const smk_memory *memory, uint64_t from, uint64_t byte
         if (next->address >= from + room) {
             break;
         }
-        from = next->address + room_of(next->bytes);
+        from = next->address + next->room;
     }
     return LAST_ADDRESS - from >= room && from <= LAST_ADDRESS ? from : 0;
 }
@@ -158,8 +168,9 @@ static bool insert(smk_memory *memory, smk_allocation *allocation)
     memory->allocation[at] = allocation;
     memory->count++;
     memory->used += allocation->bytes;
-    memory->next = address + room_of(allocation->bytes);
     allocation->address = address;
+    allocation->room = room_of(allocation->bytes);
+    memory->next = address + allocation->room;
     return true;
 }
 

@@ -34,4 +34,7 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
 smk_status smk_memory_write(smk_memory *memory, uint64_t address, const void *host, uint64_t bytes, smk_error *error);
 smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uint64_t bytes, smk_error *error);
 
+/* Allocations of this host thread keep at least so many bytes free behind them, from now on. */
+void smk_memory_pad(uint64_t bytes);
+
 #endif

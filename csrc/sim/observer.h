@@ -44,8 +44,9 @@ typedef struct smk_access_event {
  * may be NULL. Blocks of one launch may run on several host threads, each block on one at a time. */
 typedef struct smk_observer {
     void *context;
-    unsigned wants; /* smk_watch */
-    bool tracks;    /* it notes itself which global memory the launch has written */
+    unsigned wants;   /* smk_watch */
+    bool tracks;      /* it notes itself which global memory the launch has written */
+    uint32_t padding; /* bytes between shared variables, that are no variable's */
 
     /* While lowering: false leaves this access unobserved. NULL: all are observed. */
     bool (*selects)(void *context, const smk_function *function, uint32_t instruction);

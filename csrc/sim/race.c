@@ -605,7 +605,8 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
             return overruns & ~refused;
         }
     }
-    uint32_t left = kept ? smk_wide_judge(&j) : mask;
+    bool padded = race->launch->padded && space == SMK_SPACE_SHARED; /* its end is not that of all */
+    uint32_t left = kept && !padded ? smk_wide_judge(&j) : mask;
     if (left != 0) {
         uint32_t good = smk_race_bounds(race, warp, event, space, address, left);
         j.mask = mask = (mask & ~left) | good;

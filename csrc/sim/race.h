@@ -41,6 +41,7 @@ typedef struct smk_race_launch {
     smk_provenance provenance;
     bool ordered;
     bool synchronizes; /* there are fences, or accesses that acquire or release */
+    bool padded; /* shared variables do not lie side by side */
     unsigned shared_shift, global_shift;
 } smk_race_launch;
 

@@ -53,6 +53,7 @@ typedef struct smk_run_constant {
 typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Results do not depend on it, but for those of data races. */
+    bool reverse;       /* blocks, and the warps of a block, begin with the last */
     bool alone;         /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
     smk_run_constant constant;
     /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with

@@ -135,6 +135,21 @@ static bool are_good(const smk_race *race, const smk_access_event *event, const 
     return (bits & (event->bytes - 1)) == 0 && most <= limit && event->bytes <= limit - most;
 }
 
+/* The shared variable that holds all of these bytes, or NULL. */
+static const smk_shared_variable *find_variable(const smk_race *race, uint64_t address, unsigned bytes)
+{
+    const smk_run *run = race->block->run;
+    for (uint32_t i = 0; i < run->image->shared_count; i++) {
+        const smk_shared_variable *shared = &run->image->shared[i];
+        bool dynamic = shared->variable->unsized || shared->variable->is_extern;
+        uint64_t end = dynamic ? run->shared_bytes : shared->offset + shared->variable->bytes;
+        if (address >= shared->offset && address <= end && bytes <= end - address) {
+            return shared;
+        }
+    }
+    return NULL;
+}
+
 uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
                          const uint64_t *address, uint32_t mask)
 {
@@ -146,7 +161,8 @@ uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_
             : space == SMK_SPACE_LOCAL ? control->local_top
             : space == SMK_SPACE_PARAM ? control->parameter_bytes
                                        : 0;
-    if (mask == UINT32_MAX && event->used == NULL && are_good(race, event, address, global, limit)) {
+    bool gaps = race->launch->padded && space == SMK_SPACE_SHARED;
+    if (mask == UINT32_MAX && event->used == NULL && !gaps && are_good(race, event, address, global, limit)) {
         return mask;
     }
     for (uint32_t left = mask; left != 0; left &= left - 1) {
@@ -154,7 +170,9 @@ uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_
         uint64_t at = address[lane];
         unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
         odd = at & (event->bytes - 1);
-        bool inside = global ? is_inside(race, event, at, bytes) : at <= limit && bytes <= limit - at;
+        bool inside = global ? is_inside(race, event, at, bytes)
+                      : gaps ? find_variable(race, at, bytes) != NULL
+                             : at <= limit && bytes <= limit - at;
         if (odd != 0 || !inside) {
             report(race, warp, event, space, lane, at, bytes, odd != 0);
             good &= ~(UINT32_C(1) << lane);
@@ -166,20 +184,16 @@ uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_
 /* Where an access has landed that has left its origin. */
 static void describe_landing(const smk_race *race, const smk_origin *origin, uint64_t address, char *text, size_t size)
 {
-    const smk_image *image = race->block->run->image;
     if (origin->space == SMK_SPACE_GLOBAL) {
         smk_memory_view_name(race->block->run->view, address, text, size);
         return;
     }
-    (void)snprintf(text, size, "shared memory of no variable");
-    for (uint32_t i = 0; i < image->shared_count; i++) {
-        const smk_shared_variable *shared = &image->shared[i];
-        bool dynamic = shared->variable->unsized || shared->variable->is_extern;
-        if (address >= shared->offset && (dynamic || address - shared->offset < shared->variable->bytes)) {
-            (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(shared->variable->name),
-                           address - shared->offset);
-            return;
-        }
+    const smk_shared_variable *shared = find_variable(race, address, 1);
+    if (shared == NULL) {
+        (void)snprintf(text, size, "no variable");
+    } else {
+        (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(shared->variable->name),
+                       address - shared->offset);
     }
 }
 

@@ -82,7 +82,13 @@ class Case:
     right: Callable | None = None  # of the arguments as they were: what the output is all the same
     output: int = -1  # which argument that is
     label: str = ""
+    ways: dict = dataclasses.field(default_factory=dict)  # of check: order, padding
     modes: tuple[str, ...] = tuple(check_ptx.MODES)  # not those where the compiler loses the fault
+
+    @property
+    def options(self):
+        """Keywords of the kernel's check."""
+        return {"shared_mem": self.shared, "backend": "sim", **self.ways}
 
     @property
     def kinds(self):
@@ -369,6 +375,35 @@ case("overrun_struct", args=pair_of_arrays)
 case("overrun_indirect", args=indices)
 case("overrun_dynamic", args=usual(64), shared=512)
 case("overrun_walk", args=usual(8))
+PADDED = {"padding": 256}
+case("overrun_unfollowed", args=usual(3), ways=PADDED, cure="overrun_tile_inside")
+case("overrun_unfollowed", args=usual(3), clean=True, label="side by side")
+case("overrun_unfollowed", args=usual(0), ways=PADDED, clean=True, label="inside")
+case("overrun_tile_inside", args=usual(3), ways=PADDED, label="padded")
+case("overrun_dynamic", args=usual(64), shared=512, ways=PADDED, label="padded")
+
+# Orders ------------------------------------------------------------------------------------------
+
+LOCK = {"args": lambda: (zeros(1), zeros(1))}
+for entry, cure, facts in (
+    ("reverse_lock", "reverse_lock_fenced", {"grid": 4, "block": 32, **LOCK}),
+    ("reverse_lock_warps", "reverse_lock_warps_fenced", {"block": 128}),
+):
+    case(entry, **facts, clean=True)
+    case(entry, **facts, cure=cure, ways={"order": "reverse"}, label="reverse")
+    case(entry, **facts, cure=cure, ways={"order": "both"}, label="both")
+    for order in ("forward", "reverse", "both"):
+        case(cure, **facts, ways={"order": order}, label=order)
+for order in ("forward", "reverse", "both"):
+    case(
+        "reverse_tally",
+        5,
+        32,
+        lambda: (ints(5), zeros(2)),
+        ways={"order": order},
+        label=order,
+        right=lambda args: [args[0].sum(), 5],
+    )
 case("misaligned_load", args=usual(1), cure="misaligned_load")
 case("misaligned_load", args=usual(4), clean=True, label="aligned")
 case("misaligned_store", args=usual(3), cure="misaligned_store", modes=("O3",))

@@ -38,7 +38,7 @@ def check_run(number):
     args = case.args()
     before = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args]
     kernel = module.get_function(case.entry)
-    report = kernel.check(case.grid, case.block, args, shared_mem=case.shared, backend="sim")
+    report = kernel.check(case.grid, case.block, args, **case.options)
     return report, args, before
 
 

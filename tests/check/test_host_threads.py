@@ -127,8 +127,6 @@ def test_cases_of_several_blocks(monkeypatch, number):
     kernel = smemkit.RawModule(text, backend="sim").get_function(case.entry)
 
     def check():
-        return kernel.check(
-            case.grid, case.block, case.args(), shared_mem=case.shared, backend="sim"
-        )
+        return kernel.check(case.grid, case.block, case.args(), **case.options)
 
     same_for_all(monkeypatch, check)

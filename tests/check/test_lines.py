@@ -84,7 +84,7 @@ FOUND = [case for case in check_cases.CASES if case.groups and "O3" in case.mode
 def test_findings_of_kernels_with_headers(case):
     module = smemkit.RawModule(check_ptx.load_ptx(case.file, "O3"), backend="sim")
     kernel = module.get_function(case.entry)
-    report = kernel.check(case.grid, case.block, case.args(), shared_mem=case.shared, backend="sim")
+    report = kernel.check(case.grid, case.block, case.args(), **case.options)
     sides = [side for f in report.findings for side in (f.first, f.second) if side is not None]
     assert {Path(side.file).name for side in sides} == {f"{case.file}.cu"}
 

@@ -454,3 +454,78 @@ def test_a_check_of_a_launch_that_failed_is_no_pass():
 def test_nothing_ran_to_its_end(verb):
     with pytest.raises(UncountedError, match="no launch of call ran to its end.*trap"):
         verb(swallow(make_trap()), numpy.zeros(32, dtype="int32"))
+
+
+# Orders and padding ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "error", "message"),
+    [
+        ({"order": "backward"}, smemkit.ArgumentError, "accepted are 'forward', 'reverse', 'both'"),
+        ({"order": None}, smemkit.ArgumentError, "order is None"),
+        ({"padding": "4"}, smemkit.ArgumentTypeError, "padding must be an int"),
+        ({"padding": True}, smemkit.ArgumentTypeError, "padding must be an int"),
+        ({"padding": -1}, smemkit.ArgumentError, "cannot be negative"),
+        ({"padding": 2**21}, smemkit.ArgumentError, "at most 1048576"),
+    ],
+)
+def test_ways_of_a_check_that_there_are_not(words, error, message):
+    with pytest.raises(error, match=message):
+        make_stride().check(1, 32, (numpy.zeros(32, dtype="int32"), 32), **words)
+
+
+def test_a_check_of_both_orders_leaves_what_one_run_leaves():
+    out = numpy.zeros(64, dtype="int32")
+    calls = []
+
+    def count(array):
+        calls.append(array is out)
+        array[32:] += 1
+        make_stride()(1, 32, (array[:32], 32), backend="sim")
+        return len(calls)
+
+    report = smemkit.check(count, out, order="both")
+    assert calls == [False, True] and report.result == 2
+    assert out.tolist() == list(range(32)) + [1] * 32
+    assert report.kernels == ("stride", "stride")
+    device = smemkit.asarray(out, backend="sim")
+    with pytest.raises(smemkit.BackendError, match="check runs a call twice"):
+        smemkit.check(count, device, order="both")
+    assert smemkit.check(make_stride(), 1, 32, (device, 32), order="reverse")
+
+
+def test_padding_is_of_one_call():
+    def distance():
+        arrays = [smemkit.asarray(numpy.zeros(64, "int32"), backend="sim") for _ in range(2)]
+        make_stride()(1, 32, (arrays[0], 32))
+        return abs(arrays[1].pointer - arrays[0].pointer)
+
+    usual = distance()
+    assert smemkit.check(distance, padding=2**20).result >= 2**20
+    assert distance() == usual < 2**20
+
+
+SHARED = """
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry k()
+{
+    .reg .b32 %r<3>;
+    DECLARED
+    st.shared.u32 [a0], 1;
+    ret;
+}
+"""
+
+
+@pytest.mark.parametrize("padding", [0, 16, 2**20])
+def test_padding_costs_no_shared_memory(padding):
+    full = "".join(f".shared .align 4 .b8 a{i}[4096];" for i in range(12))
+    module = smemkit.RawModule(SHARED.replace("DECLARED", full), backend="sim")
+    assert module.get_function("k").check(1, 32, (), shared_mem=1024, padding=padding)
+    many = "".join(f".shared .align 1 .b8 a{i}[4];" for i in range(5000))
+    module = smemkit.RawModule(SHARED.replace("DECLARED", many), backend="sim")
+    if padding < 2**20:
+        assert module.get_function("k").check(1, 32, (), padding=padding)

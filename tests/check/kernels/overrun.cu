@@ -169,3 +169,18 @@ extern "C" __global__ void overrun_walk(const int *in, int *out, int far)
     }
     out[t] = sum + first[t ^ 1];
 }
+
+// A pointer that went through memory: only free room behind the tile tells.
+extern "C" __global__ void overrun_unfollowed(const int *in, int *out, int far)
+{
+    __shared__ int tile[64], rest[64];
+    __shared__ int *where;
+    int t = threadIdx.x;
+    tile[t] = in[t];
+    rest[t] = t;
+    if (t == 0) {
+        where = far < 100 ? tile : rest;
+    }
+    __syncthreads();
+    out[t] = where[t + far] + rest[63 - t]; // <- out_of_bounds: first
+}
