@@ -544,11 +544,12 @@ def check(
     -------
     CheckReport: true where nothing was found; findings is a list of Finding, each with kind
     ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "overrun", "misaligned",
-    "uninitialized", "async_read"), message, count, and first and second: the accesses, with file,
-    line, text, block, thread, address, space, variable, bytes and op; same_value is true of a
-    race of two stores of one value. Findings of one kind, pair of lines and variable are one, with
-    their count. An overrun is an access by way of one variable or argument that lands in the
-    memory of another.
+    "uninitialized", "shuffle", "async_read"), message, count, and first and second: the accesses,
+    with file, line, text, block, thread, address, space, variable, bytes and op; same_value is true
+    of a race of two stores of one value. Findings of one kind, pair of lines and variable are one,
+    with their count. An overrun is an access by way of one variable or argument that lands in the
+    memory of another. Of local memory and of shuffles (from a lane outside of the mask, or one that
+    has exited) second is where the undefined value is used: stored, as an address, or by a branch.
 
     Raises
     ------

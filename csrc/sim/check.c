@@ -112,13 +112,21 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
     return i->space != SMK_SPACE_PARAM || from->base_kind == SMK_OPERAND_REGISTER;
 }
 
+static bool emit(void *context, struct smk_lowering *lowering)
+{
+    const checking *c = context;
+    return smk_undefined_emit(&c->race.undefined, lowering);
+}
+
 /* Blocks that run ------------------------------------------------------------------------------------- */
 
 static void close_race(void *context, void *state)
 {
     checking *c = context;
     smk_race *race = state;
-    c->failed = c->failed || smk_order_is_failed(&race->order) || race->shared.failed || race->global.failed;
+    c->failed = c->failed || smk_order_is_failed(&race->order) || race->shared.failed || race->global.failed ||
+                race->undefined.failed;
+    smk_undefined_free(&race->undefined);
     smk_order_free(&race->order);
     smk_shadow_free(&race->shared);
     smk_shadow_free(&race->global);
@@ -133,6 +141,7 @@ static smk_status open_race(void *context, const smk_block *block, void **state,
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     race->launch = &c->race;
+    race->undefined.plan = &c->race.undefined;
     uint64_t shared_bytes = block->run->shared_bytes == 0 ? 1 : block->run->shared_bytes;
     smk_status status = smk_order_create(&race->order, block->warp_count, c->race.ordered ? &c->race.order : NULL,
                                          c->race.synchronizes, error);
@@ -150,12 +159,18 @@ static smk_status open_race(void *context, const smk_block *block, void **state,
     return SMK_OK;
 }
 
+static void value(void *state, const smk_warp *warp, const smk_operation *op)
+{
+    smk_undefined_pass(state, warp, op);
+}
+
 static void begin(void *state, const smk_block *block)
 {
     smk_race *race = state;
     race->block = block;
     race->sequence = 0;
     smk_race_forget_strays(race);
+    smk_undefined_begin(&race->undefined);
     smk_order_begin(&race->order, block->number);
     smk_shadow_begin(&race->shared);
     smk_shadow_begin(&race->global);
@@ -403,6 +418,7 @@ static void clean_up(checking *c)
     smk_blocks_free(&c->race.blocks);
     smk_order_launch_free(&c->race.order);
     smk_provenance_free(&c->race.provenance);
+    smk_undefined_plan_free(&c->race.undefined);
     smk_heap_free(c->race.places.first);
     smk_heap_free(c->race.flags);
 }
@@ -445,6 +461,8 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
                                    .tracks = true,
                                    .padding = wanted->padding,
                                    .selects = selects,
+                                   .emit = emit,
+                                   .value = value,
                                    .open = open_race,
                                    .close = close_race,
                                    .begin = begin,
@@ -460,8 +478,11 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     if (entry >= program->module->function_count || program->image[entry] == NULL) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_status status = smk_image_create(program, entry, &observer, &image, error);
-    c.image = image;
+    smk_status status = smk_undefined_plan_create(&c.race.undefined, program->module, error);
+    if (status == SMK_OK) {
+        status = smk_image_create(program, entry, &observer, &image, error);
+        c.image = c.race.undefined.image = image;
+    }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, &view, error);
     }

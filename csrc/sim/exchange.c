@@ -73,6 +73,15 @@ static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t 
     return source <= limit ? source : -1;
 }
 
+int smk_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c)
+{
+    shuffle mode = smk_module_has(instruction, SMK_MODIFIER_UP)     ? SHUFFLE_UP
+                   : smk_module_has(instruction, SMK_MODIFIER_DOWN) ? SHUFFLE_DOWN
+                   : smk_module_has(instruction, SMK_MODIFIER_BFLY) ? SHUFFLE_BFLY
+                                                                    : SHUFFLE_IDX;
+    return source_lane(mode, lane, b, c);
+}
+
 static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_operation *op, shuffle mode)
 {
     uint32_t executing = smk_op_mask(warp, op);

@@ -24,4 +24,7 @@ typedef struct smk_exchange_part {
  * lanes have brought one membermask: each gives its own operands, and gets its own results. */
 void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_part *parts, uint32_t count);
 
+/* The lane that a lane of a shfl names by its operands b and c; -1: it keeps its own value. */
+int smk_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c);
+
 #endif

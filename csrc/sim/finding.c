@@ -220,6 +220,15 @@ static void where(const writer *w, const smk_finding_side *side, char *text, siz
     }
 }
 
+/* The instruction that uses a value. */
+static const char *use_name(const writer *w, const smk_finding_side *side)
+{
+    const smk_function *function = &w->places->module->functions[side->function];
+    return side->instruction < function->instruction_count
+               ? smk_module_opcode_name((smk_opcode)function->instructions[side->instruction].opcode)
+               : "end";
+}
+
 static const char *space_of(const smk_finding_side *side)
 {
     return side->space == SMK_SPACE_SHARED ? "shared" : "global";
@@ -235,6 +244,12 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
     if (b->present) {
         where(w, b, there, sizeof there);
     }
+    if (entry->kind == SMK_FINDING_SHUFFLE) {
+        (void)snprintf(text, size,
+                       "In the shfl.sync at %s %.120s: what it gets is undefined, and the %s at %s uses it.", here,
+                       entry->text, use_name(w, b), there);
+        return;
+    }
     if (entry->text[0] != '\0') {
         (void)snprintf(text, size, "%s", entry->text);
         return;
@@ -242,6 +257,13 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
     bool blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
     switch (entry->kind) {
     case SMK_FINDING_UNINITIALIZED:
+        if (b->present) { /* of local memory */
+            (void)snprintf(text, size,
+                           "The load at %s reads local memory to which its thread has given no value, and the %s at %s "
+                           "uses what it got.",
+                           here, use_name(w, b), there);
+            break;
+        }
         (void)snprintf(text, size, "The %s at %s reads %s memory that nobody has written (%s).", op_name(a), here,
                        space_of(a), a->variable);
         break;

@@ -73,12 +73,26 @@ bool smk_observer_emit_run(smk_lowering *lowering)
            smk_lower_emit_always(lowering, run_run) != NULL;
 }
 
+static const smk_operation *run_value(smk_warp *warp, const smk_operation *op)
+{
+    observer_of(warp)->value(state_of(warp), warp, op);
+    return op + 1;
+}
+
+smk_operation *smk_observer_emit_value(smk_lowering *lowering)
+{
+    return smk_lower_emit(lowering, run_value);
+}
+
 bool smk_observer_emit(smk_lowering *lowering)
 {
     const smk_observer *observer = lowering->image->observer;
     const smk_instruction *instruction = lowering->instruction;
     if (observer == NULL) {
         return true;
+    }
+    if (observer->emit != NULL && !observer->emit(observer->context, lowering)) {
+        return false;
     }
     bool table = instruction->opcode == SMK_OPCODE_BRX;
     bool branch = table || instruction->opcode == SMK_OPCODE_BRA;

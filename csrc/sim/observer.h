@@ -40,6 +40,8 @@ typedef struct smk_access_event {
     const uint64_t *source; /* of a COPY: where each lane copies from; those that read nothing have an address, too */
 } smk_access_event;
 
+struct smk_lowering;
+
 /* What comes before an instruction takes effect. `state` is what open made for the block that runs. Those not wanted
  * may be NULL. Blocks of one launch may run on several host threads, each block on one at a time. */
 typedef struct smk_observer {
@@ -50,6 +52,11 @@ typedef struct smk_observer {
 
     /* While lowering: false leaves this access unobserved. NULL: all are observed. */
     bool (*selects)(void *context, const smk_function *function, uint32_t instruction);
+
+    /* While lowering, before each instruction: may put operations there (smk_observer_emit_value, whose handler calls
+     * `value`). Both may be NULL, else `wants` is not asked. False after a failure. */
+    bool (*emit)(void *context, struct smk_lowering *lowering);
+    void (*value)(void *state, const smk_warp *warp, const smk_operation *op);
 
     /* A host thread makes room for a block that runs again and again, and gives it up; never two at once. */
     smk_status (*open)(void *context, const smk_block *block, void **state, smk_error *error);
@@ -96,9 +103,9 @@ smk_status smk_observer_run(smk_program *program, uint32_t entry, const smk_laun
 
 /* For lowering: what goes before an instruction, and before the access that was emitted last; and where a run
  * begins. */
-struct smk_lowering;
 bool smk_observer_emit(struct smk_lowering *lowering);
 bool smk_observer_emit_run(struct smk_lowering *lowering);
+smk_operation *smk_observer_emit_value(struct smk_lowering *lowering); /* with the guard; NULL after a failure */
 bool smk_observer_emit_access(struct smk_lowering *lowering, smk_access_kind kind, smk_space space, bool narrow,
                               unsigned bytes);
 

@@ -582,8 +582,8 @@ static void end_words(const smk_race_one *j)
     }
 }
 
-static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
-                             const uint64_t *address, uint32_t mask)
+static uint32_t judge_space(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                            const uint64_t *address, uint32_t mask)
 {
     const smk_operation *op = event->op;
     smk_race_one j = {.race = race,
@@ -624,6 +624,16 @@ static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_acc
         end_words(&j);
     }
     return mask | (overruns & ~refused);
+}
+
+static uint32_t access_space(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                             const uint64_t *address, uint32_t mask)
+{
+    uint32_t good = judge_space(race, warp, event, space, address, mask);
+    if (race->launch->undefined.active && good != 0) {
+        smk_undefined_access(race, warp, event, space, address, good);
+    }
+    return good;
 }
 
 uint32_t smk_race_access(void *state, const smk_warp *warp, const smk_access_event *event)

@@ -9,6 +9,7 @@
 #include "order.h"
 #include "provenance.h"
 #include "shadow.h"
+#include "undefined.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -39,6 +40,7 @@ typedef struct smk_race_launch {
     smk_blocks blocks;
     smk_order_launch order;
     smk_provenance provenance;
+    smk_undefined_plan undefined;
     bool ordered;
     bool synchronizes; /* there are fences, or accesses that acquire or release */
     bool padded; /* shared variables do not lie side by side */
@@ -60,6 +62,7 @@ typedef struct smk_race {
     const smk_block *block;
     smk_order order;
     smk_shadow shared, global;
+    smk_undefined undefined;
     uint64_t sequence;                     /* of findings */
     const smk_span *span;                  /* met last */
     bool span_known;                       /* the host, or an earlier launch, has written all of it */

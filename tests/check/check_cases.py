@@ -382,6 +382,27 @@ case("overrun_unfollowed", args=usual(0), ways=PADDED, clean=True, label="inside
 case("overrun_tile_inside", args=usual(3), ways=PADDED, label="padded")
 case("overrun_dynamic", args=usual(64), shared=512, ways=PADDED, label="padded")
 
+# Values that nobody has defined ------------------------------------------------------------------
+
+INLINE = ("O3",)  # else __shfl_sync is a function: what it returns is not followed
+case("undefined_mask", block=32, cure="undefined_mask_wide", modes=INLINE)
+case("undefined_mask_wide", block=32, right=lambda args: args[0][8:24])
+case("undefined_exited", block=32, args=usual(20), cure="undefined_stayed", modes=INLINE)
+case("undefined_exited", block=32, args=usual(32), clean=True, label="all there")
+case("undefined_stayed", block=32, args=usual(20), right=lambda args: [args[0][:20].sum()])
+case("undefined_branch", block=32, cure="undefined_taken", modes=INLINE)
+case("undefined_address", block=32, cure="undefined_taken", modes=INLINE)
+case("undefined_taken", block=32)
+for count in (1, 7, 16, 31):
+    case("undefined_dropped", block=32, args=usual(count), label=f"count {count}")
+case("undefined_scan", right=lambda args: args[0][:32].cumsum())
+case("undefined_local", args=usual(13), cure="undefined_local_filled")
+case("undefined_local", args=usual(16), clean=True, label="all filled")
+case("undefined_counters", args=usual(5), cure="undefined_local_filled")
+case("undefined_copied", args=usual(9), cure="undefined_local_filled")
+case("undefined_local_filled", args=usual(9))
+case("undefined_stack", args=usual(30))
+
 # Orders ------------------------------------------------------------------------------------------
 
 LOCK = {"args": lambda: (zeros(1), zeros(1))}
