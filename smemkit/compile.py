@@ -238,6 +238,32 @@ def compile_nvcc(path, source, options=()):
         return ptx.replace(f"{folder}/", "")  # the folder is gone when someone reads it
 
 
+def describe_nvrtc(path):
+    """Which NVRTC it is, in words."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _Nvrtc(path).call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+    return f"NVRTC {major.value}.{minor.value} ({path})"
+
+
+def compile_by(source, options=()):
+    """As compile_source: (PTX, who has made it), which is said where a driver does not take it."""
+    if "\0" in source:
+        raise _core.CompileError("CUDA C with a NUL in it")
+    nvrtc, nvcc = find_nvrtc(), find_nvcc()
+    if not nvrtc and not nvcc:
+        raise _core.CompileError(ADVICE)
+    if nvrtc:
+        try:
+            return compile_nvrtc(nvrtc, source, options), describe_nvrtc(nvrtc)
+        except _core.CompileError as error:
+            if not nvcc and "could not open source file" in str(error):
+                raise _core.CompileError(f"{error}\n{HEADERS}") from None
+            if not nvcc:
+                raise
+    # nvcc has all headers and the host's types too
+    return compile_nvcc(nvcc, source, options), f"nvcc ({nvcc})"
+
+
 def compile_source(source, options=()):
     """CUDA C -> PTX with line information.
 
@@ -256,18 +282,4 @@ def compile_source(source, options=()):
     ------
     CompileError with the compiler's log, or with what to install where there is no compiler.
     """
-    if "\0" in source:
-        raise _core.CompileError("CUDA C with a NUL in it")
-    nvrtc, nvcc = find_nvrtc(), find_nvcc()
-    if not nvrtc and not nvcc:
-        raise _core.CompileError(ADVICE)
-    if not nvrtc:
-        return compile_nvcc(nvcc, source, options)
-    try:
-        return compile_nvrtc(nvrtc, source, options)
-    except _core.CompileError as error:
-        if not nvcc and "could not open source file" in str(error):
-            raise _core.CompileError(f"{error}\n{HEADERS}") from None
-        if not nvcc:
-            raise
-    return compile_nvcc(nvcc, source, options)  # it has all headers and the host's types too
+    return compile_by(source, options)[0]

@@ -20,4 +20,10 @@ typedef struct smk_launch {
     int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
+/* Whom to ask, now and then, whether to go on waiting; true ends the wait with INTERRUPTED. */
+typedef struct smk_patience {
+    bool (*must_stop)(void *context);
+    void *context;
+} smk_patience;
+
 #endif

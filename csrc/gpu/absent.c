@@ -120,9 +120,10 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
     return fail_absent(error);
 }
 
-smk_status smk_library_load(const void *image, smk_library **library, smk_error *error)
+smk_status smk_library_load(const void *image, const char *origin, smk_library **library, smk_error *error)
 {
     (void)image;
+    (void)origin;
     (void)library;
     return fail_absent(error);
 }
@@ -174,17 +175,25 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return fail_absent(error);
 }
 
-smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error)
+smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
-    (void)kernel;
     (void)name;
-    (void)carveout_percent;
+    (void)patience;
     return fail_absent(error);
 }
 
-smk_status smk_launch_synchronize(const char *name, smk_error *error)
+smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error)
 {
     (void)name;
+    (void)patience;
+    return fail_absent(error);
+}
+
+smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error)
+{
+    (void)event;
+    (void)name;
+    (void)patience;
     return fail_absent(error);
 }
 
@@ -223,9 +232,10 @@ smk_status smk_timer_start(smk_timer *timer, smk_error *error)
     return fail_absent(error);
 }
 
-smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
+smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error)
 {
     (void)timer;
+    (void)patience;
     (void)time_ms;
     return fail_absent(error);
 }

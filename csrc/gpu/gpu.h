@@ -74,9 +74,9 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
 
 typedef struct smk_library smk_library;
 
-/* A fatbin, cubin or PTX text (NUL-terminated) that must stay alive as long as the library. Errors: CUDA, with the
- * log of the driver's compiler where it has one. */
-smk_status smk_library_load(const void *image, smk_library **library, smk_error *error);
+/* A fatbin, cubin or PTX text (NUL-terminated) that must stay alive as long as the library, and so must `origin`: who
+ * has made the PTX, for messages, or NULL. Errors: CUDA, with the log of the driver's compiler where it has one. */
+smk_status smk_library_load(const void *image, const char *origin, smk_library **library, smk_error *error);
 void smk_library_free(smk_library *library); /* accepts NULL */
 
 typedef struct smk_kernel_attributes {
@@ -101,16 +101,20 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
 
 /* launch.c ------------------------------------------------------------------------------------- */
 
-/* Asynchronous, on the default stream of the present device. Opts in to more than 48 KB of dynamic shared memory
+/* Asynchronous, on the default stream of the present device, with the carve-out that the launch prefers. Opts in to more than 48 KB of dynamic shared memory
  * where the launch needs it. `name` is for messages. Errors: LAUNCH, SHARED_MEMORY, CUDA. */
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
 
-/* How much of the L1 storage later launches of the kernel would have as shared memory, 0 to 100 percent of the most
- * there can be; -1: as the driver likes. A wish: what a launch needs it gets all the same. Errors: CUDA. */
-smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error);
+/* Waits for all work of the present device, so that what it printed is there; reports what a kernel did wrong. The
+ * work of the default stream is waited for with patience; NULL: without end. Errors: CUDA, INTERRUPTED. */
+smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error);
 
-/* Waits for all work of the present device; reports what a kernel did wrong. */
-smk_status smk_launch_synchronize(const char *name, smk_error *error);
+/* wait.c --------------------------------------------------------------------------------------- */
+
+/* Until what was launched on the present device has ended, or until an event (a cudaEvent_t) has come. With patience
+ * NULL they are the runtime's own waits, which nothing ends. Errors: CUDA, INTERRUPTED. */
+smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error);
+smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error);
 
 /* calculator.c --------------------------------------------------------------------------------- */
 
@@ -128,6 +132,7 @@ typedef struct smk_timer smk_timer; /* two CUDA events */
 smk_status smk_timer_create(smk_timer **timer, smk_error *error);
 void smk_timer_free(smk_timer *timer); /* accepts NULL */
 smk_status smk_timer_start(smk_timer *timer, smk_error *error);
-smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error); /* waits */
+/* Waits. Errors: ARGUMENT, CUDA, INTERRUPTED. */
+smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error);
 
 #endif

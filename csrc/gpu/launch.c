@@ -138,6 +138,17 @@ static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
 {
     const dim3 grid = {launch->grid.x, launch->grid.y, launch->grid.z};
     const dim3 block = {launch->block.x, launch->block.y, launch->block.z};
+    if (launch->prefers_carveout) {
+        /* the launch's own attribute: that of the kernel is shared by all who launch it */
+        cudaLaunchAttribute wish = {.id = cudaLaunchAttributePreferredSharedMemoryCarveout};
+        wish.val.sharedMemCarveout = (unsigned)launch->carveout_percent;
+        const cudaLaunchConfig_t config = {.gridDim = grid,
+                                           .blockDim = block,
+                                           .dynamicSmemBytes = launch->shared_bytes,
+                                           .attrs = &wish,
+                                           .numAttrs = 1};
+        return cudaLaunchKernelExC(&config, kernel, launch->parameters);
+    }
     return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, 0);
 }
 
@@ -185,24 +196,15 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return retry_refused(code, kernel, name, launch, error);
 }
 
-smk_status smk_launch_prefer(void *kernel, const char *name, int carveout_percent, smk_error *error)
+smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
-    const int wanted = carveout_percent < 0 ? (int)cudaSharedmemCarveoutDefault : carveout_percent;
-    smk_status status =
-        smk_error_from_cuda(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, wanted), error,
-                            "preferring a carve-out of %d percent for %.100s", carveout_percent, name_or_default(name));
-    if (status != SMK_OK) {
-        smk_error_extend(error, name, NULL);
-    }
-    return status;
-}
-
-smk_status smk_launch_synchronize(const char *name, smk_error *error)
-{
-    smk_status status =
-        smk_error_from_cuda(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU", name_or_default(name));
-    if (status != SMK_OK) {
-        smk_error_extend(error, name, NULL);
+    smk_status status = patience != NULL ? smk_wait_launched(name_or_default(name), patience, error) : SMK_OK;
+    if (status == SMK_OK) {
+        status =
+            smk_error_from_cuda(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU", name_or_default(name));
+        if (status != SMK_OK) {
+            smk_error_extend(error, name, NULL);
+        }
     }
     return status;
 }

@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { LOG_BYTES = 8192, OPTION_COUNT = 2 };
@@ -16,20 +17,32 @@ struct smk_library {
     enum cudaJitOption options[OPTION_COUNT];
     void *values[OPTION_COUNT];
     char log[LOG_BYTES];
+    const char *origin;
     atomic_bool compiled; /* some kernel of it was loaded onto a device */
 };
 
-/* Appends what the driver's compiler said to the message. */
-static void append_log(const smk_library *library, const char *kernel, smk_error *error)
+/* Appends why the code may be refused, and what the driver's compiler said, to the message. */
+static void append_reasons(const smk_library *library, cudaError_t code, const char *kernel, smk_error *error)
 {
+    char text[64];
+    int driver = 0;
     smk_error_extend(error, kernel, NULL);
+    if (code == cudaErrorUnsupportedPtxVersion && cudaDriverGetVersion(&driver) == cudaSuccess) {
+        (void)snprintf(text, sizeof text, "; this driver takes PTX of CUDA %d.%d at most", driver / 1000,
+                       driver % 1000 / 10);
+        smk_error_extend(error, NULL, text);
+    }
+    if (library->origin != NULL) {
+        smk_error_extend(error, NULL, "; the PTX was made by ");
+        smk_error_extend(error, NULL, library->origin);
+    }
     if (library->log[0] != '\0') {
         smk_error_extend(error, NULL, "; the driver's compiler says: ");
         smk_error_extend(error, NULL, library->log);
     }
 }
 
-smk_status smk_library_load(const void *image, smk_library **library, smk_error *error)
+smk_status smk_library_load(const void *image, const char *origin, smk_library **library, smk_error *error)
 {
     if (image == NULL) {
         return smk_status_fail(error, SMK_ARGUMENT, "loading kernels: there is no image");
@@ -38,6 +51,7 @@ smk_status smk_library_load(const void *image, smk_library **library, smk_error 
     if (loaded == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no host memory to load kernels");
     }
+    loaded->origin = origin;
     loaded->options[0] = cudaJitErrorLogBuffer;
     loaded->values[0] = loaded->log;
     /* an integer passed as a pointer, as the API wants it; one byte less, so that the log ends with a zero */
@@ -47,7 +61,7 @@ smk_status smk_library_load(const void *image, smk_library **library, smk_error 
         cudaLibraryLoadData(&loaded->handle, image, loaded->options, loaded->values, OPTION_COUNT, NULL, NULL, 0);
     if (code != cudaSuccess) {
         smk_status status = smk_error_from_cuda(code, error, "loading kernels onto the GPU");
-        append_log(loaded, NULL, error);
+        append_reasons(loaded, code, NULL, error);
         smk_heap_free(loaded);
         return status;
     }
@@ -83,7 +97,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     }
     if (code != cudaSuccess) {
         smk_status status = smk_error_from_cuda(code, error, "loading the kernel '%.100s' onto the GPU", name);
-        append_log(library, name, error);
+        append_reasons(library, code, name, error);
         return status;
     }
     *kernel = (void *)found;

@@ -15,6 +15,7 @@ typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COU
 typedef struct smk_image {
     const char *ptx;          /* terminated by a NUL */
     const void *fatbin;       /* NULL where there is none */
+    const char *origin;       /* who has made the PTX, for messages; NULL where that is not known */
     const smk_module *module; /* the same text parsed; the simulator needs it */
 } smk_image;
 
@@ -67,7 +68,10 @@ typedef struct smk_backend {
     smk_status (*symbol)(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error);
     smk_status (*launch)(smk_code *code, const char *entry, const smk_launch *launch, const smk_run_options *options,
                          smk_error *error);
-    smk_status (*synchronize)(const char *name, smk_error *error);
+    smk_status (*synchronize)(const char *name, const smk_patience *patience, smk_error *error);
+    /* Until what was launched before has ended, so that a copy begins at once. NULL where launches are over when they
+     * return. */
+    smk_status (*settle)(const smk_patience *patience, smk_error *error);
 } smk_backend;
 
 extern const smk_backend smk_backend_sim;  /* backend_sim.c */

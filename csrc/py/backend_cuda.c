@@ -87,14 +87,15 @@ static smk_status symbol(smk_code *code, const char *name, uint64_t *address, ui
 }
 
 /* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
-static smk_status load_image(const void *image, const char *entry, smk_code **code, smk_error *error)
+static smk_status load_image(const void *image, const char *origin, const char *entry, smk_code **code,
+                             smk_error *error)
 {
     smk_code_facts facts = {0};
     smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
     if (fresh == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
-    smk_status status = smk_library_load(image, &fresh->library, error);
+    smk_status status = smk_library_load(image, origin, &fresh->library, error);
     if (status == SMK_OK && entry != NULL) {
         status = query(fresh, entry, &facts, error);
     }
@@ -110,7 +111,7 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
 {
     if (image->fatbin != NULL) {
         smk_error refusal = {0};
-        smk_status status = load_image(image->fatbin, entry, code, &refusal);
+        smk_status status = load_image(image->fatbin, NULL, entry, code, &refusal);
         if (status == SMK_OK || image->ptx == NULL || status == SMK_MEMORY) {
             if (status != SMK_OK) {
                 *error = refusal;
@@ -118,12 +119,13 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
             return status;
         }
     }
-    return load_image(image->ptx, entry, code, error);
+    return load_image(image->ptx, image->origin, entry, code, error);
 }
 
 /* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of
  * them. */
-static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, smk_error *error)
+static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, const smk_patience *patience,
+                               smk_error *error)
 {
     smk_kernel_attributes attributes = {0};
     smk_timer *timer = NULL;
@@ -139,7 +141,7 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
         status = smk_launch_run(kernel, entry, what, error);
     }
     if (status == SMK_OK) {
-        status = smk_timer_stop(timer, &time_ms, error);
+        status = smk_timer_stop(timer, patience, &time_ms, error);
     }
     smk_timer_free(timer);
     return status == SMK_OK
@@ -150,30 +152,27 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
 static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
                          smk_error *error)
 {
+    const smk_patience patience = {options->poll, options->poll_context};
     void *kernel = NULL;
-    smk_error ignored = {0};
-    (void)options;
     smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
-    if (status == SMK_OK && what->prefers_carveout) {
-        status = smk_launch_prefer(kernel, entry, what->carveout_percent, error);
-    }
     if (status != SMK_OK) {
         return status;
     }
-    status = smk_watch_times() ? launch_timed(kernel, entry, what, error) : smk_launch_run(kernel, entry, what, error);
-    if (what->prefers_carveout) {
-        /* CUDA keeps it with the kernel, which others launch too; they have not asked for it */
-        (void)smk_launch_prefer(kernel, entry, -1, &ignored);
-    }
-    return status;
+    return smk_watch_times() ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
+                             : smk_launch_run(kernel, entry, what, error);
 }
 
 /* What a kernel printed lies in the C library's buffer by then. */
-static smk_status synchronize(const char *name, smk_error *error)
+static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
-    smk_status status = smk_launch_synchronize(name, error);
+    smk_status status = smk_launch_synchronize(name, patience, error);
     (void)fflush(stdout);
     return status;
+}
+
+static smk_status settle(const smk_patience *patience, smk_error *error)
+{
+    return smk_wait_launched("what was launched before", patience, error);
 }
 
 const smk_backend smk_backend_cuda = {
@@ -198,4 +197,5 @@ const smk_backend smk_backend_cuda = {
     .symbol = symbol,
     .launch = launch,
     .synchronize = synchronize,
+    .settle = settle,
 };

@@ -232,9 +232,10 @@ static smk_status launch(smk_code *code, const char *entry, const smk_launch *wh
 }
 
 /* A simulation has ended when it returns. */
-static smk_status synchronize(const char *name, smk_error *error)
+static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
     (void)name;
+    (void)patience;
     (void)error;
     return SMK_OK;
 }

@@ -298,7 +298,8 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
     }
     status = give_workspace(job, workspace, status, error);
     if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
-        status = backend->synchronize(entry, error);
+        const smk_patience patience = {options->poll, options->poll_context};
+        status = backend->synchronize(entry, &patience, error);
     }
     if (status == SMK_OK) {
         status = copy_out(job, error);

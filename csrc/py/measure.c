@@ -58,7 +58,7 @@ PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_timer_stop(events, &time_ms, &error);
+    status = smk_timer_stop(events, NULL, &time_ms, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);
@@ -73,7 +73,7 @@ PyObject *smk_measure_synchronize(PyObject *module, PyObject *ignored)
     smk_status status = SMK_OK;
     (void)ignored;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_launch_synchronize("measured work", &error);
+    status = smk_launch_synchronize("measured work", NULL, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);

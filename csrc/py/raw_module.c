@@ -59,7 +59,8 @@ static bool is_binary(const char *text, size_t length)
     return length >= 4 && (memcmp(text, "\x7f\x45\x4c\x46", 4) == 0 || memcmp(text, "\x50\xed\x55\xba", 4) == 0);
 }
 
-static PyObject *compile_source(PyObject *source, PyObject *options)
+/* PTX, and in words who has made it; both new references. */
+static PyObject *compile_source(PyObject *source, PyObject *options, PyObject **origin)
 {
     PyObject *result = NULL, *answer = NULL;
     PyObject *compiler = PyImport_ImportModule("smemkit.compile");
@@ -67,14 +68,17 @@ static PyObject *compile_source(PyObject *source, PyObject *options)
         return NULL;
     }
     if (options == NULL) {
-        answer = PyObject_CallMethod(compiler, "compile_source", "O", source);
+        answer = PyObject_CallMethod(compiler, "compile_by", "O", source);
     } else {
-        answer = PyObject_CallMethod(compiler, "compile_source", "OO", source, options);
+        answer = PyObject_CallMethod(compiler, "compile_by", "OO", source, options);
     }
-    if (answer != NULL && !PyUnicode_Check(answer)) {
-        PyErr_SetString(PyExc_SystemError, "smemkit.compile.compile_source did not return a str");
-    } else {
-        result = Py_XNewRef(answer);
+    if (answer != NULL &&
+        (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 2 || !PyUnicode_Check(PyTuple_GET_ITEM(answer, 0)) ||
+         !PyUnicode_Check(PyTuple_GET_ITEM(answer, 1)))) {
+        PyErr_SetString(PyExc_SystemError, "smemkit.compile.compile_by did not return two str");
+    } else if (answer != NULL) {
+        result = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
+        *origin = Py_NewRef(PyTuple_GET_ITEM(answer, 1));
     }
     Py_DECREF(compiler);
     Py_XDECREF(answer);
@@ -95,8 +99,10 @@ static PyObject *refuse_text(const smk_state *state)
     return NULL;
 }
 
-/* PTX as a str or bytes, a new reference, from whatever the user passed; and the CUDA C behind it, or None. */
-static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source)
+/* PTX as a str or bytes, a new reference, from whatever the user passed; the CUDA C behind it, or None; and who has
+ * made PTX of that, or NULL. */
+static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source,
+                         PyObject **origin)
 {
     const char *text = NULL;
     Py_ssize_t length = 0;
@@ -123,11 +129,11 @@ static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *optio
         return Py_NewRef(code);
     }
     *source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(text, length, NULL);
-    return *source == NULL ? refuse_text(state) : compile_source(*source, options);
+    return *source == NULL ? refuse_text(state) : compile_source(*source, options, origin);
 }
 
 /* A unit with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */
-static smk_status create_unit(const char *text, size_t length, smk_unit **unit, smk_error *error)
+static smk_status create_unit(const char *text, size_t length, const char *origin, smk_unit **unit, smk_error *error)
 {
     while (length > 0 && text[length - 1] == '\0') {
         length--;
@@ -137,7 +143,8 @@ static smk_status create_unit(const char *text, size_t length, smk_unit **unit, 
         return smk_status_fail(error, SMK_MEMORY, "no memory left for PTX of %zu bytes", length);
     }
     memcpy(copy, text, length);
-    return smk_unit_create(copy, length, NULL, unit, error);
+    smk_status status = smk_unit_create(copy, length, NULL, unit, error);
+    return status == SMK_OK && origin != NULL ? smk_unit_set_origin(*unit, origin, error) : status;
 }
 
 /* Construction ----------------------------------------------------------------------------------- */
@@ -183,17 +190,17 @@ static int check_code(const smk_state *state, smk_raw_module *self)
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend)
 {
     smk_raw_module *self = NULL, *result = NULL;
-    PyObject *ptx = NULL, *source = NULL;
+    PyObject *ptx = NULL, *source = NULL, *origin = NULL;
     const smk_backend *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
-    const char *text = NULL;
+    const char *text = NULL, *compiler = NULL;
     Py_ssize_t length = 0;
     if (backend != NULL && smk_backend_choose(state, backend, &machine) < 0) {
         return NULL;
     }
-    ptx = get_ptx(state, code, options, &source);
-    if (ptx == NULL) {
+    ptx = get_ptx(state, code, options, &source, &origin);
+    if (ptx == NULL || (origin != NULL && (compiler = PyUnicode_AsUTF8(origin)) == NULL)) {
         goto done;
     }
     if (PyBytes_Check(ptx)) {
@@ -211,7 +218,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     self->source = Py_NewRef(source);
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
-    status = create_unit(text, (size_t)length, &self->unit, &error);
+    status = create_unit(text, (size_t)length, compiler, &self->unit, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
@@ -224,6 +231,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
 done:
     Py_XDECREF(ptx);
     Py_XDECREF(source);
+    Py_XDECREF(origin);
     Py_XDECREF(self);
     return result;
 }

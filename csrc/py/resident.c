@@ -301,7 +301,7 @@ static smk_status load_kernel(const smk_raw_module *code, const char *entry, smk
     const void *image = code->unit->fatbin == NULL ? code->unit->ptx : code->unit->fatbin;
     smk_status status = smk_context_count(&devices, error);
     if (status == SMK_OK) {
-        status = smk_library_load(image, library, error);
+        status = smk_library_load(image, code->unit->origin, library, error);
     }
     return status == SMK_OK ? smk_library_kernel(*library, entry, kernel, error) : status;
 }

@@ -2,6 +2,8 @@
 
 #include "../base/heap.h"
 
+#include <string.h>
+
 static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
 
 smk_status smk_unit_create(char *ptx, size_t ptx_length, void *fatbin, smk_unit **unit, smk_error *error)
@@ -30,7 +32,19 @@ void smk_unit_free(smk_unit *unit)
     smk_module_free(atomic_load(&unit->module));
     smk_heap_free(unit->ptx);
     smk_heap_free(unit->fatbin);
+    smk_heap_free(unit->origin);
     smk_heap_free(unit);
+}
+
+smk_status smk_unit_set_origin(smk_unit *unit, const char *origin, smk_error *error)
+{
+    const size_t length = strlen(origin);
+    unit->origin = smk_heap_allocate(length + 1, 1);
+    if (unit->origin == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    memcpy(unit->origin, origin, length);
+    return SMK_OK;
 }
 
 /* Two threads that come first at once both do the work; one result is kept and the other thrown away. That is
@@ -58,7 +72,7 @@ smk_status smk_unit_code(smk_unit *unit, const smk_backend *backend, const char 
 {
     smk_code *fresh = NULL, *present = atomic_load(&unit->code[backend->id]);
     if (present == NULL) {
-        smk_image image = {.ptx = unit->ptx, .fatbin = unit->fatbin};
+        smk_image image = {.ptx = unit->ptx, .fatbin = unit->fatbin, .origin = unit->origin};
         smk_status status = SMK_OK;
         if (backend->id == SMK_BACKEND_SIM) {
             status = smk_unit_module(unit, &image.module, error);

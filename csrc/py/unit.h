@@ -10,6 +10,7 @@ typedef struct smk_unit {
     char *ptx; /* terminated by a NUL */
     size_t ptx_length;
     void *fatbin; /* NULL where there is none */
+    char *origin; /* the compiler that made the PTX, for messages; NULL where that is not known */
     smk_module *_Atomic module;                /* NULL until it was needed */
     smk_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
 } smk_unit;
@@ -17,6 +18,9 @@ typedef struct smk_unit {
 /* Takes both blocks (from base/heap.h), also where it fails. */
 smk_status smk_unit_create(char *ptx, size_t ptx_length, void *fatbin, smk_unit **unit, smk_error *error);
 void smk_unit_free(smk_unit *unit); /* accepts NULL */
+
+/* Takes a copy; before the unit is used. */
+smk_status smk_unit_set_origin(smk_unit *unit, const char *origin, smk_error *error);
 
 /* The text parsed, or loaded on a machine: done at the first call, and kept. Any number of threads may ask at once;
  * none needs the GIL. */

@@ -426,7 +426,7 @@ def test_source():
 def test_source_of_cuda_c(monkeypatch):
     from smemkit import compile as compiler
 
-    monkeypatch.setattr(compiler, "compile_source", lambda source, options=(): GOOD)
+    monkeypatch.setattr(compiler, "compile_by", lambda source, options=(): (GOOD, "a test"))
     text = 'extern "C" __global__ void good() {} // \u00e9'
     for code in (text, text.encode()):
         assert smemkit.RawKernel(code, "good").source == text

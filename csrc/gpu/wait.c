@@ -1,0 +1,96 @@
+/* The host waits for the device in steps, so that whoever waits can be asked whether to go on. */
+#include "gpu.h"
+
+#include "error.h"
+
+#include <cuda_runtime_api.h>
+#include <time.h>
+
+/* What waits for a short kernel sees its end at once; then the processor is left to others, for a part of the time that
+ * has passed, so that the end is seen at most so much later. The question takes the GIL: it is asked now and then. */
+enum { SPIN_NS = 1000 * 1000, SLEEP_NS_MIN = 50 * 1000, SLEEP_NS_MAX = 2 * 1000 * 1000, SLEEP_PART = 32 };
+enum { ASK_NS = 20 * 1000 * 1000 };
+
+static int64_t read_clock(void)
+{
+    struct timespec now = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void sleep_part(int64_t waited)
+{
+    int64_t part = waited / SLEEP_PART;
+    part = part < SLEEP_NS_MIN ? SLEEP_NS_MIN : part > SLEEP_NS_MAX ? SLEEP_NS_MAX : part;
+    const struct timespec pause = {0, (long)part};
+    (void)nanosleep(&pause, NULL); /* a signal ends it, which is as good */
+}
+
+/* Until the event has come (of NULL: until the default stream is empty), or for `most` ns; then cudaErrorNotReady. */
+static cudaError_t poll_end(cudaEvent_t event, const smk_patience *patience, int64_t most, bool *stopped)
+{
+    const int64_t start = read_clock();
+    int64_t asked = start;
+    for (;;) {
+        const cudaError_t code = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(NULL);
+        const int64_t now = read_clock();
+        if (code != cudaErrorNotReady || now - start > most) {
+            return code;
+        }
+        if (now - asked > ASK_NS) {
+            if (patience->must_stop(patience->context)) {
+                *stopped = true;
+                return code;
+            }
+            asked = read_clock();
+        }
+        if (now - start > SPIN_NS) {
+            sleep_part(now - start);
+        }
+    }
+}
+
+static smk_status report(cudaError_t code, bool stopped, const char *name, smk_error *error)
+{
+    if (stopped) {
+        return smk_status_fail(error, SMK_INTERRUPTED, "waiting for %.100s on the GPU: interrupted; it runs on", name);
+    }
+    smk_status status = smk_error_from_cuda(code, error, "waiting for %.100s on the GPU", name);
+    if (status != SMK_OK) {
+        smk_error_extend(error, name, NULL);
+    }
+    return status;
+}
+
+smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error)
+{
+    cudaEvent_t event = NULL;
+    bool stopped = false;
+    if (patience == NULL) {
+        return report(cudaStreamSynchronize(NULL), false, name, error);
+    }
+    cudaError_t code = poll_end(NULL, patience, SPIN_NS, &stopped);
+    if (code != cudaErrorNotReady || stopped) {
+        return report(code, stopped, name, error);
+    }
+    /* what other threads launch meanwhile is not waited for */
+    code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    if (code == cudaSuccess) {
+        code = cudaEventRecord(event, NULL);
+    }
+    if (code == cudaSuccess) {
+        code = poll_end(event, patience, INT64_MAX, &stopped);
+    }
+    if (event != NULL && cudaEventDestroy(event) != cudaSuccess) {
+        (void)cudaGetLastError();
+    }
+    return report(code, stopped, name, error);
+}
+
+smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error)
+{
+    bool stopped = false;
+    cudaError_t code = patience == NULL ? cudaEventSynchronize((cudaEvent_t)event)
+                                        : poll_end((cudaEvent_t)event, patience, INT64_MAX, &stopped);
+    return report(code, stopped, name, error);
+}
