@@ -189,6 +189,23 @@ def test_gemm_on_many_machines(own, rng):
     assert len(set(answers)) > 1, "auto takes one and the same everywhere"
 
 
+@pytest.mark.parametrize(
+    ("dtype", "n", "bins", "expected"),
+    [
+        ("uint8", 10**7, 256, "lane"),
+        ("float32", 1000, 256, "lane"),
+        ("float32", 10**7, 8192, "lane"),
+        ("int32", 10**6, 20_000, "lane"),
+        ("float32", 10**6, 100_000, "global"),
+        ("int32", 10**7, 1_000_000, "global"),
+    ],
+)
+def test_many_bins_are_counted_in_global_memory(own, dtype, n, bins, expected):
+    """A block's copy holds 8192; beyond, x is read again for each so many."""
+    (answer,) = ask(own, (90, 132, 232448, "histogram", dtype, n, bins + 1, bins))
+    assert answer.split()[0] == expected
+
+
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (9, 16), (16, 16), (1, 4000), (4000, 1)])
 def test_a_small_product_takes_no_large_tiles(own, m, n):
     """One block is one block; but what its tile has past the edges is computed too."""

@@ -172,12 +172,12 @@ template <typename U>
 static __device__ __noinline__ void gemm_tuned_mend(const U *a, const U *b, U *c, long long m, long long k, long long n,
                                                     const uint4 *arranged_a, const uint4 *arranged_b, bool whole)
 {
-    constexpr int SIZE = 128, FEW = 8, DEPTH = 16, NAN_THERE = -1;
+    constexpr int SIZE = 128, FEW = 8, DEPTH = 16, TURN = 4, PITCH = SIZE + 4, NAN_THERE = -1;
     constexpr int WORDS = gemm_tuned_fragment::WORDS, MARKS = gemm_tuned_fragment::MARKS;
     auto *const where = reinterpret_cast<long long(*)[FEW][SIZE]>(gemm_tuned_tiles); // of row and column: the first k's
     auto *const count = reinterpret_cast<int(*)[SIZE]>(where + 2);                   // and how many there are
     auto *const again = reinterpret_cast<unsigned(*)[SIZE / 32]>(count + 2);         // of a row: bits of columns
-    auto *const tile_a = reinterpret_cast<U(*)[SIZE]>(again + SIZE);
+    auto *const tile_a = reinterpret_cast<U(*)[PITCH]>(again + SIZE);
     auto *const tile_b = tile_a + DEPTH;
     const int thread = threadIdx.x, lane = thread % 32;
     const gemm_tuned_place place = gemm_tuned_find((m + SIZE - 1) / SIZE);
@@ -190,34 +190,47 @@ static __device__ __noinline__ void gemm_tuned_mend(const U *a, const U *b, U *c
     // Is there anything to do? Of 8 fragments at once say their last marks whether any of their numbers has no parts.
     const uint2 *const any_a = reinterpret_cast<const uint2 *>(marks_a + tiles_a * steps * MARKS) + place.tile_m;
     const uint2 *const any_b = reinterpret_cast<const uint2 *>(marks_b + tiles_b * steps * MARKS) + place.tile_n;
+    bool odd[2] = {};
     for (long long q = thread; q < steps; q += SIZE) {
         const uint2 x = any_a[q * place.tiles_m], y = any_b[q * gridDim.x];
-        whole = whole && (x.x | x.y | y.x | y.y) == 0;
+        odd[0] = odd[0] || (x.x | x.y) != 0;
+        odd[1] = odd[1] || (y.x | y.y) != 0;
     }
 
     // All of the tile is written, and what is staged was read: none may go on before the last has come here.
-    if (!__syncthreads_or(!whole))
+    if (!__syncthreads_or(odd[0] || odd[1] || !whole))
         return;
 
-    // Find them: a thread looks along a row, and a column.
+    // Find them: a thread looks along a row, and a column, where any has some.
     for (int side = 0; side < 2; ++side) {
         const long long line = (side ? first_col : first_row) + thread, tiles = side ? tiles_b : tiles_a;
-        const unsigned *const marks = side ? marks_b : marks_a;
-        const unsigned char *const any = reinterpret_cast<const unsigned char *>(marks + tiles * steps * MARKS);
+        const uint4 *const marks = reinterpret_cast<const uint4 *>(side ? marks_b : marks_a) + line % 16 / 8;
+        const unsigned char *const any = reinterpret_cast<const unsigned char *>(side ? any_b : any_a) + thread / 16;
         int found = 0;
-#pragma unroll 4
-        for (long long q = 0; q < steps; ++q)
-#pragma unroll 1
-            for (int i = 0; i < (any[q * tiles + line / 16] && found != NAN_THERE ? DEPTH : 0); ++i) {
-                const unsigned lanes = marks[(q * tiles + line / 16) * MARKS + line % 16 / 8 * 4 + i % 4];
-                const long long at = q * DEPTH + i;
-                if (!(lanes >> (line % 8 * 4 + i / 4) & 1))
-                    continue;
-                const U value = side ? b[at * n + line] : a[line * k + at];
-                if (found < FEW)
-                    where[side][found][thread] = at;
-                found = value == value ? found + 1 : NAN_THERE;
+        // Neither a row nor a column has any where no thread has seen a mark: all must have looked.
+        const long long end = __syncthreads_or(side ? odd[1] : odd[0]) ? steps : 0;
+        for (long long from = 0; from < end && found != NAN_THERE; from += 32) {
+            unsigned some = 0; // of 32 fragments those that have any
+#pragma unroll
+            for (int q = 0; q < 32; ++q)
+                some |= from + q < end && any[(from + q) * tiles] ? 1u << q : 0;
+            for (; some != 0 && found != NAN_THERE; some &= some - 1) {
+                const long long q = from + __ffs(some) - 1;
+                const uint4 lanes = marks[(q * tiles + line / 16) * 2];
+                const unsigned word[4] = {lanes.x, lanes.y, lanes.z, lanes.w};
+                unsigned here = 0; // of its 16 numbers on the line
+#pragma unroll
+                for (int i = 0; i < DEPTH; ++i)
+                    here |= (word[i % 4] >> (line % 8 * 4 + i / 4) & 1) << i;
+                for (; here != 0 && found != NAN_THERE; here &= here - 1) {
+                    const long long at = q * DEPTH + __ffs(here) - 1;
+                    const U value = side ? b[at * n + line] : a[line * k + at];
+                    if (found < FEW)
+                        where[side][found][thread] = at;
+                    found = value == value ? found + 1 : NAN_THERE;
+                }
             }
+        }
         count[side][thread] = found;
     }
 
@@ -225,31 +238,47 @@ static __device__ __noinline__ void gemm_tuned_mend(const U *a, const U *b, U *c
     __syncthreads();
     bool redone = false;
 #pragma unroll 1
-    for (int r = 0; r < SIZE; ++r) {
+    for (int r = 0; r < SIZE; r += TURN) {
         const long long row = first_row + r;
-        const int in_row = count[0][r], in_col = count[1][thread];
-        bool redo = false;
-        if (row < m && col < n) {
-            U sum = c[row * n + col];
-            redo = in_row > FEW || in_col > FEW || 0 * sum != 0;
-            for (int i = 0, j = 0; !redo && (i < in_row || j < in_col);) { // in the order of k
-                const long long by_row = i < in_row ? where[0][i][r] : k, by_col = j < in_col ? where[1][j][thread] : k;
-                const long long at = by_row < by_col ? by_row : by_col;
-                sum += a[row * k + at] * b[at * n + col];
-                i += by_row == at;
-                j += by_col == at;
-            }
-            if (in_row == NAN_THERE || in_col == NAN_THERE) {
-                sum = nanf("");
-                redo = false;
-            }
-            if (!redo)
-                c[row * n + col] = sum;
+        const int in_col = count[1][thread];
+        U sum[TURN];
+        int in_row[TURN], i[TURN] = {}, j[TURN] = {};
+        bool redo[TURN], more = true;
+#pragma unroll
+        for (int t = 0; t < TURN; ++t) {
+            const bool inside = row + t < m && col < n;
+            sum[t] = inside ? c[(row + t) * n + col] : U(0);
+            in_row[t] = inside ? count[0][r + t] : 0;
+            redo[t] = inside && (in_row[t] > FEW || in_col > FEW || 0 * sum[t] != 0);
+            if (!inside || redo[t] || in_row[t] == NAN_THERE || in_col == NAN_THERE)
+                i[t] = j[t] = 1 << 30; // there is nothing to add
         }
-        const unsigned bits = __ballot_sync(~0u, redo);
-        if (lane == 0)
-            again[r][thread / 32] = bits;
-        redone = redone || redo;
+#pragma unroll 1
+        while (more) { // of each row the next, in the order of k
+            more = false;
+#pragma unroll
+            for (int t = 0; t < TURN; ++t) {
+                const long long by_row = i[t] < in_row[t] ? where[0][i[t]][r + t] : k;
+                const long long by_col = j[t] < in_col ? where[1][j[t]][thread] : k;
+                const long long at = by_row < by_col ? by_row : by_col;
+                if (at < k)
+                    sum[t] += a[(row + t) * k + at] * b[at * n + col];
+                i[t] += by_row == at;
+                j[t] += by_col == at;
+                more = more || at < k;
+            }
+        }
+#pragma unroll
+        for (int t = 0; t < TURN; ++t) {
+            const bool inside = row + t < m && col < n, is_nan = in_row[t] == NAN_THERE || in_col == NAN_THERE;
+            redo[t] = redo[t] && !is_nan;
+            if (inside && !redo[t])
+                c[(row + t) * n + col] = is_nan ? nanf("") : sum[t];
+            const unsigned bits = __ballot_sync(~0u, redo[t]);
+            if (lane == 0)
+                again[r + t][thread / 32] = bits;
+            redone = redone || redo[t];
+        }
     }
 
     // All lists are read, all bits are there; and tiles are not read before they are staged.
@@ -259,10 +288,11 @@ static __device__ __noinline__ void gemm_tuned_mend(const U *a, const U *b, U *c
     U sum[16][8] = {};
 #pragma unroll 1
     for (long long from = 0; from < k; from += DEPTH) {
+#pragma unroll
         for (int i = 0; i < DEPTH; ++i) {
-            const bool inside = from + i < k;
-            tile_a[i][thread] = inside && first_row + thread < m ? a[(first_row + thread) * k + from + i] : U(0);
-            tile_b[i][thread] = inside && col < n ? b[(from + i) * n + col] : U(0);
+            const int r = thread / DEPTH + i * (SIZE / DEPTH), s = thread % DEPTH; // 16 neighbours of a row
+            tile_a[s][r] = first_row + r < m && from + s < k ? a[(first_row + r) * k + from + s] : U(0);
+            tile_b[i][thread] = col < n && from + i < k ? b[(from + i) * n + col] : U(0);
         }
 
         // All threads have staged the tiles: none may read them before the last has written.

@@ -14,7 +14,8 @@ histogram_global(const T *x, const double *edges, unsigned long long *counts, lo
 {
     constexpr int THREADS = 256;
 
-    // Which bin: by even spacing a guess; where edges are not even, bisection. -1: none; so for what is not a number.
+    // Which bin: by even spacing a guess, then ever larger steps past it, and bisection. -1: none; so for what is not a
+    // number.
     const double low = edges[0], high = edges[b], scale = b / (high - low);
     auto find_bin = [&](T value) {
         if (sizeof(T) == 1)
@@ -22,17 +23,17 @@ histogram_global(const T *x, const double *edges, unsigned long long *counts, lo
         if (!(value >= low && value <= high))
             return -1ll;
         const double guess = (value - low) * scale;
-        long long bin = guess < b ? (long long)guess : b - 1, first = 0, last = b - 1;
-        for (bool guessed = true;; guessed = false) {
-            const bool below = bin > first && value < edges[bin];
-            if (below)
-                last = bin - 1;
-            else if (bin < last && value >= edges[bin + 1])
-                first = bin + 1;
-            else
-                return bin;
-            bin = !guessed ? (first + last) / 2 : below ? last : first; // a rounded guess is one off
+        long long bin = guess < b ? (long long)guess : b - 1, reach = 1;
+        for (; bin > 0 && value < edges[bin]; reach *= 2)
+            bin = bin > reach ? bin - reach : 0;
+        for (; bin + reach < b && value >= edges[bin + reach]; reach *= 2)
+            bin += reach;
+        while (reach > 1) {
+            reach /= 2;
+            if (bin + reach < b && value >= edges[bin + reach])
+                bin += reach;
         }
+        return bin;
     };
 
     // Who am I: one element of x.

@@ -30,24 +30,22 @@ histogram_lane(const T *x, const double *edges, unsigned long long *counts, long
     char *mine = reinterpret_cast<char *>(&copy[lane]);
 
     for (long long window = 0; window < (IS_BYTE ? 1 : b); window += width) {
-        // Which bin of the window: by even spacing a guess; where edges are not even, bisection. What lies at the last
-        // edge is in the last bin; what is not a number, and what other windows hold, is in none.
+        // Which bin of the window: by even spacing a guess, then ever larger steps past it, and bisection. What lies at
+        // the last edge is in the last bin; what is not a number, and what other windows hold, is in none.
         const int top = (b - window < width ? int(b - window) : width) - 1;
         const double *edge = edges + window, low = edge[0], high = edge[top + 1], scale = (top + 1) / (high - low);
         auto count = [&](T value) {
             const double guess = (value - low) * scale;
-            int bin = IS_BYTE ? (int)value : guess < top ? (int)guess : top, first = 0, last = top;
+            int bin = IS_BYTE ? (int)value : guess < top ? (int)guess : top, reach = 1;
             if (!IS_BYTE && !(value >= low && (window + width < b ? value < high : value <= high)))
                 return;
-            for (bool guessed = true; !IS_BYTE; guessed = false) {
-                const bool below = bin > first && value < edge[bin];
-                if (below)
-                    last = bin - 1;
-                else if (bin < last && value >= edge[bin + 1])
-                    first = bin + 1;
-                else
-                    break;
-                bin = !guessed ? (first + last) / 2 : below ? last : first; // a rounded guess is one off
+            for (; !IS_BYTE && bin > 0 && value < edge[bin]; reach *= 2)
+                bin = bin > reach ? bin - reach : 0;
+            for (; !IS_BYTE && bin + reach <= top && value >= edge[bin + reach]; reach *= 2)
+                bin += reach;
+            while (!IS_BYTE && reach > 1) {
+                reach /= 2;
+                bin += bin + reach <= top && value >= edge[bin + reach] ? reach : 0;
             }
             atomicAdd(&copy[bin * copies + lane], 1u);
         };

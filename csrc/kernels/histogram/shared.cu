@@ -23,8 +23,8 @@ histogram_shared(const T *x, const double *edges, unsigned long long *counts, lo
     for (long long window = 0; window < b; window += WIDTH) {
         const int width = b - window < WIDTH ? int(b - window) : WIDTH;
 
-        // Which bin of the window: by even spacing a guess; where edges are not even, bisection. -1: none of them; so
-        // for what is not a number. What lies at the last edge is in the last bin.
+        // Which bin of the window: by even spacing a guess, then ever larger steps past it, and bisection. What lies at
+        // the last edge is in the last bin. -1: none of them; so for what is not a number.
         const bool ends = b - window == width;
         const int top = width - 1;
         const double *edge = edges + window;
@@ -35,17 +35,17 @@ histogram_shared(const T *x, const double *edges, unsigned long long *counts, lo
             if (!(value >= low && (ends ? value <= high : value < high)))
                 return -1;
             const double guess = (value - low) * scale;
-            int bin = guess < top ? (int)guess : top, first = 0, last = top;
-            for (bool guessed = true;; guessed = false) {
-                const bool below = bin > first && value < edge[bin];
-                if (below)
-                    last = bin - 1;
-                else if (bin < last && value >= edge[bin + 1])
-                    first = bin + 1;
-                else
-                    return bin;
-                bin = !guessed ? (first + last) / 2 : below ? last : first; // a rounded guess is one off
+            int bin = guess < top ? (int)guess : top, reach = 1;
+            for (; bin > 0 && value < edge[bin]; reach *= 2)
+                bin = bin > reach ? bin - reach : 0;
+            for (; bin + reach <= top && value >= edge[bin + reach]; reach *= 2)
+                bin += reach;
+            while (reach > 1) {
+                reach /= 2;
+                if (bin + reach <= top && value >= edge[bin + reach])
+                    bin += reach;
             }
+            return bin;
         };
 
 #pragma unroll 1
