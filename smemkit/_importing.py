@@ -19,4 +19,7 @@ def explain_failure(folder, error):
             f"Python; this one ({sys.implementation.cache_tag}) needs "
             f"_core{EXTENSION_SUFFIXES[0]}: {ADVICE}"
         )
-    return f"smemkit's extension module, {fitting[0]} in {folder}, cannot be imported: {error}"
+    reason = str(error)
+    if "support loading in subinterpreters" in reason:  # Python's own words, before ours are heard
+        reason += "; nor does NumPy. Import smemkit in the main interpreter"
+    return f"smemkit's extension module, {fitting[0]} in {folder}, cannot be imported: {reason}"

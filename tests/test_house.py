@@ -369,6 +369,14 @@ def test_extra_build_is_what_the_build_requires():
     )
 
 
+def test_extra_test_has_the_build_s_cuda():
+    """nvcc does not pin its parts: left alone, pip takes those of the newest CUDA."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    pins = [line for line in extras["build"] if line.startswith("nvidia-")]
+    assert len(pins) == 5 and not set(pins) - set(extras["test"])
+
+
 def test_readme_names_every_environment_variable():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     used = set()
