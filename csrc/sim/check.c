@@ -92,6 +92,7 @@ static smk_status survey(checking *c, const smk_module *module, smk_error *error
                 uint8_t flags = c->race.flags[count] = flags_of(instruction);
                 c->race.synchronizes = c->race.synchronizes || (flags & (SMK_RACE_ACQUIRE | SMK_RACE_RELEASE)) != 0;
                 c->race.order.near = c->race.order.near || (flags & SMK_RACE_NEAR) != 0;
+                c->race.ordered = c->race.ordered || smk_image_is_near(instruction);
                 narrow(c, instruction);
             } else if (is_fence(instruction)) {
                 c->race.synchronizes = true;

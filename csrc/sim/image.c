@@ -264,11 +264,10 @@ static bool synchronizes(const smk_instruction *instruction)
     return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
 }
 
-/* Is it strong for its block alone? Such accesses of several blocks race, which only a judgement of each shows. */
-static bool is_near(const smk_instruction *instruction)
+bool smk_image_is_near(const smk_instruction *instruction)
 {
-    return (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER)) &&
-           is_global(instruction);
+    return smk_access_is(instruction) && is_global(instruction) &&
+           (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER));
 }
 
 /* Would another order of blocks give other results? Then one host thread runs them in order. */
@@ -283,7 +282,7 @@ static bool depends_on_order(const builder *b, const smk_function *function)
         const smk_instruction *instruction = &function->instructions[i];
         const smk_operand *first = &instruction->operands[0];
         uint32_t arguments;
-        if (judged && is_near(instruction) && smk_access_is(instruction)) {
+        if (judged && smk_image_is_near(instruction)) {
             return true;
         }
         switch (instruction->opcode) {

@@ -107,6 +107,10 @@ typedef struct smk_image {
     const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
 } smk_image;
 
+/* Is it an access to global memory that is strong for its block alone? Such accesses of several blocks race, which only
+ * a judgement of each shows: blocks are in order then, where they are watched for that. */
+bool smk_image_is_near(const smk_instruction *instruction);
+
 /* The place of a shared variable, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
 

@@ -382,6 +382,7 @@ static void keep_write(smk_race_one *j, unsigned lane, smk_shadow_line *line, un
         line->stime[i] = line->stime[i] > time ? line->stime[i] : time;
         line->atomic_most = line->atomic_most > time ? line->atomic_most : time;
     }
+    line->kept_most = line->kept_most > time ? line->kept_most : time;
     for (row = line->atomics[warp]; row != NULL; row = row->more) { /* no row behind it is later */
         row->most = row->most > time ? row->most : time;
     }
@@ -425,6 +426,9 @@ static void judge_atomic(smk_race_one *j, unsigned lane, uint64_t cell, smk_shad
     }
     if (line->read_most > base) {
         check_loads(j, lane, cell, line, i);
+    }
+    if (line->kept_most > base) {
+        check_rows(j, lane, cell, line, i, false);
     }
     note_change(j, lane, line, i);
 }

@@ -159,7 +159,8 @@ static smk_shadow_line *look_up(smk_shadow *shadow, uint64_t number)
     line->loaders = line->changers = line->wide_loaders = 0;
     line->wides = NULL;
     line->varied = 0;
-    line->written = line->written_since = line->written_most = line->atomic_most = line->read_most = 0;
+    line->kept_most = line->written = line->written_since = line->written_most = line->atomic_most = line->read_most =
+        0;
     line->number = number;
     shadow->slot[at] = line;
     shadow->slot_use[at] = shadow->use;

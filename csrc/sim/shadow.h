@@ -58,6 +58,7 @@ typedef struct smk_shadow_line {
     uint32_t varied;                  /* cells in which the block has stored several values, one bit each */
     uint64_t number;                  /* address / bytes of a line */
     uint32_t written, written_since, written_most, atomic_most, read_most;
+    uint32_t kept_most;                     /* of weak writes that are among `atomics` (race.c) */
     uint32_t loaders, changers, wide_loaders; /* warps that have rows, or wides: one bit each */
     smk_shadow_wides *wides;                  /* of loads; NULL: none yet */
     smk_shadow_row *loads[SMK_SHADOW_WARPS];
