@@ -234,6 +234,14 @@ static const char *space_of(const smk_finding_side *side)
     return side->space == SMK_SPACE_SHARED ? "shared" : "global";
 }
 
+/* Is a side an access to global memory with the scope of its block? */
+static bool is_near(const writer *w, const smk_finding_side *side)
+{
+    const smk_function *function = &w->places->module->functions[side->function];
+    return side->present && side->instruction < function->instruction_count &&
+           smk_image_is_near(&function->instructions[side->instruction]);
+}
+
 static void write_message(const writer *w, const smk_finding_entry *entry, smk_finding *finding)
 {
     const smk_finding_side *a = &finding->first, *b = &finding->second;
@@ -254,7 +262,7 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
         (void)snprintf(text, size, "%s", entry->text);
         return;
     }
-    bool blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
+    bool near, blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
     switch (entry->kind) {
     case SMK_FINDING_UNINITIALIZED:
         if (b->present) { /* of local memory */
@@ -287,10 +295,12 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
                        there);
         break;
     default:
+        near = blocks && (is_near(w, a) || is_near(w, b));
         (void)snprintf(text, size,
                        "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
                        op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
                        entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
+                       : near                                 ? "the scope of one is its own block"
                        : blocks                               ? "nothing orders the blocks"
                                                               : "no barrier orders them",
                        entry->same_value ? "; both write the same value" : "");
