@@ -300,6 +300,8 @@ static bool scan(smk_blocks *blocks, smk_blocks_lists *lists, unsigned kind, uin
                  const smk_blocks_access *access, smk_blocks_record *made, smk_blocks_record *other)
 {
     bool found = false, takes = subsumes(access->kind, kind);
+    /* what is near and strong conflicts with other blocks' accesses, but not with strong ones of its own */
+    bool takes_others = takes && !(access->strong && access->order->launch->near);
     uint32_t looked = 0;
     for (uint32_t *at = &lists->first[kind][i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
         smk_blocks_record *record = record_of(blocks, *at);
@@ -310,7 +312,7 @@ static bool scan(smk_blocks *blocks, smk_blocks_lists *lists, unsigned kind, uin
             other->lanes = lanes;
             found = true;
         }
-        record->lanes = takes ? lanes : record->lanes;
+        record->lanes = (own ? takes : takes_others) ? lanes : record->lanes;
         if (record->lanes == 0) {
             bool differs = record->varied || record->value != made->value;
             made->varied = made->varied || (own && (kind & SMK_BLOCKS_STORES) != 0 && differs);

@@ -75,7 +75,8 @@ typedef struct smk_blocks_access {
     const smk_order *order;
     unsigned kind;
     uint32_t warp, lane, place;
-    bool plain; /* a store that is weak: `value` is what it writes */
+    bool strong; /* of whatever scope */
+    bool plain;  /* a store that is weak: `value` is what it writes */
     uint32_t value;
 } smk_blocks_access;
 

@@ -96,6 +96,14 @@ void smk_race_land(smk_race *race, uint32_t warp, const smk_pending *copy);
 /* What a lane's store is about to put into a cell. */
 uint32_t smk_race_value(const smk_race_one *one, unsigned lane, uint64_t cell);
 
+/* race_note.c: a lane's access to the i-th cell of a line is remembered: a load or what changes atomically among its
+ * warp's rows, a weak write as the line's last (`time` PENDING: a copy that has not landed). */
+void smk_race_note_row(smk_race_one *one, unsigned lane, smk_shadow_row *first, unsigned i);
+void smk_race_note_write(const smk_race_one *one, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i,
+                         uint32_t time);
+void smk_race_note_change(smk_race_one *one, unsigned lane, smk_shadow_line *line, unsigned i);
+void smk_race_keep_write(smk_race_one *one, unsigned lane, smk_shadow_line *line, unsigned i);
+
 /* A former access to a cell, as far as it is remembered. */
 smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place, bool loads, smk_space space,
                                   uint64_t address, uint64_t block, uint32_t thread);

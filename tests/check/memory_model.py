@@ -118,10 +118,60 @@ def make_op(rng, blocks):
     return Op(word, sem, "sys" if sem in ("weak", "volatile") else scope, shared, cell)
 
 
+def make_hands(rng, blocks, warps):
+    """Threads hand the data on to each other by flags, mostly as they should."""
+    blocks, warps = range(blocks), range(warps)
+    threads = [(block, warp, lane) for block in blocks for warp in warps for lane in LANES]
+    owner, steps = rng.choice(threads), []
+    shared = len(blocks) == 1 and rng.random() < 0.4
+
+    def put(thread, *facts):
+        steps.append(Step(*thread[:2], (thread[2],), Op(*facts), rng.random() < 0.5))
+
+    def touch(thread):
+        put(thread, rng.choice(("load", "store")), "weak", "sys", shared, rng.choice(DATA))
+
+    for _ in range(rng.randint(2, 5)):
+        heir, flag = rng.choice(threads), rng.choice(FLAGS)
+        reach = ("gpu", "gpu", "sys") if owner[0] != heir[0] else ("cta", "gpu")
+        scope = [rng.choice(reach if rng.random() < 0.95 else ("cta",)) for _ in range(5)]
+        sem, writes = rng.choice(("acq_rel", "sc")), rng.choice(("store", "atom"))
+        for _ in range(rng.randint(1, 3)):
+            touch(owner)
+        if rng.random() < 0.5:
+            put(owner, writes, "release", scope[0], shared, flag)
+        else:
+            if rng.random() < 0.95:
+                put(owner, "fence", sem, scope[0])
+            put(owner, writes, "relaxed", scope[1], shared, flag)
+        if rng.random() < 0.3:  # another one in between
+            word = rng.choice(("atom", "atom", "store"))
+            put(rng.choice(threads), word, "relaxed", scope[2], shared, flag)
+        form = rng.random()
+        if form < 0.5:
+            put(heir, rng.choice(("load", "atom")), "acquire", scope[3], shared, flag)
+        else:
+            volatile = form < 0.7
+            put(
+                heir,
+                "load",
+                *(("volatile", "sys") if volatile else ("relaxed", scope[3])),
+                shared,
+                flag,
+            )
+            if rng.random() < 0.95:
+                put(heir, "fence", sem, scope[4])
+        owner = heir
+        touch(owner)
+    return steps
+
+
 def make_program(seed):
     rng = random.Random(seed)
     blocks = rng.choice((1, 1, 2, 3))
     warps = rng.choice((1, 2, 3))
+    if rng.random() < 0.5:
+        return Program(blocks, warps, make_hands(rng, blocks, warps))
     steps = []
     for _ in range(rng.randint(6, 26)):
         block, warp = rng.randrange(blocks), rng.randrange(warps)
@@ -210,8 +260,9 @@ def spell(program):
                 if not meets or warp == 0:
                     put(f"    @%first st.global.u32 [%rd2], {number + 1};", turn=True)
             put(f"BEHIND_{block}_{warp}:")
-    put("    setp.eq.u32 %p, %r6, 65535;")  # never: blocks that may wait for each other run in turn
-    put("    @%p ld.volatile.global.u32 %r9, [%rd2];", turn=True)
+    if program.blocks > 1:  # never done: blocks that may wait for each other run in turn
+        put("    setp.eq.u32 %p, %r6, 65535;")
+        put("    @%p ld.volatile.global.u32 %r9, [%rd2];", turn=True)
     put("    ret;")
     put("}")
     return "\n".join(lines) + "\n", line_of, turning
