@@ -8,7 +8,7 @@ trap 'rm -rf "$objects"' EXIT
 
 compile() {
     local flags=(-g -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-        -ffp-contract=off -fno-math-errno -DSMK_FUZZ_EXECUTE -w)
+        -ffp-contract=off -fno-math-errno -iquote csrc -DSMK_FUZZ_EXECUTE -w)
     if [[ $(uname -m) == x86_64 ]]; then # the files choose their instruction set by pragmas of gcc, which clang does not read
         case $2 in
         *_avx512.c) flags+=(-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mbmi -mbmi2) ;;
@@ -18,7 +18,7 @@ compile() {
     clang "${flags[@]}" -c "$2" -o "$1/${2//\//_}.o"
 }
 export -f compile
-printf '%s\0' csrc/base/*.c csrc/ptx/*.c csrc/sim/*.c tests/fuzz/fuzz_ptx.c |
+find csrc/base csrc/ptx csrc/sim tests/fuzz/fuzz_ptx.c -name '*.c' -print0 |
     xargs -0 -P "$(nproc)" -I {} bash -c 'compile "$1" "$2"' compile "$objects" {}
 mkdir -p "$(dirname "$program")"
 clang -fsanitize=fuzzer,address,undefined "$objects"/*.o -o "$program" -lpthread -lm

@@ -83,6 +83,7 @@ class Writer:
         self.is_plain = True  # nothing in it that check may mention although it is right
         self.functions = 0
         self.uses_print = False
+        self.all_here = True  # no thread has ended yet
 
     def emit(self, *lines):
         self.lines += lines
@@ -225,6 +226,11 @@ class Writer:
             f"{self.registers.source(width)};"
         )
 
+    def fence(self):
+        self.emit(
+            self.rng.choice(("membar.gl;", "membar.cta;", "fence.acq_rel.gpu;", "fence.sc.sys;"))
+        )
+
     def local(self):
         words, operand, size = self.vector("store")
         generic = self.rng.random() < 0.2
@@ -276,7 +282,8 @@ class Writer:
         kind = rng.choice(("shfl", "shfl", "vote", "match", "redux", "warp_sync", "ballot"))
         target, source = r.target("b32"), r.source("b32")
         if kind == "shfl":
-            self.is_plain = self.is_plain and uniform and self.threads % 32 == 0
+            whole = uniform and self.all_here and self.threads % 32 == 0
+            self.is_plain = self.is_plain and whole
             way = rng.choice(("up", "down", "bfly", "idx"))
             clamp = 0 if way == "up" else 31
             lane = rng.choice((str(rng.randrange(32)), r.source("b32")))
@@ -368,11 +375,25 @@ class Writer:
                 ("m16n8k16", 4, 2, "f32.bf16.bf16.f32"),
                 ("m16n8k4", 2, 1, "f32.tf32.tf32.f32"),
                 ("m16n8k8", 4, 2, "f32.tf32.tf32.f32"),
+                ("m8n8k4", 1, 1, "f64.f64.f64.f64"),
+                ("m16n8k4", 2, 1, "f64.f64.f64.f64"),
             )
         )
+        if types.startswith("f64"):
+            d, c = (r.several("b64", 2 if shape == "m8n8k4" else 4) for _ in range(2))
+            places = [d, r.several("b64", a), r.several("b64", b), c]
+            places = ", ".join("{" + ", ".join(names) + "}" for names in places)
+            self.emit(f"mma.sync.aligned.{shape}.row.col.{types} {places};")
+            return
         lists = [r.several("b32", 4), r.several("b32", a), r.several("b32", b), r.several("b32", 4)]
         places = ", ".join("{" + ", ".join(names) + "}" for names in lists)
         self.emit(f"mma.sync.aligned.{shape}.row.col.{types} {places};")
+
+    def leave(self):
+        """Some threads end; the others go on, and meet without them."""
+        self.all_here = False
+        self.compare(False)
+        self.emit(f"@%q0 {self.rng.choice(('exit', 'ret'))};")
 
     def print_line(self):
         """One thread of each block prints."""
@@ -509,6 +530,7 @@ class Writer:
             (2, self.own_copy),
             (5, lambda: self.converge(uniform)),
             (2, self.call),
+            (0.5, self.fence),
         ]
         if self.depth < 3:
             common += [
@@ -523,8 +545,10 @@ class Writer:
                 (1, self.barrier_vote),
                 (0.5, self.print_line),
             ]
-            if self.threads % 32 == 0:
+            if self.threads % 32 == 0 and self.all_here:
                 common.append((2, self.matrix))
+            if self.depth == 1:
+                common.append((0.6, self.leave))
         weights, makers = zip(*common, strict=True)
         self.rng.choices(makers, weights)[0]()
 
