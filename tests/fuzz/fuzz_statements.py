@@ -25,7 +25,7 @@ COMMUTING = [
 ]
 COMMUTING_WIDE = [("add", "u64"), ("min", "s64"), ("xor", "b64"), ("max", "u64")]
 FLOATING = [("add", "f32"), ("add", "f64"), ("add.noftz", "f16x2"), ("add.noftz", "f16")]
-HEADER = ".version 8.5\n.target sm_90\n.address_size 64\n"
+HEADER = ".version 8.7\n.target sm_100\n.address_size 64\n"
 
 
 class Registers:
