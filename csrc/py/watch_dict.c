@@ -269,8 +269,7 @@ static const char *name_op(const telling *t, const smk_finding_side *side)
     if (side->kind == SMK_FINDING_WAIT) {
         return "wait";
     }
-    smk_opcode opcode = (smk_opcode)function->instructions[side->instruction].opcode;
-    return opcode == SMK_OPCODE_BAR ? "barrier" : smk_module_opcode_name(opcode);
+    return smk_finding_use(&function->instructions[side->instruction]);
 }
 
 static PyObject *make_side(const telling *t, const smk_finding_side *side)

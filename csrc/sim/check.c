@@ -115,7 +115,7 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
 
 static bool emit(void *context, struct smk_lowering *lowering)
 {
-    const checking *c = context;
+    checking *c = context;
     return smk_undefined_emit(&c->race.undefined, lowering);
 }
 

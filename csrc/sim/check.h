@@ -17,9 +17,12 @@ typedef enum smk_finding_kind {
 
 const char *smk_finding_name(smk_finding_kind kind);
 
+/* What an instruction does that meets others or uses a value: "barrier", "branch", "shfl". */
+const char *smk_finding_use(const smk_instruction *instruction);
+
 /* Kinds of sides that are no smk_access_kind. */
 enum {
-    SMK_FINDING_MEET = 0xff, /* threads meet: at a barrier, or in a shfl.sync, mma.sync, ... */
+    SMK_FINDING_MEET = 0xff, /* threads meet (at a barrier, in a shfl.sync, mma.sync, ...), or one uses a value */
     SMK_FINDING_WAIT = 0xfe, /* lanes wait for others of their warp, which are on another path */
 };
 

@@ -220,13 +220,30 @@ static void where(const writer *w, const smk_finding_side *side, char *text, siz
     }
 }
 
-/* The instruction that uses a value. */
+const char *smk_finding_use(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_ST:
+        return "store";
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+        return "load";
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return "atomic";
+    case SMK_OPCODE_BRA:
+    case SMK_OPCODE_BRX:
+        return "branch";
+    case SMK_OPCODE_BAR:
+        return "barrier";
+    default:
+        return smk_module_opcode_name((smk_opcode)instruction->opcode);
+    }
+}
+
 static const char *use_name(const writer *w, const smk_finding_side *side)
 {
-    const smk_function *function = &w->places->module->functions[side->function];
-    return side->instruction < function->instruction_count
-               ? smk_module_opcode_name((smk_opcode)function->instructions[side->instruction].opcode)
-               : "end";
+    return smk_finding_use(&w->places->module->functions[side->function].instructions[side->instruction]);
 }
 
 static const char *space_of(const smk_finding_side *side)

@@ -226,6 +226,14 @@ static void report_overrun(smk_race *race, const smk_warp *warp, const smk_acces
     smk_finding_add(&race->launch->sink, SMK_FINDING_OVERRUN, &side, NULL, race->block->number, race->sequence++, text);
 }
 
+/* Of halves of a warp whose lanes lie side by side, or all at one place, the ends tell. */
+static bool are_ends_inside(const smk_access_event *event, uint64_t start, uint64_t room)
+{
+    const uint64_t *at = event->address;
+    return event->shape[0] != SMK_ACCESS_ANY && event->shape[1] != SMK_ACCESS_ANY && at[0] - start <= room &&
+           at[15] - start <= room && at[16] - start <= room && at[31] - start <= room;
+}
+
 /* Lanes of all 32 that are outside; those that do not run have any address. */
 static uint32_t find_outside(const uint64_t *address, uint64_t start, uint64_t room)
 {
@@ -251,6 +259,10 @@ uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_acces
         return 0;
     }
     uint64_t room = origin->end - origin->start;
+    if (room >= event->bytes && address == event->address &&
+        are_ends_inside(event, origin->start, room - event->bytes)) {
+        return 0;
+    }
     uint32_t outside = room < event->bytes ? UINT32_MAX : find_outside(address, origin->start, room - event->bytes);
     outside &= mask;
     for (uint32_t left = outside; left != 0; left &= left - 1) {

@@ -101,21 +101,27 @@ static bool has_local(const smk_module *module)
 smk_status smk_undefined_plan_create(smk_undefined_plan *plan, const smk_module *module, smk_error *error)
 {
     plan->module = module;
-    plan->local = has_local(module);
+    plan->local = plan->active = has_local(module);
     plan->reached = smk_heap_allocate((size_t)module->function_count + 1, sizeof *plan->reached);
-    bool good = plan->reached != NULL;
-    for (uint32_t i = 0; i < module->function_count && good; i++) {
-        const smk_function *f = &module->functions[i];
-        plan->registers = f->register_count > plan->registers ? f->register_count : plan->registers;
-        plan->reached[i] = smk_heap_allocate((size_t)f->register_count + 1, 1);
-        good = plan->reached[i] != NULL;
-        if (good && !spread(plan, f, plan->reached[i])) {
-            smk_heap_free(plan->reached[i]);
-            plan->reached[i] = NULL;
-        }
-        plan->active = plan->active || plan->local || plan->reached[i] != NULL;
-    }
+    plan->seen = smk_heap_allocate((size_t)module->function_count + 1, 1);
+    bool good = plan->reached != NULL && plan->seen != NULL;
     return good ? SMK_OK : smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+}
+
+/* A function is lowered: which of its registers are reached. */
+static bool look_at_function(smk_undefined_plan *plan, uint32_t index)
+{
+    const smk_function *f = &plan->module->functions[index];
+    uint8_t *reached = smk_heap_allocate((size_t)f->register_count + 1, 1);
+    plan->seen[index] = 1;
+    plan->registers = f->register_count > plan->registers ? f->register_count : plan->registers;
+    if (reached != NULL && spread(plan, f, reached)) {
+        plan->reached[index] = reached;
+        plan->active = true;
+    } else {
+        smk_heap_free(reached);
+    }
+    return reached != NULL;
 }
 
 void smk_undefined_plan_free(smk_undefined_plan *plan)
@@ -124,6 +130,7 @@ void smk_undefined_plan_free(smk_undefined_plan *plan)
         smk_heap_free(plan->reached[i]);
     }
     smk_heap_free(plan->reached);
+    smk_heap_free(plan->seen);
     plan->reached = NULL;
 }
 
@@ -162,11 +169,14 @@ static bool fill_rows(smk_lowering *l, const smk_instruction *in, uint32_t row[4
     return l->status == SMK_OK;
 }
 
-bool smk_undefined_emit(const smk_undefined_plan *plan, smk_lowering *lowering)
+bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
 {
     const smk_instruction *in = lowering->instruction;
-    uint8_t *reached = plan->reached[lowering->code->index];
-    uint32_t row[4] = {0}, flip[3] = {0};
+    uint32_t row[4] = {0}, flip[3] = {0}, function = lowering->code->index;
+    if (plan->seen[function] == 0 && !look_at_function(plan, function)) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    uint8_t *reached = plan->reached[function];
     looking l = {.reached = reached};
     if (reached == NULL) {
         return true;

@@ -22,6 +22,7 @@ typedef struct smk_undefined_plan {
     bool active;        /* anything is followed */
     bool local;         /* there is local memory that is followed */
     uint8_t **reached;  /* by function, then by register; NULL: nothing is followed there */
+    uint8_t *seen;      /* by function: it was looked at */
     uint32_t registers; /* the most of a function */
 } smk_undefined_plan;
 
@@ -51,12 +52,12 @@ typedef struct smk_undefined {
 struct smk_lowering;
 struct smk_race;
 
-/* Errors: MEMORY. `image` may still be without code: `module` says all. */
+/* Functions are looked at when they are lowered; `image` is set behind that. Errors: MEMORY. */
 smk_status smk_undefined_plan_create(smk_undefined_plan *plan, const smk_module *module, smk_error *error);
 void smk_undefined_plan_free(smk_undefined_plan *plan);
 
 /* Puts an operation before the present instruction where it reads or writes what is followed. */
-bool smk_undefined_emit(const smk_undefined_plan *plan, struct smk_lowering *lowering);
+bool smk_undefined_emit(smk_undefined_plan *plan, struct smk_lowering *lowering);
 
 void smk_undefined_begin(smk_undefined *undefined);
 void smk_undefined_free(smk_undefined *undefined);
