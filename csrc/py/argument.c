@@ -11,29 +11,25 @@
 
 enum { WHERE_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
 
-/* The declared parameter, or NULL where it is not known. */
+/* The parameter as it is declared. */
 static const smk_variable *get_parameter(const smk_arguments *arguments, size_t index)
 {
     const smk_function *function = arguments->function;
-    return function == NULL ? NULL : &function->variables[function->result_count + index];
+    return &function->variables[function->result_count + index];
 }
 
 /* "scale: args[1] (.u32 scale_param_1)" */
 static void write_where(const smk_arguments *arguments, size_t index, char where[WHERE_BYTES])
 {
     const smk_variable *parameter = get_parameter(arguments, index);
-    if (parameter == NULL) {
-        (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu]", arguments->kernel, index);
-    } else {
-        const char *type = smk_module_type_name((smk_type)parameter->type);
-        uint64_t element_bytes = smk_module_type_bits((smk_type)parameter->type) / 8;
-        char length[32] = "";
-        if (parameter->bytes != element_bytes && element_bytes > 0) {
-            (void)snprintf(length, sizeof length, "[%llu]", (unsigned long long)(parameter->bytes / element_bytes));
-        }
-        (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (.%s %.*s%s)", arguments->kernel, index, type,
-                       SMK_TEXT_PRINT(parameter->name), length);
+    const char *type = smk_module_type_name((smk_type)parameter->type);
+    uint64_t element_bytes = smk_module_type_bits((smk_type)parameter->type) / 8;
+    char length[32] = "";
+    if (parameter->bytes != element_bytes && element_bytes > 0) {
+        (void)snprintf(length, sizeof length, "[%llu]", (unsigned long long)(parameter->bytes / element_bytes));
     }
+    (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (.%s %.*s%s)", arguments->kernel, index, type,
+                   SMK_TEXT_PRINT(parameter->name), length);
 }
 
 /* Arrays ----------------------------------------------------------------------------------------- */
@@ -160,9 +156,8 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
 {
     const smk_variable *parameter = get_parameter(arguments, index);
     smk_array *device = smk_array_cast(arguments->state, value);
-    smk_type type = parameter == NULL ? SMK_TYPE_U64 : (smk_type)parameter->type;
-    if (smk_module_type_bits(type) != 64 || smk_module_type_kind(type) == SMK_KIND_FLOAT ||
-        (parameter != NULL && parameter->bytes != 8)) {
+    smk_type type = (smk_type)parameter->type;
+    if (smk_module_type_bits(type) != 64 || smk_module_type_kind(type) == SMK_KIND_FLOAT || parameter->bytes != 8) {
         return refuse_array(arguments, value, parameter, where);
     }
     bool mixed = device != NULL ? arguments->has_host : arguments->backend != NULL;
@@ -210,20 +205,14 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
 static int convert_value(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
 {
     const smk_variable *parameter = get_parameter(arguments, index);
-    size_t bytes = parameter == NULL ? 0 : (size_t)parameter->bytes;
-    if (parameter == NULL && smk_argument_guess(arguments->state, where, value, &bytes, NULL) < 0) {
-        return -1;
-    }
-    unsigned char *target = smk_arena_allocate(&arguments->arena, bytes + VALUE_BYTES_MIN, 1);
+    unsigned char *target = smk_arena_allocate(&arguments->arena, (size_t)parameter->bytes + VALUE_BYTES_MIN, 1);
     if (target == NULL) {
         smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
         return -1;
     }
     arguments->parameters[index] = target;
-    if (parameter == NULL) {
-        return smk_argument_guess(arguments->state, where, value, &bytes, target);
-    }
-    return smk_argument_scalar(arguments->state, where, value, (smk_type)parameter->type, bytes, target);
+    return smk_argument_scalar(arguments->state, where, value, (smk_type)parameter->type, (size_t)parameter->bytes,
+                               target);
 }
 
 /* A structured 0-d array is an array for a pointer, and a value for a parameter that is no pointer. */
@@ -236,8 +225,7 @@ static bool is_array_argument(const smk_arguments *arguments, size_t index, PyOb
     if (!PyArray_Check(value)) {
         return false;
     }
-    bool is_aggregate =
-        parameter != NULL && (parameter->bytes != 8 || smk_module_type_bits((smk_type)parameter->type) != 64);
+    bool is_aggregate = parameter->bytes != 8 || smk_module_type_bits((smk_type)parameter->type) != 64;
     bool is_value = PyArray_NDIM((PyArrayObject *)value) == 0 && PyArray_TYPE((PyArrayObject *)value) == NPY_VOID;
     return !(is_aggregate && is_value);
 }
@@ -271,7 +259,7 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
         return -1;
     }
     size_t count = (size_t)PyTuple_GET_SIZE(arguments->values);
-    if (arguments->function != NULL && count != arguments->function->parameter_count) {
+    if (count != arguments->function->parameter_count) {
         smk_error_fail(arguments->state, SMK_TYPE, "%s takes %u argument%s, args has %zu", arguments->kernel,
                        (unsigned)arguments->function->parameter_count,
                        arguments->function->parameter_count == 1 ? "" : "s", count);

@@ -12,8 +12,8 @@
 typedef struct smk_arguments {
     const smk_state *state;
     const char *kernel;       /* for messages */
-    const smk_module *module; /* the entry's declared parameters; both NULL where they are not known */
-    const smk_function *function;
+    const smk_module *module; /* NULL where our parser refuses the text */
+    const smk_function *function; /* the entry's parameters, declared or as the GPU has them */
     PyObject *values; /* owned tuple */
     size_t count;
     void **parameters;
@@ -41,9 +41,5 @@ void smk_argument_free(smk_arguments *arguments);
  * `where` names the argument in messages. 0, or -1 with an exception. */
 int smk_argument_scalar(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
                         unsigned char *target);
-
-/* The same where nothing is declared: by the value's own type. NULL `target` only gives the size. (scalar.c) */
-int smk_argument_guess(const smk_state *state, const char *where, PyObject *value, size_t *bytes,
-                       unsigned char *target);
 
 #endif

@@ -279,7 +279,9 @@ static PyMemberDef members[] = {
 static const char documentation[] =
     "A C-contiguous array in the memory of the GPU or of the simulator.\n\n"
     "Made by smemkit.asarray and smemkit.empty; freed with the last reference. It is never copied to the host\n"
-    "implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d), numpy.add(d, 1) or float(d) raise TypeError.\n\n"
+    "implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d), numpy.add(d, 1) or float(d) raise TypeError.\n"
+    "Of several GPUs it lies on the one that was present when it was made, and calls run there, whichever is present\n"
+    "by then; arrays of two GPUs do not mix in a call.\n\n"
     "Shapes\n------\nAny, also without axes and without elements.\n\n"
     "Example\n-------\n"
     ">>> import numpy, smemkit\n"

@@ -219,24 +219,3 @@ int smk_argument_scalar(const smk_state *state, const char *where, PyObject *val
     memcpy(target, &number, bytes); /* little-endian: every machine that CUDA runs on */
     return 0;
 }
-
-int smk_argument_guess(const smk_state *state, const char *where, PyObject *value, size_t *bytes, unsigned char *target)
-{
-    uint64_t number = 0;
-    if (is_bytes(value) || is_structure(value)) {
-        size_t room = *bytes;
-        return read_structure(state, where, value, bytes, room, target);
-    }
-    *bytes = sizeof number;
-    if (target == NULL) {
-        return 0;
-    }
-    if (PyFloat_Check(value)) {
-        return write_float(state, where, value, SMK_TYPE_F64, target);
-    }
-    if (read_integer(state, where, value, 64, false, &number) < 0) {
-        return -1;
-    }
-    memcpy(target, &number, sizeof number);
-    return 0;
-}
