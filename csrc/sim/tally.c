@@ -263,7 +263,7 @@ void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk
         if (access->tally[memory] != SMK_NO_INDEX) {
             const bool shaped = event->shape[0] != SMK_ACCESS_ANY && event->shape[1] != SMK_ACCESS_ANY;
             add(&tallies[access->tally[memory]], memory, (smk_bank_op)access->op, warp, address, bytes, event->used,
-                mask, shaped ? (uint16_t)(event->shape[0] | event->shape[1] << 8) : 0);
+                mask, shaped ? (uint16_t)(event->shape[0] | (unsigned)event->shape[1] << 8) : 0);
         }
     }
 }
