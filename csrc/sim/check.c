@@ -362,7 +362,10 @@ static void fence(void *state, const smk_warp *warp, const smk_operation *op, ui
     smk_race *race = state;
     const smk_instruction *instruction =
         &race->launch->places.module->functions[op->function].instructions[op->instruction];
-    smk_order_fence(&race->order, warp->control->index, mask, is_near(instruction));
+    smk_order_fencing fencing = {.near = is_near(instruction),
+                                 .acquires = !smk_module_has(instruction, SMK_MODIFIER_RELEASE),
+                                 .releases = !smk_module_has(instruction, SMK_MODIFIER_ACQUIRE)};
+    smk_order_fence(&race->order, warp->control->index, mask, fencing);
 }
 
 static void land(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)

@@ -337,26 +337,35 @@ void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all)
     order->now++;
 }
 
-void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool near)
+static void fence_lane(smk_order *order, uint32_t warp, uint32_t lane_index, smk_order_fencing fencing)
 {
     smk_clock_space *space = space_of(order);
-    for (uint32_t left = mask; left != 0; left &= left - 1) {
-        uint32_t i = smk_bits_first(left);
-        smk_order_lane *lane = &order->lane[warp][i];
+    smk_order_lane *lane = &order->lane[warp][lane_index];
+    if (fencing.acquires) {
         smk_clock_join(space, &lane->known, lane->seen_near);
         smk_clock_drop(space, &lane->seen_near);
-        if (!near) {
-            smk_clock_join(space, &lane->known, lane->seen_far);
-            smk_clock_drop(space, &lane->seen_far);
-        }
-        smk_clock *ready = gather(order, warp, i);
-        smk_clock_set(space, &lane->near, ready);
-        lane->near_time = order->now;
-        if (!near) {
-            smk_clock_set(space, &lane->far, ready);
-            lane->far_time = order->now;
-        }
-        smk_clock_drop(space, &ready);
+    }
+    if (fencing.acquires && !fencing.near) {
+        smk_clock_join(space, &lane->known, lane->seen_far);
+        smk_clock_drop(space, &lane->seen_far);
+    }
+    if (!fencing.releases) {
+        return;
+    }
+    smk_clock *ready = gather(order, warp, lane_index);
+    smk_clock_set(space, &lane->near, ready);
+    lane->near_time = order->now;
+    if (!fencing.near) {
+        smk_clock_set(space, &lane->far, ready);
+        lane->far_time = order->now;
+    }
+    smk_clock_drop(space, &ready);
+}
+
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, smk_order_fencing fencing)
+{
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        fence_lane(order, warp, smk_bits_first(left), fencing);
     }
     order->touched |= UINT32_C(1) << warp;
     order->now++;

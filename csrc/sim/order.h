@@ -92,6 +92,11 @@ typedef struct smk_order_access {
     bool shared, near, acquire, release, atomic;
 } smk_order_access;
 
+/* Scope and direction of a fence. */
+typedef struct smk_order_fencing {
+    bool near, acquires, releases;
+} smk_order_fencing;
+
 /* `synchronizes`: something in the program releases or acquires, that is, there are fences. */
 smk_status smk_order_create(smk_order *order, uint32_t warp_count, smk_order_launch *launch, bool synchronizes,
                             smk_error *error);
@@ -104,7 +109,7 @@ void smk_order_arrive(smk_order *order, uint32_t warp, uint32_t barrier);
 void smk_order_leave(smk_order *order, uint32_t barrier, uint32_t waited, uint32_t live);
 /* `all`: the lanes of `mask` are all that the warp has. */
 void smk_order_meet(smk_order *order, uint32_t warp, uint32_t mask, bool all);
-void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, bool near);
+void smk_order_fence(smk_order *order, uint32_t warp, uint32_t mask, smk_order_fencing fencing);
 
 /* Strong accesses; an atomic operation is a read and then a write. smk_order_tick ends the instruction. */
 void smk_order_read(smk_order *order, const smk_order_access *access);

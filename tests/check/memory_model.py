@@ -56,6 +56,16 @@ class Op:
         return self.word in ("store", "atom") and self.sem in ("release", "acq_rel")
 
     @property
+    def fences_after(self):
+        """A fence that ends an acquire pattern."""
+        return self.word == "fence" and self.sem != "release"
+
+    @property
+    def fences_before(self):
+        """A fence that begins a release pattern."""
+        return self.word == "fence" and self.sem != "acquire"
+
+    @property
     def place(self):
         return self.shared, self.cell
 
@@ -105,7 +115,7 @@ def make_op(rng, blocks):
     if kind < 0.34:  # data
         return Op(rng.choice(("load", "store")), shared=shared, cell=rng.choice(DATA))
     if kind < 0.54:
-        sem = rng.choice(("acq_rel", "sc"))
+        sem = rng.choice(("acq_rel", "acq_rel", "sc", "acquire", "release"))
         return Op("fence", sem, scope)
     cell = rng.choice(FLAGS if rng.random() < 0.9 else DATA)
     word = rng.choice(("load", "load", "store", "store", "atom"))
@@ -135,14 +145,16 @@ def make_hands(rng, blocks, warps):
         heir, flag = rng.choice(threads), rng.choice(FLAGS)
         reach = ("gpu", "gpu", "sys") if owner[0] != heir[0] else ("cta", "gpu")
         scope = [rng.choice(reach if rng.random() < 0.95 else ("cta",)) for _ in range(5)]
-        sem, writes = rng.choice(("acq_rel", "sc")), rng.choice(("store", "atom"))
+        sems = [rng.choice(("acq_rel", "sc", one)) for one in ("release", "acquire")]
+        sems = sems if rng.random() < 0.95 else sems[::-1]
+        writes = rng.choice(("store", "atom"))
         for _ in range(rng.randint(1, 3)):
             touch(owner)
         if rng.random() < 0.5:
             put(owner, writes, "release", scope[0], shared, flag)
         else:
             if rng.random() < 0.95:
-                put(owner, "fence", sem, scope[0])
+                put(owner, "fence", sems[0], scope[0])
             put(owner, writes, "relaxed", scope[1], shared, flag)
         if rng.random() < 0.3:  # another one in between
             word = rng.choice(("atom", "atom", "store"))
@@ -160,7 +172,7 @@ def make_hands(rng, blocks, warps):
                 flag,
             )
             if rng.random() < 0.95:
-                put(heir, "fence", sem, scope[4])
+                put(heir, "fence", sems[1], scope[4])
         owner = heir
         touch(owner)
     return steps
@@ -190,7 +202,7 @@ def make_program(seed):
 # PTX ---------------------------------------------------------------------------------------------
 
 HEAD = """\
-.version 8.0
+.version 8.6
 .target sm_90
 .address_size 64
 .visible .entry program(.param .u64 cells, .param .u64 turns)
@@ -364,7 +376,7 @@ class Model:
     def _starts(self, write):
         """First operations of release patterns that end with a write."""
         for at, event in enumerate(self.events[: write + 1]):
-            if event.op.word == "fence" and self.carried[at, write]:
+            if event.op.fences_before and self.carried[at, write]:
                 yield at
             elif event.op.releases and self._same_lately(at, write, lambda op: op.releases):
                 yield at
@@ -377,7 +389,7 @@ class Model:
 
         for at, event in enumerate(self.events):
             if (
-                (event.op.word == "fence" and self.carried[read, at])
+                (event.op.fences_after and self.carried[read, at])
                 or at == read
                 and event.op.acquires
                 or event.op.acquires

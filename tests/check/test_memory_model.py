@@ -9,7 +9,7 @@ import pytest
 
 import smemkit
 
-PROGRAMS, PARTS = int(os.environ.get("SMEMKIT_TEST_PROGRAMS", "400")), 8
+PROGRAMS, PARTS = int(os.environ.get("SMEMKIT_TEST_PROGRAMS", "240")), 8
 FIRST = random.randrange(1 << 30)  # fresh ones each time; a failure names its own
 
 
