@@ -97,6 +97,21 @@ def test_kinds_that_do_not_commute_come_in_the_order_of_blocks(monkeypatch, name
         assert used == 1
 
 
+@pytest.mark.parametrize("name", MIXED)
+def test_check_and_profile_run_them_in_that_order_too(monkeypatch, name):
+    """Atomics do not race, whatever their kind."""
+    body, step = MIXED[name]
+    kernel, word = load(body), 0xF0F0F0F
+    for value in values():
+        word = step(word, value)
+    monkeypatch.setenv("SMEMKIT_THREADS", "7")
+    for watch in (kernel.check, kernel.profile):
+        x = np.full(4, 0xF0F0F0F, np.uint32)
+        report = watch((BLOCKS,), (1,), (x, np.zeros(4, np.uint32)), backend="sim")
+        assert x[0] == word
+        assert watch == kernel.profile or not report.findings
+
+
 def test_widths_that_carry_into_each_other(monkeypatch):
     kernel = load("red.global.add.u64 [%rd1], %rd3;\nred.global.add.u32 [%rd1], %r3;")
     word = 0
