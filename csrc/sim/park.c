@@ -397,7 +397,9 @@ static bool go_back(smk_warp *warp, smk_absence *absence)
         return false;
     }
     memcpy(warp->registers, absence->registers, absence->registers_bytes);
-    memcpy(control->local + (size_t)control->local_base * LANES, absence->local, absence->local_bytes);
+    if (absence->local_bytes > 0) {
+        memcpy(control->local + (size_t)control->local_base * LANES, absence->local, absence->local_bytes);
+    }
     for (uint32_t i = 0; i < control->parked_count; i++) {
         smk_parked *one = &control->parked[i];
         one->absence = one->absence == absence ? NULL : one->absence;
