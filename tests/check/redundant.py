@@ -53,7 +53,6 @@ SPARE_GUARDS = {
     "counts/gemm_rows": {
         "const bool there = row + i / 16 < m && first + i % 16 < k;": _ROW,
         "const bool there = first + i / 64 < k && column + i % 64 < n;": _ROW,
-        "for (int i = threadIdx.x; i < 32 * 16; i += 256) {": _ROW,
     },
     "counts/gemm_squares": {
         "const bool b_there = first + i / 64 < k && column + i % 64 < n;": _ROW,
