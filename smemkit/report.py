@@ -550,6 +550,8 @@ def check(
     with their count. An overrun is an access by way of one variable or argument that lands in the
     memory of another. Of local memory and of shuffles (from a lane outside of the mask, or one that
     has exited) second is where the undefined value is used: stored, as an address, or by a branch.
+    incomplete is not 0 where one byte had more accesses of blocks that wait for each other than are
+    remembered: races may have been missed then, and the report's text says so.
 
     Raises
     ------

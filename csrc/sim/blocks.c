@@ -25,7 +25,7 @@ smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *
     *blocks = (smk_blocks){.shift = shift, .flags = flags, .slot_count = SLOTS_MIN};
     blocks->lines.bytes = sizeof(smk_blocks_line);
     blocks->sets.bytes = sizeof(smk_blocks_set);
-    blocks->lists.bytes = sizeof(smk_blocks_lists);
+    blocks->lists.bytes = sizeof(smk_blocks_list);
     blocks->records.bytes = sizeof(smk_blocks_record);
     blocks->slot = smk_heap_allocate(SLOTS_MIN, sizeof *blocks->slot);
     if (blocks->slot == NULL || pthread_mutex_init(&blocks->lock, NULL) != 0) {
@@ -236,18 +236,22 @@ static smk_blocks_record *record_of(const smk_blocks *blocks, uint32_t at)
     return smk_shadow_pool_get(&blocks->records, at - 1);
 }
 
-static smk_blocks_lists *lists_of(smk_blocks *blocks, uint64_t cell)
+static smk_blocks_line *line_of(smk_blocks *blocks, uint64_t cell)
+{
+    if (blocks->last == NULL || blocks->last->number != cell / CELLS) {
+        blocks->last = find(blocks, cell / CELLS, true);
+    }
+    return blocks->last;
+}
+
+static smk_blocks_list *list_of(smk_blocks *blocks, smk_blocks_line *line, unsigned kind)
 {
     bool fresh;
-    smk_blocks_line *line = blocks->last;
-    if (line == NULL || line->number != cell / CELLS) {
-        line = blocks->last = find(blocks, cell / CELLS, true);
+    if (line->list[kind] == NULL) {
+        line->list[kind] = smk_shadow_pool_take(&blocks->lists, &fresh);
+        blocks->failed = blocks->failed || line->list[kind] == NULL;
     }
-    if (line != NULL && line->lists == NULL) {
-        line->lists = smk_shadow_pool_take(&blocks->lists, &fresh);
-        blocks->failed = blocks->failed || line->lists == NULL;
-    }
-    return line == NULL ? NULL : line->lists;
+    return line->list[kind];
 }
 
 /* One of them writes, and one is weak. */
@@ -296,14 +300,14 @@ static void unlink_record(smk_blocks *blocks, uint32_t *at, uint16_t *count)
 }
 
 /* Judges the access against the records of a kind, and takes out those that it makes superfluous. */
-static bool scan(smk_blocks *blocks, smk_blocks_lists *lists, unsigned kind, uint32_t i,
-                 const smk_blocks_access *access, smk_blocks_record *made, smk_blocks_record *other)
+static bool scan(smk_blocks *blocks, smk_blocks_list *list, unsigned kind, uint32_t i, const smk_blocks_access *access,
+                 smk_blocks_record *made, smk_blocks_record *other)
 {
     bool found = false, takes = subsumes(access->kind, kind);
     /* what is near and strong conflicts with other blocks' accesses, but not with strong ones of its own */
     bool takes_others = takes && !(access->strong && access->order->launch->near);
     uint32_t looked = 0;
-    for (uint32_t *at = &lists->first[kind][i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
+    for (uint32_t *at = &list->first[i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
         smk_blocks_record *record = record_of(blocks, *at);
         bool own = record->block == access->order->block;
         uint32_t lanes = unordered(record, access);
@@ -316,29 +320,29 @@ static bool scan(smk_blocks *blocks, smk_blocks_lists *lists, unsigned kind, uin
         if (record->lanes == 0) {
             bool differs = record->varied || record->value != made->value;
             made->varied = made->varied || (own && (kind & SMK_BLOCKS_STORES) != 0 && differs);
-            unlink_record(blocks, at, &lists->count[kind][i]);
+            unlink_record(blocks, at, &list->count[i]);
         } else {
             at = &record->next;
         }
     }
-    if (!found && (lists->full[kind] >> i & 1) != 0) {
+    if (!found && (list->lost >> i & 1) != 0) {
         blocks->unsure++;
     }
     return found;
 }
 
 /* Joins one of the latest records, where that is of the same warp, instruction and time. */
-static bool join(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const smk_blocks_record *made,
+static bool join(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const smk_blocks_record *made,
                  const smk_blocks_access *access)
 {
-    uint32_t *at = &lists->first[access->kind][i];
+    uint32_t *at = &list->first[i];
     for (uint32_t looked = 0; *at != 0 && looked < LOOKED_AT; looked++) {
         smk_blocks_record *record = record_of(blocks, *at);
         if (record->block == made->block && record->warp == made->warp) {
             bool same = record->time == made->time && record->place == made->place && record->value == made->value;
             record->lanes = same ? record->lanes : unordered(record, access);
             if (record->lanes == 0) {
-                unlink_record(blocks, at, &lists->count[access->kind][i]);
+                unlink_record(blocks, at, &list->count[i]);
                 continue;
             }
             if (same) {
@@ -352,14 +356,13 @@ static bool join(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const 
     return false;
 }
 
-static void add(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const smk_blocks_record *made)
+static void add(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const smk_blocks_record *made)
 {
-    unsigned kind = made->kind;
     bool fresh, many = blocks->records.used >= RECORDS_MANY && blocks->free == 0;
-    uint32_t *first = &lists->first[kind][i];
-    if (lists->count[kind][i] >= (many ? LIST_SHORT : LIST_MAX)) {
-        lists->full[kind] |= UINT32_C(1) << i;
-        unlink_record(blocks, first, &lists->count[kind][i]);
+    uint32_t *first = &list->first[i];
+    if (list->count[i] >= (many ? LIST_SHORT : LIST_MAX)) {
+        list->lost |= UINT32_C(1) << i;
+        unlink_record(blocks, first, &list->count[i]);
     }
     uint32_t at = blocks->free;
     smk_blocks_record *record = at == 0 ? smk_shadow_pool_take(&blocks->records, &fresh) : record_of(blocks, at);
@@ -375,13 +378,12 @@ static void add(smk_blocks *blocks, smk_blocks_lists *lists, uint32_t i, const s
     *record = *made;
     record->next = *first;
     *first = at;
-    lists->count[kind][i]++;
-    lists->written |= (kind & SMK_BLOCKS_STORES) << i;
+    list->count[i]++;
 }
 
 bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, smk_blocks_record *other)
 {
-    smk_blocks_lists *lists = lists_of(blocks, cell);
+    smk_blocks_line *line = line_of(blocks, cell);
     uint32_t i = (uint32_t)(cell % CELLS);
     smk_blocks_record made = {.block = access->order->block,
                               .time = access->order->now,
@@ -391,30 +393,31 @@ bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access 
                               .warp = (uint8_t)access->warp,
                               .kind = (uint8_t)access->kind};
     bool found = false;
-    if (lists == NULL) {
+    smk_blocks_list *own = line == NULL ? NULL : list_of(blocks, line, access->kind);
+    if (own == NULL) {
         return false;
     }
     for (unsigned kind = 0; kind < SMK_BLOCKS_KINDS; kind++) {
-        if (conflicts(kind, access->kind) && lists->first[kind][i] != 0) {
-            smk_blocks_record one;
-            if (scan(blocks, lists, kind, i, access, &made, &one) && !found) {
-                *other = one;
-                found = true;
-            }
+        smk_blocks_list *list = conflicts(kind, access->kind) ? line->list[kind] : NULL;
+        smk_blocks_record one;
+        if (list != NULL && (list->first[i] != 0 || (list->lost >> i & 1) != 0) &&
+            scan(blocks, list, kind, i, access, &made, &one) && !found) {
+            *other = one;
+            found = true;
         }
     }
-    if (!join(blocks, lists, i, &made, access)) {
-        add(blocks, lists, i, &made);
+    if (!join(blocks, own, i, &made, access)) {
+        add(blocks, own, i, &made);
     }
+    line->written |= (access->kind & SMK_BLOCKS_STORES) << i;
     return found;
 }
 
 bool smk_blocks_line_written(const smk_blocks_line *line, unsigned i)
 {
     const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
-    const smk_blocks_lists *lists = line->lists;
     return (writes != NULL && writes->block[0][i] != 0) || (atomics != NULL && atomics->block[0][i] != 0) ||
-           (lists != NULL && (lists->written >> i & 1) != 0);
+           (line->written >> i & 1) != 0;
 }
 
 bool smk_blocks_written(smk_blocks *blocks, uint64_t cell)

@@ -43,18 +43,18 @@ typedef struct smk_blocks_record {
     bool varied; /* the block had stored another value before */
 } smk_blocks_record;
 
-/* Records of the cells of a line. */
-typedef struct smk_blocks_lists {
-    uint32_t first[SMK_BLOCKS_KINDS][SMK_SHADOW_CELLS]; /* index + 1; 0: none */
-    uint16_t count[SMK_BLOCKS_KINDS][SMK_SHADOW_CELLS];
-    uint32_t written;                /* cells, one bit each */
-    uint32_t full[SMK_BLOCKS_KINDS]; /* cells that have lost a record, one bit each */
-} smk_blocks_lists;
+/* Records of a kind, of the cells of a line. */
+typedef struct smk_blocks_list {
+    uint32_t first[SMK_SHADOW_CELLS]; /* index + 1; 0: none */
+    uint16_t count[SMK_SHADOW_CELLS];
+    uint32_t lost; /* cells of which a record had to go, one bit each */
+} smk_blocks_list;
 
 typedef struct smk_blocks_line {
     uint64_t number;
     smk_blocks_set *set[SMK_BLOCKS_CLASSES];
-    smk_blocks_lists *lists; /* in place of sets where blocks are ordered */
+    smk_blocks_list *list[SMK_BLOCKS_KINDS]; /* in place of sets where blocks are ordered; NULL: none yet */
+    uint32_t written;                        /* cells, one bit each; of lists */
     uint32_t done; /* later blocks that only read can change nothing */
 } smk_blocks_line;
 

@@ -13,12 +13,12 @@ PROGRAMS, PARTS = int(os.environ.get("SMEMKIT_TEST_PROGRAMS", "240")), 8
 FIRST = random.randrange(1 << 30)  # fresh ones each time; a failure names its own
 
 
-def find_races(program):
-    """{(line, line) of a finding: kind}, and the oracle's races by lines."""
+def find_races(program, order):
+    """{(line, line): finding}, the definitions' races, lines of steps, and the text."""
     text, line_of, turning = memory_model.spell(program)
     kernel = smemkit.RawModule(text, backend="sim").get_function("program")
     args = (np.zeros(16, np.uint32), np.zeros(1, np.uint32))
-    report = kernel.check(program.blocks, 32 * program.warps, args, backend="sim")
+    report = kernel.check(program.blocks, 32 * program.warps, args, backend="sim", order=order)
     assert report.stopped is None and not report.truncated and report.incomplete == 0
     told = {}
     for finding in report.findings:
@@ -37,7 +37,7 @@ def describe(program, text):
 
 def judge(seed):
     program = memory_model.make_program(seed)
-    told, races, line_of, text = find_races(program)
+    told, races, line_of, text = find_races(program, "reverse" if seed % 3 == 0 else "forward")
     pairs = {tuple(sorted((line_of[a.number], line_of[b.number]))) for a, b in races}
     words = f"seed {seed}\n{describe(program, text)}"
     for lines, finding in told.items():
