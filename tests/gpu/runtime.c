@@ -1,0 +1,352 @@
+/* A CUDA runtime of two devices without a GPU, as far as csrc/gpu/ asks for it: it keeps the present device of each
+ * thread, what memory lies where, and when the default stream of a device will be empty; and it counts what no library
+ * should do. A kernel is a list of its parameters' bytes; the first word of its argument is how many ms it runs. */
+#include <cuda_runtime_api.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { DEVICES = 2, BLOCKS = 64, DRIVER = 12040 };
+
+typedef struct block {
+    char *start;
+    int device;
+} block;
+
+typedef struct event {
+    double at;
+} event;
+
+static const size_t kernel_bytes[] = {8, 4, 12};
+
+static _Thread_local int present;
+static block blocks[BLOCKS];
+static double empty_at[DEVICES];
+
+/* What tests look at. */
+atomic_int runtime_faults;   /* memory of a device that was not present */
+atomic_int runtime_changes;  /* of the present device */
+atomic_int runtime_shared;   /* carve-outs that were set for all who launch the kernel */
+atomic_int runtime_carveout; /* of the last launch that had one of its own */
+
+int runtime_present(void)
+{
+    return present;
+}
+
+void runtime_use(int device)
+{
+    present = device;
+}
+
+static double read_clock(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static cudaError_t wait_until(double time)
+{
+    while (read_clock() < time) {
+        const struct timespec pause = {0, 1000000};
+        (void)nanosleep(&pause, NULL);
+    }
+    return cudaSuccess;
+}
+
+static cudaError_t is_over(double time)
+{
+    return read_clock() < time ? cudaErrorNotReady : cudaSuccess;
+}
+
+/* The block that begins there, on the present device. */
+static block *find(const void *start)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        if (start != NULL && blocks[i].start == start) {
+            if (blocks[i].device != present) {
+                runtime_faults++;
+            }
+            return &blocks[i];
+        }
+    }
+    runtime_faults++;
+    return NULL;
+}
+
+/* Devices ----------------------------------------------------------------------------------------- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = DEVICES;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDevice(int *device)
+{
+    *device = present;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    if (device < 0 || device >= DEVICES) {
+        return cudaErrorInvalidDevice;
+    }
+    present = device;
+    runtime_changes++;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
+{
+    (void)device;
+    *value = attribute == cudaDevAttrMemoryPoolsSupported ? 0 : 1024;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = DRIVER;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = CUDART_VERSION;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *properties, int device)
+{
+    (void)device;
+    memset(properties, 0, sizeof *properties);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void)
+{
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorName(cudaError_t code)
+{
+    return code == cudaErrorUnsupportedPtxVersion ? "cudaErrorUnsupportedPtxVersion" : "another";
+}
+
+const char *cudaGetErrorString(cudaError_t code)
+{
+    (void)code;
+    return "in words";
+}
+
+cudaError_t cudaDeviceSynchronize(void)
+{
+    return wait_until(empty_at[present]);
+}
+
+/* Memory ------------------------------------------------------------------------------------------ */
+
+cudaError_t cudaMalloc(void **start, size_t bytes)
+{
+    for (int i = 0; i < BLOCKS; i++) {
+        if (blocks[i].start == NULL) {
+            blocks[i] = (block){malloc(bytes), present};
+            *start = blocks[i].start;
+            return cudaSuccess;
+        }
+    }
+    return cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFree(void *start)
+{
+    block *found = find(start);
+    if (found == NULL) {
+        return cudaErrorInvalidValue;
+    }
+    free(found->start);
+    found->start = NULL;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy(void *target, const void *source, size_t bytes, enum cudaMemcpyKind kind)
+{
+    (void)find(kind == cudaMemcpyHostToDevice ? target : source);
+    (void)wait_until(empty_at[present]);
+    memcpy(target, source, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream)
+{
+    (void)stream;
+    (void)find(target);
+    memset(target, value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, enum cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    (void)kind, (void)stream;
+    (void)find(target);
+    memcpy(target, source, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
+{
+    *free_bytes = *total_bytes = 1 << 20;
+    return cudaSuccess;
+}
+
+/* These devices have no pools: none of these is called. */
+cudaError_t cudaMallocAsync(void **start, size_t bytes, cudaStream_t stream)
+{
+    (void)start, (void)bytes, (void)stream;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaFreeAsync(void *start, cudaStream_t stream)
+{
+    (void)start, (void)stream;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t *pool, int device)
+{
+    (void)pool, (void)device;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, enum cudaMemPoolAttr attribute, void *value)
+{
+    (void)pool, (void)attribute, (void)value;
+    return cudaErrorNotSupported;
+}
+
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes)
+{
+    (void)pool, (void)bytes;
+    return cudaErrorNotSupported;
+}
+
+/* Streams and events ------------------------------------------------------------------------------ */
+
+cudaError_t cudaStreamQuery(cudaStream_t stream)
+{
+    (void)stream;
+    return is_over(empty_at[present]);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    (void)stream;
+    return wait_until(empty_at[present]);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags)
+{
+    (void)flags;
+    *made = (cudaEvent_t)calloc(1, sizeof(event));
+    return *made == NULL ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t made)
+{
+    free(made);
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t made, cudaStream_t stream)
+{
+    (void)stream;
+    ((event *)made)->at = empty_at[present];
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t made)
+{
+    return is_over(((event *)made)->at);
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t made)
+{
+    return wait_until(((event *)made)->at);
+}
+
+/* Kernels ----------------------------------------------------------------------------------------- */
+
+cudaError_t cudaLibraryLoadData(cudaLibrary_t *library, const void *code, enum cudaJitOption *options, void **values,
+                                unsigned count, enum cudaLibraryOption *library_options, void **library_values,
+                                unsigned library_count)
+{
+    (void)options, (void)values, (void)count, (void)library_options, (void)library_values, (void)library_count;
+    *library = (cudaLibrary_t)code;
+    return strstr(code, ".version 99") != NULL ? cudaErrorUnsupportedPtxVersion : cudaSuccess;
+}
+
+cudaError_t cudaLibraryUnload(cudaLibrary_t library)
+{
+    (void)library;
+    return cudaSuccess;
+}
+
+cudaError_t cudaLibraryGetKernel(cudaKernel_t *kernel, cudaLibrary_t library, const char *name)
+{
+    (void)library;
+    *kernel = (cudaKernel_t)kernel_bytes;
+    return strcmp(name, "kernel") == 0 ? cudaSuccess : cudaErrorSymbolNotFound;
+}
+
+cudaError_t cudaLibraryGetGlobal(void **address, size_t *bytes, cudaLibrary_t library, const char *name)
+{
+    (void)address, (void)bytes, (void)library, (void)name;
+    return cudaErrorSymbolNotFound;
+}
+
+cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
+{
+    (void)kernel;
+    memset(attributes, 0, sizeof *attributes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attribute, int value)
+{
+    (void)kernel, (void)value;
+    runtime_shared += attribute == cudaFuncAttributePreferredSharedMemoryCarveout;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetParamInfo(const void *kernel, size_t index, size_t *offset, size_t *bytes)
+{
+    (void)kernel;
+    if (index >= sizeof kernel_bytes / sizeof kernel_bytes[0]) {
+        return cudaErrorInvalidValue;
+    }
+    *offset = 0;
+    *bytes = kernel_bytes[index];
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block_size, void **arguments, size_t bytes,
+                             cudaStream_t stream)
+{
+    (void)kernel, (void)grid, (void)block_size, (void)bytes, (void)stream;
+    empty_at[present] = read_clock() + 1e-3 * (double)*(uint32_t *)arguments[0];
+    return cudaSuccess;
+}
+
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **arguments)
+{
+    if (config->numAttrs != 1 || config->attrs[0].id != cudaLaunchAttributePreferredSharedMemoryCarveout) {
+        return cudaErrorInvalidValue;
+    }
+    runtime_carveout = (int)config->attrs[0].val.sharedMemCarveout;
+    return cudaLaunchKernel(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, NULL);
+}
