@@ -135,11 +135,12 @@ def test_the_two_sides_of_a_branch_meet_at_barriers_of_their_own(machine):
         st.shared.u32 [%r9], %r7;
         bar.warp.sync -1;
         ld.shared.u32 %r1, [%r9+-64];
+        bar.warp.sync -1;
         bra JOIN;
     LOW:
         bar.warp.sync -1;
         ld.shared.u32 %r1, [%r9+64];
-        bar.warp.sync 0xffff;
+        bar.warp.sync -1;
         st.shared.u32 [%r9], %r7;
     JOIN:
         activemask.b32 %r2;""",
