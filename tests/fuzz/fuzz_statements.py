@@ -390,8 +390,11 @@ class Writer:
         self.emit(f"mma.sync.aligned.{shape}.row.col.{types} {places};")
 
     def leave(self):
-        """Some threads end; the others go on, and meet without them."""
-        self.all_here = False
+        """Some threads end; the others go on, and meet without them.
+
+        Nothing orders what they did last before what the others do then: check may say so.
+        """
+        self.all_here = self.is_plain = False
         self.compare(False)
         self.emit(f"@%q0 {self.rng.choice(('exit', 'ret'))};")
 
