@@ -123,6 +123,7 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
         .bytes = (uint64_t)PyArray_NBYTES(plain),
         .in = true,
         .out = writeable,
+        .fresh = PyArray_DATA(plain) != PyArray_DATA(array),
         .fixed = name,
     };
     return (Py_ssize_t)next;

@@ -2,13 +2,12 @@
 #ifndef SMK_PY_ARRAY_H
 #define SMK_PY_ARRAY_H
 
-#include "backend.h"
+#include "interrupt.h"
 
 typedef struct smk_array {
-    PyObject_HEAD
-    const smk_backend *backend;
+    PyObject_HEAD const smk_backend *backend;
     PyArray_Descr *descr; /* native byte order */
-    int device; /* of the machine, that it lies on */
+    int device;           /* of the machine, that it lies on */
     uint64_t address;
     uint64_t bytes;
     bool owns; /* the allocation was made */
@@ -28,9 +27,9 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object);
 smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, int device,
                             PyArray_Descr *descr, int rank, const npy_intp *shape);
 
-/* Copies between host memory and the elements, on the array's device; without the GIL. */
-smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
-smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
+/* Copies between host memory and the elements, on the array's device; without the GIL. Errors: INTERRUPTED, too. */
+smk_status smk_array_upload(const smk_array *array, const void *host, smk_interrupt *interrupt, smk_error *error);
+smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt *interrupt, smk_error *error);
 
 /* Builtins (transfer.c). */
 PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);

@@ -35,8 +35,7 @@ static PyObject *convert_fixed(const smk_family_call *call, const smk_input *inp
                        call->family->name, input->name, (PyObject *)PyArray_DESCR(array), input->type);
         goto done;
     }
-    Py_INCREF(wanted); /* PyArray_FromArray takes one */
-    result = PyArray_FromArray(array, wanted, NPY_ARRAY_ENSUREARRAY);
+    result = (PyObject *)smk_host_cast(array, wanted);
 done:
     Py_XDECREF(name);
     Py_XDECREF(wanted);

@@ -142,6 +142,7 @@ static int run_on_host(smk_family_call *call, spending *s, PyArrayObject *const 
         transfers[i].bytes = (uint64_t)PyArray_NBYTES(array);
         transfers[i].in = i < call->inputs;
         transfers[i].out = i == call->inputs;
+        transfers[i].fresh = (PyObject *)array != call->out;
         operands[i] = &transfers[i].address;
     }
     s->job.transfers = transfers;

@@ -2,6 +2,8 @@
 
 #include "error.h"
 
+enum { PIECE_ELEMENTS = 1 << 20 };
+
 bool smk_host_fits(const PyArray_Descr *descr)
 {
     switch (descr->type_num) {
@@ -89,11 +91,120 @@ PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayO
     return smk_host_pack(array);
 }
 
+/* A part of an array: what stands at `index` along its first `fixed` axes, and `count` from `start` on along the next
+ * one. It keeps no reference: the array must outlive it. */
+static PyArrayObject *view_piece(PyArrayObject *array, int fixed, const npy_intp *index, npy_intp start, npy_intp count)
+{
+    const int rank = PyArray_NDIM(array) - fixed;
+    const npy_intp *strides = PyArray_STRIDES(array);
+    npy_intp shape[NPY_MAXDIMS];
+    char *data = PyArray_BYTES(array) + start * strides[fixed];
+    for (int axis = 0; axis < fixed; axis++) {
+        data += index[axis] * strides[axis];
+    }
+    for (int axis = 0; axis < rank; axis++) {
+        shape[axis] = axis == 0 ? count : PyArray_DIM(array, fixed + axis);
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr); /* PyArray_NewFromDescr takes one */
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, strides + fixed, data,
+                                                 PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+}
+
+static int copy_piece(PyArrayObject *target, PyArrayObject *source, int fixed, const npy_intp *index, npy_intp start,
+                      npy_intp count)
+{
+    PyArrayObject *to = view_piece(target, fixed, index, start, count), *from = NULL;
+    int status = -1;
+    if (to != NULL && (from = view_piece(source, fixed, index, start, count)) != NULL) {
+        status = PyArray_CopyInto(to, from);
+    }
+    Py_XDECREF(to);
+    Py_XDECREF(from);
+    return status < 0 || PyErr_CheckSignals() < 0 ? -1 : 0;
+}
+
+/* Both arrays with the axes of the target in the order in which its memory lies, so that a piece is one stretch of it:
+ * fresh memory is then touched piece by piece, too. 0, or -1 with an exception. */
+static int sort_axes(PyArrayObject *target, PyArrayObject *source, PyArrayObject *sorted[2])
+{
+    npy_intp order[NPY_MAXDIMS];
+    PyArray_Dims axes = {order, PyArray_NDIM(target)};
+    for (int i = 0; i < axes.len; i++) {
+        const npy_intp own = Py_ABS(PyArray_STRIDE(target, i));
+        int place = i;
+        for (; place > 0 && Py_ABS(PyArray_STRIDE(target, (int)order[place - 1])) < own; place--) {
+            order[place] = order[place - 1];
+        }
+        order[place] = i;
+    }
+    sorted[0] = (PyArrayObject *)PyArray_Transpose(target, &axes);
+    sorted[1] = sorted[0] == NULL ? NULL : (PyArrayObject *)PyArray_Transpose(source, &axes);
+    return sorted[1] == NULL ? -1 : 0;
+}
+
+static int copy_pieces(PyArrayObject *target, PyArrayObject *source)
+{
+    const int rank = PyArray_NDIM(target);
+    const npy_intp *shape = PyArray_DIMS(target);
+    npy_intp index[NPY_MAXDIMS] = {0}, inner = 1;
+    int fixed = rank - 1; /* axes before the one that is cut into pieces */
+    while (fixed > 0 && inner * shape[fixed] <= PIECE_ELEMENTS) {
+        inner *= shape[fixed--];
+    }
+    const npy_intp step = inner >= PIECE_ELEMENTS ? 1 : PIECE_ELEMENTS / inner;
+    for (int axis = 0; axis >= 0;) {
+        for (npy_intp start = 0; start < shape[fixed]; start += step) {
+            const npy_intp left = shape[fixed] - start;
+            if (copy_piece(target, source, fixed, index, start, left < step ? left : step) < 0) {
+                return -1;
+            }
+        }
+        for (axis = fixed - 1; axis >= 0 && ++index[axis] == shape[axis]; axis--) {
+            index[axis] = 0;
+        }
+    }
+    return 0;
+}
+
+int smk_host_copy(PyArrayObject *target, PyArrayObject *source)
+{
+    PyArrayObject *sorted[2] = {NULL};
+    if (PyArray_SIZE(target) <= PIECE_ELEMENTS) {
+        return PyArray_CopyInto(target, source);
+    }
+    int status = sort_axes(target, source, sorted) < 0 ? -1 : copy_pieces(sorted[0], sorted[1]);
+    Py_XDECREF(sorted[0]);
+    Py_XDECREF(sorted[1]);
+    return status;
+}
+
+/* What NumPy would do in one go, in pieces where it would take long. Takes the type. */
+static PyArrayObject *convert(PyArrayObject *array, PyArray_Descr *descr)
+{
+    const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    const bool same = PyArray_EquivTypes(PyArray_DESCR(array), descr) && PyArray_CHKFLAGS(array, flags);
+    if (same || PyArray_SIZE(array) <= PIECE_ELEMENTS || PyDataType_REFCHK(descr)) {
+        return (PyArrayObject *)PyArray_FromArray(array, descr, flags | NPY_ARRAY_ENSUREARRAY | NPY_ARRAY_FORCECAST);
+    }
+    PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
+                                                                PyArray_DIMS(array), NULL, NULL, 0, NULL);
+    if (made != NULL && smk_host_copy(made, array) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+PyArrayObject *smk_host_cast(PyArrayObject *array, PyArray_Descr *descr)
+{
+    Py_INCREF(descr);
+    return convert(array, descr);
+}
+
 PyArrayObject *smk_host_pack(PyArrayObject *array)
 {
     PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
-    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | NPY_ARRAY_ENSUREARRAY;
-    return native == NULL ? NULL : (PyArrayObject *)PyArray_FromArray(array, native, flags); /* takes native */
+    return native == NULL ? NULL : convert(array, native);
 }
 
 PyArrayObject *smk_host_convert(PyObject *object)

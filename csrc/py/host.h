@@ -23,6 +23,14 @@ bool smk_host_is_plain(PyArrayObject *array, bool writeable);
  * be ""). 0, or -1 with an exception. */
 int smk_host_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object);
 
+/* Elements into another array of the same shape, of whatever type, in pieces: Ctrl-C ends it, and `target` then has a
+ * part of them. 0, or -1 with an exception. */
+int smk_host_copy(PyArrayObject *target, PyArrayObject *source);
+
+/* The array itself, or its elements as this type (which is native), whatever they lose; C-contiguous and aligned, a new
+ * reference. */
+PyArrayObject *smk_host_cast(PyArrayObject *array, PyArray_Descr *descr);
+
 /* The array itself or a copy that is C-contiguous, aligned and native; a new reference. */
 PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array);
 

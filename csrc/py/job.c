@@ -1,6 +1,7 @@
 #include "job.h"
 
 #include "error.h"
+#include "interrupt.h"
 #include "watch.h"
 
 #include "../base/fork.h"
@@ -20,15 +21,6 @@ typedef struct watch {
     bool lost;           /* there was no memory for some of the text */
     unsigned generation; /* of the process that the job began in */
 } watch;
-
-static bool is_finalizing(void)
-{
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsFinalizing() != 0;
-#else
-    return _Py_IsFinalizing() != 0;
-#endif
-}
 
 static void append_text(void *context, const char *text, size_t length)
 {
@@ -81,7 +73,7 @@ static int flush_text(watch *w)
 static bool must_stop(void *context)
 {
     watch *w = context;
-    if (is_finalizing()) {
+    if (smk_interrupt_is_finalizing()) {
         return true; /* the GIL is not to be had any more */
     }
     PyEval_RestoreThread(w->thread);
@@ -98,7 +90,7 @@ static bool must_stop(void *context)
     return stop;
 }
 
-static smk_status copy_in(const smk_job *job, size_t *allocated, smk_error *error)
+static smk_status copy_in(const smk_job *job, size_t *allocated, smk_interrupt *interrupt, smk_error *error)
 {
     for (size_t i = 0; i < job->transfer_count; i++) {
         smk_transfer *transfer = &job->transfers[i];
@@ -108,7 +100,8 @@ static smk_status copy_in(const smk_job *job, size_t *allocated, smk_error *erro
         }
         *allocated = i + 1;
         if (transfer->in) {
-            status = job->backend->upload(transfer->address, transfer->host, transfer->bytes, error);
+            status = smk_interrupt_upload(job->backend, transfer->address, transfer->host, transfer->bytes, interrupt,
+                                          error);
             if (status != SMK_OK) {
                 return status;
             }
@@ -118,7 +111,8 @@ static smk_status copy_in(const smk_job *job, size_t *allocated, smk_error *erro
 }
 
 /* ARGUMENT where the kernel has changed what nobody may write: the host's array would not show it. */
-static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, smk_error *error)
+static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, smk_interrupt *interrupt,
+                              smk_error *error)
 {
     unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
     smk_status status =
@@ -132,23 +126,27 @@ static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, 
                                      "writeable, as its copy is",
                                      transfer->fixed);
         }
+        if (status == SMK_OK) {
+            status = smk_interrupt_ask(interrupt, error);
+        }
     }
     smk_heap_free(chunk);
     return status;
 }
 
-static smk_status copy_out(const smk_job *job, smk_error *error)
+static smk_status copy_out(const smk_job *job, smk_interrupt *interrupt, smk_error *error)
 {
     smk_status status = SMK_OK;
     for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
         if (!job->transfers[i].out && job->transfers[i].fixed != NULL) {
-            status = check_fixed(job, &job->transfers[i], error);
+            status = check_fixed(job, &job->transfers[i], interrupt, error);
         }
     }
     for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
         const smk_transfer *transfer = &job->transfers[i];
         if (transfer->out) {
-            status = job->backend->download(transfer->address, transfer->host, transfer->bytes, error);
+            status = smk_interrupt_download(job->backend, transfer->address, transfer->host, transfer->bytes,
+                                            transfer->fresh ? interrupt : NULL, error);
         }
     }
     return status;
@@ -285,11 +283,12 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
     smk_code *code = NULL;
     size_t allocated = 0;
     uint64_t workspace = 0;
+    smk_interrupt interrupt = {.stop = options->poll, .context = options->poll_context};
     smk_status status = smk_unit_code(job->unit, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = copy_in(job, &allocated, error);
+    status = copy_in(job, &allocated, &interrupt, error);
     if (status == SMK_OK) {
         status = take_workspace(job, &workspace, error);
     }
@@ -302,7 +301,7 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
         status = backend->synchronize(entry, &patience, error);
     }
     if (status == SMK_OK) {
-        status = copy_out(job, error);
+        status = copy_out(job, &interrupt, error);
     }
     while (allocated > 0) {
         allocated--;

@@ -9,8 +9,9 @@
 typedef struct smk_transfer {
     void *host; /* C-contiguous; must stay alive and where it is */
     uint64_t bytes;
-    uint64_t address; /* on the device, while the job runs; a kernel parameter may point here */
-    bool in, out;     /* copied before, copied after a run without error */
+    uint64_t address;  /* on the device, while the job runs; a kernel parameter may point here */
+    bool in, out;      /* copied before, copied after a run without error */
+    bool fresh;        /* nobody else knows the host memory: to copy out may end before all is there */
     const char *fixed; /* not NULL: the name of what the kernel must leave as it is, where it is not copied back */
 } smk_transfer;
 
@@ -53,8 +54,9 @@ typedef struct smk_job {
     bool wait; /* for the kernels' end; implied by a transfer */
 } smk_job;
 
-/* Called with the GIL, which it gives up. Signals are handled meanwhile, and what the kernel prints goes to sys.stdout.
- * 0, or -1 with an exception; then no host memory was written. */
+/* Called with the GIL, which it gives up. Signals are handled meanwhile, but not while results are copied to memory that
+ * others know: all of it is written, or none. What the kernel prints goes to sys.stdout. 0, or -1 with an exception;
+ * then no host memory was written but what is fresh. */
 int smk_job_run(const smk_state *state, smk_job *job);
 
 #endif

@@ -20,15 +20,16 @@ static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObje
 static smk_array *upload_array(const smk_state *state, const smk_backend *backend, int device, PyArrayObject *plain)
 {
     smk_error error = {0};
+    smk_interrupt_thread thread;
     smk_status status = SMK_OK;
     smk_array *array = smk_array_create(state, "asarray", backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
                                         PyArray_DIMS(plain));
     if (array == NULL) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-    status = smk_array_upload(array, PyArray_DATA(plain), &error);
-    Py_END_ALLOW_THREADS
+    smk_interrupt_begin(&thread);
+    status = smk_array_upload(array, PyArray_DATA(plain), &thread.interrupt, &error);
+    smk_interrupt_end(&thread);
     if (status != SMK_OK) {
         Py_DECREF(array);
         smk_error_raise(state, &error);
@@ -41,10 +42,11 @@ static smk_array *upload_array(const smk_state *state, const smk_backend *backen
 static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
 {
     smk_error error = {0};
+    smk_interrupt_thread thread;
     smk_status status = SMK_OK;
-    Py_BEGIN_ALLOW_THREADS
-    status = smk_array_download(array, PyArray_DATA(plain), &error);
-    Py_END_ALLOW_THREADS
+    smk_interrupt_begin(&thread);
+    status = smk_array_download(array, PyArray_DATA(plain), &thread.interrupt, &error);
+    smk_interrupt_end(&thread);
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;
@@ -68,14 +70,20 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     if (smk_host_check_mask(state, "asarray", "x", object) < 0) {
         return NULL;
     }
-    int flags = NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0);
-    Py_XINCREF(wanted); /* PyArray_FromAny takes one */
-    host = (PyArrayObject *)PyArray_FromAny(object, wanted, 0, 0, flags, NULL);
+    if (PyArray_Check(object)) {
+        host = smk_host_convert(object);
+    } else {                /* made of the type that is asked for */
+        Py_XINCREF(wanted); /* PyArray_FromAny takes one */
+        host = (PyArrayObject *)PyArray_FromAny(
+            object, wanted, 0, 0, NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0), NULL);
+    }
     if (host == NULL) {
         return NULL;
     }
     held = smk_host_hold(host);
-    plain = held == NULL ? NULL : smk_host_plain(state, "asarray: x", host);
+    if (held != NULL) {
+        plain = wanted != NULL ? smk_host_cast(host, wanted) : smk_host_plain(state, "asarray: x", host);
+    }
     if (plain != NULL) {
         result = (PyObject *)upload_array(state, backend, device, plain);
     }
@@ -225,7 +233,7 @@ PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssi
     if (host == NULL || download_array(state, array, host) < 0) {
         goto done;
     }
-    if (out != NULL && PyArray_CopyInto((PyArrayObject *)out, host) < 0) {
+    if (out != NULL && smk_host_copy((PyArrayObject *)out, host) < 0) {
         goto done;
     }
     result = Py_NewRef(out != NULL ? out : (PyObject *)host);

@@ -36,17 +36,49 @@ smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *
     return SMK_OK;
 }
 
-void smk_blocks_free(smk_blocks *blocks)
+static void free_memory(smk_blocks *blocks)
 {
-    if (blocks->slot == NULL) {
-        return;
-    }
     smk_heap_free(blocks->slot);
     smk_shadow_pool_free(&blocks->lines);
     smk_shadow_pool_free(&blocks->sets);
     smk_shadow_pool_free(&blocks->lists);
     smk_shadow_pool_free(&blocks->records);
+}
+
+void smk_blocks_free(smk_blocks *blocks)
+{
+    if (blocks->slot != NULL) {
+        (void)pthread_mutex_destroy(&blocks->lock);
+        free_memory(blocks);
+    }
+}
+
+static void *free_moved(void *context)
+{
+    free_memory(context);
+    smk_heap_free(context);
+    return NULL;
+}
+
+void smk_blocks_free_later(smk_blocks *blocks)
+{
+    pthread_t thread;
+    smk_blocks *moved = blocks->slot == NULL ? NULL : smk_heap_allocate(1, sizeof *moved);
+    if (moved == NULL) {
+        smk_blocks_free(blocks);
+        return;
+    }
     (void)pthread_mutex_destroy(&blocks->lock);
+    moved->slot = blocks->slot;
+    moved->lines = blocks->lines;
+    moved->sets = blocks->sets;
+    moved->lists = blocks->lists;
+    moved->records = blocks->records;
+    if (pthread_create(&thread, NULL, free_moved, moved) == 0) {
+        (void)pthread_detach(thread);
+    } else {
+        (void)free_moved(moved);
+    }
 }
 
 const smk_blocks_line *smk_blocks_get(const smk_blocks *blocks, uint32_t i)

@@ -83,6 +83,9 @@ typedef struct smk_blocks_access {
 smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *flags, smk_error *error);
 void smk_blocks_free(smk_blocks *blocks);
 
+/* The same by a thread of its own: to give some gigabytes back takes longer than who interrupts wants to wait. */
+void smk_blocks_free_later(smk_blocks *blocks);
+
 /* A block of an unordered launch has ended; `begin` is its first stamp. */
 void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, uint32_t begin);
 

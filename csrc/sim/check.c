@@ -376,22 +376,37 @@ static void land(void *state, const smk_warp *warp, const smk_operation *op, con
 
 /* A launch --------------------------------------------------------------------------------------------- */
 
-/* What the launch has written is initialised from now on. */
-static void note_written(const checking *c, smk_memory *memory, const smk_memory_view *view)
+/* `cells` of them, from the `first` of a line on, have been written. */
+static void note_cells(const checking *c, smk_memory *memory, const smk_memory_view *view, uint64_t first,
+                       uint64_t cells)
+{
+    const uint64_t address = first << c->race.global_shift, bytes = cells << c->race.global_shift;
+    const smk_span *span = cells == 0 ? NULL : smk_memory_view_find(view, address);
+    if (span != NULL && !smk_memory_view_known(span, address - span->address, bytes)) {
+        smk_memory_view_note(memory, span, address - span->address, bytes);
+    }
+}
+
+/* What the launch has written is initialised from now on; where it was broken off, everything counts as that, which
+ * takes no time. */
+static void note_written(const checking *c, smk_memory *memory, const smk_memory_view *view, smk_status status)
 {
     const smk_blocks_line *line;
-    uint64_t cell_bytes = UINT64_C(1) << c->race.global_shift;
+    if (status == SMK_INTERRUPTED) {
+        smk_memory_view_settle(memory, view);
+        return;
+    }
     for (uint32_t n = 0; (line = smk_blocks_get(&c->race.blocks, n)) != NULL; n++) {
+        const uint64_t first = line->number * SMK_SHADOW_CELLS;
+        uint64_t cells = 0; /* written ones, one after the other, before this one */
         for (unsigned i = 0; i < SMK_SHADOW_CELLS; i++) {
-            uint64_t address = (line->number * SMK_SHADOW_CELLS + i) * cell_bytes;
-            if (!smk_blocks_line_written(line, i)) {
-                continue;
+            const bool written = smk_blocks_line_written(line, i);
+            if (!written) {
+                note_cells(c, memory, view, first + i - cells, cells);
             }
-            const smk_span *span = smk_memory_view_find(view, address);
-            if (span != NULL && !smk_memory_view_known(span, address - span->address, cell_bytes)) {
-                smk_memory_view_note(memory, span, address - span->address, cell_bytes);
-            }
+            cells = written ? cells + 1 : 0;
         }
+        note_cells(c, memory, view, first + SMK_SHADOW_CELLS - cells, cells);
     }
 }
 
@@ -414,12 +429,16 @@ static smk_status prepare(checking *c, const smk_program *program, const smk_lau
     return status;
 }
 
-static void clean_up(checking *c)
+static void clean_up(checking *c, smk_status status)
 {
     if (c->race.sink.slot != NULL) {
         smk_finding_close(&c->race.sink);
     }
-    smk_blocks_free(&c->race.blocks);
+    if (status == SMK_INTERRUPTED) {
+        smk_blocks_free_later(&c->race.blocks);
+    } else {
+        smk_blocks_free(&c->race.blocks);
+    }
     smk_order_launch_free(&c->race.order);
     smk_provenance_free(&c->race.provenance);
     smk_undefined_plan_free(&c->race.undefined);
@@ -499,7 +518,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     }
     if (status == SMK_OK) {
         status = smk_grid_launch(program, image, launch, options, &observer, wanted->blocks, &run, &failure);
-        note_written(&c, program->memory, view);
+        note_written(&c, program->memory, view, status);
         status = conclude(&c, launch, view, status, &failure, &made, error);
     }
     if (status == SMK_OK) {
@@ -510,7 +529,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
         smk_check_free(&made);
     }
     smk_memory_view_free(program->memory, view);
-    clean_up(&c);
+    clean_up(&c, status);
     smk_image_free(image);
     return status;
 }

@@ -28,10 +28,12 @@ typedef struct smk_allocation {
     unsigned char *host;
     uint32_t holders;
     bool constant;
-    bool paged;                /* `host` is of base/pages.h */
-    bool known;                /* all of it has been written */
-    unsigned char *written;    /* else a bit a byte; NULL: nothing has */
-    char name[NAME_MAX_BYTES]; /* of a variable; "" for what the host allocated */
+    bool paged;                  /* `host` is of base/pages.h */
+    bool known;                  /* all of it has been written */
+    uint64_t first;              /* else so many bytes from the beginning have, */
+    unsigned char *written;      /* and others, a bit a byte; NULL: none */
+    char name[NAME_MAX_BYTES];   /* of a variable; "" for what the host allocated */
+    struct smk_allocation *next; /* of those that are about to be freed */
 } smk_allocation;
 
 struct smk_memory {
@@ -70,14 +72,25 @@ static void free_host(const smk_allocation *allocation)
     }
 }
 
-/* Under the lock. */
-static void drop(smk_memory *memory, smk_allocation *allocation)
+/* Under the lock: what nobody holds any more goes to a list, for to free it takes long where it is large. */
+static void drop(smk_memory *memory, smk_allocation *allocation, smk_allocation **dead)
 {
     if (--allocation->holders == 0) {
         memory->used -= allocation->bytes;
-        free_host(allocation);
-        smk_heap_free(allocation->written);
-        smk_heap_free(allocation);
+        allocation->next = *dead;
+        *dead = allocation;
+    }
+}
+
+/* Without the lock. */
+static void free_dead(smk_allocation *dead)
+{
+    while (dead != NULL) {
+        smk_allocation *next = dead->next;
+        free_host(dead);
+        smk_heap_free(dead->written);
+        smk_heap_free(dead);
+        dead = next;
     }
 }
 
@@ -86,9 +99,11 @@ void smk_memory_destroy(smk_memory *memory)
     if (memory == NULL) {
         return;
     }
+    smk_allocation *dead = NULL;
     for (size_t i = 0; i < memory->count; i++) {
-        drop(memory, memory->allocation[i]);
+        drop(memory, memory->allocation[i], &dead);
     }
+    free_dead(dead);
     smk_heap_free(memory->allocation);
     smk_fork_lock_destroy(&memory->lock);
     smk_heap_free(memory);
@@ -236,6 +251,7 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
     if (address == 0) {
         return SMK_OK;
     }
+    smk_allocation *dead = NULL;
     smk_fork_lock_take(&memory->lock);
     size_t at = lower_bound(memory, address);
     bool found = at < memory->count && memory->allocation[at]->address == address;
@@ -244,9 +260,10 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
         memory->count--;
         memmove(&memory->allocation[at], &memory->allocation[at + 1],
                 (memory->count - at) * sizeof *memory->allocation);
-        drop(memory, allocation);
+        drop(memory, allocation, &dead);
     }
     smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
     if (!found) {
         return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
     }
@@ -281,8 +298,10 @@ static void note_written(smk_allocation *allocation, uint64_t offset, uint64_t b
     if (allocation->known || bytes == 0) {
         return;
     }
-    if (bytes == allocation->bytes) {
-        allocation->known = true;
+    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
+    if (offset <= allocation->first) { /* as copies in pieces do */
+        allocation->first = offset + bytes > allocation->first ? offset + bytes : allocation->first;
+        allocation->known = allocation->first == allocation->bytes;
         return;
     }
     if (allocation->written == NULL) {
@@ -306,13 +325,17 @@ static void note_written(smk_allocation *allocation, uint64_t offset, uint64_t b
 bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes)
 {
     const smk_allocation *allocation = span->allocation;
-    if (allocation->known) {
+    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
+    if (allocation->known || (bytes <= allocation->first && offset <= allocation->first - bytes)) {
         return true;
     }
     if (allocation->written == NULL) {
         return false;
     }
-    for (uint64_t i = offset; i < offset + bytes && i < allocation->bytes; i++) {
+    for (uint64_t i = offset; i < offset + bytes; i++) {
+        if (i < allocation->first) {
+            continue;
+        }
         if ((allocation->written[i / 8] >> i % 8 & 1) == 0) {
             return false;
         }
@@ -338,9 +361,11 @@ void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view)
 
 static void let_go(smk_memory *memory, smk_allocation *allocation)
 {
+    smk_allocation *dead = NULL;
     smk_fork_lock_take(&memory->lock);
-    drop(memory, allocation);
+    drop(memory, allocation, &dead);
     smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
 }
 
 static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
@@ -421,11 +446,13 @@ void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
     if (view == NULL) {
         return;
     }
+    smk_allocation *dead = NULL;
     smk_fork_lock_take(&memory->lock);
     for (size_t i = 0; i < view->count; i++) {
-        drop(memory, view->span[i].allocation);
+        drop(memory, view->span[i].allocation, &dead);
     }
     smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
     smk_heap_free(view->span);
     smk_heap_free(view->own);
     smk_heap_free(view);

@@ -18,6 +18,9 @@ PATIENCE_S = 60
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork"),
+    pytest.mark.skipif(
+        "libasan" in os.environ.get("LD_PRELOAD", ""), reason="AddressSanitizer's locks hang children"
+    ),
     # Python says that fork and threads do not go together; that they do here is what is tested
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
 ]
