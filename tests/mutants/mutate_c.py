@@ -115,7 +115,8 @@ def list_named():
 
 def run(command, folder, limit_s):
     """(exit status, output); the status is None where the time was up. Leaves no process behind."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    # random values of tests are the same every time: a mutant is not killed by luck
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "SMEMKIT_TEST_SEED": "1"}
     environment.pop("PYTHONPATH", None)
     process = subprocess.Popen(
         command,
@@ -226,7 +227,8 @@ class Bench:
                 return {"result": "killed", "by": "time"}
             if status != 0:
                 failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
-                return {"result": "killed", "by": failed[0] if failed else output[-200:]}
+                by = failed[0] if failed else f"status {status}"
+                return {"result": "killed", "by": by, "said": output[-1500:]}
         return {"result": "survived", "by": None}
 
 
