@@ -34,6 +34,11 @@ void smk_interrupt_end(smk_interrupt_thread *thread)
     PyEval_RestoreThread(thread->state);
 }
 
+smk_patience smk_interrupt_patience(const smk_interrupt *interrupt)
+{
+    return (smk_patience){interrupt->stop, interrupt->context};
+}
+
 smk_status smk_interrupt_ask(smk_interrupt *interrupt, smk_error *error)
 {
     struct timespec now = {0};
@@ -58,6 +63,13 @@ static smk_status copy(const smk_backend *backend, uint64_t address, const void 
 {
     smk_status status = SMK_OK;
     uint64_t at = 0;
+    if (interrupt != NULL && backend->settle != NULL) {
+        const smk_patience patience = smk_interrupt_patience(interrupt);
+        status = backend->settle(&patience, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
     do { /* what has no bytes is looked at, too */
         const uint64_t left = bytes - at, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
         status = to == NULL ? backend->upload(address + at, (const unsigned char *)from + at, piece, error)

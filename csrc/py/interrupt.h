@@ -25,7 +25,11 @@ void smk_interrupt_end(smk_interrupt_thread *thread);
 /* True while the interpreter ends: the GIL is not to be had any more. */
 bool smk_interrupt_is_finalizing(void);
 
-/* Between host memory and a machine's, on its present device, without the GIL. INTERRUPTED where it shall end: a part
+/* For waits that ask now and then themselves. */
+smk_patience smk_interrupt_patience(const smk_interrupt *interrupt);
+
+/* Between host memory and a machine's, on its present device, without the GIL; what was launched there before is waited
+ * for. INTERRUPTED where it shall end: a part
  * has been copied then. `interrupt` NULL: to the end. */
 smk_status smk_interrupt_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
                                 smk_interrupt *interrupt, smk_error *error);

@@ -297,7 +297,7 @@ static smk_status work(const smk_job *job, const smk_run_options *options, smk_e
     }
     status = give_workspace(job, workspace, status, error);
     if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
-        const smk_patience patience = {options->poll, options->poll_context};
+        const smk_patience patience = smk_interrupt_patience(&interrupt);
         status = backend->synchronize(entry, &patience, error);
     }
     if (status == SMK_OK) {

@@ -2,6 +2,7 @@
 
 #include "array.h"
 #include "error.h"
+#include "interrupt.h"
 
 #include "../gpu/gpu.h"
 
@@ -51,15 +52,17 @@ PyObject *smk_measure_start(PyObject *module, PyObject *timer)
 PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
 {
     smk_error error = {0};
+    smk_interrupt_thread thread;
     smk_status status = SMK_OK;
     double time_ms = 0.0;
     smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
     if (events == NULL) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
-    status = smk_timer_stop(events, NULL, &time_ms, &error);
-    Py_END_ALLOW_THREADS
+    smk_interrupt_begin(&thread);
+    const smk_patience patience = smk_interrupt_patience(&thread.interrupt);
+    status = smk_timer_stop(events, &patience, &time_ms, &error);
+    smk_interrupt_end(&thread);
     if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);
     }
@@ -70,11 +73,13 @@ PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
 PyObject *smk_measure_synchronize(PyObject *module, PyObject *ignored)
 {
     smk_error error = {0};
+    smk_interrupt_thread thread;
     smk_status status = SMK_OK;
     (void)ignored;
-    Py_BEGIN_ALLOW_THREADS
-    status = smk_launch_synchronize("measured work", NULL, &error);
-    Py_END_ALLOW_THREADS
+    smk_interrupt_begin(&thread);
+    const smk_patience patience = smk_interrupt_patience(&thread.interrupt);
+    status = smk_launch_synchronize("measured work", &patience, &error);
+    smk_interrupt_end(&thread);
     if (status != SMK_OK) {
         return smk_error_raise(smk_core_state(module), &error);
     }
