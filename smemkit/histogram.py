@@ -140,8 +140,8 @@ def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None
         )
     if on_device:
         if out is None:
-            out = _core.empty(edges.size - 1, "int64", backend=x.backend)
-        edges = _core.asarray(edges, backend=x.backend)
+            out = _core._beside(x, edges.size - 1, "int64")
+        edges = _core._beside(x, edges)
     elif out is None:
         out = numpy.empty(edges.size - 1, "int64")
     return _core.histogram(x, edges, variant=variant, out=out, backend=backend)

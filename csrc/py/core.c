@@ -73,6 +73,7 @@ static PyMethodDef methods[] = {
     {"_timer_stop", smk_measure_stop, METH_O, "_timer_stop(timer, /)\n--\n\n"},
     {"_synchronize", smk_measure_synchronize, METH_NOARGS, "_synchronize()\n--\n\n"},
     {"_clear", smk_measure_clear, METH_O, "_clear(array, /)\n--\n\n"},
+    {"_beside", SMK_PY_FUNCTION(smk_array_beside), METH_FASTCALL, "_beside(d, x, dtype=None, /)\n--\n\n"},
     {"_copy", SMK_PY_FUNCTION(smk_measure_copy), METH_FASTCALL, "_copy(target, source, /)\n--\n\n"},
     {"_run_stats", smk_door_run_stats, METH_NOARGS, "_run_stats()\n--\n\n"},
     {NULL, NULL, 0, NULL},

@@ -176,6 +176,27 @@ done:
     return result;
 }
 
+PyObject *smk_array_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const smk_state *state = smk_core_state(module);
+    const smk_array *array = given < 2 || given > 3 ? NULL : smk_array_cast(state, arguments[0]);
+    if (array == NULL) {
+        PyErr_SetString(PyExc_TypeError, "_beside takes a DeviceArray, and an array or a length and a dtype");
+        return NULL;
+    }
+    if (given == 2) {
+        return take_host(state, arguments[1], NULL, array->backend, array->device);
+    }
+    npy_intp length = PyLong_AsSsize_t(arguments[1]);
+    PyArray_Descr *descr = PyErr_Occurred() ? NULL : read_type(state, "_beside: dtype", arguments[2]);
+    PyObject *result = NULL;
+    if (descr != NULL) {
+        result = (PyObject *)smk_array_create(state, "_beside", array->backend, array->device, descr, 1, &length);
+        Py_DECREF(descr);
+    }
+    return result;
+}
+
 /* 0 where `out` can take the array's elements, or -1 with an exception. */
 static int check_out(const smk_state *state, const smk_array *array, PyObject *out)
 {

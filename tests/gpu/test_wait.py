@@ -194,4 +194,6 @@ def test_what_made_the_ptx_is_said(slow, monkeypatch):
     monkeypatch.setattr(compiler, "compile_by", lambda source, options=(): (newer, "NVRTC 99.0"))
     said = r"this driver takes PTX of CUDA \d+\.\d+ at most; the PTX was made by NVRTC 99.0"
     with pytest.raises(smemkit.CudaError, match=said):
-        smemkit.RawKernel("__global__ void slow() {}", "slow")(1, 1, (), backend="cuda")
+        smemkit.RawModule("__global__ void slow() {}", backend="cuda").get_function("slow")(
+            1, 1, (np.zeros(1, "uint64"), 1)
+        )
