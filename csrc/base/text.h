@@ -14,6 +14,8 @@ typedef struct smk_text {
 #define SMK_TEXT_PRINT(text) smk_text_print_length(text), (text).start
 
 int smk_text_print_length(smk_text text);
+/* As memcmp orders them, a text before those that it begins. */
+int smk_text_compare(smk_text a, smk_text b);
 bool smk_text_equal(smk_text a, smk_text b);
 bool smk_text_is(smk_text text, const char *word);
 

@@ -2,7 +2,9 @@
 #include "parse.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct fixer {
@@ -53,7 +55,7 @@ static void fix_function(const fixer *fix, smk_function *function)
     uint32_t last_number = 0;
     uint32_t last_index = SMK_NO_INDEX;
     bool has_last = false;
-    for (uint32_t i = 0; i < function->instruction_count; i++) {
+    for (uint32_t i = 0; i < function->instruction_count && !smk_poll_stop(); i++) {
         smk_instruction *instruction = &function->instructions[i];
         for (unsigned k = 0; k < instruction->operand_count; k++) {
             fix_operand(fix, &instruction->operands[k]);
@@ -102,6 +104,41 @@ static void fix_relocations(const fixer *fix)
     }
 }
 
+typedef struct named_entry {
+    smk_text name;
+    uint32_t index;
+} named_entry;
+
+static int compare_entries(const void *a, const void *b)
+{
+    return smk_text_compare(((const named_entry *)a)->name, ((const named_entry *)b)->name);
+}
+
+/* The entries in the order of their names. */
+static smk_status sort_entries(smk_parser *parser)
+{
+    smk_module *module = parser->module;
+    named_entry *entries = smk_heap_allocate((size_t)module->function_count + 1, sizeof *entries);
+    uint32_t count = 0;
+    for (uint32_t i = 0; entries != NULL && i < module->function_count; i++) {
+        if (module->functions[i].is_entry) {
+            entries[count++] = (named_entry){module->functions[i].name, i};
+        }
+    }
+    module->entries = smk_arena_allocate(&module->arena, (size_t)count + 1, sizeof *module->entries);
+    if (entries == NULL || module->entries == NULL) {
+        smk_heap_free(entries);
+        return smk_parse_memory(parser);
+    }
+    qsort(entries, count, sizeof *entries, compare_entries);
+    for (uint32_t i = 0; i < count; i++) {
+        module->entries[i] = entries[i].index;
+    }
+    module->entry_count = count;
+    smk_heap_free(entries);
+    return SMK_OK;
+}
+
 static smk_status finish(fixer *fix)
 {
     smk_parser *parser = fix->parser;
@@ -127,11 +164,12 @@ static smk_status finish(fixer *fix)
     module->functions = functions;
     fix_relocations(fix);
     for (uint32_t i = 0; i < parser->functions.count; i++) {
+        SMK_TRY(smk_poll_check(parser->error));
         fix_function(fix, &functions[i]);
         fix_labels(fix, &functions[i], functions, &next);
     }
     module->function_count = next;
-    return SMK_OK;
+    return sort_entries(parser);
 }
 
 smk_status smk_finish_module(smk_parser *parser)

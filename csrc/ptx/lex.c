@@ -1,12 +1,14 @@
 #include "lex.h"
 
+#include "../base/poll.h"
+
 #include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECIMAL_MAX = 500 };
+enum { DECIMAL_MAX = 500, STOP_STRIDE = 256 };
 
 static bool is_digit(char c)
 {
@@ -99,10 +101,16 @@ static void place(const smk_lex *lex, smk_token *token)
     token->column = (uint32_t)(lex->next - lex->line_start) + 1;
 }
 
+/* Long stretches without a token ask too whether the work is to end. */
+static bool is_stopped(const smk_lex *lex)
+{
+    return (uintptr_t)lex->next % STOP_STRIDE == 0 && smk_poll_stop();
+}
+
 /* Up to the next token: blanks, comments, and the line marks that a preprocessor leaves. */
 static smk_status skip_blank(smk_lex *lex, smk_error *error)
 {
-    while (lex->next < lex->end) {
+    while (lex->next < lex->end && !is_stopped(lex)) {
         char c = *lex->next;
         if (c == '\n') {
             lex->next++;
@@ -117,7 +125,7 @@ static smk_status skip_blank(smk_lex *lex, smk_error *error)
             smk_token token;
             place(lex, &token);
             lex->next += 2;
-            while (peek(lex, 0) != '*' || peek(lex, 1) != '/') {
+            while ((peek(lex, 0) != '*' || peek(lex, 1) != '/') && !is_stopped(lex)) {
                 if (lex->next >= lex->end) {
                     return smk_lex_fail(&token, SMK_PTX, error, "the comment that starts with '/*' has no end");
                 }
@@ -320,6 +328,9 @@ static smk_status read_mark(smk_lex *lex, smk_token *token, smk_error *error)
 smk_status smk_lex_next(smk_lex *lex, smk_token *token, smk_error *error)
 {
     smk_status status = skip_blank(lex, error);
+    if (status == SMK_OK) {
+        status = smk_poll_check(error);
+    }
     if (status != SMK_OK) {
         return status;
     }

@@ -82,12 +82,18 @@ bool smk_module_has(const smk_instruction *instruction, smk_modifier modifier)
 
 uint32_t smk_module_find_entry(const smk_module *module, const char *name)
 {
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        if (module->functions[i].is_entry && smk_text_is(module->functions[i].name, name)) {
-            return i;
+    smk_text wanted = {name, strlen(name)};
+    uint32_t low = 0, high = module->entry_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (smk_text_compare(module->functions[module->entries[middle]].name, wanted) < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
         }
     }
-    return SMK_NO_INDEX;
+    bool found = low < module->entry_count && smk_text_equal(module->functions[module->entries[low]].name, wanted);
+    return found ? module->entries[low] : SMK_NO_INDEX;
 }
 
 const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index)

@@ -216,6 +216,8 @@ typedef struct smk_module {
     uint32_t variable_count;
     smk_function *functions;
     uint32_t function_count;
+    uint32_t *entries;        /* by name: functions that are entries, for smk_module_find_entry */
+    uint32_t entry_count;
 } smk_module;
 
 /* Facts about types, modifiers and opcodes (module.c). */

@@ -1,6 +1,7 @@
 #include "parse.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 
 #include <string.h>
 
@@ -19,6 +20,7 @@ const char *smk_parse_directive_name(smk_directive directive)
 
 smk_status smk_parse_memory(smk_parser *parser)
 {
+    SMK_TRY(smk_poll_check(parser->error)); /* what was given up is not short of memory */
     return smk_status_fail(parser->error, SMK_MEMORY, "no memory left for a PTX module of %zu bytes",
                            parser->module->text.length);
 }

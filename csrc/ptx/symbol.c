@@ -1,11 +1,12 @@
 #include "symbol.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 #include "parse.h"
 
 #include <string.h>
 
-enum { BUCKETS_MIN = 64, WORDS_MAX = 1024 };
+enum { BUCKETS_MIN = 64, WORDS_MAX = 1024, COPIED_AT_ONCE = 1 << 16 };
 #define BUCKETS_MAX ((size_t)1 << 22)
 #define ITEMS_MAX ((size_t)1 << 31)
 
@@ -31,9 +32,14 @@ void *smk_vector_push(smk_vector *vector, size_t size)
 
 void *smk_vector_copy(const smk_vector *vector, size_t size, smk_arena *arena)
 {
-    void *copy = smk_arena_allocate(arena, vector->count, size);
-    if (copy != NULL && vector->count != 0) {
-        memcpy(copy, vector->items, vector->count * size);
+    unsigned char *copy = smk_arena_allocate(arena, vector->count, size);
+    size_t part = 0, bytes = copy == NULL ? 0 : vector->count * size;
+    for (size_t done = 0; done < bytes; done += part) { /* a large one is a while of its own */
+        if (done != 0 && smk_poll_stop()) {
+            return NULL;
+        }
+        part = bytes - done < COPIED_AT_ONCE ? bytes - done : COPIED_AT_ONCE;
+        memcpy(copy + done, (const unsigned char *)vector->items + done, part);
     }
     return copy;
 }

@@ -20,7 +20,7 @@ typedef struct smk_vector {
 /* A new zero-filled item at the end; NULL where there is no memory, or where 2^31 items are reached. */
 void *smk_vector_push(smk_vector *vector, size_t size);
 
-/* A copy of the items in an arena; NULL where there is no memory. */
+/* A copy of the items in an arena; NULL where there is no memory, or where smk_poll_stop says so. */
 void *smk_vector_copy(const smk_vector *vector, size_t size, smk_arena *arena);
 
 void smk_vector_free(smk_vector *vector);

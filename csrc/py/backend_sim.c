@@ -200,7 +200,9 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
     uint32_t index = 0;
     smk_status status = find(code, entry, &index, error);
     if (status == SMK_OK) {
-        smk_program_query(code->program, index, &attributes);
+        status = smk_program_query(code->program, index, &attributes, error);
+    }
+    if (status == SMK_OK) {
         *facts = (smk_code_facts){
             .registers = -1,
             .shared_bytes = attributes.shared_bytes,

@@ -6,6 +6,7 @@
 
 #include "../base/fork.h"
 #include "../base/heap.h"
+#include "../base/poll.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -360,9 +361,15 @@ int smk_job_run(const smk_state *state, smk_job *job)
         .print = append_text,
         .print_context = &w,
     };
+    smk_poll poll; /* what comes before the run: parsing, lowering */
     w.thread = PyEval_SaveThread();
+    smk_poll_begin(&poll, must_stop, &w);
     smk_status status = work_there(job, &options, &error);
+    smk_poll_end(&poll);
     PyEval_RestoreThread(w.thread);
+    if (status == SMK_OK && PyErr_Occurred() != NULL) {
+        status = SMK_INTERRUPTED; /* it was over when the signal came */
+    }
     if (smk_watch_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
         status = SMK_INTERNAL; /* the exception is set */
     } else if (status != SMK_OK) {

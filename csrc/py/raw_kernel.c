@@ -4,6 +4,7 @@
 #include "bind.h"
 #include "docs.h"
 #include "error.h"
+#include "pause.h"
 #include "job.h"
 #include "watch.h"
 
@@ -66,6 +67,30 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
     return NULL;
 }
 
+/* Makes the kernel ready where the module is for the simulator, so that what it refuses shows now; a GPU's driver has
+ * seen the whole module before. */
+static int prepare(const smk_state *state, smk_raw_module *module, const char *entry)
+{
+    smk_code_facts facts = {0};
+    smk_code *code = NULL;
+    smk_error error = {0};
+    smk_pause pause;
+    if (module->backend == NULL || module->backend->id != SMK_BACKEND_SIM) {
+        return 0;
+    }
+    smk_pause_begin(&pause);
+    smk_status status = smk_unit_code(module->unit, module->backend, entry, &code, &error);
+    if (status == SMK_OK) {
+        status = module->backend->query(code, entry, &facts, &error);
+    }
+    status = smk_pause_end(&pause, status);
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return 0;
+}
+
 PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
 {
     const smk_module *parsed = smk_raw_module_parsed(module);
@@ -76,6 +101,9 @@ PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, 
     uint32_t entry = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, text);
     if (parsed != NULL && (entry == SMK_NO_INDEX || !parsed->functions[entry].is_defined)) {
         return refuse_name(state, module, text);
+    }
+    if (prepare(state, module, text) < 0) {
+        return NULL;
     }
     smk_raw_kernel *self = PyObject_New(smk_raw_kernel, state->raw_kernel_type);
     if (self != NULL) {
@@ -371,12 +399,13 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     if (choose_machine(kernel, &none, NULL, &backend) < 0) {
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS
+    smk_pause pause;
+    smk_pause_begin(&pause);
     status = smk_unit_code(kernel->module->unit, backend, kernel->text, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, kernel->text, &facts, &error);
     }
-    Py_END_ALLOW_THREADS
+    status = smk_pause_end(&pause, status);
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);
     }

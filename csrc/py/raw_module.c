@@ -2,6 +2,7 @@
 
 #include "bind.h"
 #include "error.h"
+#include "pause.h"
 #include "shelf.h"
 
 #include "../base/heap.h"
@@ -163,9 +164,10 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     const smk_backend *backend = self->backend;
     smk_code *code = NULL;
     smk_status status = SMK_OK;
-    Py_BEGIN_ALLOW_THREADS
+    smk_pause pause;
+    smk_pause_begin(&pause);
     status = smk_unit_module(self->unit, &parsed, &error);
-    Py_END_ALLOW_THREADS
+    status = smk_pause_end(&pause, status);
     bool refused = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED;
     if (refused) {
         self->refusal = error;
@@ -176,9 +178,9 @@ static int check_code(const smk_state *state, smk_raw_module *self)
         status = backend->id == SMK_BACKEND_CUDA ? SMK_OK : status;
     }
     if (status == SMK_OK && self->backend != NULL) {
-        Py_BEGIN_ALLOW_THREADS
+        smk_pause_begin(&pause);
         status = smk_unit_code(self->unit, self->backend, NULL, &code, &error);
-        Py_END_ALLOW_THREADS
+        status = smk_pause_end(&pause, status);
     }
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
@@ -378,7 +380,8 @@ static const char documentation[] =
     "options : sequence of str\n"
     "    For the compiler of CUDA C, as in (\"-DTILE=16\", \"-arch=compute_80\").\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-    "    The machine of its kernels unless a call names another; the code is then loaded there at once.\n\n"
+    "    The machine of its kernels unless a call names another; the code is then loaded there at once. The simulator\n"
+    "    makes each kernel ready when get_function first names it.\n\n"
     "Shapes\n------\nNone; arrays come with the calls of its kernels.\n\n"
     "Returns\n-------\nRawModule, with the attribute kernels and the method get_function.\n\n"
     "Raises\n------\n"

@@ -2,6 +2,7 @@
 
 #include "bind.h"
 #include "error.h"
+#include "pause.h"
 #include "listing.h"
 #include "shelf.h"
 
@@ -158,12 +159,13 @@ static int read_loaded(smk_use *use, const smk_backend *backend, int *registers)
         smk_error_raise(use->state, &use->module->refusal);
         return -1;
     }
-    Py_BEGIN_ALLOW_THREADS
+    smk_pause pause;
+    smk_pause_begin(&pause);
     status = smk_unit_code(unit, backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, entry, &facts, &error);
     }
-    Py_END_ALLOW_THREADS
+    status = smk_pause_end(&pause, status);
     if (status != SMK_OK) {
         smk_error_raise(use->state, &error);
         return -1;

@@ -94,7 +94,11 @@ smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_
         return SMK_MEMORY;
     }
     record->module = module;
-    smk_program_query(program, entry, &attributes);
+    status = smk_program_query(program, entry, &attributes, error);
+    if (status != SMK_OK) {
+        free_record(record);
+        return status;
+    }
     record->shared_bytes = attributes.shared_bytes + launch->shared_bytes;
     if (record->mode == SMK_WATCH_PROFILE) {
         status = smk_count_run(program, entry, launch, options, current->blocks, current->model, &record->count, error);

@@ -20,7 +20,7 @@ static uint32_t threads_of(const smk_run *run)
 static smk_status create_warps(smk_block *block, smk_error *error)
 {
     const smk_run *run = block->run;
-    const smk_code *code = run->image->code[run->image->entry];
+    const smk_code *code = run->image->entry_code;
     size_t frame_bytes = ((size_t)code->frame_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
     uint32_t threads = threads_of(run);
     block->warp_count = (threads + LANES - 1) / LANES;
@@ -105,7 +105,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     memset(block->shared, FRESH_BYTE, run->shared_bytes);
     memset(block->barrier, 0, sizeof block->barrier);
     for (uint32_t i = 0; i < block->warp_count; i++) {
-        smk_warp_start(&block->warp[i], run->image->code[run->image->entry]);
+        smk_warp_start(&block->warp[i], run->image->entry_code);
     }
 }
 

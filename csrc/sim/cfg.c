@@ -1,6 +1,7 @@
 #include "cfg.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 
 #include <string.h>
 
@@ -91,7 +92,7 @@ static void number(solver *s)
         s->order[i] = SMK_NO_INDEX;
         s->cursor[i] = s->predecessor_start[i];
     }
-    for (uint32_t root = 0; root < end; root++) {
+    for (uint32_t root = 0; root < end && !smk_poll_stop(); root++) {
         if (!s->seed[root] || s->order[root] != SMK_NO_INDEX) {
             continue;
         }
@@ -138,9 +139,9 @@ static void iterate(solver *s)
         s->meet[i] = SMK_NO_INDEX;
     }
     s->meet[end] = end;
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && !smk_poll_stop();) {
         changed = false;
-        for (uint32_t k = s->reached; k-- > 0;) {
+        for (uint32_t k = s->reached; k-- > 0 && !smk_poll_stop();) {
             uint32_t node = s->node[k];
             uint32_t best = s->seed[node] ? end : SMK_NO_INDEX;
             for (uint32_t j = graph->start[node]; j < graph->start[node + 1]; j++) {
@@ -179,11 +180,12 @@ smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_
     assign_tiers(&s);
     number(&s);
     iterate(&s);
+    smk_status status = smk_poll_check(error);
     for (size_t i = 0; i < count; i++) {
         meet[i] = s.meet[i] == graph->count ? SMK_NO_INDEX : s.meet[i];
     }
     smk_heap_free(block);
-    return SMK_OK;
+    return status;
 }
 
 static bool is_end(const smk_function *function, const smk_instruction *instruction)

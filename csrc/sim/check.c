@@ -82,9 +82,10 @@ static smk_status survey(checking *c, const smk_module *module, smk_error *error
     count = 0;
     for (uint32_t i = 0; i < module->function_count; i++) {
         const smk_function *function = &module->functions[i];
+        bool reached = smk_image_code(c->image, i) != NULL;
         c->race.places.first[i] = count;
         for (uint32_t k = 0; k < function->instruction_count; k++, count++) {
-            if (c->image->code[i] == NULL) {
+            if (!reached) {
                 continue;
             }
             const smk_instruction *instruction = &function->instructions[k];
@@ -498,7 +499,8 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
                                    .fence = fence,
                                    .land = land};
     error = error == NULL ? &unused : error;
-    if (entry >= program->module->function_count || program->image[entry] == NULL) {
+    const smk_module *module = program->module;
+    if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
     smk_status status = smk_undefined_plan_create(&c.race.undefined, program->module, error);

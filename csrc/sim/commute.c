@@ -183,15 +183,11 @@ static void add_updates(finder *f)
 /* Whether there is more than one kind at all, and what room is needed. */
 static bool has_kinds(const smk_image *image, uint32_t *registers)
 {
-    const smk_module *module = image->module;
     uint32_t kind = 0;
     bool found = false, several = false;
     *registers = 0;
-    for (uint32_t k = 0; k < module->function_count; k++) {
-        const smk_function *function = &module->functions[k];
-        if (image->code[k] == NULL) {
-            continue;
-        }
+    for (uint32_t k = 0; k < image->code_count; k++) {
+        const smk_function *function = image->code[k]->function;
         *registers = function->register_count > *registers ? function->register_count : *registers;
         for (uint32_t i = 0; i < function->instruction_count; i++) {
             if (is_update(&function->instructions[i])) {
@@ -214,23 +210,21 @@ smk_status smk_commute_find(smk_image *image, smk_error *error)
     image->root = smk_arena_allocate(&image->arena, ROOTS_MAX, sizeof *image->root);
     image->update = smk_arena_allocate(&image->arena, UPDATES_MAX, sizeof *image->update);
     bool done = f.roots != NULL && image->root != NULL && image->update != NULL;
-    for (uint32_t k = 0; done && k < image->module->function_count; k++) {
-        if (image->code[k] != NULL) {
-            f.function = &image->module->functions[k];
-            memset(f.roots, 0, f.function->register_count * sizeof *f.roots);
-            if (!f.function->is_entry) { /* what callers pass in registers */
-                for (uint32_t i = 0; f.function->parameter_registers != NULL &&
-                                     i < f.function->result_count + f.function->parameter_count;
-                     i++) {
-                    uint32_t reg = f.function->parameter_registers[i];
-                    if (reg != SMK_NO_INDEX) {
-                        f.roots[reg] = SMK_COMMUTE_ANYWHERE;
-                    }
+    for (uint32_t k = 0; done && k < image->code_count; k++) {
+        f.function = image->code[k]->function;
+        memset(f.roots, 0, f.function->register_count * sizeof *f.roots);
+        if (!f.function->is_entry) { /* what callers pass in registers */
+            for (uint32_t i = 0;
+                 f.function->parameter_registers != NULL && i < f.function->result_count + f.function->parameter_count;
+                 i++) {
+                uint32_t reg = f.function->parameter_registers[i];
+                if (reg != SMK_NO_INDEX) {
+                    f.roots[reg] = SMK_COMMUTE_ANYWHERE;
                 }
             }
-            follow(&f);
-            add_updates(&f);
         }
+        follow(&f);
+        add_updates(&f);
     }
     smk_heap_free(f.roots);
     return done ? SMK_OK : smk_status_fail(error, SMK_MEMORY, "no memory to prepare a kernel");

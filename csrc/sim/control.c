@@ -171,9 +171,9 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
     const smk_image *image = warp->control->block->run->image;
     const smk_code *callee = NULL;
     if (offset % FUNCTION_STEP == 0 && offset / FUNCTION_STEP < image->module->function_count) {
-        callee = image->code[offset / FUNCTION_STEP];
+        callee = smk_image_code(image, (uint32_t)(offset / FUNCTION_STEP));
     }
-    if (callee == NULL) {
+    if (callee == NULL || callee->function->is_entry) {
         return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "an indirect call of 0x%" PRIx64 ", which is no function",
                              address);
     }

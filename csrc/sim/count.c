@@ -196,11 +196,11 @@ static void free_numbers(numbers *n)
 
 static void find_runs(counting *c, const smk_image *image)
 {
-    for (uint32_t i = 0; i < c->module->function_count; i++) {
+    for (uint32_t i = 0; i < image->code_count; i++) {
         const smk_code *code = image->code[i];
-        for (uint32_t k = 0; code != NULL && k < code->operation_count; k++) {
+        for (uint32_t k = 0; k < code->operation_count; k++) {
             if (smk_observer_is_run(&code->operation[k])) {
-                c->begins[c->first[i] + code->operation[k].instruction] = 1;
+                c->begins[c->first[code->index] + code->operation[k].instruction] = 1;
             }
         }
     }
@@ -218,7 +218,7 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     c->place_count = c->access_count = c->tally_count = 0;
     for (uint32_t i = 0; i < functions; i++) {
         c->first[i] = c->place_count;
-        if (image->code[i] != NULL) {
+        if (smk_image_code(image, i) != NULL) {
             c->place_count += c->module->functions[i].instruction_count;
             number_accesses(c, i, false);
         }
@@ -237,10 +237,8 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
         c->number[i] = SMK_NO_INDEX;
     }
     c->access_count = c->tally_count = 0;
-    for (uint32_t i = 0; i < functions; i++) {
-        if (image->code[i] != NULL) {
-            number_accesses(c, i, true);
-        }
+    for (uint32_t i = 0; i < image->code_count; i++) {
+        number_accesses(c, image->code[i]->index, true);
     }
     find_runs(c, image);
     c->shared_bytes = block->run->shared_bytes;

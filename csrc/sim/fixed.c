@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { LANES = 32, BUCKETS = 256, SCRATCH_MAX = 12, ROW_ALIGNMENT = 64 };
+enum { LANES = 32, BUCKETS_MIN = 256, SCRATCH_MAX = 12, ROW_ALIGNMENT = 64 };
 
 typedef struct constant {
     uint64_t value;
@@ -17,7 +17,8 @@ struct smk_fixed {
     size_t count, capacity;
     constant *constant; /* from 1 on */
     uint32_t constant_count, constant_capacity;
-    uint32_t bucket[BUCKETS];
+    uint32_t *bucket; /* a power of two of them, at least as many as constants */
+    uint32_t bucket_count;
     uint32_t predicates, predicates_left; /* where the next predicate goes */
     uint32_t special[SMK_SPECIAL_COUNT];  /* offset + 1 */
     uint32_t special_count;
@@ -39,6 +40,7 @@ void smk_fixed_free(smk_fixed *fixed)
     if (fixed != NULL) {
         smk_heap_free(fixed->bytes);
         smk_heap_free(fixed->constant);
+        smk_heap_free(fixed->bucket);
         smk_heap_free(fixed);
     }
 }
@@ -98,6 +100,31 @@ static void fill(unsigned char *row, unsigned bits, uint64_t value)
     }
 }
 
+static uint32_t *find_bucket(const smk_fixed *fixed, unsigned bits, uint64_t value)
+{
+    return &fixed->bucket[(value * UINT64_C(0x9E3779B97F4A7C15) >> 32 ^ bits) & (fixed->bucket_count - 1)];
+}
+
+/* Twice the buckets, and every constant in its new one. */
+static bool grow_buckets(smk_fixed *fixed)
+{
+    uint32_t count = fixed->bucket_count == 0 ? BUCKETS_MIN : 2 * fixed->bucket_count;
+    uint32_t *grown = smk_heap_allocate(count, sizeof *grown);
+    if (grown == NULL) {
+        fixed->failed = true;
+        return false;
+    }
+    smk_heap_free(fixed->bucket);
+    fixed->bucket = grown;
+    fixed->bucket_count = count;
+    for (uint32_t i = 1; i <= fixed->constant_count; i++) {
+        uint32_t *bucket = find_bucket(fixed, fixed->constant[i].bits, fixed->constant[i].value);
+        fixed->constant[i].next = *bucket;
+        *bucket = i;
+    }
+    return true;
+}
+
 static bool grow_constants(smk_fixed *fixed)
 {
     if (fixed->constant_count + 1 < fixed->constant_capacity) {
@@ -117,7 +144,10 @@ static bool grow_constants(smk_fixed *fixed)
 uint32_t smk_fixed_constant(smk_fixed *fixed, unsigned bits, uint64_t value)
 {
     value = bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
-    uint32_t *bucket = &fixed->bucket[(value * UINT64_C(0x9E3779B97F4A7C15) >> 56 ^ bits) % BUCKETS];
+    if (fixed->constant_count >= fixed->bucket_count && !grow_buckets(fixed)) {
+        return 0;
+    }
+    uint32_t *bucket = find_bucket(fixed, bits, value);
     for (uint32_t i = *bucket; i != 0; i = fixed->constant[i].next) {
         if (fixed->constant[i].value == value && fixed->constant[i].bits == bits) {
             return fixed->start + fixed->constant[i].offset;

@@ -532,8 +532,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
 smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
                         smk_run_result *result, smk_error *error)
 {
-    if (entry >= program->module->function_count || program->image[entry] == NULL) {
-        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
-    }
-    return smk_grid_launch(program, program->image[entry], launch, options, NULL, 0, result, error);
+    const smk_image *image = NULL;
+    smk_status status = smk_program_image(program, entry, &image, error);
+    return status == SMK_OK ? smk_grid_launch(program, image, launch, options, NULL, 0, result, error) : status;
 }

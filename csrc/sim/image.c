@@ -1,4 +1,5 @@
 #include "../base/heap.h"
+#include "../base/poll.h"
 #include "access.h"
 #include "atomic.h"
 #include "commute.h"
@@ -18,11 +19,11 @@ typedef struct builder {
     const smk_program *program;
     const smk_module *module;
     smk_image *image;
-    uint32_t *stack; /* functions still to be looked at */
-    uint32_t depth;
-    uint8_t *reached;
-    uint8_t *placed; /* module variables that have been considered for shared memory */
-    uint32_t *reads; /* how often each register of the present function is read */
+    uint32_t *found; /* functions that are reached; those from `next` on are still to be looked at */
+    uint32_t count, next;
+    uint8_t *reached; /* by place among the functions that can be called */
+    uint8_t *placed;  /* by place among the module's shared variables: considered */
+    uint32_t *reads;  /* how often each register of the present function is read */
     bool indirect;
     smk_error *error;
 } builder;
@@ -34,28 +35,33 @@ static smk_status out_of_memory(smk_error *error)
 
 static void reach(builder *b, uint32_t function)
 {
-    if (!b->reached[function] && b->module->functions[function].is_defined) {
-        b->reached[function] = 1;
-        b->stack[b->depth++] = function;
+    uint32_t place = b->program->place[function];
+    if (place != SMK_NO_INDEX && !b->reached[place]) {
+        b->reached[place] = 1;
+        b->found[b->count++] = function;
     }
 }
 
 /* A pointer may hold any function that is no entry. */
 static void reach_all(builder *b)
 {
-    for (uint32_t i = 0; i < b->module->function_count && !b->indirect; i++) {
-        if (!b->module->functions[i].is_entry) {
-            reach(b, i);
-        }
+    for (uint32_t i = 0; i < b->program->callable_count && !b->indirect; i++) {
+        reach(b, b->program->callable[i]);
     }
     b->indirect = true;
 }
 
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
 static void find_functions(builder *b)
 {
-    reach(b, b->image->entry);
-    while (b->depth > 0) {
-        const smk_function *function = &b->module->functions[b->stack[--b->depth]];
+    b->found[b->count++] = b->image->entry;
+    while (b->next < b->count && !smk_poll_stop()) {
+        const smk_function *function = &b->module->functions[b->found[b->next++]];
         for (uint32_t i = 0; i < function->instruction_count; i++) {
             const smk_instruction *instruction = &function->instructions[i];
             if (instruction->opcode != SMK_OPCODE_CALL) {
@@ -68,6 +74,7 @@ static void find_functions(builder *b)
             }
         }
     }
+    qsort(b->found, b->count, sizeof *b->found, compare_numbers); /* memory is laid out in the order of the text */
 }
 
 /* Room for one more shared variable. The table lives in the arena: old ones stay there, which is little. */
@@ -140,10 +147,12 @@ static smk_status add_shared_operand(builder *b, const smk_operand *operand, uin
 {
     bool names = operand->kind == SMK_OPERAND_VARIABLE ||
                  (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
-    if (!names || operand->index >= b->module->variable_count || b->placed[operand->index]) {
+    uint32_t place =
+        names && operand->index < b->module->variable_count ? b->program->shared_place[operand->index] : SMK_NO_INDEX;
+    if (place == SMK_NO_INDEX || b->placed[place]) {
         return SMK_OK;
     }
-    b->placed[operand->index] = 1;
+    b->placed[place] = 1;
     return add_shared(b, &b->module->variables[operand->index], capacity);
 }
 
@@ -179,12 +188,10 @@ static smk_status lay_out_shared(builder *b)
 {
     uint32_t capacity = 0;
     smk_image *image = b->image;
-    for (uint32_t i = 0; i < b->module->function_count; i++) {
-        if (b->reached[i]) {
-            smk_status status = add_shared_of(b, &b->module->functions[i], &capacity);
-            if (status != SMK_OK) {
-                return status;
-            }
+    for (uint32_t i = 0; i < b->count; i++) {
+        smk_status status = add_shared_of(b, &b->module->functions[b->found[i]], &capacity);
+        if (status != SMK_OK) {
+            return status;
         }
     }
     uint32_t alignment = 1;
@@ -318,49 +325,68 @@ static bool depends_on_order(const builder *b, const smk_function *function)
     return false;
 }
 
+smk_code *smk_image_code(const smk_image *image, uint32_t function)
+{
+    uint32_t low = 0, high = image->code_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (image->code[middle]->index < function) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < image->code_count && image->code[low]->index == function ? image->code[low] : NULL;
+}
+
+/* Code for all of them before the first is lowered: they call each other. */
+static bool allocate_code(builder *b)
+{
+    smk_image *image = b->image;
+    image->code = smk_arena_allocate(&image->arena, b->count, sizeof *image->code);
+    smk_code *room = smk_arena_allocate(&image->arena, b->count, sizeof *room);
+    if (image->code == NULL || room == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        room[i].index = b->found[i];
+        room[i].function = &b->module->functions[b->found[i]];
+        image->code[i] = &room[i];
+        image->entry_code = b->found[i] == image->entry ? &room[i] : image->entry_code;
+    }
+    image->code_count = b->count;
+    return true;
+}
+
 static smk_status lower_functions(builder *b)
 {
     smk_image *image = b->image;
-    uint32_t count = b->module->function_count;
-    image->code = smk_arena_allocate(&image->arena, (size_t)count + 1, sizeof *image->code);
-    if (image->code == NULL) {
+    size_t registers = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        size_t own = b->module->functions[b->found[i]].register_count;
+        registers = own > registers ? own : registers;
+    }
+    b->reads = smk_heap_allocate(registers + 1, sizeof *b->reads);
+    if (b->reads == NULL || !allocate_code(b)) {
         return out_of_memory(b->error);
     }
-    for (uint32_t i = 0; i < count; i++) { /* all of them before the first is lowered: they call each other */
-        if (b->reached[i]) {
-            image->code[i] = smk_arena_allocate(&image->arena, 1, sizeof *image->code[i]);
-            if (image->code[i] == NULL) {
-                return out_of_memory(b->error);
-            }
-            image->code[i]->index = i;
-            image->code[i]->function = &b->module->functions[i];
+    for (uint32_t i = 0; i < b->count; i++) {
+        smk_status status = smk_lower_function(image, b->program->addresses, b->found[i], &image->arena, b->error);
+        if (status != SMK_OK) {
+            return status;
         }
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        if (b->reached[i]) {
-            smk_status status = smk_lower_function(image, b->program->addresses, i, &image->arena, b->error);
-            if (status != SMK_OK) {
-                return status;
-            }
-            image->ordered = image->ordered || depends_on_order(b, &b->module->functions[i]);
-        }
+        image->ordered = image->ordered || depends_on_order(b, &b->module->functions[b->found[i]]);
     }
     return smk_commute_find(image, b->error);
-}
-
-static size_t most_registers(const smk_module *module)
-{
-    size_t most = 0;
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        most = module->functions[i].register_count > most ? module->functions[i].register_count : most;
-    }
-    return most;
 }
 
 static smk_status build(builder *b)
 {
     find_functions(b);
-    smk_status status = lay_out_shared(b);
+    smk_status status = smk_poll_check(b->error);
+    if (status == SMK_OK) {
+        status = lay_out_shared(b);
+    }
     if (status == SMK_OK) {
         status = lay_out_parameters(b);
     }
@@ -380,15 +406,13 @@ static void name_kernel(const builder *b)
 smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
                             smk_image **image, smk_error *error)
 {
-    size_t functions = program->module->function_count;
     builder b = {.program = program, .module = program->module, .error = error};
     smk_status status = SMK_MEMORY;
     b.image = smk_heap_allocate(1, sizeof *b.image);
-    b.stack = smk_heap_allocate(functions + 1, sizeof *b.stack);
-    b.reached = smk_heap_allocate(functions + 1, 1);
-    b.placed = smk_heap_allocate((size_t)program->module->variable_count + 1, 1);
-    b.reads = smk_heap_allocate(most_registers(program->module) + 1, sizeof *b.reads);
-    if (b.image == NULL || b.stack == NULL || b.reached == NULL || b.placed == NULL || b.reads == NULL) {
+    b.found = smk_heap_allocate((size_t)program->callable_count + 1, sizeof *b.found);
+    b.reached = smk_heap_allocate((size_t)program->callable_count + 1, 1);
+    b.placed = smk_heap_allocate((size_t)program->shared_count + 1, 1);
+    if (b.image == NULL || b.found == NULL || b.reached == NULL || b.placed == NULL) {
         (void)out_of_memory(error);
     } else {
         b.image->program = program;
@@ -400,7 +424,7 @@ smk_status smk_image_create(const smk_program *program, uint32_t entry, const st
             name_kernel(&b);
         }
     }
-    smk_heap_free(b.stack);
+    smk_heap_free(b.found);
     smk_heap_free(b.reached);
     smk_heap_free(b.placed);
     smk_heap_free(b.reads);

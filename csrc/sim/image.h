@@ -91,7 +91,9 @@ typedef struct smk_image {
     const struct smk_program *program;
     const smk_module *module;
     uint32_t entry;
-    smk_code **code;           /* by function; NULL where it is not reached */
+    smk_code **code;           /* of the functions that are reached, in their order in the module */
+    uint32_t code_count;
+    const smk_code *entry_code;
     smk_shared_variable *shared; /* sorted by variable */
     uint32_t shared_count;
     uint32_t shared_bytes;     /* static */
@@ -110,6 +112,9 @@ typedef struct smk_image {
 /* Is it an access to global memory that is strong for its block alone? Such accesses of several blocks race, which only
  * a judgement of each shows: blocks are in order then, where they are watched for that. */
 bool smk_image_is_near(const smk_instruction *instruction);
+
+/* The code of a function; NULL where the entry cannot reach it. */
+smk_code *smk_image_code(const smk_image *image, uint32_t function);
 
 /* The place of a shared variable, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);

@@ -1,6 +1,7 @@
 #include "lower.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 #include "control.h"
 #include "lowering.h"
 #include "observer.h"
@@ -379,6 +380,9 @@ static bool lower_body(smk_lowering *l)
     const smk_function *function = l->function;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         uint32_t block = l->cfg.block_of[i];
+        if (smk_poll_stop()) {
+            return smk_lower_fail(l, SMK_INTERRUPTED, "interrupted while a kernel was made ready");
+        }
         l->instruction = &function->instructions[i];
         l->instruction_index = i;
         if (l->cfg.first[block] == i) {
@@ -446,7 +450,7 @@ smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint3
                       .module = image->module,
                       .function = &image->module->functions[function],
                       .addresses = addresses,
-                      .code = image->code[function],
+                      .code = smk_image_code(image, function),
                       .arena = arena,
                       .error = error};
     bool done = prepare(&l) && lower_body(&l) && keep_operations(&l);

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fills image->code[function] (allocated before, as all others that this one calls). `addresses` are those of the
+/* Fills the function's code in the image (allocated before, as all others that this one calls). `addresses` are those of the
  * module's variables. Errors: PTX, UNSUPPORTED, with the line; MEMORY. */
 smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint32_t function, smk_arena *arena,
                               smk_error *error);

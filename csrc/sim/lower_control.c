@@ -138,7 +138,7 @@ static bool lower_call(smk_lowering *l)
     uint32_t row = 0;
     if (callee->kind == SMK_OPERAND_FUNCTION) {
         const smk_function *function = &l->module->functions[callee->index];
-        detail->callee = l->image->code[callee->index];
+        detail->callee = smk_image_code(l->image, callee->index);
         run = function->is_defined ? smk_control_call : find_builtin(l, function, detail);
         if (run == NULL) {
             return false;

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_ADDRESS UINT64_C(0x0000000700000000)
@@ -268,6 +269,35 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
         return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
     }
     return SMK_OK;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    qsort(addresses, count, sizeof *addresses, compare_addresses);
+    smk_fork_lock_take(&memory->lock);
+    size_t kept = lower_bound(memory, addresses[0]), next = 0;
+    for (size_t i = kept; i < memory->count; i++) {
+        smk_allocation *allocation = memory->allocation[i];
+        while (next < count && addresses[next] < allocation->address) {
+            next++;
+        }
+        if (next < count && addresses[next] == allocation->address) {
+            drop(memory, allocation);
+        } else {
+            memory->allocation[kept++] = allocation;
+        }
+    }
+    memory->count = kept;
+    smk_fork_lock_give(&memory->lock);
 }
 
 /* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */

@@ -278,7 +278,8 @@ smk_status smk_observer_run(smk_program *program, uint32_t entry, const smk_laun
                             smk_run_result *result, smk_error *error)
 {
     smk_image *image = NULL;
-    if (entry >= program->module->function_count || program->image[entry] == NULL) {
+    const smk_module *module = program->module;
+    if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
     smk_status status = smk_image_create(program, entry, observer, &image, error);

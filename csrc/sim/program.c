@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 #include "memory_view.h"
 #include "op.h"
 
@@ -37,9 +38,13 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
         if (!lives_in_memory(variable)) {
             continue;
         }
-        smk_status status = smk_memory_allocate_variable(program->memory, variable->name.start, variable->name.length,
-                                                         variable->space == SMK_SPACE_CONST, variable->bytes,
-                                                         &program->addresses[i], error);
+        smk_status status = smk_poll_check(error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        status = smk_memory_allocate_variable(program->memory, variable->name.start, variable->name.length,
+                                              variable->space == SMK_SPACE_CONST, variable->bytes,
+                                              &program->addresses[i], error);
         if (status == SMK_OK && variable->initial != NULL) {
             status =
                 smk_memory_write(program->memory, program->addresses[i], variable->initial, variable->bytes, error);
@@ -93,18 +98,28 @@ static smk_status relocate(smk_program *program, smk_error *error)
     return SMK_OK;
 }
 
-static smk_status create_images(smk_program *program, smk_error *error)
+/* What images are made from: functions that are called, and variables in shared memory. */
+static bool find_parts(smk_program *program)
 {
-    for (uint32_t i = 0; i < program->module->function_count; i++) {
-        const smk_function *function = &program->module->functions[i];
-        if (function->is_entry && function->is_defined) {
-            smk_status status = smk_image_create(program, i, NULL, &program->image[i], error);
-            if (status != SMK_OK) {
-                return status;
-            }
+    const smk_module *module = program->module;
+    program->callable = smk_heap_allocate((size_t)module->function_count + 1, sizeof *program->callable);
+    program->place = smk_heap_allocate((size_t)module->function_count + 1, sizeof *program->place);
+    program->shared_place = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *program->shared_place);
+    if (program->callable == NULL || program->place == NULL || program->shared_place == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < module->function_count; i++) {
+        bool callable = !module->functions[i].is_entry && module->functions[i].is_defined;
+        program->place[i] = callable ? program->callable_count : SMK_NO_INDEX;
+        if (callable) {
+            program->callable[program->callable_count++] = i;
         }
     }
-    return SMK_OK;
+    for (uint32_t i = 0; i < module->variable_count; i++) {
+        bool shared = module->variables[i].space == SMK_SPACE_SHARED;
+        program->shared_place[i] = shared ? program->shared_count++ : SMK_NO_INDEX;
+    }
+    return true;
 }
 
 smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error)
@@ -121,7 +136,7 @@ smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_
     made->memory = memory;
     made->addresses = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *made->addresses);
     made->image = smk_heap_allocate((size_t)module->function_count + 1, sizeof *made->image);
-    if (made->addresses == NULL || made->image == NULL) {
+    if (made->addresses == NULL || made->image == NULL || !find_parts(made)) {
         status = smk_status_fail(error, SMK_MEMORY, "no memory for a program");
     }
     if (status == SMK_OK) {
@@ -129,9 +144,6 @@ smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_
     }
     if (status == SMK_OK) {
         status = relocate(made, error);
-    }
-    if (status == SMK_OK) {
-        status = create_images(made, error);
     }
     if (status != SMK_OK) {
         smk_program_free(made);
@@ -147,27 +159,54 @@ void smk_program_free(smk_program *program)
         return;
     }
     for (uint32_t i = 0; program->image != NULL && i < program->module->function_count; i++) {
-        smk_image_free(program->image[i]);
+        smk_image_free(atomic_load(&program->image[i]));
     }
-    for (uint32_t i = 0; program->addresses != NULL && i < program->module->variable_count; i++) {
-        (void)smk_memory_free(program->memory, program->addresses[i], NULL);
+    if (program->addresses != NULL) {
+        smk_memory_free_all(program->memory, program->addresses, program->module->variable_count);
     }
-    smk_heap_free(program->image);
+    smk_heap_free((void *)program->image);
+    smk_heap_free(program->callable);
+    smk_heap_free(program->place);
+    smk_heap_free(program->shared_place);
     smk_heap_free(program->addresses);
     smk_heap_free(program);
 }
 
-void smk_program_query(const smk_program *program, uint32_t entry, smk_program_attributes *attributes)
+/* Two threads that come first at once both lower the entry, and one result is kept: that is cheaper than a lock. */
+smk_status smk_program_image(smk_program *program, uint32_t entry, const smk_image **image, smk_error *error)
 {
-    *attributes = (smk_program_attributes){0};
-    if (entry >= program->module->function_count || program->image[entry] == NULL) {
-        return;
+    const smk_module *module = program->module;
+    if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    const smk_image *image = program->image[entry];
+    smk_image *fresh = NULL, *present = atomic_load(&program->image[entry]);
+    if (present == NULL) {
+        smk_status status = smk_image_create(program, entry, NULL, &fresh, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        if (atomic_compare_exchange_strong(&program->image[entry], &present, fresh)) {
+            present = fresh;
+        } else {
+            smk_image_free(fresh);
+        }
+    }
+    *image = present;
+    return SMK_OK;
+}
+
+smk_status smk_program_query(smk_program *program, uint32_t entry, smk_program_attributes *attributes, smk_error *error)
+{
+    const smk_image *image = NULL;
+    smk_status status = smk_program_image(program, entry, &image, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    *attributes = (smk_program_attributes){0};
     const smk_function *function = &program->module->functions[entry];
     const smk_dim3 *bounds[2] = {&function->maxntid, &function->reqntid};
     attributes->shared_bytes = image->shared_bytes;
-    attributes->local_bytes = image->code[entry]->local_bytes;
+    attributes->local_bytes = image->entry_code->local_bytes;
     attributes->const_bytes = (size_t)program->const_bytes;
     attributes->max_threads = SMK_SIM_BLOCK_THREADS_MAX;
     for (int i = 0; i < 2; i++) {
@@ -177,6 +216,7 @@ void smk_program_query(const smk_program *program, uint32_t entry, smk_program_a
             attributes->max_threads = (uint32_t)threads;
         }
     }
+    return SMK_OK;
 }
 
 smk_status smk_program_global(const smk_program *program, const char *name, uint64_t *address, uint64_t *bytes,

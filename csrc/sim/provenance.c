@@ -347,10 +347,8 @@ smk_status smk_provenance_create(smk_provenance *provenance, const smk_finding_p
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     provenance->of[1] = provenance->of[0] + count;
-    for (uint32_t i = 0; i < module->function_count; i++) {
-        if (image->code[i] != NULL) {
-            trace(&t, i);
-        }
+    for (uint32_t i = 0; i < image->code_count; i++) {
+        trace(&t, image->code[i]->index);
     }
     smk_heap_free(t.set);
     return SMK_OK;

@@ -1,6 +1,7 @@
 #include "rows.h"
 
 #include "../base/heap.h"
+#include "../base/poll.h"
 #include "bits.h"
 
 #include <stdlib.h>
@@ -133,7 +134,7 @@ static void note_position(void *context, uint32_t index, bool writes)
 
 static void visit_all(allocator *a, void (*visit)(void *, uint32_t, bool))
 {
-    for (a->block = 0; a->block < a->cfg->graph.count; a->block++) {
+    for (a->block = 0; a->block < a->cfg->graph.count && !smk_poll_stop(); a->block++) {
         for (a->instruction = a->cfg->first[a->block]; a->instruction < a->cfg->first[a->block + 1]; a->instruction++) {
             const smk_instruction *instruction = &a->function->instructions[a->instruction];
             a->guarded = instruction->guarded;
@@ -148,9 +149,9 @@ static void solve(allocator *a)
 {
     const smk_cfg_graph *graph = &a->cfg->graph;
     memcpy(a->live, a->read, graph->count * a->words * sizeof *a->live);
-    for (bool changed = true; changed;) {
+    for (bool changed = true; changed && !smk_poll_stop();) {
         changed = false;
-        for (uint32_t block = graph->count; block-- > 0;) {
+        for (uint32_t block = graph->count; block-- > 0 && !smk_poll_stop();) {
             uint64_t *live = a->live + block * a->words;
             const uint64_t *written = a->written + block * a->words;
             for (uint32_t j = graph->start[block]; j < graph->start[block + 1]; j++) {
@@ -169,7 +170,7 @@ static void solve(allocator *a)
 static void stretch(allocator *a)
 {
     const smk_cfg_graph *graph = &a->cfg->graph;
-    for (uint32_t block = 0; block < graph->count; block++) {
+    for (uint32_t block = 0; block < graph->count && !smk_poll_stop(); block++) {
         uint32_t start = 2 * a->cfg->first[block], end = 2 * a->cfg->first[block + 1] - 1;
         for (size_t word = 0; word < a->words; word++) {
             uint64_t in = a->live[block * a->words + word], out = 0;
@@ -340,7 +341,10 @@ static smk_status share(allocator *a, smk_arena *arena, smk_rows *made, smk_erro
         visit_all(a, note_position);
         stretch(a);
         stretch_parameters(a);
-        status = share_rows(a, made, error);
+        status = smk_poll_check(error);
+        if (status == SMK_OK) {
+            status = share_rows(a, made, error);
+        }
         if (status == SMK_OK) {
             status = note_cleared(a, arena, made, error);
         }

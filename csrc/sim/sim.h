@@ -19,12 +19,12 @@ enum {
     SMK_SIM_SHARED_BYTES_MAX = 227 * 1024  /* static and dynamic together */
 };
 
-/* A module made ready to run: lowered code, and its module-scope variables allocated in `memory`.
- * Immutable but for those variables; any number of threads may run it. Keeps a pointer to the module and to
+/* A module made ready to run: its module-scope variables allocated in `memory`, and the code of its entries, each lowered
+ * when it is first asked for or run. Immutable but for that; any number of threads may run it. Keeps a pointer to the module and to
  * the memory, which must outlive it. */
 typedef struct smk_program smk_program;
 
-/* Errors: PTX, UNSUPPORTED (with the line), MEMORY. */
+/* Errors: PTX, UNSUPPORTED (with the line), MEMORY, INTERRUPTED. */
 smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error);
 void smk_program_free(smk_program *program); /* accepts NULL */
 
@@ -36,7 +36,10 @@ typedef struct smk_program_attributes {
     uint32_t max_threads; /* a block: of the machine, cut by .maxntid and .reqntid */
 } smk_program_attributes;
 
-void smk_program_query(const smk_program *program, uint32_t entry, smk_program_attributes *attributes);
+/* Lowers the entry where nobody has yet, so that what cannot run shows. Errors: ARGUMENT, PTX, UNSUPPORTED (with the line),
+ * SHARED_MEMORY, MEMORY, INTERRUPTED. */
+smk_status smk_program_query(smk_program *program, uint32_t entry, smk_program_attributes *attributes,
+                             smk_error *error);
 
 /* Address and size of a module-scope variable by name; ARGUMENT where there is none. */
 smk_status smk_program_global(const smk_program *program, const char *name, uint64_t *address, uint64_t *bytes,

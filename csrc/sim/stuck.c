@@ -37,7 +37,7 @@ static bool take_state(const smk_warp *warp, state *s)
     s->pc = control->pc;
     s->active = warp->active;
     s->carry = warp->carry;
-    s->entry_bytes = image->code[image->entry]->frame_bytes;
+    s->entry_bytes = image->entry_code->frame_bytes;
     s->stack_bytes = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
     s->frame_bytes = control->frame_count * sizeof *control->frame;
     s->local_bytes = (size_t)control->local_used * LANES;

@@ -206,7 +206,7 @@ bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
 void smk_undefined_begin(smk_undefined *undefined)
 {
     const smk_undefined_plan *plan = undefined->plan;
-    size_t frame = plan->image == NULL ? 0 : plan->image->code[plan->image->entry]->local_bytes;
+    size_t frame = plan->image == NULL ? 0 : plan->image->entry_code->local_bytes;
     frame = frame < SMK_UNDEFINED_LOCAL_MAX ? frame : SMK_UNDEFINED_LOCAL_MAX;
     for (unsigned i = 0; i < SMK_UNDEFINED_WARPS; i++) {
         for (unsigned k = 0; k < SMK_UNDEFINED_DEPTH && undefined->value[i][k] != NULL; k++) {
@@ -524,7 +524,7 @@ static uint32_t *defined_of(smk_undefined *u, const smk_warp *warp, uint64_t *fr
 {
     const smk_image *image = u->plan->image;
     uint32_t **defined = &u->defined[warp->control->index];
-    *frame = image->code[image->entry]->local_bytes;
+    *frame = image->entry_code->local_bytes;
     *frame = *frame < SMK_UNDEFINED_LOCAL_MAX ? *frame : SMK_UNDEFINED_LOCAL_MAX;
     if (*defined == NULL && *frame > 0) {
         *defined = smk_heap_allocate((size_t)*frame, sizeof **defined);

@@ -1,0 +1,55 @@
+/* For clock_gettime under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "poll.h"
+
+#include <stddef.h>
+#include <time.h>
+
+enum { SKIPPED = 64 }; /* askings between two looks at the clock */
+#define INTERVAL_NS UINT64_C(20000000)
+
+static _Thread_local smk_poll *present;
+
+static uint64_t now(void)
+{
+    struct timespec time = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &time);
+    return (uint64_t)time.tv_sec * UINT64_C(1000000000) + (uint64_t)time.tv_nsec;
+}
+
+void smk_poll_begin(smk_poll *poll, bool (*call)(void *context), void *context)
+{
+    *poll = (smk_poll){.call = call, .context = context, .outer = present, .due = now() + INTERVAL_NS, .skip = SKIPPED};
+    present = poll;
+}
+
+void smk_poll_end(smk_poll *poll)
+{
+    present = poll->outer;
+}
+
+bool smk_poll_stop(void)
+{
+    smk_poll *poll = present;
+    if (poll == NULL || poll->stopped) {
+        return poll != NULL;
+    }
+    if (--poll->skip > 0) {
+        return false;
+    }
+    poll->skip = SKIPPED;
+    if (now() >= poll->due) {
+        poll->stopped = poll->call(poll->context);
+        poll->due = now() + INTERVAL_NS;
+    }
+    return poll->stopped;
+}
+
+smk_status smk_poll_check(smk_error *error)
+{
+    return smk_poll_stop() ? smk_status_fail(error, SMK_INTERRUPTED, "interrupted while a kernel was made ready")
+                           : SMK_OK;
+}
