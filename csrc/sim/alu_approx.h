@@ -123,7 +123,8 @@ SMK_INLINE double smk_gross_f64(double x)
     const uint64_t bits = smk_bits_f64(x);
     const uint64_t upper = (bits + UINT64_C(0x80000000)) >> 32 << 32;
     const bool finite = (bits >> 52 & 0x7ff) != 0x7ff;
-    return smk_nan_f64(smk_flush_f64(smk_float_f64(finite ? upper : bits)));
+    const uint64_t number = smk_bits_f64(smk_flush_f64(smk_float_f64(finite ? upper : bits)));
+    return smk_float_f64(x == x ? number : UINT64_C(0x7fffffff00000000));
 }
 
 /* div.approx: a times the reciprocal of b, which is flushed where |b| > 2^126. */

@@ -191,6 +191,39 @@ static uint64_t narrow(double x, smk_type to, const smk_alu_general *word)
     }
 }
 
+/* Where the fraction of a format begins, seen from a double's; 0: a format that has one NaN only. */
+static unsigned payload_shift(smk_type type)
+{
+    return type == SMK_TYPE_F16 ? 42 : type == SMK_TYPE_BF16 ? 45 : type == SMK_TYPE_F32 ? 29 : 0;
+}
+
+/* Does a NaN keep its bits? Where it neither leaves nor enters double precision it does in a plain move only. */
+static bool passes_nan(smk_type from, smk_type to, const smk_alu_general *word)
+{
+    const bool plain = (word->flags & (SMK_GENERAL_FTZ | SMK_GENERAL_INTEGRAL)) == 0;
+    const bool sat = (word->flags & SMK_GENERAL_SAT) != 0;
+    return !sat && (from == SMK_TYPE_F64 || to == SMK_TYPE_F64 || (plain && from == to && from == SMK_TYPE_F32));
+}
+
+/* A NaN's bits in another format: sign and payload, quiet, but for a plain move of single and double precision. */
+static uint64_t pass_nan(uint64_t bits, smk_type from, smk_type to, const smk_alu_general *word)
+{
+    const unsigned shift_from = payload_shift(from);
+    const unsigned shift_to = payload_shift(to);
+    const unsigned spare = 64 - smk_module_type_bits(from);
+    if (from == to)
+        return (word->flags & SMK_GENERAL_INTEGRAL) != 0 ? bits | SMK_QUIET_F64 : bits;
+    if (from == SMK_TYPE_F32 && (word->flags & SMK_GENERAL_FTZ) != 0)
+        bits = SMK_NAN_BITS_F32;
+    const uint64_t sign = bits << spare >> 63;
+    const uint64_t fraction = (bits << shift_from & (UINT64_MAX >> 12)) | SMK_QUIET_F64;
+    const uint64_t exponent = to == SMK_TYPE_F64   ? UINT64_C(0x7ff) << 52
+                              : to == SMK_TYPE_F32 ? UINT64_C(0x7f800000)
+                              : to == SMK_TYPE_F16 ? UINT64_C(0x7c00)
+                                                   : UINT64_C(0x7f80);
+    return sign << (smk_module_type_bits(to) - 1) | exponent | fraction >> shift_to;
+}
+
 static const smk_operation *convert_away_tf32(smk_warp *warp, const smk_operation *op, const smk_alu_general *word)
 {
     uint64_t bits[LANES];
@@ -214,14 +247,17 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
 
     if (to == SMK_TYPE_TF32 && word.rounding == SMK_ROUND_NEAREST_AWAY)
         return convert_away_tf32(warp, op, &word);
+    const bool passes = is_float(from) && passes_nan(from, to, &word);
+    load_bits(warp, op->a, word.from_storage, bits);
     if (is_float(from)) {
         load_floats(warp, op->a, word.from_storage, from, ftz, values);
     } else {
-        load_bits(warp, op->a, word.from_storage, bits);
         extend_bits(bits, from);
     }
     for (unsigned i = 0; i < LANES; i++) {
-        if (is_float(from)) {
+        if (passes && is_float(to) && values[i] != values[i]) {
+            bits[i] = pass_nan(bits[i], from, to, &word);
+        } else if (is_float(from)) {
             double x = values[i];
             if (!is_float(to) || (word.flags & SMK_GENERAL_INTEGRAL) != 0)
                 x = round_integral(x, (smk_rounding)word.rounding);

@@ -260,7 +260,8 @@ SMK_INLINE double extreme_f64(double a, double b, bool is_max)
     const bool first = (is_max ? a > b : a < b) || negative_zero;
     const uint64_t pick = first ? x : y;
     const uint64_t with_b = a == a ? pick : y;
-    return smk_nan_f64(smk_float_f64(b == b ? with_b : x));
+    const uint64_t without_b = a == a ? x : y | SMK_QUIET_F64;
+    return smk_float_f64(b == b ? with_b : without_b);
 }
 
 /* float to integer: towards zero, into the range, NaN as PTX has it for the pair of types ------------------ */

@@ -28,6 +28,16 @@ static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
     return smk_bits_f32(smk_nan_f32(sum));
 }
 
+/* Of two NaN, global memory keeps the operand, as it is, and shared memory what was there, made quiet. */
+static uint64_t add_f64(uint64_t old, uint64_t b, bool global)
+{
+    const double sum = smk_float_f64(old) + smk_float_f64(b);
+    if (global && (smk_is_nan_f64(old) || smk_is_nan_f64(b))) {
+        return smk_is_nan_f64(b) ? b : old;
+    }
+    return smk_bits_f64(smk_pass2_f64(sum, smk_float_f64(old), smk_float_f64(b)));
+}
+
 static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
 {
     uint32_t old_high = (uint32_t)old >> 16, b_high = (uint32_t)b >> 16;
@@ -35,7 +45,7 @@ static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
     case SMK_TYPE_F32:
         return add_f32((uint32_t)old, (uint32_t)b, flush);
     case SMK_TYPE_F64:
-        return smk_bits_f64(smk_nan_f64(smk_float_f64(old) + smk_float_f64(b)));
+        return add_f64(old, b, flush); /* what is global flushes too */
     case SMK_TYPE_F16:
         return add_f16((uint16_t)old, (uint16_t)b);
     case SMK_TYPE_BF16:

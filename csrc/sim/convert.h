@@ -17,17 +17,18 @@
 #endif
 
 typedef enum smk_rounding {
-    SMK_ROUND_NEAREST,      /* ties to even */
+    SMK_ROUND_NEAREST, /* ties to even */
     SMK_ROUND_ZERO,
     SMK_ROUND_DOWN,
     SMK_ROUND_UP,
-    SMK_ROUND_NEAREST_AWAY  /* ties away from zero */
+    SMK_ROUND_NEAREST_AWAY /* ties away from zero */
 } smk_rounding;
 
 #define SMK_NAN_BITS_F16 UINT16_C(0x7fff)
 #define SMK_NAN_BITS_BF16 UINT16_C(0x7fff)
 #define SMK_NAN_BITS_F32 UINT32_C(0x7fffffff)
-#define SMK_NAN_BITS_F64 UINT64_C(0xfff8000000000000)
+#define SMK_NAN_BITS_TF32 UINT32_C(0x7fffe000)
+#define SMK_NAN_BITS_F64 UINT64_C(0xfff8000000000000) /* where no NaN went in */
 
 SMK_INLINE uint32_t smk_bits_f32(float x)
 {
@@ -57,8 +58,9 @@ SMK_INLINE double smk_float_f64(uint64_t bits)
     return x;
 }
 
-/* What NaN an instruction delivers: the one place to change it. Single precision has one NaN. Double precision may
- * carry payloads on hardware; PTX promises none, so there is one here too and every instruction set gives the same. */
+/* What NaN an instruction delivers: the one place to change it. PTX promises nothing; this is what an H200 does, as
+ * tests/sim/nans_h200.json has it. Single precision and halves have one NaN, whatever went in. Double precision passes on
+ * the NaN that went in, sign and payload, and makes it quiet. */
 SMK_INLINE float smk_nan_f32(float x)
 {
     return smk_float_f32(x == x ? smk_bits_f32(x) : SMK_NAN_BITS_F32);
@@ -67,6 +69,57 @@ SMK_INLINE float smk_nan_f32(float x)
 SMK_INLINE double smk_nan_f64(double x)
 {
     return smk_float_f64(x == x ? smk_bits_f64(x) : SMK_NAN_BITS_F64);
+}
+
+#define SMK_QUIET_F64 (UINT64_C(1) << 51)
+
+SMK_INLINE bool smk_is_nan_f64(uint64_t bits)
+{
+    return (bits & (UINT64_MAX >> 1)) > UINT64_C(0x7ff0000000000000);
+}
+
+/* The result x of an operation on a; and on two or three operands, of which the first NaN counts. */
+SMK_INLINE double smk_pass_f64(double x, double a)
+{
+    const uint64_t nan = a == a ? SMK_NAN_BITS_F64 : smk_bits_f64(a) | SMK_QUIET_F64;
+    return smk_float_f64(x == x ? smk_bits_f64(x) : nan);
+}
+
+SMK_INLINE double smk_pass2_f64(double x, double first, double second)
+{
+    return smk_pass_f64(x, first == first ? second : first);
+}
+
+SMK_INLINE double smk_pass3_f64(double x, double first, double second, double third)
+{
+    return smk_pass2_f64(x, first, second == second ? third : second);
+}
+
+/* abs and neg are sums to the hardware: `x`, but what a NaN in `a` is passed on as. */
+SMK_INLINE uint64_t smk_sign_f64(uint64_t x, uint64_t a)
+{
+    return smk_is_nan_f64(a) ? a | SMK_QUIET_F64 : x;
+}
+
+SMK_INLINE uint32_t smk_sign_half(uint32_t x, uint32_t infinity)
+{
+    return (x & 0x7fffu) > infinity ? 0x7fffu : x;
+}
+
+/* Conversions between single and double precision pass a payload on too, as far as there is room. */
+SMK_INLINE double smk_pass_f64_f32(float a)
+{
+    const uint64_t bits = smk_bits_f32(a);
+    const uint64_t nan = (bits & UINT32_C(0x80000000)) << 32 | UINT64_C(0x7ff8000000000000) | (bits & 0x7fffff) << 29;
+    return smk_float_f64(a == a ? smk_bits_f64((double)a) : nan);
+}
+
+SMK_INLINE float smk_pass_f32_f64(double a)
+{
+    const uint64_t bits = smk_bits_f64(a);
+    const uint32_t nan =
+        (uint32_t)(bits >> 32 & UINT32_C(0x80000000)) | UINT32_C(0x7fc00000) | (uint32_t)(bits >> 29 & 0x7fffff);
+    return smk_float_f32(a == a ? smk_bits_f32((float)a) : nan);
 }
 
 /* .ftz: a subnormal becomes a zero of its sign. */
@@ -204,7 +257,7 @@ SMK_INLINE uint16_t smk_nearest_bf16(float x)
 SMK_INLINE uint32_t smk_narrow_tf32(double x, smk_rounding rounding, bool satfinite)
 {
     const uint32_t sign = (uint32_t)(smk_bits_f64(x) >> 32) & UINT32_C(0x80000000);
-    return x == x ? smk_narrow_bits(x, 10, 127, rounding, satfinite) << 13 | sign : SMK_NAN_BITS_F32;
+    return x == x ? smk_narrow_bits(x, 10, 127, rounding, satfinite) << 13 | sign : SMK_NAN_BITS_TF32;
 }
 
 /* cvt.rna.tf32.f32 looks at no NaN: infinities and NaNs are cut, not rounded, and .satfinite takes one step off them
