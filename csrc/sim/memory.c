@@ -282,6 +282,7 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
     if (count == 0) {
         return;
     }
+    smk_allocation *dead = NULL;
     qsort(addresses, count, sizeof *addresses, compare_addresses);
     smk_fork_lock_take(&memory->lock);
     size_t kept = lower_bound(memory, addresses[0]), next = 0;
@@ -291,13 +292,14 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
             next++;
         }
         if (next < count && addresses[next] == allocation->address) {
-            drop(memory, allocation);
+            drop(memory, allocation, &dead);
         } else {
             memory->allocation[kept++] = allocation;
         }
     }
     memory->count = kept;
     smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
 }
 
 /* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */
