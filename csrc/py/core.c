@@ -61,7 +61,7 @@ static PyMethodDef methods[] = {
     {"_quota", smk_door_quota, METH_O, "_quota(root, /)\n--\n\n"},
     {"_isa", smk_door_isa, METH_NOARGS, "_isa()\n--\n\n"},
     {"_watch", SMK_PY_FUNCTION(smk_watch_call), METH_FASTCALL,
-     "_watch(mode, function, args, kwargs, blocks, model, /)\n--\n\n"},
+     "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n"},
     {"_counters", smk_watch_counters, METH_NOARGS, "_counters()\n--\n\n"},
     {"_fuse", SMK_PY_FUNCTION(smk_door_fuse), METH_FASTCALL, "_fuse(ptx, entry, /)\n--\n\n"},
     {"_occupancy", SMK_PY_FUNCTION(smk_resident_door), METH_FASTCALL,
