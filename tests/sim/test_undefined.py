@@ -151,3 +151,25 @@ def test_local_memory_is_fresh_in_each_block():
     findings = check(body, grid=4).findings
     (finding,) = [finding for finding in findings if finding.kind == "uninitialized"]
     assert finding.count == 3 * 32 and finding.second.block == (1, 0, 0)
+
+
+def test_each_allocation_may_fail():
+    body = USED["through local memory"]
+    module = smemkit.RawModule(PTX.replace("BODY", body), backend="sim")
+    kernel, out = module.get_function("k"), np.zeros(64, np.uint32)
+    expected = kernel.check(1, 32, (out,), backend="sim").findings
+    failed = 0
+    try:
+        for n in range(1, 200):
+            smemkit._core._fail_after(n)
+            try:
+                findings = kernel.check(1, 32, (out,), backend="sim").findings
+            except MemoryError:
+                failed += 1
+                continue
+            finally:
+                smemkit._core._fail_after(0)
+            assert [f.message for f in findings] == [f.message for f in expected]
+    finally:
+        smemkit._core._fail_after(0)
+    assert failed > 20
