@@ -41,7 +41,8 @@
     "Copy a device array to the host.\n\n"                                                                             \
     "Parameters\n----------\n"                                                                                         \
     "d : DeviceArray\n"                                                                                                \
-    "out : numpy.ndarray, optional\n    Takes the elements; of the same type and shape, writeable, any strides.\n\n"   \
+    "out : numpy.ndarray, optional\n    Takes the elements; of the same type and shape, writeable, any strides. Where\n" \
+    "    Ctrl-C ends the copy, it has a part of them.\n\n"                                                               \
     "Shapes\n------\nThe result has the shape of d.\n\n"                                                               \
     "Returns\n-------\nnumpy.ndarray: out itself where given, else a new C-contiguous one.\n\n"                        \
     "Raises\n------\nArgumentTypeError (TypeError), ShapeError and ArgumentError (both ValueError), CudaError where "  \
