@@ -99,3 +99,10 @@ def test_unknown_names_list_the_known():
     assert message.endswith(", ".join(known)), "every variant, in the order of the table"
     with pytest.raises(smemkit.ArgumentError, match=r"'gemn'.*gemm"):
         _core._registry_plan("gemn", "tiled", (1, 1, 1))
+
+
+@pytest.mark.parametrize("n", [1, 8192, 8193, 10**9])
+def test_dot_has_a_block_for_each_tile(n):
+    """However many multiprocessors there are: blocks of the wide plan do not take turns."""
+    grid, _, _ = _core._registry_plan("dot", "shuffle", (n,))
+    assert tuple(grid) == (blocks_of(4 * n, 512 * 4 * 16), 1, 1)

@@ -194,3 +194,34 @@ def test_barriers_of_code_that_was_not_optimised_are_those_of_the_source():
     kernel = smemkit.RawModule(text, backend="sim").get_function("parted")
     (finding,) = kernel.check(1, 64, (), backend="sim").findings
     assert "different barriers of a.cu:2: some at PTX line" in finding.message
+
+
+DIVERGENT = """
+.version 7.0
+.target sm_70
+.address_size 64
+.file 1 "two.cu"
+.visible .entry two()
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    mov.u32 %r1, %tid.x;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 bra other;
+    .loc 1 7 0
+    bar.sync 0;
+    ret;
+other:
+    .loc 1 9 0
+    bar.sync 0;
+    ret;
+}
+"""
+
+
+def test_warps_at_two_barriers_are_told_so():
+    kernel = smemkit.RawModule(DIVERGENT, backend="sim").get_function("two")
+    (finding,) = kernel.check((1,), (64,), (), backend="sim").findings
+    assert finding.kind == "barrier"
+    assert finding.message.startswith("Warps of one block meet at different barriers: some at ")
+    assert "two.cu:7" in finding.message and "two.cu:9" in finding.message
