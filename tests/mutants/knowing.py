@@ -44,7 +44,10 @@ RULES = [
     ),
     (r"sim/.*\b(lower|program)", "tests/test_errors_ptx.py tests/sim/test_opcodes_memory.py"),
     (r"sim/", "tests/fuzz/test_differential.py tests/sim/test_opcodes_memory.py tests/world"),
-    (r"ptx/", "tests/ptx/test_equal.py tests/ptx tests/test_errors_ptx.py tests/sim/test_opcodes.py"),
+    (
+        r"ptx/",
+        "tests/ptx/test_equal.py tests/ptx tests/test_errors_ptx.py tests/sim/test_opcodes.py",
+    ),
     (r"registry/", "tests/registry tests/test_access.py tests/py/test_family.py"),
     (r"registry/plan_(\w+)", "tests/test_{1}.py"),
     (r"base/", "tests/test_oom.py tests/py/test_watch.py tests/ptx tests/test_robust.py"),

@@ -113,3 +113,26 @@ def test_the_last_byte(space, op, width):
                 pytest.fail(where)
             kinds = {finding.kind for finding in run(wrong, mask, kernel.check).findings}
             assert "out_of_bounds" in kinds, where
+
+
+# Where variables lie -----------------------------------------------------------------------------
+
+SIZES = [(1, 1), (1, 1), (3, 4), (1, 1), (2, 2), (5, 1), (4, 4), (1, 1), (16, 16), (9, 8), (1, 2)]
+
+
+def test_shared_variables_lie_side_by_side():
+    """Each at the next multiple of its alignment, none in another."""
+    before = "".join(
+        f".shared .align {alignment} .b8 v{i}[{size}];\n"
+        for i, (size, alignment) in enumerate(SIZES)
+    )
+    stores = "".join(
+        f"mov.u32 %r1, v{i};\n st.global.u32 [%rd1+{4 * i}], %r1;\n" for i in range(len(SIZES))
+    )
+    out = np.zeros(len(SIZES), np.uint32)
+    text = build("ld.param.u64 %rd1, [out];\n" + stores, ".param .u64 out", before=before)
+    load(text)((1,), (1,), (out,), backend="sim")
+    end = 0
+    for place, (size, alignment) in zip(out.tolist(), SIZES, strict=True):
+        assert place == -(-end // alignment) * alignment
+        end = place + size

@@ -4,6 +4,8 @@ import pytest
 from count_tools import profile
 from handmade import build
 
+import smemkit
+
 HEAD = """
     .shared .align 128 .b8 s[1024];
     mov.u32 %r1, %tid.x;
@@ -96,3 +98,34 @@ def test_vector_of_which_the_ends_are_used():
     text = "ld.shared.v4.u32 {%r5, %r7, %r8, %r9}, [s];\n add.u32 %r5, %r5, %r9;\n"
     assert count(text, 3)[1] == (2, 2, 2, 0, 256)
     assert count(text, 3, model=False)[1] == (1, 2, 2, 0, 512)
+
+
+TWO_OF_A_BANK = """
+.version 7.8
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u32 bank)
+{
+    .reg .b32 %r<8>;
+    .reg .f32 %f<4>;
+    .shared .align 4 .b8 tile[8192];
+    ld.param.u32 %r1, [bank];
+    mov.u32 %r2, %tid.x;
+    mad.lo.u32 %r3, %r2, 32, %r1;
+    shl.b32 %r3, %r3, 2;
+    mov.u32 %r4, tile;
+    add.u32 %r3, %r3, %r4;
+    mov.f32 %f1, 0f3F800000;
+    st.shared.f32 [%r3], %f1;
+    atom.shared.add.f32 %f2, [%r3], %f1;
+    ret;
+}
+"""
+
+
+def test_each_bank_makes_a_loop_wait():
+    """Lanes that meet in a bank go round one after the other, in the last bank as in the first."""
+    kernel = smemkit.RawModule(TWO_OF_A_BANK, backend="sim").get_function("k")
+    for bank in range(32):
+        counters = kernel.profile((1,), (5,), (bank,), backend="sim").counters
+        assert counters["shared.atomic.instructions"] == 5, bank
