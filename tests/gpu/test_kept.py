@@ -97,9 +97,9 @@ print(found == 8 * [1_000_003.0])
 """
 
 
-def run(code, **environment):
+def run(code, head=HEAD, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", HEAD + code],
+        [sys.executable, "-c", head + code],
         capture_output=True,
         text=True,
         timeout=120,
@@ -124,8 +124,9 @@ def test_first_calls_of_several_threads(gpu, pool):
 
 
 def test_a_pool_that_is_no_word(gpu):
-    code = "try:\n    total()\nexcept smemkit.ArgumentError as error:\n    print(error)"
-    (said,) = run(code, SMEMKIT_POOL="x")
+    code = "try:\n    smemkit.empty(1, backend='cuda')\n"
+    code += "except smemkit.ArgumentError as error:\n    print(error)"
+    (said,) = run(code, head="import smemkit\n", SMEMKIT_POOL="x")
     assert said == "the environment variable SMEMKIT_POOL is 'x'; accepted are '0' and '1'"
 
 

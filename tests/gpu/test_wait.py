@@ -73,6 +73,7 @@ def list_waits(slow, out):
     timer = smemkit._core._timer()
     big = np.zeros(1000)
     kernel_out = np.zeros(1, "uint64")
+    smemkit.vector_add(big, big, backend="cuda")  # loading a kernel waits for those that run
     yield "copy out", lambda: smemkit.asnumpy(out)
     yield "copy in", lambda: smemkit.asarray(big, backend="cuda")
     yield "a kernel's end", lambda: slow(1, 1, (kernel_out, int(LONG_S * 1e9)), backend="cuda")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["sim/cfg.c", "base/arena.c", "base/heap.c", "base/status.c"]
+SOURCES = ["sim/cfg.c", *(f"base/{name}.c" for name in ("arena", "heap", "poll", "status"))]
 STAYS, RETURNS, VANISHES = 0, 1, 2
 NEVER = None
 
