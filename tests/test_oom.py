@@ -242,18 +242,20 @@ def test_auto_takes_what_needs_less_memory(rng):
     assert np.array_equal(multiply("auto"), tuned)
 
 
-MATRIX = build(
-    """
+MULTIPLY = """
     mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3},
-        {%f1, %f2, %f3, %f4};
+        {%f1, %f2, %f3, %f4};"""
+MATRICES = build(
+    """
     ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [tile];
     cp.async.ca.shared.global [tile], [source], 4;
-    cp.async.wait_all;""",
+    cp.async.wait_all;"""
+    + 1000 * MULTIPLY,  # so many that what is kept of each does not fit into one piece of memory
     before=".shared .align 16 .b8 tile[128];\n.global .align 16 .b8 source[16];",
 ).replace("sm_75", "sm_80")
 
 
 def test_matrices_and_copies():
-    failures, _ = fail_each(lambda: load(MATRIX)((1,), (32,), (), backend="sim"))
+    failures, _ = fail_each(lambda: load(MATRICES)((1,), (32,), (), backend="sim"))
     assert failures > 10
     check_still_works()
