@@ -8,7 +8,8 @@ trap 'rm -rf "$objects"' EXIT
 
 compile() {
     local flags=(-g -O1 -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
-        -ffp-contract=off -fno-math-errno -iquote csrc -DSMK_FUZZ_EXECUTE -w)
+        -ffp-contract=off -fno-math-errno -iquote csrc -DSMK_FUZZ_EXECUTE -w
+        -Werror=incompatible-pointer-types -Werror=int-conversion -Werror=implicit-function-declaration)
     if [[ $(uname -m) == x86_64 ]]; then # the files choose their instruction set by pragmas of gcc, which clang does not read
         case $2 in
         *_avx512.c) flags+=(-mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx2 -mfma -mbmi -mbmi2) ;;

@@ -59,7 +59,9 @@ typedef struct way {
     smk_dim3 grid, block;
     size_t shared_bytes;
     unsigned threads;
-    uint64_t blocks; /* to run; 0: all */
+    uint64_t blocks;  /* to run; 0: all */
+    uint32_t padding; /* of check */
+    bool reverse;
     enum { RUN, COUNT, COUNT_AS_WRITTEN, CHECK, WAYS } watch;
 } way;
 
@@ -78,6 +80,8 @@ static way choose_way(const uint8_t *data, size_t size)
                  .shared_bytes = shared_bytes[hash / 30 % 4],
                  .threads = 1 + (unsigned)(hash / 120 % 3),
                  .blocks = hash / 360 % 4 == 0 ? 2 : 0,
+                 .padding = hash / 5760 % 3 == 0 ? 64 : 0,
+                 .reverse = hash / 17280 % 3 == 0,
                  .watch = (unsigned)(hash / 1440 % WAYS)};
 }
 
@@ -86,8 +90,9 @@ static smk_status watch_entry(smk_program *program, const smk_module *module, ui
 {
     smk_status status = SMK_OK;
     if (w->watch == CHECK) {
+        const smk_check_options wanted = {.blocks = w->blocks, .padding = w->padding};
         smk_check_result found;
-        status = smk_check_run(program, entry, launch, options, w->blocks, &found, error);
+        status = smk_check_run(program, entry, launch, options, &wanted, &found, error);
         if (status == SMK_OK) {
             smk_check_free(&found);
         }
@@ -116,7 +121,7 @@ static void run_entry(smk_program *program, const smk_module *module, uint32_t e
     void *parameters[PARAMETERS_MAX];
     smk_error error;
     smk_run_result result;
-    smk_run_options options = {.max_steps = STEPS_MAX, .threads = w->threads};
+    smk_run_options options = {.max_steps = STEPS_MAX, .threads = w->threads, .reverse = w->reverse};
     smk_launch launch = {.grid = w->grid, .block = w->block, .shared_bytes = w->shared_bytes, .parameters = parameters};
     launch.parameter_count = module->functions[entry].parameter_count;
     if (launch.parameter_count > PARAMETERS_MAX) {
