@@ -48,6 +48,9 @@ _ROW = "behind the end of a row the next one begins, and another guard drops wha
 _ZERO = "to add 0 is to do nothing"
 _FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
 
+_EMPTY = "where k is 0 the tiles of one round are zeros"
+_ITEMS = "the element by element way is right for every size"
+
 # {folder/kernel: {line of the source: why its guard, or one of them, closes and is not needed}}
 SPARE_GUARDS = {
     "counts/gemm_rows": {
@@ -79,9 +82,35 @@ SPARE_GUARDS = {
     "counts/transpose_shared_double": {"if (x < columns && y + j < rows) {": _ROW},
     "counts/transpose_swizzled": {"if (x < columns && y < rows) {": _ROW},
     "counts/transpose_swizzled_double": {"if (x < columns && y + j < rows) {": _ROW},
-    "histogram/global": {"const long long bin = find_bin(x[i]);": _FIRST},
-    "histogram/shared": {
-        "if (copy[bin] != 0)": _ZERO,
-        "const int bin = find_bin(x[i]);": _FIRST,
+    "conv2d/register": {
+        "if (rows == 0)": "a walk over no rows writes nothing",
+        "else if (larger <= 9)": "that for 11 x 11 weights is right for fewer too",
     },
+    "conv2d/shared": {
+        "for (int c = threadIdx.x; c < wide; c += COLS) {": "a loop of mode 0 alone: that of all "
+        "modes does the same",
+    },
+    "gemm/tuned": {
+        "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
+        "if (lane == 0)": "all lanes hold the mark",
+    },
+    "gemm/vectorized": {
+        "for (long long first = 0; first < k; first += TILE) {": _EMPTY,
+        "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
+        "*(Vector *)&tile_b[threadIdx.y][x] = read(b, k, n, first + threadIdx.y, first_col + x);": (
+            _ITEMS
+        ),
+        "if (n % V == 0)": _ITEMS,
+    },
+    "gemm/warp_tiled": {"for (int r = 0; r < GROUPS_M * V; ++r) {": _ITEMS},
+    **{
+        f"gemm/{name}": {"for (long long first = 0; first < k; first += TILE) {": _EMPTY}
+        for name in ("tiled16", "tiled", "padded", "column", "column_padded", "column_swizzled")
+    },
+    **{
+        f"gemm/{name}": {"for (long long first = 0; first < k; first += TILE_K) {": _EMPTY}
+        for name in ("register_1d", "register_2d", "double_buffered", "async")
+    },
+    "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
+    "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
 }

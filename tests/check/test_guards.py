@@ -16,6 +16,7 @@ The kernels are those of tests/counts and those of the package, later ones too.
 
 import collections
 import contextlib
+import os
 
 import mutate
 import numpy as np
@@ -28,7 +29,8 @@ from test_mutants import counts
 import smemkit
 from smemkit import samples
 
-STEPS = 60_000  # ends mutants that would never end
+STEPS, MORE = 15_000, 4  # a mutant may take MORE times what ends the kernel, which is STEPS * 2**i
+BUDGETS = {}  # by call
 COPIES = 3  # of one guard that are removed in turn
 CASES = counts()
 PACKAGE = [
@@ -36,6 +38,29 @@ PACKAGE = [
 ]
 SORTED = collections.Counter()
 SPARE = collections.defaultdict(set)  # lines by kernel
+
+
+@pytest.fixture(autouse=True)
+def one_thread(monkeypatch):
+    """Blocks one after the other: so a plain run and check come to the same place first.
+
+    The step budget is that of the launch: of several threads one may spend it, in a loop without
+    end, before or after another's block is out of bounds.
+    """
+    monkeypatch.setenv("SMEMKIT_THREADS", "1")
+
+
+def find_budget(key, run):
+    """Steps that end a mutant without end, and no other. run(steps) is the call with the kernel."""
+    steps = STEPS
+    while key not in BUDGETS:
+        try:
+            run(steps)
+        except smemkit.StepBudgetError:
+            steps *= 2
+        else:
+            BUDGETS[key] = MORE * steps
+    return BUDGETS[key]
 
 
 def trap_in_place_of(mutant, text):
@@ -111,15 +136,19 @@ def find_outdated(kernel):
 @contextlib.contextmanager
 def counted(text):
     """Runs a text of tests/counts; a shape is a case."""
-    module = smemkit.RawModule(text, backend="sim")
+
+    def work(case, made, text, steps, checked=False):
+        kernel = smemkit.RawModule(text, backend="sim").get_function(case.entry)
+        words = {"shared_mem": made.shared, "max_steps": steps, "backend": "sim"}
+        return (kernel.check if checked else kernel)(made.grid, made.block, made.args, **words)
 
     def run(case, checked):
+        budget = find_budget(
+            (case.name, case.entry, case.label),
+            lambda steps: work(case, case.make(), case.ptx, steps),
+        )
         made = case.make()
-        kernel = module.get_function(case.entry)
-        call = kernel.check if checked else kernel
-        words = {"shared_mem": made.shared, "max_steps": STEPS, "backend": "sim"}
-        launch = (made.grid, made.block, made.args)
-        return attempt(lambda: call(*launch, **words), lambda _: made.check())
+        return attempt(lambda: work(case, made, text, budget, checked), lambda _: made.check())
 
     yield run
 
@@ -139,10 +168,17 @@ def package_machine(family, variant, dtype, keywords):
 
     @contextlib.contextmanager
     def machine(text):
-        with altered(family, variant, text, STEPS) as core:
+        with altered(family, variant, text) as core:
+
+            def spend(steps, of, sample):
+                os.environ["SMEMKIT_MAX_STEPS"] = str(steps)
+                return getattr(of, family)(*sample.arrays, **sample_words(sample, variant))
 
             def run(sizes, checked):
                 sample = samples.make(family, sizes, dtype, np.random.RandomState(7), keywords)
+                key = (family, variant, dtype, str(sizes), str(keywords))
+                budget = find_budget(key, lambda steps: spend(steps, smemkit._core, sample))
+                os.environ["SMEMKIT_MAX_STEPS"] = str(budget)
                 call, words = getattr(core, family), sample_words(sample, variant)
                 args = (call, *sample.arrays) if checked else sample.arrays
                 work = smemkit.check if checked else call
