@@ -24,6 +24,15 @@ def started(command, limit_s=LIMIT_S, **options):
             process.kill()  # does nothing where it has been waited for
 
 
+def leave_out_pytest():
+    """The environment for a pytest of its own: with nothing of the one that runs here.
+
+    Where that is a worker of pytest-xdist, plugins would take the child for one too, and warn.
+    """
+    kept = {name: word for name, word in os.environ.items() if not name.startswith("PYTEST_XDIST")}
+    return {**kept, "PYTEST_ADDOPTS": "-p no:xdist -p no:benchmark"}
+
+
 def measure_busy(process):
     """Seconds that all threads of a process have computed so far."""
     with open(f"/proc/{process.pid}/stat", encoding="ascii") as file:

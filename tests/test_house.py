@@ -266,7 +266,9 @@ def test_signals_that_were_ignored():
         "os.execv(sys.executable, [sys.executable, '-m', 'pytest', '-q', *sys.argv[1:]])\n"
     )
     command = [sys.executable, "-c", code, "-p", "no:cacheprovider", test]
-    with children.started(command, stdout=subprocess.PIPE, cwd=ROOT) as process:
+    with children.started(
+        command, stdout=subprocess.PIPE, cwd=ROOT, env=children.leave_out_pytest()
+    ) as process:
         out, _ = process.communicate(timeout=100)
     assert process.returncode == 0 and "1 passed" in out, out
 
@@ -281,7 +283,8 @@ def test_a_test_that_hangs_ends_the_run(tmp_path):
         "conftest.TEST_LIMIT_S = 1\n"
         "pytest.main(['-p', 'conftest', '-p', 'no:cacheprovider', *sys.argv[1:]])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT / 'tests'}:{os.environ['PYTHONPATH']}"}
+    environment = children.leave_out_pytest()
+    environment["PYTHONPATH"] = f"{ROOT / 'tests'}:{environment['PYTHONPATH']}"
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [sys.executable, "-c", code, tmp_path]
     with children.started(command, env=environment, cwd=tmp_path, **pipes) as process:

@@ -114,7 +114,7 @@ a = np.ones((500, 500), np.float32)
 smemkit.gemm(a[:40, :40], a[:40, :40], variant="naive", backend="sim")
 for attempt in range(40):
     answers.clear()
-    signal.setitimer(signal.ITIMER_REAL, 0.03 + 0.01 * attempt)
+    signal.setitimer(signal.ITIMER_REAL, 0.005 + 0.01 * attempt)
     try:
         result = smemkit.gemm(a, a, variant="naive", backend="sim")
     except smemkit.LaunchError as error:
