@@ -86,12 +86,12 @@ def test_products_without_some_parts_are_found(product):
 
 
 def test_a_right_product_is_far_from_the_bound(rng):
-    """Room for the largest of many elements: the worst of these is below a third of it."""
+    """Room for the largest of many elements: the worst of these is below half of it."""
     case = cases.make_case("gemm", (256, 4096, 512))
     a, b = case.make_inputs(rng)
     rows, exact, bound = case.expect((a, b))
     error = abs(add_up(a[rows], b, 1) - exact)
-    assert (error <= bound / 3).all()
+    assert (error <= bound / 2).all()
 
 
 def test_rows_and_pixels_are_others_each_time(rng):
