@@ -263,8 +263,10 @@ done:"""
 
 
 def test_crossed_barriers():
-    fail(build(CROSSED), smemkit.DeadlockError, block=64)
     fail(build(CROSSED), smemkit.DeadlockError, block=64, grid=3)
+    found = str(fail(build(CROSSED), smemkit.DeadlockError, block=64))
+    assert "(2 wait, 0 have ended): warp 0 waits for barrier 1 at " in found
+    assert "; warp 1 waits for barrier 2 at " in found
 
 
 def test_waiting_for_threads_that_have_left():

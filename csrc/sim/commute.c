@@ -174,8 +174,7 @@ static void add_updates(finder *f)
         const smk_instruction *instruction = &f->function->instructions[i];
         if (is_update(instruction)) {
             unsigned at = instruction->opcode == SMK_OPCODE_RED ? 0 : 1;
-            uint64_t roots = roots_of_operand(f, &instruction->operands[at]);
-            add_update(f->image, kind_of(instruction), roots == 0 ? SMK_COMMUTE_ANYWHERE : roots);
+            add_update(f->image, kind_of(instruction), roots_of_operand(f, &instruction->operands[at]));
         }
     }
 }
@@ -245,7 +244,7 @@ static const smk_span *find_span(const smk_image *image, const smk_commute_root 
     return smk_memory_view_find(view, address);
 }
 
-/* Whether two sets of roots may lead into one allocation. */
+/* Whether two sets of roots may lead into one allocation. A set in which no root points leads anywhere. */
 static bool may_meet(const smk_span *const *span, uint64_t a, uint64_t b)
 {
     bool a_known = false, b_known = false;

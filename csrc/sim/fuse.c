@@ -253,6 +253,16 @@ static bool joins_run(const element *a, const element *b)
     return a->store && a->at.base == b->at.base && a->window == b->window && a->kind == b->kind && a->guard == b->guard;
 }
 
+/* The last store of the open run into a memory, which has one; elements of loads may stand behind it. */
+static const element *find_store(const planner *p, uint32_t end, unsigned space)
+{
+    const element *e = &p->list[end - 1];
+    while (!e->store || (e->kind & 15) != space) {
+        e--;
+    }
+    return e;
+}
+
 static void add_store(planner *p, uint32_t instruction)
 {
     const smk_instruction *in = &p->function->instructions[instruction];
@@ -263,13 +273,7 @@ static void add_store(planner *p, uint32_t instruction)
     if (p->failed) {
         return;
     }
-    /* the last store into this memory; elements of loads may stand between */
-    uint32_t before = start;
-    while (p->open[space] && before > p->first &&
-           !(p->list[before - 1].store && (p->list[before - 1].kind & 15) == space)) {
-        before--;
-    }
-    if (p->open[space] && before > p->first && !joins_run(&p->list[before - 1], &p->list[start])) {
+    if (p->open[space] && !joins_run(find_store(p, start, space), &p->list[start])) {
         p->run[space]++;
         for (uint32_t i = start; i < p->count; i++) {
             p->list[i].epoch = p->run[space];

@@ -14,7 +14,8 @@ enum { OPERATION_ALIGNMENT = 64, LOCAL_ALIGNMENT = 16, LOCAL_ALIGNMENT_MIN = 4 }
 #define LOCAL_BYTES_MAX (UINT64_C(512) << 10)
 #define OPERATIONS_MAX (UINT32_C(1) << 28)
 
-void smk_lower_locate(const smk_module *module, const smk_instruction *instruction, smk_error *error)
+/* Where the module's line of an instruction belongs in an error that smk_status_fail has filled: its other text is 0. */
+static void locate(const smk_module *module, const smk_instruction *instruction, smk_error *error)
 {
     if (error == NULL || instruction == NULL) {
         return;
@@ -25,7 +26,6 @@ void smk_lower_locate(const smk_module *module, const smk_instruction *instructi
         smk_text file = module->files[instruction->source_file];
         size_t length = file.length < sizeof error->source_file ? file.length : sizeof error->source_file - 1;
         memcpy(error->source_file, file.start, length);
-        error->source_file[length] = '\0';
         error->source_line = instruction->source_line;
     }
 }
@@ -39,7 +39,7 @@ bool smk_lower_fail(smk_lowering *l, smk_status status, const char *format, ...)
         (void)vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
         l->status = smk_status_fail(l->error, status, "%s", message);
-        smk_lower_locate(l->module, l->instruction, l->error);
+        locate(l->module, l->instruction, l->error);
     }
     return false;
 }

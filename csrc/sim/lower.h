@@ -14,7 +14,4 @@
 smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint32_t function, smk_arena *arena,
                               smk_error *error);
 
-/* Where the module's line of an instruction belongs in an error. */
-void smk_lower_locate(const smk_module *module, const smk_instruction *instruction, smk_error *error);
-
 #endif

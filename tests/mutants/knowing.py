@@ -10,7 +10,7 @@ RULES = [
     (
         r"sim/.*\b(race|shadow|wide|former|blocks|order|happens_before|stray|finding|check|bounds)",
         "tests/check/test_ranges.py tests/sim/test_check_core.py tests/check/test_check_cases.py "
-        "tests/check/test_lines.py tests/check/test_host_threads.py",
+        "tests/check/test_lines.py tests/check/test_host_threads.py tests/check/test_order.py",
     ),
     (
         r"sim/.*\b(bank|sector|cost)",
@@ -31,6 +31,7 @@ RULES = [
         "tests/sim/test_opcodes.py tests/sim/test_opcodes_float.py tests/sim/test_opcodes_isa.py "
         "tests/sim/test_opcodes_approx.py tests/sim/test_opcodes_convert.py",
     ),
+    (r"sim/commute", "tests/sim/test_commute.py"),
     (r"sim/.*\b(matrix|mma)", "tests/sim/test_mma.py tests/sim/test_ldmatrix.py"),
     (
         r"sim/.*\b(access|memory|atomic|rows|register_layout|image|fixed|constant_rows)",
