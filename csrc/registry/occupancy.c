@@ -37,7 +37,7 @@ size_t smk_occupancy_limits_count(void)
 
 const smk_limits *smk_occupancy_limits(size_t index)
 {
-    return index < smk_occupancy_limits_count() ? &table[index] : NULL;
+    return &table[index];
 }
 
 const smk_limits *smk_occupancy_find(int major, int minor)

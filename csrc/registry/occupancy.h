@@ -31,7 +31,7 @@ typedef struct smk_limits {
 } smk_limits;
 
 size_t smk_occupancy_limits_count(void);
-const smk_limits *smk_occupancy_limits(size_t index);       /* NULL past the end */
+const smk_limits *smk_occupancy_limits(size_t index);       /* an index below the count */
 const smk_limits *smk_occupancy_find(int major, int minor); /* NULL where there is no row */
 bool smk_occupancy_has_kernels(const smk_limits *limits);   /* whether this package builds any for it */
 

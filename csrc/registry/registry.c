@@ -238,21 +238,15 @@ static smk_status fail_auto(const char *family, const char *type, smk_error *err
     return smk_status_fail(error, SMK_TYPE, "%.60s takes arrays of %s, not %.60s", family, accepted.text, type);
 }
 
-static smk_status select_fastest(const char *family, const char *type, const smk_variant **selected, smk_error *error)
+static smk_status select_first(const char *family, const char *type, const smk_variant **selected, smk_error *error)
 {
-    const smk_variant *best = NULL;
     for (size_t i = 0; i < VARIANT_COUNT; i++) {
-        const smk_variant *v = &variants[i];
-        bool taken = is_taken_by_auto(v, family) && accepts_word(v, type, strlen(type));
-        if (taken && (best == NULL || v->speed > best->speed)) {
-            best = v;
+        if (is_taken_by_auto(&variants[i], family) && accepts_word(&variants[i], type, strlen(type))) {
+            *selected = &variants[i];
+            return SMK_OK;
         }
     }
-    if (best == NULL) {
-        return fail_auto(family, type, error);
-    }
-    *selected = best;
-    return SMK_OK;
+    return fail_auto(family, type, error);
 }
 
 smk_status smk_registry_select(const char *family, const char *variant, const char *type, const smk_variant **selected,
@@ -262,7 +256,7 @@ smk_status smk_registry_select(const char *family, const char *variant, const ch
         return fail_family(family, error);
     }
     if (strcmp(variant, "auto") == 0) {
-        return select_fastest(family, type, selected, error);
+        return select_first(family, type, selected, error);
     }
     const smk_variant *found = NULL;
     for (size_t i = 0; i < VARIANT_COUNT && found == NULL; i++) {

@@ -92,8 +92,8 @@ const smk_family *smk_registry_find_family(const char *name); /* NULL where ther
 size_t smk_registry_variant_count(void);                      /* of all families */
 const smk_variant *smk_registry_variant(size_t index);
 
-/* The variant by name, or for "auto" the one of the highest speed that accepts the type (smk_plan_choose looks at shape
- * and machine too).
+/* The variant by name, or for "auto" the first that it can take for the type: smk_plan_choose, which knows shape and
+ * machine, has the choice among them.
  * Errors: ARGUMENT, listing the known names; TYPE, naming the accepted types. */
 smk_status smk_registry_select(const char *family, const char *variant, const char *type, const smk_variant **selected,
                                smk_error *error);

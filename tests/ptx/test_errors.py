@@ -116,6 +116,8 @@ FAULTS = [
     ("add.f32 f, «f+4», f;", TYPE),
     ("st.global.v2.b32 [d], {«s»+1, t};", PTX),
     ("@«p»+1 ret;", TYPE),
+    ("mov.u32 r, «callee»;", TYPE),
+    ("mov.u32 r, «gl»;", TYPE),
     ("add.u32 r, «{s}», t;", PTX),
     ("ld.global.b32 «{_}», [d];", PTX),
     ("mov.u32 «{r}», s;", TYPE),

@@ -203,6 +203,7 @@ DECLARATIONS = {
     ".extern .shared .align 16 .b8 x[];": ".extern .shared .align 16 .b8 x[]",
     ".shared .b8 x[1 << 10];": "x[1024]",
     ".func f(); .global .u64 x[2] = {f, f};": "x[2] = {f,f}",
+    ".func f(.reg .b32 _, .reg .b32 _)\n{\nret;\n}": ".func f (.reg .b32 %r0, .reg .b32 %r1)\n{",
 }
 
 

@@ -22,6 +22,7 @@ SOURCES = ("plan.c", "registry.c", "signature.c")
 FAMILIES = """\
 SMK_FAMILY(mul, "(m,k),(k,n)->(m,n)", "a b", "same", "n", "m", d[0], "two axes")
 SMK_FAMILY(add, "(n),(n)->(n)", "x y", "same", "n", "", d[0], "one axis")
+SMK_FAMILY(swap, "(m),(n)->(n),(m)", "x y", "same", "m", "", d[0], "two results")
 """
 VARIANTS_MADE = """\
 SMK_VARIANT(mul, small,  32, 8, 32,  32,  "float32 float64", 75, one,  40, "small tiles")
@@ -31,6 +32,7 @@ SMK_VARIANT(mul, shown,  32, 8, 32,  32,  "float32 float64", 75, one,  0, "never
 SMK_VARIANT(add, slow,   256, 1, 1,  1,   "float32 int32",   75, one,  10, "small tiles")
 SMK_VARIANT(add, fast,   256, 1, 8,  1,   "float32",         75, one,  20, "large tiles")
 SMK_VARIANT(add, newer,  256, 1, 8,  1,   "int64",           90, one,  30, "of its own type")
+SMK_VARIANT(swap, only,  256, 1, 8,  1,   "float32",         75, one,  10, "one axis walked")
 """
 
 
@@ -121,6 +123,13 @@ def test_where_no_row_runs_the_fastest_says_why(made):
     answer = choose(made, "add", "int64", (5,), 4, capability=75)
     assert "add variant 'newer' needs compute capability 9.0" in answer and "7.5" in answer
     assert choose(made, "add", "int64", (5,), 4) == "newer 1"
+
+
+def test_nothing_is_launched_where_all_results_are_empty(made):
+    # m, n: the results have n and m elements; blocks of 8 along m, one at least
+    assert choose(made, "swap", "float32", (0, 0), 1) == "only 0"
+    assert choose(made, "swap", "float32", (0, 5), 1) == "only 1"
+    assert choose(made, "swap", "float32", (9, 0), 1) == "only 2"
 
 
 def test_types(made):

@@ -240,6 +240,32 @@ def test_forms(tools):
     assert len(seen) == 5 and min(seen.values()) >= 3
 
 
+def test_only_accesses_are_listed():
+    """Loads, stores, atomics, copies in their order; not arithmetic, nor what ends copies."""
+    text = """.version 8.5
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 a)
+{
+.reg .b32 r; .reg .b64 d; .shared .align 16 .b32 sh[4];
+ld.param.u64 d, [a];
+cvta.to.global.u64 d, d;
+cp.async.ca.shared.global [sh], [d], 16;
+cp.async.commit_group;
+cp.async.wait_group 0;
+bar.sync 0;
+ld.shared.u32 r, [sh+4];
+add.u32 r, r, 1;
+st.global.u32 [d], r;
+red.global.add.u32 [d], r;
+ret;
+}
+"""
+    found = [(one["opcode"], one["space"], one["bytes"]) for one in _core._fuse(text, "k")]
+    expected = [("ld", "param", 8), ("cp", "shared", 16), ("ld", "shared", 4)]
+    assert found == [*expected, ("st", "global", 4), ("red", "global", 4)]
+
+
 def test_known_are_there():
     for name, entry in KNOWN:
         assert name in SOURCES, name

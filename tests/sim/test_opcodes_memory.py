@@ -121,6 +121,30 @@ def test_vectors(rng, machine, name, count):
     assert np.array_equal(out.reshape(LANES, count), source.reshape(LANES, count)[:, ::-1])
 
 
+@pytest.mark.parametrize("shift", [-1, 1])
+def test_neighbours_but_for_some_lanes(machine, shift):
+    """Each warp reads a row; of its lanes every 4th, 8th or 16th reads one place beside its own."""
+    places = np.tile(np.arange(1, LANES + 1, dtype=np.uint32), (28, 1))
+    odd = [(period, first) for period in (4, 8, 16) for first in range(period)]
+    for row, (period, first) in zip(places, odd, strict=True):
+        row[first::period] += np.uint32(shift % 2**32)
+    values = np.arange(100, 100 + LANES + 2, dtype=np.uint32)
+    far, near = np.zeros((2, *places.shape), np.uint32)
+    body = (
+        ".shared .align 4 .b32 sh[34];\nmul.wide.u32 %d1, %t, 4;\nmov.u32 %r5, sh;\n"
+        "setp.lt.u32 %q1, %t, 34;\nadd.u64 %d2, %p1, %d1;\n@%q1 ld.global.u32 %r1, [%d2];\n"
+        "mad.lo.u32 %r2, %t, 4, %r5;\n@%q1 st.shared.u32 [%r2], %r1;\nbar.sync 0;\n"
+        "add.u64 %d3, %p0, %d1;\nld.global.u32 %r3, [%d3];\n"
+        "mad.wide.u32 %d4, %r3, 4, %p1;\nld.global.u32 %r4, [%d4];\n"
+        "add.u64 %d5, %p2, %d1;\nst.global.u32 [%d5], %r4;\n"
+        "mad.lo.u32 %r6, %r3, 4, %r5;\nld.shared.u32 %r7, [%r6];\n"
+        "add.u64 %d6, %p3, %d1;\nst.global.u32 [%d6], %r7;"
+    )
+    run(machine, body, places, values, far, near, block=places.size)
+    np.testing.assert_array_equal(far, 100 + places)
+    np.testing.assert_array_equal(near, 100 + places)
+
+
 def test_inactive_lanes_keep_memory_and_registers(rng, machine):
     source = fill_random(rng, np.uint32)
     out = np.full(LANES, 7, np.uint32)
