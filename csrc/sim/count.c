@@ -211,7 +211,7 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
 {
     const smk_image *image = block->run->image;
     const uint32_t functions = c->module->function_count;
-    c->first = smk_arena_allocate(&c->arena, (size_t)functions + 1, sizeof *c->first);
+    c->first = smk_arena_allocate(&c->arena, functions, sizeof *c->first);
     if (c->first == NULL) {
         return out_of_memory(error);
     }

@@ -250,7 +250,7 @@ static void add_access(planner *p, uint32_t instruction, const smk_operand *addr
 /* Does a store go on with the open run? */
 static bool joins_run(const element *a, const element *b)
 {
-    return a->store && a->at.base == b->at.base && a->window == b->window && a->kind == b->kind && a->guard == b->guard;
+    return a->at.base == b->at.base && a->window == b->window && a->kind == b->kind && a->guard == b->guard;
 }
 
 /* The last store of the open run into a memory, which has one; elements of loads may stand behind it. */

@@ -144,7 +144,7 @@ static bool lower_call(smk_lowering *l)
             return false;
         }
     } else {
-        row = smk_lower_row(l, callee, 64, NULL);
+        row = l->rows.offset[callee->index]; /* of a register, which the parser has seen to */
     }
     smk_operation *op = smk_lower_emit(l, run);
     if (op == NULL) {
@@ -222,14 +222,14 @@ bool smk_lower_exchange(smk_lowering *l)
     smk_handler run = smk_exchange_find(instruction);
     bool sync = smk_module_has(instruction, SMK_MODIFIER_SYNC), pair = operand[0].kind == SMK_OPERAND_LIST;
     bool vote = instruction->opcode == SMK_OPCODE_VOTE;
-    bool mask = instruction->opcode == SMK_OPCODE_MATCH || instruction->opcode == SMK_OPCODE_ELECT;
     unsigned count = instruction->operand_count, bits = smk_rows_bits((smk_type)instruction->type);
     uint32_t rows[3] = {0}, members = 0;
     if (run == NULL) {
         return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
                               smk_module_opcode_name((smk_opcode)instruction->opcode));
     }
-    uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0], mask ? 32 : bits, NULL);
+    /* what nobody takes, _, has 32 bits in all that have pairs */
+    uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0], 32, NULL);
     uint32_t d2 = pair ? smk_lower_row(l, &operand[0].element[1], 1, NULL) : smk_lower_scratch(l, 1);
     if (sync) {
         members = smk_lower_row(l, &operand[--count], 32, NULL);

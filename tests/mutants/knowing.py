@@ -43,7 +43,10 @@ RULES = [
         "tests/sim/test_meeting.py tests/sim/test_stuck.py tests/test_errors.py "
         "tests/test_errors_launch.py tests/check/test_ranges.py tests/py/test_threads.py",
     ),
-    (r"sim/.*\b(lower|program)", "tests/test_errors_ptx.py tests/sim/test_opcodes_memory.py"),
+    (
+        r"sim/.*\b(lower|program)",
+        "tests/test_errors_ptx.py tests/sim/test_opcodes_memory.py tests/sim/test_module_parts.py",
+    ),
     (r"sim/", "tests/fuzz/test_differential.py tests/sim/test_opcodes_memory.py tests/world"),
     (
         r"ptx/",

@@ -141,6 +141,28 @@ def test_elect(mask, machine):
     assert memory.tolist() == expected
 
 
+NOBODY_TAKES = """\
+.visible .entry k(.param .u64 a)
+{
+.reg .b64 d, now; .reg .b32 lane, r; .reg .pred p;
+ld.param.u64 d, [a]; mov.u32 lane, %laneid;
+elect.sync _|p, -1;
+mov.u64 now, %clock64;
+xor.b32 r, lane, -1;
+mad.wide.u32 d, lane, 4, d; st.global.u32 [d], r;
+ret;
+}
+"""
+
+
+def test_what_nobody_takes_leaves_constants_alone(machine):
+    """A clock, of 64 bits, comes after the 32 bits that `_` stands for."""
+    memory = np.zeros(32, np.uint32)
+    function = smemkit.RawModule(HEADER + NOBODY_TAKES, backend=machine).get_function("k")
+    function((1,), (32,), (memory,), backend=machine)
+    assert memory.tolist() == [0xFFFFFFFF - lane for lane in range(32)]
+
+
 def test_elect_by_a_lane_outside_the_mask():
     function = smemkit.RawModule(HEADER + ELECT.replace("@!in bra END;", ""), backend="sim")
     with pytest.raises(smemkit.BarrierError, match="elect"):
