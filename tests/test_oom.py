@@ -86,6 +86,21 @@ def test_reading_a_module():
     check_still_works()
 
 
+def test_reading_a_module_of_many_variables():
+    """Their list needs memory of its own, and so does what comes behind it."""
+    many = "\n".join(f".global .u32 v{i};" for i in range(1100))  # more than an arena's 64 KiB
+    body = """
+    ld.param.u64 %rd1, [out];
+    ld.global.u32 %r1, [last];
+    st.global.u32 [%rd1], %r1;"""
+    text = build(body, ".param .u64 out", before=f"{many}\n.global .u32 last = 7;")
+    failures, module = fail_each(lambda: smemkit.RawModule(text, backend="sim"))
+    assert failures > 0
+    out = np.zeros(1, np.uint32)
+    module.get_function("k")(1, 1, (out,), backend="sim")
+    assert out[0] == 7
+
+
 def test_first_launch():
     module = smemkit.RawModule(RICH, backend="sim")
     kernel = module.get_function("k")

@@ -202,7 +202,6 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
     parser->function_name = function->name;
     parser->labels.count = 0;
     parser->instructions.count = 0;
-    parser->pending.count = 0;
     parser->pending_start[parser->symbols.depth] = 0;
     smk_loc_begin(parser);
     SMK_TRY(smk_parse_next(parser));

@@ -50,11 +50,15 @@ RULES = [
     (r"sim/", "tests/fuzz/test_differential.py tests/sim/test_opcodes_memory.py tests/world"),
     (
         r"ptx/",
-        "tests/ptx/test_equal.py tests/ptx tests/test_errors_ptx.py tests/sim/test_opcodes.py",
+        "tests/ptx/test_equal.py tests/ptx tests/test_errors_ptx.py tests/sim/test_opcodes.py "
+        "tests/test_oom.py",
     ),
     (r"registry/", "tests/registry tests/test_access.py tests/py/test_family.py"),
     (r"registry/plan_(\w+)", "tests/test_{1}.py"),
-    (r"base/", "tests/test_oom.py tests/py/test_watch.py tests/ptx tests/test_robust.py"),
+    (
+        r"base/",
+        "tests/base tests/test_oom.py tests/py/test_watch.py tests/ptx tests/test_robust.py",
+    ),
     (
         r"py/.*(argument|bind|scalar|raw|symbol)",
         "tests/py/test_argument.py tests/py/test_raw.py tests/py/test_symbol.py",

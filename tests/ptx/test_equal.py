@@ -67,3 +67,34 @@ def test_other_values_are_a_difference(values):
     count = max(3, values.count(",") + 1)
     text = build("", before=".global .u32 list[3] = {1, 2, 3};")
     assert not _core._ptx_equal(text, build("", before=f".global .u32 list[{count}] = {values};"))
+
+
+HEAD = ".version 7.8\n.target sm_90\n.address_size 64\n"
+KERNEL = """.visible .entry k(.param .u32 a) .maxntid 64, 2, 1 .minnctapersm 2
+{ .reg .b32 r; mov.b32 r, 1; ret; }"""
+FUNCTION = ".func (.param .b32 y) f(.param .b32 a, .param .b32 b) { ret; }"
+HEADS = {
+    "name of an entry": (KERNEL, KERNEL.replace("k(", "l(")),
+    "name of a function": (FUNCTION, FUNCTION.replace("f(", "g(")),
+    "entry or function": (".entry k() { ret; }", ".func k() { ret; }"),
+    "threads": (KERNEL, KERNEL.replace("64, 2, 1", "64, 1, 1")),
+    "threads, required": (KERNEL, KERNEL.replace(".maxntid", ".reqntid")),
+    "blocks": (KERNEL, KERNEL.replace(".minnctapersm 2", ".minnctapersm 3")),
+    "a register's type": (KERNEL, KERNEL.replace("reg .b32 r;", "reg .f32 r;")),
+    "a parameter more": (KERNEL, KERNEL.replace("u32 a", "u32 a, .param .u32 b")),
+    "a variable more": (KERNEL, KERNEL.replace("ret;", ".local .b32 x; ret;")),
+    "result or parameter": (
+        FUNCTION,
+        ".func f(.param .b32 y, .param .b32 a, .param .b32 b) { ret; }",
+    ),
+    "defined": (FUNCTION, FUNCTION.replace("{ ret; }", ";")),
+}
+
+
+@pytest.mark.parametrize("change", HEADS)
+def test_another_head_is_a_difference(change):
+    """Bodies are as long as each other; what stands before them is not the same."""
+    old, new = (HEAD + text + "\n" for text in HEADS[change])
+    assert old != new
+    assert _core._ptx_equal(old, old) and _core._ptx_equal(new, new)
+    assert not _core._ptx_equal(old, new)
