@@ -29,7 +29,8 @@ RULES = [
     (
         r"sim/.*\b(alu|convert)",
         "tests/sim/test_opcodes.py tests/sim/test_opcodes_float.py tests/sim/test_opcodes_isa.py "
-        "tests/sim/test_opcodes_approx.py tests/sim/test_opcodes_convert.py",
+        "tests/sim/test_opcodes_approx.py tests/sim/test_opcodes_convert.py "
+        "tests/sim/test_general.py",
     ),
     (r"sim/commute", "tests/sim/test_commute.py"),
     (r"sim/.*\b(matrix|mma)", "tests/sim/test_mma.py tests/sim/test_ldmatrix.py"),
