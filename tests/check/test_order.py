@@ -175,6 +175,46 @@ def test_a_flag_tells_of_its_own_warp_alone(heard, read):
     assert found == (set() if heard == read else {"global_race"})
 
 
+# Block 0 writes x[0] and raises the flag; block 1 raises it further, by a thread of the same place
+# that orders nothing; block 2 waits for that.
+OVERTAKEN = """
+    setp.ne.u32 %p1, %t, {thread};
+    @%p1 bra DONE;
+    setp.eq.u32 %p1, %b, 1;
+    @%p1 bra SECOND;
+    setp.eq.u32 %p1, %b, 2;
+    @%p1 bra WAIT;
+    st.global.u32 [%x], 1;
+    st.release.gpu.global.u32 [%flag], 1;
+    bra DONE;
+SECOND:
+    ld.relaxed.gpu.global.u32 %r2, [%flag];
+    setp.ne.u32 %p3, %r2, 1;
+    @%p3 bra SECOND;
+    {second}
+    bra DONE;
+WAIT:
+    ld.acquire.gpu.global.u32 %r2, [%flag];
+    setp.ne.u32 %p3, %r2, 2;
+    @%p3 bra WAIT;
+    ld.global.u32 %r3, [%x];
+DONE:
+"""
+
+
+@pytest.mark.parametrize("thread", [0, 32, 65])
+def test_a_block_releases_nothing_in_the_name_of_the_one_before(monkeypatch, thread):
+    """A store of another thread ends what the flag releases; an atomic operation does not."""
+    monkeypatch.setenv("SMEMKIT_THREADS", "1")
+    store = OVERTAKEN.format(thread=thread, second="st.relaxed.gpu.global.u32 [%flag], 2;")
+    found = check(store, 3, 96).findings
+    assert [finding.kind for finding in found] == ["global_race"]
+    sides = {(side.block[0], side.thread[0]) for side in (found[0].first, found[0].second)}
+    assert sides == {(0, thread), (2, thread)}
+    add = OVERTAKEN.format(thread=thread, second="red.relaxed.gpu.global.add.u32 [%flag], 1;")
+    assert not kinds(add, 3, 96)
+
+
 # Too many readers to remember ---------------------------------------------------------------------
 
 
@@ -450,3 +490,75 @@ DONE:
     lines = {side.ptx_line for one in report.findings for side in (one.first, one.second)}
     text = TEXT.format(body=body).splitlines()
     assert any(text[line - 1].strip() == "ld.shared.u32 %r1, [%r7];" for line in lines)
+
+
+# Writes that another one has replaced ------------------------------------------------------------
+
+
+def named(body, threads):
+    """The pairs of comments, one letter each, of the lines that races are between."""
+    lines = TEXT.format(body=body).splitlines()
+    found = check(body, 1, threads).findings
+    assert {finding.kind for finding in found} == {"race"}
+    return {
+        "".join(sorted(lines[side.ptx_line - 1][-1] for side in (one.first, one.second)))
+        for one in found
+    }
+
+
+def test_a_write_that_another_one_races_with_is_not_forgotten():
+    """Warp 2 comes after warp 1's write, and not after warp 0's, which that one has replaced."""
+    body = """
+    setp.ne.u32 %p1, %lane, 3;
+    setp.eq.u32 %p2, %warp, 1;
+    @%p2 bra ONE;
+    setp.eq.u32 %p2, %warp, 2;
+    @%p2 bra TWO;
+    @!%p1 st.shared.u32 [words], 1; // A
+    bra DONE;
+ONE:
+    @!%p1 st.shared.u32 [words], 2; // B
+    bar.sync 1, 64;
+    bra DONE;
+TWO:
+    bar.sync 1, 64;
+    @!%p1 ld.shared.u32 %r1, [words]; // C
+DONE:
+    """
+    assert named(body, 96) == {"AB", "AC"}
+
+
+@pytest.mark.parametrize("lane", [0, 1, 31])
+def test_of_the_writes_of_a_lane_the_last_is_named(lane):
+    """Warp 1 writes twice, and warp 2 between and after it; warp 3 comes after what warp 2 does.
+
+    Warp 0 meets warp 2 and then warp 1, so that warp 1's second write comes after warp 2's first.
+    """
+    body = f"""
+    setp.ne.u32 %p1, %lane, {lane};
+    setp.eq.u32 %p2, %warp, 1;
+    @%p2 bra ONE;
+    setp.eq.u32 %p2, %warp, 2;
+    @%p2 bra TWO;
+    setp.eq.u32 %p2, %warp, 3;
+    @%p2 bra THREE;
+    bar.sync 2, 64;
+    bar.sync 1, 64;
+    bra DONE;
+ONE:
+    @!%p1 st.shared.u32 [words], 1; // A
+    bar.sync 1, 64;
+    @!%p1 st.shared.u32 [words], 2; // B
+    bra DONE;
+TWO:
+    @!%p1 st.shared.u32 [words], 3; // C
+    bar.sync 2, 64;
+    @!%p1 st.shared.u32 [words], 4; // D
+    bar.sync 3, 64;
+    bra DONE;
+THREE:
+    bar.sync 3, 64;
+    @!%p1 ld.shared.u32 %r1, [words]; // E
+DONE:
+    """
+    assert named(body, 128) == {"AC", "BD", "BE"}

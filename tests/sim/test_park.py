@@ -115,6 +115,32 @@ def test_lanes_come_one_after_the_other_in_a_loop(machine, name):
     assert np.all(out == result(ALL))
 
 
+def test_lanes_that_came_by_other_branches_go_on_together():
+    """Lane 0 comes straight to the vote, odd lanes from a branch that ends before lane 0's does.
+
+    Behind the vote all of them come by the end of that inner branch.
+    """
+    out = run(
+        "sim",
+        """
+        setp.gt.u32 %q3, %r0, 31;   // no lane
+        @%p1 bra VOTE;
+        @%q3 bra END;
+        @%p3 bra SIDE;
+    VOTE:
+        vote.sync.ballot.b32 %r3, %p4, 0xAAAAAAAB;
+        activemask.b32 %r1;
+        bra MEET;
+    SIDE:
+        mov.u32 %r1, 5;
+    MEET:
+        mov.u32 %r2, 5;
+    END:""",
+    )[0]
+    here = 0xAAAAAAAB  # lane 0 and odd lanes
+    assert out.tolist() == [here if here >> lane & 1 else 5 for lane in range(LANES)]
+
+
 def test_a_leader_among_those_who_have_not_exited():
     body = "@%p1 bra X;\nelect.sync %r1|%q1, -1;\nselp.u32 %r2, 1, 0, %q1;\nX:"
     text = make(body).replace("sm_80", "sm_90")

@@ -81,6 +81,9 @@ STAYS = {
     "both in turn": "mov.u64 %rd10, %rd4; mov.u32 %r10, 0;"
     "\nL: ld.global.u32 %r11, [%rd10]; mov.u64 %rd10, %rd5;"
     "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 2; @%p1 bra L;",
+    "both in turn, by a copy made above": "mov.u64 %rd11, %rd4; mov.u32 %r10, 0;"
+    "\nL: mov.u64 %rd10, %rd11; ld.global.u32 %r11, [%rd10]; mov.u64 %rd11, %rd5;"
+    "add.u32 %r10, %r10, 1; setp.lt.u32 %p1, %r10, 2; @%p1 bra L;",
     "through memory": "st.local.u64 [room], %rd4;"
     " ld.local.u64 %rd10, [room]; add.u64 %rd10, %rd10, %rd9;"
     "ld.global.u32 %r10, [%rd10];",
