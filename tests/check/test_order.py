@@ -175,16 +175,21 @@ def test_a_flag_tells_of_its_own_warp_alone(heard, read):
     assert found == (set() if heard == read else {"global_race"})
 
 
-# Block 0 writes x[0] and raises the flag; block 1 raises it further, by a thread of the same place
-# that orders nothing; block 2 waits for that.
+# Block 0 writes x[0], meets and raises the flag; another block raises it further, by a thread of the
+# same place that orders nothing; the last block waits for that.
 OVERTAKEN = """
+    setp.eq.u32 %p1, %b, 0;
+    setp.eq.and.u32 %p1, %t, 40, %p1;
+    @%p1 st.global.u32 [%x], 1;
+    bar.sync 0;
     setp.ne.u32 %p1, %t, {thread};
     @%p1 bra DONE;
-    setp.eq.u32 %p1, %b, 1;
+    setp.eq.u32 %p1, %b, {other};
     @%p1 bra SECOND;
-    setp.eq.u32 %p1, %b, 2;
+    setp.eq.u32 %p1, %b, 24;
     @%p1 bra WAIT;
-    st.global.u32 [%x], 1;
+    setp.ne.u32 %p1, %b, 0;
+    @%p1 bra DONE;
     st.release.gpu.global.u32 [%flag], 1;
     bra DONE;
 SECOND:
@@ -203,16 +208,17 @@ DONE:
 
 
 @pytest.mark.parametrize("thread", [0, 32, 65])
-def test_a_block_releases_nothing_in_the_name_of_the_one_before(monkeypatch, thread):
+def test_a_block_releases_nothing_in_the_name_of_one_before(monkeypatch, thread):
     """A store of another thread ends what the flag releases; an atomic operation does not."""
-    monkeypatch.setenv("SMEMKIT_THREADS", "1")
-    store = OVERTAKEN.format(thread=thread, second="st.relaxed.gpu.global.u32 [%flag], 2;")
-    found = check(store, 3, 96).findings
-    assert [finding.kind for finding in found] == ["global_race"]
-    sides = {(side.block[0], side.thread[0]) for side in (found[0].first, found[0].second)}
-    assert sides == {(0, thread), (2, thread)}
-    add = OVERTAKEN.format(thread=thread, second="red.relaxed.gpu.global.add.u32 [%flag], 1;")
-    assert not kinds(add, 3, 96)
+    monkeypatch.setenv("SMEMKIT_THREADS", "1")  # blocks come after each other where they can
+    for other in range(1, 24):
+        store = "st.relaxed.gpu.global.u32 [%flag], 2;"
+        found = check(OVERTAKEN.format(thread=thread, other=other, second=store), 25, 96).findings
+        assert [finding.kind for finding in found] == ["global_race"], other
+        sides = {(side.block[0], side.thread[0]) for side in (found[0].first, found[0].second)}
+        assert sides == {(0, 40), (24, thread)}
+    add = "red.relaxed.gpu.global.add.u32 [%flag], 1;"
+    assert not kinds(OVERTAKEN.format(thread=thread, other=1, second=add), 25, 96)
 
 
 # Too many readers to remember ---------------------------------------------------------------------

@@ -12,6 +12,8 @@ RULES = [
         "tests/check/test_ranges.py tests/sim/test_check_core.py tests/check/test_check_cases.py "
         "tests/check/test_lines.py tests/check/test_host_threads.py tests/check/test_order.py",
     ),
+    (r"sim/.*\bprovenance", "tests/sim/test_provenance.py"),
+    (r"sim/.*\bpark", "tests/sim/test_park.py"),
     (
         r"sim/.*\b(bank|sector|cost)",
         "tests/sim/test_bank.py tests/sim/test_sector.py tests/sim/test_count_access.py",
@@ -48,6 +50,7 @@ RULES = [
         r"sim/.*\b(lower|program)",
         "tests/test_errors_ptx.py tests/sim/test_opcodes_memory.py tests/sim/test_module_parts.py",
     ),
+    (r"sim/.*\blower_memory", "tests/sim/test_ldmatrix.py"),
     (r"sim/", "tests/fuzz/test_differential.py tests/sim/test_opcodes_memory.py tests/world"),
     (
         r"ptx/",

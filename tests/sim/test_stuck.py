@@ -109,6 +109,39 @@ def test_watched_launches_too(how):
         getattr(load(SHARED), how)(1, 64, (), max_steps=SOON)
 
 
+def test_a_lock_that_is_taken_in_a_function():
+    """The loop calls it at every turn, and comes back by its ret."""
+    take = """.func (.param .b32 held) take(.param .b64 at)
+{
+    .reg .b32 %r1;
+    .reg .b64 %rd1;
+    ld.param.u64 %rd1, [at];
+    atom.global.cas.b32 %r1, [%rd1], 0, 1;
+    st.param.b32 [held], %r1;
+    ret;
+}
+"""
+    text = build(
+        """
+    ld.param.u64 %rd1, [word];
+    cvta.to.global.u64 %rd1, %rd1;
+again:
+    {
+    .param .b64 at;
+    .param .b32 held;
+    st.param.b64 [at], %rd1;
+    call.uni (held), take, (at);
+    ld.param.b32 %r1, [held];
+    }
+    setp.ne.s32 %p1, %r1, 0;
+    @%p1 bra again;""",
+        ".param .u64 word",
+        before=take,
+    )
+    with pytest.raises(smemkit.DeadlockError, match="read the same"):
+        launch(text, word(1), max_steps=16 * FIRST)
+
+
 # What is no deadlock ------------------------------------------------------------------------------
 
 
