@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
     if (x->line != y->line) {
         return x->line < y->line ? -1 : 1;
     }
-    return (x->index > y->index) - (x->index < y->index);
+    return 0; /* what is counted on one line is added up, in any order */
 }
 
 static void find_places(const smk_module *module, const smk_count_result *result, place *places)

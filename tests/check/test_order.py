@@ -568,3 +568,24 @@ THREE:
 DONE:
     """
     assert named(body, 128) == {"AC", "BD", "BE"}
+
+
+def test_loads_before_a_warp_met_are_named_beside_the_later_one():
+    """The lane's load behind __syncwarp does not stand for all of those before it."""
+    body = """
+    setp.ne.u32 %p1, %lane, 3;
+    setp.eq.u32 %p2, %t, 0;
+    @%p2 st.shared.u32 [words], 0;
+    bar.sync 0;
+    setp.eq.u32 %p2, %warp, 1;
+    @%p2 bra OTHER;
+    @!%p1 ld.shared.u32 %r1, [words];
+    @!%p1 ld.shared.u32 %r1, [words]; // A
+    bar.warp.sync -1;
+    @!%p1 ld.shared.u32 %r1, [words]; // B
+    bra DONE;
+OTHER:
+    @!%p1 st.shared.u32 [words], 2; // C
+DONE:
+    """
+    assert named(body, 64) >= {"AC", "BC"}

@@ -1,6 +1,7 @@
 """RawModule and RawKernel: code, launch configurations, attributes, step budgets."""
 
 import inspect
+import resource
 
 import numpy as np
 import pytest
@@ -247,6 +248,19 @@ def test_kernel_keeps_its_module():
     out = np.zeros(6, np.uint32)
     kernel(2, 1, (out, 0))
     assert out[0] == 2
+
+
+def test_a_module_that_goes_gives_back_what_it_took():
+    """Twenty kernels of 20000 operations each: one by one they need no more room than a few."""
+    body = ".reg .b32 %r;\nmov.u32 %r, 1;\n" + "add.u32 %r, %r, 1;\n" * 20000
+    text = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry long()\n{\n"
+    text += body + "ret;\n}\n"
+    used = []
+    for _ in range(25):
+        smemkit.RawModule(text, backend="sim").get_function("long")(1, 32, (), backend="sim")
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used.append(int(file.read().split()[1]) * resource.getpagesize())
+    assert used[-1] - max(used[:5]) < 20 * 20000 * 20  # an operation takes more than 20 bytes
 
 
 def test_module_keeps_its_globals():

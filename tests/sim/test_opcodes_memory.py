@@ -164,6 +164,27 @@ def test_inactive_lanes_keep_memory_and_registers(rng, machine):
     assert np.array_equal(kept, np.where(odd, source, 99))
 
 
+def test_generic_addresses_of_parameters(machine):
+    """A kernel reads its own parameter by a generic address, whose space is told."""
+    out = np.zeros((2, LANES), np.uint64)
+    array = smemkit.asarray(out, backend=machine)
+    body = """
+    mov.u64 %d1, array0;
+    cvta.param.u64 %d2, %d1;
+    ld.u64 %d3, [%d2];
+    add.u64 %d4, %p0, %t8;
+    st.global.u64 [%d4], %d3;
+    isspacep.param %q1, %d2;
+    isspacep.param %q2, %p0;
+    selp.u64 %d5, 1, 0, %q1;
+    selp.u64 %d6, 2, 0, %q2;
+    or.b64 %d5, %d5, %d6;
+    st.global.u64 [%d4+256], %d5;
+    """
+    run(machine, body, array)
+    assert smemkit.asnumpy(array).tolist() == [[array.pointer] * LANES, [1] * LANES]
+
+
 def test_constant_memory(machine):
     out = np.zeros(LANES, np.uint32)
     run(
