@@ -175,8 +175,8 @@ def test_a_flag_tells_of_its_own_warp_alone(heard, read):
     assert found == (set() if heard == read else {"global_race"})
 
 
-# Block 0 writes x[0], meets and raises the flag; another block raises it further, by a thread of the
-# same place that orders nothing; the last block waits for that.
+# Block 0 writes x[0], meets and raises the flag; another block raises it further, by a thread of
+# the same place that orders nothing; the last block waits for that.
 OVERTAKEN = """
     setp.eq.u32 %p1, %b, 0;
     setp.eq.and.u32 %p1, %t, 40, %p1;
