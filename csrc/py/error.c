@@ -126,7 +126,8 @@ typedef struct position {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-static void append(position *p, const char *format, ...)
+static void
+append(position *p, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);

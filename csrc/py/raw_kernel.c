@@ -4,8 +4,8 @@
 #include "bind.h"
 #include "docs.h"
 #include "error.h"
-#include "pause.h"
 #include "job.h"
+#include "pause.h"
 #include "watch.h"
 
 #include <string.h>

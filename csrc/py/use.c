@@ -2,8 +2,8 @@
 
 #include "bind.h"
 #include "error.h"
-#include "pause.h"
 #include "listing.h"
+#include "pause.h"
 #include "shelf.h"
 
 #include "../base/heap.h"

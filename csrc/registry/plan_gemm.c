@@ -44,9 +44,9 @@ typedef struct fragment_shape {
 
 static fragment_shape shape_fragment(size_t item_bytes)
 {
-    return item_bytes == TILED_ITEM_BYTES
-               ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES, MARK_BYTES} /* bfloat16 */
-               : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES, 0};
+    return item_bytes == TILED_ITEM_BYTES ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES, MARK_BYTES}
+                                          /* bfloat16 */
+                                          : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES, 0};
 }
 
 /* Bytes of an operand that is laid out; false where they do not fit: a single row is laid out as a whole tile. */
