@@ -5,6 +5,7 @@ and cuobjdump from their wheels or from the same places.
 """
 
 import collections
+import errno
 import functools
 import importlib.util
 import os
@@ -67,9 +68,13 @@ def find_tool(name):
 
 
 def run(*command, folder=None):
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, timeout=300
-    )
+    options = {"cwd": folder, "capture_output": True, "text": True, "check": False}
+    try:
+        done = subprocess.run(command, timeout=300, **options)
+    except OSError as error:
+        if error.errno != errno.EFAULT:  # which some virtual machines give now and then: once more
+            raise
+        done = subprocess.run(command, timeout=300, **options)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} failed: {done.stdout}{done.stderr}")
     return done.stdout
