@@ -7,7 +7,8 @@
 #include <stdbool.h>
 
 /* A lock that outlives a call. A fork waits for it and holds it, so that a child finds it free and what it guards
- * whole; it must never be held while a kernel runs, nor across a fork of one's own. */
+ * whole; it must never be held while a kernel runs, across a fork of one's own, or by a thread that waits for the GIL:
+ * os.fork() holds the GIL while it waits for the lock. */
 typedef struct smk_fork_lock {
     pthread_mutex_t mutex;
     struct smk_fork_lock *next, *previous;
