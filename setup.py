@@ -59,7 +59,7 @@ WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
 # sanitizers) and add debug information that names the folder of the build.
 C_FLAGS = (
     "-std=gnu11 -O2 -fno-wrapv -g0 -fvisibility=hidden -ffunction-sections -fdata-sections "
-    "-ffp-contract=off -fno-math-errno -fno-trapping-math"
+    "-iquote csrc -ffp-contract=off -fno-math-errno -fno-trapping-math"
 ).split()
 
 

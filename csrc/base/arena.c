@@ -1,6 +1,6 @@
-#include "arena.h"
+#include "base/arena.h"
 
-#include "heap.h"
+#include "base/heap.h"
 
 #include <stdint.h>
 

@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "fork.h"
+#include "base/fork.h"
 
 #include <stdatomic.h>
 #include <stddef.h>

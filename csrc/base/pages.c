@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include "pages.h"
+#include "base/pages.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

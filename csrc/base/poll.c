@@ -3,7 +3,7 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "poll.h"
+#include "base/poll.h"
 
 #include <stddef.h>
 #include <time.h>

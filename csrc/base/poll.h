@@ -5,7 +5,7 @@
 #ifndef SMK_BASE_POLL_H
 #define SMK_BASE_POLL_H
 
-#include "status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

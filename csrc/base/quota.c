@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #endif
 
-#include "quota.h"
+#include "base/quota.h"
 
 #include <sched.h>
 #include <stdatomic.h>

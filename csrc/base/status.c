@@ -1,4 +1,4 @@
-#include "status.h"
+#include "base/status.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ const char *smk_status_name(smk_status status)
 #define SMK_STATUS(id, class_name, base, mixin, sentence)                                                              \
     case SMK_##id:                                                                                                     \
         return #id;
-#include "status.def"
+#include "base/status.def"
 #undef SMK_STATUS
     case SMK_STATUS_COUNT:
         break;

@@ -13,7 +13,7 @@
 typedef enum smk_status {
     SMK_OK = 0,
 #define SMK_STATUS(id, class_name, base, mixin, sentence) SMK_##id,
-#include "status.def"
+#include "base/status.def"
 #undef SMK_STATUS
     SMK_STATUS_COUNT
 } smk_status;

@@ -1,5 +1,5 @@
 /* The GPU's interface in a build without CUDA: takes the place of all other files here. */
-#include "gpu.h"
+#include "gpu/gpu.h"
 
 static smk_status fail_absent(smk_error *error)
 {

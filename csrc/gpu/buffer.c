@@ -1,6 +1,6 @@
-#include "gpu.h"
+#include "gpu/gpu.h"
 
-#include "error.h"
+#include "gpu/error.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>

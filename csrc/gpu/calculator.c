@@ -1,7 +1,7 @@
 /* The CUDA runtime's own occupancy calculator: what ours is compared with. */
-#include "gpu.h"
+#include "gpu/gpu.h"
 
-#include "error.h"
+#include "gpu/error.h"
 
 #include <cuda_runtime_api.h>
 

@@ -1,6 +1,6 @@
-#include "gpu.h"
+#include "gpu/gpu.h"
 
-#include "error.h"
+#include "gpu/error.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -179,7 +179,7 @@ enum {
 #define SMK_GPU_PROPERTY(name, expression) +1
 #define SMK_GPU_ATTRIBUTE(name, attribute) +1
 #define SMK_GPU_REAL(name, expression) +1
-#include "facts.def"
+#include "gpu/facts.def"
 };
 _Static_assert((int)FACT_ROWS <= (int)SMK_FACTS_MAX, "facts.def has more rows than SMK_FACTS_MAX");
 
@@ -207,7 +207,7 @@ smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *
     add_fact(facts, &n, #name, SMK_FACT_INTEGER)->integer = (int64_t)(expression);
 #define SMK_GPU_ATTRIBUTE(name, attribute) add_attribute(facts, &n, #name, device, attribute);
 #define SMK_GPU_REAL(name, expression) add_fact(facts, &n, #name, SMK_FACT_REAL)->real = (expression);
-#include "facts.def"
+#include "gpu/facts.def"
     *count = n;
     return SMK_OK;
 }

@@ -2,7 +2,7 @@
 #ifndef SMK_GPU_ERROR_H
 #define SMK_GPU_ERROR_H
 
-#include "../base/status.h"
+#include "base/status.h"
 
 #include <cuda_runtime_api.h>
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #ifndef SMK_GPU_GPU_H
 #define SMK_GPU_GPU_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
+#include "base/launch.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

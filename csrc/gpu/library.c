@@ -1,7 +1,7 @@
-#include "gpu.h"
+#include "gpu/gpu.h"
 
-#include "../base/heap.h"
-#include "error.h"
+#include "base/heap.h"
+#include "gpu/error.h"
 
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>

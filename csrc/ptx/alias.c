@@ -1,6 +1,6 @@
 /* .alias: a declared function's name that stands for another function, as ptxas takes it: both are .func of one
  * signature, and the name has no body of its own. */
-#include "parse.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Bodies: scopes, labels, tables. */
-#include "instruction.h"
-#include "parse.h"
+#include "ptx/instruction.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 

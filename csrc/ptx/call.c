@@ -1,6 +1,6 @@
 /* call: its own syntax, and its arguments against the callee's parameters. */
-#include "check.h"
-#include "instruction.h"
+#include "ptx/check.h"
+#include "ptx/instruction.h"
 
 #include <string.h>
 

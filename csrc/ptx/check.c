@@ -1,5 +1,5 @@
 /* Interprets the forms of opcode.def: which words an instruction takes, and which operands with them. */
-#include "check.h"
+#include "ptx/check.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ typedef struct form {
 
 static const form forms[] = {
 #define SMK_PTX_FORM(id, types, words, operands) {SMK_OPCODE_##id, types, words, operands},
-#include "opcode.def"
+#include "ptx/opcode.def"
 };
 
 enum { FORM_COUNT = sizeof forms / sizeof forms[0], SLOTS_MAX = 16 };

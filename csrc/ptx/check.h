@@ -2,7 +2,7 @@
 #ifndef SMK_PTX_CHECK_H
 #define SMK_PTX_CHECK_H
 
-#include "parse.h"
+#include "ptx/parse.h"
 
 /* Judges an instruction whose words and operands are read, and fills what depends on the form: row, type,
  * source_type, space, vector, and type and bits of the operands. Errors: PTX, PTX_TYPE, UNSUPPORTED. */

@@ -1,5 +1,5 @@
 /* Constant expressions: C's integer operators on 64 bits, and the four operations on floats. */
-#include "parse.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* Are two modules the same program? Names of what only a function sees, and places in the text, do not count. */
-#include "module.h"
+#include "ptx/module.h"
 
 #include <string.h>
 

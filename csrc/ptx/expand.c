@@ -6,10 +6,10 @@
  *
  * t is a register that the text does not name. Behind the parser there are plain instructions only, and each of
  * them counts as one. */
-#include "check.h"
-#include "instruction.h"
+#include "ptx/check.h"
+#include "ptx/instruction.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

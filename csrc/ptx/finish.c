@@ -1,8 +1,8 @@
 /* What can only be settled when the whole text is read: numbers of variables, files, prototypes, aliases. */
-#include "parse.h"
+#include "ptx/parse.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
+#include "base/heap.h"
+#include "base/poll.h"
 
 #include <stdlib.h>
 #include <string.h>

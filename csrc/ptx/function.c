@@ -1,5 +1,5 @@
 /* Functions: signatures, performance directives, prototypes. Bodies are in body.c. */
-#include "parse.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Initial values of variables: numbers, addresses, and nested braces of them. */
-#include "parse.h"
+#include "ptx/parse.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Instructions: guard, words, operands. What they mean is judged in check.c. */
-#include "instruction.h"
+#include "ptx/instruction.h"
 
-#include "check.h"
+#include "ptx/check.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SMK_PTX_INSTRUCTION_H
 #define SMK_PTX_INSTRUCTION_H
 
-#include "parse.h"
+#include "ptx/parse.h"
 
 smk_status smk_instruction_parse_operand(smk_parser *parser, smk_operand *operand);
 

@@ -1,6 +1,6 @@
-#include "lex.h"
+#include "ptx/lex.h"
 
-#include "../base/poll.h"
+#include "base/poll.h"
 
 #include <locale.h>
 #include <stdarg.h>

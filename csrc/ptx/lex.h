@@ -2,8 +2,8 @@
 #ifndef SMK_PTX_LEX_H
 #define SMK_PTX_LEX_H
 
-#include "../base/status.h"
-#include "../base/text.h"
+#include "base/status.h"
+#include "base/text.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
  * file than the one that it was inlined into: nobody can change the line of an intrinsic in a header of the
  * compiler's. What stands in the same file is known by its own line.
  */
-#include "parse.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 

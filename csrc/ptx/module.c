@@ -1,6 +1,6 @@
-#include "module.h"
+#include "ptx/module.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -15,13 +15,13 @@ static const struct {
 } types[SMK_TYPE_COUNT] = {
     {"none", 0, SMK_KIND_NONE},
 #define SMK_PTX_TYPE(id, spelling, bits, kind) {spelling, bits, SMK_KIND_##kind},
-#include "type.def"
+#include "ptx/type.def"
 #undef SMK_PTX_TYPE
 };
 
 static const char *const modifiers[] = {
 #define SMK_PTX_MODIFIER(id, spelling) spelling,
-#include "modifier.def"
+#include "ptx/modifier.def"
 #undef SMK_PTX_MODIFIER
 };
 
@@ -30,14 +30,14 @@ static const struct {
     unsigned bits;
 } specials[] = {
 #define SMK_PTX_SPECIAL(id, spelling, bits) {spelling, bits},
-#include "special.def"
+#include "ptx/special.def"
 #undef SMK_PTX_SPECIAL
 };
 
 static const char *const opcodes[] = {
     "none",
 #define SMK_PTX_OPCODE(id, spelling) spelling,
-#include "opcode.def"
+#include "ptx/opcode.def"
 };
 
 unsigned smk_module_type_bits(smk_type type)

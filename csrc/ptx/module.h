@@ -6,10 +6,10 @@
 #ifndef SMK_PTX_MODULE_H
 #define SMK_PTX_MODULE_H
 
-#include "../base/arena.h"
-#include "../base/launch.h"
-#include "../base/status.h"
-#include "../base/text.h"
+#include "base/arena.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 typedef enum smk_type {
     SMK_TYPE_NONE = 0,
 #define SMK_PTX_TYPE(id, spelling, bits, kind) SMK_TYPE_##id,
-#include "type.def"
+#include "ptx/type.def"
 #undef SMK_PTX_TYPE
     SMK_TYPE_COUNT
 } smk_type;
@@ -34,14 +34,14 @@ typedef enum smk_type_kind {
 
 typedef enum smk_modifier {
 #define SMK_PTX_MODIFIER(id, spelling) SMK_MODIFIER_##id,
-#include "modifier.def"
+#include "ptx/modifier.def"
 #undef SMK_PTX_MODIFIER
     SMK_MODIFIER_COUNT
 } smk_modifier;
 
 typedef enum smk_special {
 #define SMK_PTX_SPECIAL(id, spelling, bits) SMK_SPECIAL_##id,
-#include "special.def"
+#include "ptx/special.def"
 #undef SMK_PTX_SPECIAL
     SMK_SPECIAL_COUNT
 } smk_special;
@@ -51,7 +51,7 @@ typedef enum smk_special {
 typedef enum smk_opcode {
     SMK_OPCODE_NONE = 0,
 #define SMK_PTX_OPCODE(id, spelling) SMK_OPCODE_##id,
-#include "opcode.def"
+#include "ptx/opcode.def"
     SMK_OPCODE_COUNT
 } smk_opcode;
 

@@ -1,4 +1,4 @@
-#include "check.h"
+#include "ptx/check.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
-#include "parse.h"
+#include "ptx/parse.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
+#include "base/heap.h"
+#include "base/poll.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@ enum { ISA_MAJOR_MAX = 99, TARGET_MAX = 999 };
 
 static const char *const directives[] = {
 #define SMK_PTX_DIRECTIVE(id, spelling) spelling,
-#include "directive.def"
+#include "ptx/directive.def"
 #undef SMK_PTX_DIRECTIVE
 };
 

@@ -2,13 +2,13 @@
 #ifndef SMK_PTX_PARSE_H
 #define SMK_PTX_PARSE_H
 
-#include "lex.h"
-#include "module.h"
-#include "symbol.h"
+#include "ptx/lex.h"
+#include "ptx/module.h"
+#include "ptx/symbol.h"
 
 typedef enum smk_directive {
 #define SMK_PTX_DIRECTIVE(id, spelling) SMK_DIRECTIVE_##id,
-#include "directive.def"
+#include "ptx/directive.def"
 #undef SMK_PTX_DIRECTIVE
     SMK_DIRECTIVE_COUNT
 } smk_directive;

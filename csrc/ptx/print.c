@@ -1,6 +1,6 @@
-#include "print.h"
+#include "ptx/print.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef SMK_PTX_PRINT_H
 #define SMK_PTX_PRINT_H
 
-#include "module.h"
-#include "symbol.h"
+#include "ptx/module.h"
+#include "ptx/symbol.h"
 
 typedef struct smk_printer {
     const smk_module *module;

@@ -1,4 +1,4 @@
-#include "print.h"
+#include "ptx/print.h"
 
 #include <string.h>
 

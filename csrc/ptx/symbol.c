@@ -1,8 +1,8 @@
-#include "symbol.h"
+#include "ptx/symbol.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
-#include "parse.h"
+#include "base/heap.h"
+#include "base/poll.h"
+#include "ptx/parse.h"
 
 #include <string.h>
 
@@ -166,7 +166,7 @@ static bool add_refused_words(smk_symbol_table *table)
 #define SMK_PTX_UNSUPPORTED_OPCODE(spelling) {spelling, SMK_WORD_UNSUPPORTED_OPCODE},
 #define SMK_PTX_UNSUPPORTED_WORD(spelling) {spelling, SMK_WORD_UNSUPPORTED},
 #define SMK_PTX_UNSUPPORTED_SPECIAL(spelling) {spelling, SMK_WORD_UNSUPPORTED_SPECIAL},
-#include "unsupported.def"
+#include "ptx/unsupported.def"
     };
     bool good = true;
     for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {

@@ -3,8 +3,8 @@
 #ifndef SMK_PTX_SYMBOL_H
 #define SMK_PTX_SYMBOL_H
 
-#include "../base/arena.h"
-#include "../base/text.h"
+#include "base/arena.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 #include <stddef.h>

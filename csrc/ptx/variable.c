@@ -1,6 +1,6 @@
 /* Declarations of registers, variables and parameters. */
-#include "instruction.h"
-#include "parse.h"
+#include "ptx/instruction.h"
+#include "ptx/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-#include "argument.h"
+#include "py/argument.h"
 
-#include "array.h"
-#include "error.h"
-#include "host.h"
+#include "py/array.h"
+#include "py/error.h"
+#include "py/host.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,11 +2,11 @@
 #ifndef SMK_PY_ARGUMENT_H
 #define SMK_PY_ARGUMENT_H
 
-#include "py.h"
+#include "py/py.h"
 
-#include "../base/arena.h"
-#include "../ptx/module.h"
-#include "job.h"
+#include "base/arena.h"
+#include "ptx/module.h"
+#include "py/job.h"
 
 /* All arguments of one call. Zero-initialise; smk_argument_free at the end, whatever happened. */
 typedef struct smk_arguments {

@@ -1,7 +1,7 @@
-#include "array.h"
+#include "py/array.h"
 
-#include "error.h"
-#include "host.h"
+#include "py/error.h"
+#include "py/host.h"
 
 smk_array *smk_array_cast(const smk_state *state, PyObject *object)
 {

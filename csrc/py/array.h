@@ -2,7 +2,7 @@
 #ifndef SMK_PY_ARRAY_H
 #define SMK_PY_ARRAY_H
 
-#include "interrupt.h"
+#include "py/interrupt.h"
 
 typedef struct smk_array {
     PyObject_HEAD const smk_backend *backend;

@@ -1,10 +1,10 @@
-#include "backend.h"
+#include "py/backend.h"
 
-#include "bind.h"
-#include "error.h"
-#include "watch.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/watch.h"
 
-#include "../gpu/gpu.h"
+#include "gpu/gpu.h"
 
 #include <errno.h>
 #include <stdio.h>

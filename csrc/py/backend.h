@@ -2,12 +2,12 @@
 #ifndef SMK_PY_BACKEND_H
 #define SMK_PY_BACKEND_H
 
-#include "py.h"
+#include "py/py.h"
 
-#include "../base/launch.h"
-#include "../ptx/module.h"
-#include "../registry/plan.h"
-#include "../sim/sim.h"
+#include "base/launch.h"
+#include "ptx/module.h"
+#include "registry/plan.h"
+#include "sim/sim.h"
 
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
 

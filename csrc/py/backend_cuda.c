@@ -1,9 +1,9 @@
-#include "backend.h"
+#include "py/backend.h"
 
-#include "watch.h"
+#include "py/watch.h"
 
-#include "../base/heap.h"
-#include "../gpu/gpu.h"
+#include "base/heap.h"
+#include "gpu/gpu.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

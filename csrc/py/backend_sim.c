@@ -1,8 +1,8 @@
-#include "backend.h"
+#include "py/backend.h"
 
-#include "watch.h"
+#include "py/watch.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
-#include "bind.h"
+#include "py/bind.h"
 
-#include "error.h"
+#include "py/error.h"
 
 static Py_ssize_t find_name(const smk_call *call, PyObject *keyword)
 {

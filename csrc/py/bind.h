@@ -2,7 +2,7 @@
 #ifndef SMK_PY_BIND_H
 #define SMK_PY_BIND_H
 
-#include "py.h"
+#include "py/py.h"
 
 typedef struct smk_call {
     const char *function;

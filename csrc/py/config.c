@@ -1,13 +1,13 @@
-#include "config.h"
+#include "py/config.h"
 
-#include "backend.h"
-#include "bind.h"
-#include "error.h"
+#include "py/backend.h"
+#include "py/bind.h"
+#include "py/error.h"
 
-#include "../base/heap.h"
-#include "../base/quota.h"
-#include "../gpu/gpu.h"
-#include "../registry/registry.h"
+#include "base/heap.h"
+#include "base/quota.h"
+#include "gpu/gpu.h"
+#include "registry/registry.h"
 
 #include <limits.h>
 

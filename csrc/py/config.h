@@ -2,7 +2,7 @@
 #ifndef SMK_PY_CONFIG_H
 #define SMK_PY_CONFIG_H
 
-#include "py.h"
+#include "py/py.h"
 
 PyObject *smk_config_set_backend(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 PyObject *smk_config_get_backend(PyObject *module, PyObject *ignored);

@@ -1,22 +1,22 @@
 /* smemkit._core: the module itself. */
 #define SMK_PY_IMPORTS_NUMPY
-#include "py.h"
+#include "py/py.h"
 
-#include "array.h"
-#include "config.h"
-#include "docs.h"
-#include "door.h"
-#include "error.h"
-#include "family.h"
-#include "limits.h"
-#include "limits_docs.h"
-#include "listing.h"
-#include "measure.h"
-#include "raw.h"
-#include "resident.h"
-#include "rules.h"
-#include "shelf.h"
-#include "watch.h"
+#include "py/array.h"
+#include "py/config.h"
+#include "py/docs.h"
+#include "py/door.h"
+#include "py/error.h"
+#include "py/family.h"
+#include "py/limits.h"
+#include "py/limits_docs.h"
+#include "py/listing.h"
+#include "py/measure.h"
+#include "py/raw.h"
+#include "py/resident.h"
+#include "py/rules.h"
+#include "py/shelf.h"
+#include "py/watch.h"
 
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
-#include "door.h"
+#include "py/door.h"
 
-#include "backend.h"
-#include "error.h"
-#include "listing.h"
+#include "py/backend.h"
+#include "py/error.h"
+#include "py/listing.h"
 
-#include "../base/heap.h"
-#include "../base/quota.h"
-#include "../registry/plan.h"
+#include "base/heap.h"
+#include "base/quota.h"
+#include "registry/plan.h"
 
 /* str or bytes as a slice; NULL with an exception. */
 static const char *get_text(PyObject *object, Py_ssize_t *length)

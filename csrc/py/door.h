@@ -3,7 +3,7 @@
 #ifndef SMK_PY_DOOR_H
 #define SMK_PY_DOOR_H
 
-#include "py.h"
+#include "py/py.h"
 
 PyObject *smk_door_ptx_print(PyObject *module, PyObject *text);
 PyObject *smk_door_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given);

@@ -1,12 +1,12 @@
 /* _core._fuse: what the model of ptxas makes of the accesses of a program. */
-#include "door.h"
+#include "py/door.h"
 
-#include "error.h"
+#include "py/error.h"
 
-#include "../base/heap.h"
-#include "../sim/access.h"
-#include "../sim/cfg.h"
-#include "../sim/fuse.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/cfg.h"
+#include "sim/fuse.h"
 
 static const char *const spaces[] = {
     [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",

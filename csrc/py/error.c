@@ -1,4 +1,4 @@
-#include "error.h"
+#include "py/error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ typedef struct error_row {
 
 static const error_row rows[] = {
 #define SMK_STATUS(id, class_name, base, mixin, sentence) {SMK_##id, "smemkit." class_name, base, mixin, sentence},
-#include "../base/status.def"
+#include "base/status.def"
 #undef SMK_STATUS
 };
 

@@ -1,9 +1,9 @@
-#include "family_call.h"
+#include "py/family_call.h"
 
-#include "array.h"
-#include "bind.h"
-#include "error.h"
-#include "host.h"
+#include "py/array.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/host.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #ifndef SMK_PY_FAMILY_H
 #define SMK_PY_FAMILY_H
 
-#include "py.h"
+#include "py/py.h"
 
-#include "../registry/registry.h"
+#include "registry/registry.h"
 
 enum { SMK_FAMILY_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1, SMK_FAMILY_ATTRIBUTES_MAX = 4 };
 

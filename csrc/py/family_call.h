@@ -2,10 +2,10 @@
 #ifndef SMK_PY_FAMILY_CALL_H
 #define SMK_PY_FAMILY_CALL_H
 
-#include "family.h"
-#include "job.h"
+#include "py/family.h"
+#include "py/job.h"
 
-#include "../registry/plan.h"
+#include "registry/plan.h"
 
 enum { SMK_FAMILY_ENTRY_BYTES = 128, SMK_FAMILY_TYPE_BYTES = 64 };
 

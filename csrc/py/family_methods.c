@@ -1,7 +1,7 @@
 /* The families' rows in the method table, with docstrings written from the registry. */
-#include "family.h"
+#include "py/family.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@ enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
     {                                                                                                                  \
         return smk_family_call_named(module, #name, arguments, given, keywords);                                       \
     }
-#include "../registry/families.def"
+#include "registry/families.def"
 #undef SMK_FAMILY
 
 static PyMethodDef methods[] = {
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     {#name, SMK_PY_FUNCTION(call_##name), SMK_PY_FAST, NULL},
-#include "../registry/families.def"
+#include "registry/families.def"
 #undef SMK_FAMILY
 #undef SMK_SHELF
     {NULL, NULL, 0, NULL},

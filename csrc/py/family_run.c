@@ -1,10 +1,10 @@
 /* A family's call run: addresses for the plan, and the result. */
-#include "family_call.h"
+#include "py/family_call.h"
 
-#include "array.h"
-#include "error.h"
-#include "host.h"
-#include "shelf.h"
+#include "py/array.h"
+#include "py/error.h"
+#include "py/host.h"
+#include "py/shelf.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
-#include "host.h"
+#include "py/host.h"
 
-#include "error.h"
+#include "py/error.h"
 
 enum { PIECE_ELEMENTS = 1 << 20 };
 

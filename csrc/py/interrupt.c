@@ -1,4 +1,4 @@
-#include "interrupt.h"
+#include "py/interrupt.h"
 
 enum { PIECE_BYTES = 1 << 24, ASK_MS = 20 };
 

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_INTERRUPT_H
 #define SMK_PY_INTERRUPT_H
 
-#include "backend.h"
+#include "py/backend.h"
 
 #include <time.h>
 

@@ -1,12 +1,12 @@
-#include "job.h"
+#include "py/job.h"
 
-#include "error.h"
-#include "interrupt.h"
-#include "watch.h"
+#include "py/error.h"
+#include "py/interrupt.h"
+#include "py/watch.h"
 
-#include "../base/fork.h"
-#include "../base/heap.h"
-#include "../base/poll.h"
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/poll.h"
 
 #include <pthread.h>
 #include <string.h>

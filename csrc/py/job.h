@@ -2,8 +2,8 @@
 #ifndef SMK_PY_JOB_H
 #define SMK_PY_JOB_H
 
-#include "backend.h"
-#include "unit.h"
+#include "py/backend.h"
+#include "py/unit.h"
 
 /* Host memory that the kernel sees as a buffer of its own for the time of the job. */
 typedef struct smk_transfer {

@@ -1,8 +1,8 @@
-#include "limits.h"
+#include "py/limits.h"
 
-#include "bind.h"
-#include "config.h"
-#include "error.h"
+#include "py/bind.h"
+#include "py/config.h"
+#include "py/error.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #ifndef SMK_PY_LIMITS_H
 #define SMK_PY_LIMITS_H
 
-#include "backend.h"
+#include "py/backend.h"
 
-#include "../registry/occupancy.h"
+#include "registry/occupancy.h"
 
 /* The row for "9.0" or (9, 0), or for the present machine where the value is NULL. *present is the machine that is in
  * use and has that compute capability, or NULL. 0, or -1 with an exception. */

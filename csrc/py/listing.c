@@ -1,12 +1,12 @@
-#include "listing.h"
+#include "py/listing.h"
 
-#include "bind.h"
-#include "error.h"
-#include "host.h"
-#include "raw.h"
-#include "shelf.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/host.h"
+#include "py/raw.h"
+#include "py/shelf.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

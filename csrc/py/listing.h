@@ -2,7 +2,7 @@
 #ifndef SMK_PY_LISTING_H
 #define SMK_PY_LISTING_H
 
-#include "py.h"
+#include "py/py.h"
 
 PyObject *smk_listing_families(PyObject *module, PyObject *ignored);
 PyObject *smk_listing_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);

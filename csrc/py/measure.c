@@ -1,10 +1,10 @@
-#include "measure.h"
+#include "py/measure.h"
 
-#include "array.h"
-#include "error.h"
-#include "interrupt.h"
+#include "py/array.h"
+#include "py/error.h"
+#include "py/interrupt.h"
 
-#include "../gpu/gpu.h"
+#include "gpu/gpu.h"
 
 static const char capsule_name[] = "smemkit.timer";
 

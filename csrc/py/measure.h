@@ -2,7 +2,7 @@
 #ifndef SMK_PY_MEASURE_H
 #define SMK_PY_MEASURE_H
 
-#include "py.h"
+#include "py/py.h"
 
 PyObject *smk_measure_create(PyObject *module, PyObject *ignored);
 PyObject *smk_measure_start(PyObject *module, PyObject *timer);

@@ -1,4 +1,4 @@
-#include "pause.h"
+#include "py/pause.h"
 
 static bool is_finalizing(void)
 {

@@ -2,9 +2,9 @@
 #ifndef SMK_PY_PAUSE_H
 #define SMK_PY_PAUSE_H
 
-#include "py.h"
+#include "py/py.h"
 
-#include "../base/poll.h"
+#include "base/poll.h"
 
 typedef struct smk_pause {
     PyThreadState *thread;

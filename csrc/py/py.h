@@ -27,7 +27,7 @@
 #pragma GCC diagnostic pop
 #endif
 
-#include "../base/status.h"
+#include "base/status.h"
 
 struct smk_unit;
 

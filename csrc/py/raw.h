@@ -2,8 +2,8 @@
 #ifndef SMK_PY_RAW_H
 #define SMK_PY_RAW_H
 
-#include "backend.h"
-#include "unit.h"
+#include "py/backend.h"
+#include "py/unit.h"
 
 /* raw_module.c */
 typedef struct smk_raw_module {

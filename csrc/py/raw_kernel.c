@@ -1,12 +1,12 @@
-#include "raw.h"
+#include "py/raw.h"
 
-#include "argument.h"
-#include "bind.h"
-#include "docs.h"
-#include "error.h"
-#include "job.h"
-#include "pause.h"
-#include "watch.h"
+#include "py/argument.h"
+#include "py/bind.h"
+#include "py/docs.h"
+#include "py/error.h"
+#include "py/job.h"
+#include "py/pause.h"
+#include "py/watch.h"
 
 #include <string.h>
 

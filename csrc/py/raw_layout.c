@@ -1,7 +1,7 @@
 /* Parameters of a kernel whose text our parser refuses: their number and sizes, from the GPU that has loaded it. */
-#include "raw.h"
+#include "py/raw.h"
 
-#include "error.h"
+#include "py/error.h"
 
 /* A float of its size for a Python float; else bits, which integers, structures and addresses may be. */
 static smk_type choose_type(PyObject *value, size_t bytes)

@@ -1,11 +1,11 @@
-#include "raw.h"
+#include "py/raw.h"
 
-#include "bind.h"
-#include "error.h"
-#include "pause.h"
-#include "shelf.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/pause.h"
+#include "py/shelf.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

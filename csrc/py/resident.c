@@ -1,10 +1,10 @@
-#include "resident.h"
+#include "py/resident.h"
 
-#include "bind.h"
-#include "error.h"
-#include "use.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/use.h"
 
-#include "../gpu/gpu.h"
+#include "gpu/gpu.h"
 
 #include <string.h>
 

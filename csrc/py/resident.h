@@ -2,7 +2,7 @@
 #ifndef SMK_PY_RESIDENT_H
 #define SMK_PY_RESIDENT_H
 
-#include "py.h"
+#include "py/py.h"
 
 /* Creates the named tuple Occupancy, keeps it in the state and adds it to the module. 0, or -1 with an exception. */
 int smk_resident_create(PyObject *module, smk_state *state);

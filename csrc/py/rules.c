@@ -1,11 +1,11 @@
-#include "rules.h"
+#include "py/rules.h"
 
-#include "bind.h"
-#include "error.h"
-#include "host.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/host.h"
 
-#include "../sim/bank.h"
-#include "../sim/sector.h"
+#include "sim/bank.h"
+#include "sim/sector.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* Numbers and structures as the bytes of one kernel parameter. */
-#include "argument.h"
+#include "py/argument.h"
 
-#include "bind.h"
-#include "error.h"
-#include "host.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/host.h"
 
 #include <float.h>
 #include <math.h>

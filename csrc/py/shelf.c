@@ -1,8 +1,8 @@
-#include "shelf.h"
+#include "py/shelf.h"
 
-#include "error.h"
+#include "py/error.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,10 +2,10 @@
 #ifndef SMK_PY_SHELF_H
 #define SMK_PY_SHELF_H
 
-#include "py.h"
-#include "unit.h"
+#include "py/py.h"
+#include "py/unit.h"
 
-#include "../registry/registry.h"
+#include "registry/registry.h"
 
 /* One empty place for each variant; 0, or -1 with an exception. */
 int smk_shelf_create(smk_state *state);

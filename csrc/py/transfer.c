@@ -1,9 +1,9 @@
 /* Between host and device on request: asarray, empty, asnumpy. */
-#include "array.h"
+#include "py/array.h"
 
-#include "bind.h"
-#include "error.h"
-#include "host.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/host.h"
 
 /* The type that a dtype argument names, in native order; a new reference. NULL with an exception. */
 static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)

@@ -1,6 +1,6 @@
-#include "unit.h"
+#include "py/unit.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_UNIT_H
 #define SMK_PY_UNIT_H
 
-#include "backend.h"
+#include "py/backend.h"
 
 #include <stdatomic.h>
 

@@ -1,13 +1,13 @@
-#include "use.h"
+#include "py/use.h"
 
-#include "bind.h"
-#include "error.h"
-#include "listing.h"
-#include "pause.h"
-#include "shelf.h"
+#include "py/bind.h"
+#include "py/error.h"
+#include "py/listing.h"
+#include "py/pause.h"
+#include "py/shelf.h"
 
-#include "../base/heap.h"
-#include "../registry/plan.h"
+#include "base/heap.h"
+#include "registry/plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

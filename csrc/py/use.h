@@ -2,10 +2,10 @@
 #ifndef SMK_PY_USE_H
 #define SMK_PY_USE_H
 
-#include "limits.h"
-#include "raw.h"
+#include "py/limits.h"
+#include "py/raw.h"
 
-#include "../registry/registry.h"
+#include "registry/registry.h"
 
 /* Arguments of a call that concern the kernel; NULL for what was not given. */
 typedef struct smk_use_arguments {

@@ -1,10 +1,10 @@
-#include "watch.h"
+#include "py/watch.h"
 
-#include "bind.h"
-#include "error.h"
+#include "py/bind.h"
+#include "py/error.h"
 
-#include "../base/heap.h"
-#include "../sim/memory.h"
+#include "base/heap.h"
+#include "sim/memory.h"
 
 #include <string.h>
 

@@ -6,11 +6,11 @@
 #ifndef SMK_PY_WATCH_H
 #define SMK_PY_WATCH_H
 
-#include "py.h"
+#include "py/py.h"
 
-#include "../base/launch.h"
-#include "../sim/check.h"
-#include "../sim/report.h"
+#include "base/launch.h"
+#include "sim/check.h"
+#include "sim/report.h"
 
 typedef enum smk_watch_mode { SMK_WATCH_PROFILE, SMK_WATCH_CHECK, SMK_WATCH_TIME, SMK_WATCH_MODE_COUNT } smk_watch_mode;
 

@@ -1,11 +1,11 @@
 /* What a watched launch has found, as Python objects. */
-#include "watch.h"
+#include "py/watch.h"
 
-#include "error.h"
+#include "py/error.h"
 
-#include "../base/heap.h"
-#include "../sim/bank.h"
-#include "../sim/fuse.h"
+#include "base/heap.h"
+#include "sim/bank.h"
+#include "sim/fuse.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "occupancy.h"
+#include "registry/occupancy.h"
 
 #include <stdlib.h>
 
@@ -26,7 +26,7 @@ static const smk_limits table[] = {
         .carveouts_kb = carveouts,                                                                                     \
         .source = source_,                                                                                             \
     },
-#include "limits.def"
+#include "registry/limits.def"
 #undef SMK_LIMITS
 };
 

@@ -2,7 +2,7 @@
 #ifndef SMK_REGISTRY_OCCUPANCY_H
 #define SMK_REGISTRY_OCCUPANCY_H
 
-#include "../base/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "registry/plan.h"
 
 #include <math.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef SMK_REGISTRY_PLAN_H
 #define SMK_REGISTRY_PLAN_H
 
-#include "registry.h"
+#include "registry/registry.h"
 
 enum { SMK_PLAN_STEPS_MAX = 8, SMK_PLAN_PARAMETERS_MAX = 24 };
 
@@ -91,7 +91,7 @@ void smk_plan_add(smk_step *step, smk_source source, int64_t value);
  * dimensions, numbers), or no step where nothing is to do. */
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
     smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
-#include "variants.def"
+#include "registry/variants.def"
 #undef SMK_VARIANT
 
 #endif

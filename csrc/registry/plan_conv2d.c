@@ -1,5 +1,5 @@
 /* Plans of conv2d: what each variant needs beside its row, and how large a filter it takes. */
-#include "plan.h"
+#include "registry/plan.h"
 
 /* h, w, p, q: the image's rows and columns, the filter's. */
 enum { DIMENSION_P = 2, DIMENSION_Q = 3 };

@@ -1,6 +1,6 @@
 /* Plans of gemm: one launch over the tiles of c; and for the tuned variant both operands are laid out for tensor cores,
  * then multiplied. */
-#include "plan.h"
+#include "registry/plan.h"
 
 enum { DIMENSION_M, DIMENSION_K, DIMENSION_N };
 enum { OPERAND_A, OPERAND_B };

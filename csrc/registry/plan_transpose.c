@@ -1,5 +1,5 @@
 /* Plans of transpose: the copy as one run of bytes, and tiles in an order that memory likes. */
-#include "plan.h"
+#include "registry/plan.h"
 
 /* The signature's dimensions. */
 enum { DIMENSION_M, DIMENSION_N };

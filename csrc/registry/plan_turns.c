@@ -1,4 +1,4 @@
-#include "plan_turns.h"
+#include "registry/plan_turns.h"
 
 smk_status smk_plan_turns(const smk_request *request, int64_t block_bytes, uint32_t turns, smk_plan *plan,
                           smk_error *error)

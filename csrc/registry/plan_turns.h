@@ -2,7 +2,7 @@
 #ifndef SMK_REGISTRY_PLAN_TURNS_H
 #define SMK_REGISTRY_PLAN_TURNS_H
 
-#include "plan.h"
+#include "registry/plan.h"
 
 /* One launch with all parameters of the family: a block for each `block_bytes` bytes of the first input, a vector, and
  * at least one; but where `turns` is not 0 no more than so many for each multiprocessor, which then take turns. The

@@ -1,4 +1,4 @@
-#include "plan.h"
+#include "registry/plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
         }                                                                                                              \
         return flops;                                                                                                  \
     }
-#include "families.def"
+#include "registry/families.def"
 #undef SMK_FAMILY
 #undef SMK_SHELF
 
@@ -22,7 +22,7 @@ static const smk_family families[] = {
 #define SMK_SHELF(name, sentence) {#name, NULL, NULL, NULL, NULL, NULL, NULL, sentence},
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     {#name, signature, inputs, result, grid_x, grid_y, count_##name, sentence},
-#include "families.def"
+#include "registry/families.def"
 #undef SMK_FAMILY
 #undef SMK_SHELF
 };
@@ -30,13 +30,13 @@ static const smk_family families[] = {
 static const smk_variant variants[] = {
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
     {#family, #name, block_x, block_y, tile_x, tile_y, types, arch, smk_plan_##plan, speed, shows},
-#include "variants.def"
+#include "registry/variants.def"
 #undef SMK_VARIANT
 };
 
 static const smk_attribute attributes[] = {
 #define SMK_ATTRIBUTE(family, name, kind, choices, meaning) {#family, #name, SMK_ATTRIBUTE_##kind, choices, meaning},
-#include "attributes.def"
+#include "registry/attributes.def"
 #undef SMK_ATTRIBUTE
 };
 
@@ -47,7 +47,7 @@ typedef struct choice_row {
 
 static const choice_row choices[] = {
 #define SMK_CHOICE(family, choice, type, result, expression, neutral) {#family, #choice, #type, #result},
-#include "choices.def"
+#include "registry/choices.def"
 #undef SMK_CHOICE
 };
 

@@ -2,8 +2,8 @@
 #ifndef SMK_REGISTRY_REGISTRY_H
 #define SMK_REGISTRY_REGISTRY_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
+#include "base/launch.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "registry.h"
+#include "registry/registry.h"
 
 #include <stdio.h>
 #include <string.h>

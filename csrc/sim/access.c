@@ -1,7 +1,7 @@
-#include "access.h"
+#include "sim/access.h"
 
-#include "block.h"
-#include "rows.h"
+#include "sim/block.h"
+#include "sim/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ unsigned smk_access_element_bytes(smk_element element)
 #define SMK_ELEMENT(id, in_memory, in_row)                                                                             \
     case SMK_ELEMENT_##id:                                                                                             \
         return sizeof(in_memory);
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;
@@ -336,7 +336,7 @@ static void put(smk_warp *warp, uint32_t offset, smk_element element, unsigned l
         SMK_ROW(in_row, warp, offset)[lane] = (in_row)value;                                                           \
         break;                                                                                                         \
     }
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;
@@ -352,7 +352,7 @@ static void get(const smk_warp *warp, uint32_t offset, smk_element element, unsi
         memcpy(to, &value, sizeof value);                                                                              \
         break;                                                                                                         \
     }
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;

@@ -7,15 +7,15 @@
 #ifndef SMK_SIM_ACCESS_H
 #define SMK_SIM_ACCESS_H
 
-#include "op.h"
-#include "warp.h"
+#include "sim/op.h"
+#include "sim/warp.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum smk_element {
 #define SMK_ELEMENT(id, in_memory, in_row) SMK_ELEMENT_##id,
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     SMK_ELEMENT_COUNT
 } smk_element;

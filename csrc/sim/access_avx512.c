@@ -1,7 +1,7 @@
 /* Load and store handlers for AVX-512. */
 #if defined(__x86_64__)
 #pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
-#include "bits.h"
+#include "sim/bits.h"
 
 #include <immintrin.h>
 #include <stdint.h>
@@ -91,7 +91,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uin
     return inside;
 }
 
-#include "access_body.h"
+#include "sim/access_body.h"
 #else
 typedef int smk_access_avx512_is_for_x86; /* a translation unit may not be empty */
 #endif

@@ -1,3 +1,3 @@
 /* Load and store handlers for any processor. */
 #define NAME(x) x##_baseline
-#include "access_body.h"
+#include "sim/access_body.h"

@@ -5,10 +5,10 @@
  * order, and anything else; whatever is odd about an access (several allocations, another window, an error)
  * goes by access_far to smk_access_lanes, which does it lane by lane.
  */
-#include "access.h"
+#include "sim/access.h"
 
-#include "bits.h"
-#include "block.h"
+#include "sim/bits.h"
+#include "sim/block.h"
 
 #include <string.h>
 
@@ -240,7 +240,7 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
             memcpy(host + (uniform ? 0 : i * sizeof value), &value, sizeof value);                                    \
         }                                                                                                             \
     }
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
 
 SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool store, uint32_t mask, pattern kind,
@@ -255,7 +255,7 @@ SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool s
             load_near_##id(warp, op, mask, kind, count, host);       \
         }                                                            \
         break;
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;
@@ -274,7 +274,7 @@ SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32
             load_far_##id(warp, row, mask, host, place);         \
         }                                                        \
         break;
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;
@@ -294,7 +294,7 @@ SMK_ALWAYS_INLINE void move_group(smk_warp *warp, uint32_t row, bool store, unsi
             load_group_##id(warp, row, lane, host, uniform);     \
         }                                                        \
         break;
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;
@@ -307,7 +307,7 @@ SMK_ALWAYS_INLINE unsigned bytes_of(smk_element element)
 #define SMK_ELEMENT(id, in_memory, in_row) \
     case SMK_ELEMENT_##id:                 \
         return sizeof(in_memory);
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;

@@ -1,6 +1,6 @@
-#include "align.h"
+#include "sim/align.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

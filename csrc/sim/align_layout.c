@@ -1,4 +1,4 @@
-#include "align.h"
+#include "sim/align.h"
 
 enum { DYNAMIC_ALIGNMENT = 16 };
 

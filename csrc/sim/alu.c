@@ -1,7 +1,7 @@
 /* From an instruction to the handler that executes it. */
-#include "alu.h"
+#include "sim/alu.h"
 
-#include "convert.h"
+#include "sim/convert.h"
 
 #include <string.h>
 
@@ -14,7 +14,7 @@ typedef struct alu_key {
 
 static const alu_key keys[SMK_ALU_COUNT] = {
 #define SMK_ALU(id, opcode, type, source, flags, body) {flags, SMK_OPCODE_##opcode, SMK_TYPE_##type, SMK_TYPE_##source},
-#include "alu.def"
+#include "sim/alu.def"
 };
 
 #define F(modifier) (UINT64_C(1) << SMK_ALU_BIT_##modifier)

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_ALU_H
 #define SMK_SIM_ALU_H
 
-#include "op.h"
+#include "sim/op.h"
 
 /* Modifiers that choose an arithmetic handler, and facts that are not modifiers. Anything else (.noftz, and
  * words for memory) does not matter here. */
@@ -28,7 +28,7 @@ enum smk_alu_bit {
 
 typedef enum smk_alu_id {
 #define SMK_ALU(id, opcode, type, source, flags, body) SMK_ALU_##id,
-#include "alu.def"
+#include "sim/alu.def"
     SMK_ALU_COUNT
 } smk_alu_id;
 

@@ -4,7 +4,7 @@
 #ifndef SMK_SIM_ALU_APPROX_H
 #define SMK_SIM_ALU_APPROX_H
 
-#include "convert.h"
+#include "sim/convert.h"
 
 #include <math.h>
 

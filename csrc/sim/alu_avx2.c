@@ -6,7 +6,7 @@
 #endif
 
 #define SMK_ALU_CLONE smk_alu_avx2
-#include "alu_body.h"
+#include "sim/alu_body.h"
 #else
 typedef int smk_alu_avx2_absent; /* a translation unit may not be empty */
 #endif

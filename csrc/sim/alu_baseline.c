@@ -4,4 +4,4 @@
 #endif
 
 #define SMK_ALU_CLONE smk_alu_baseline
-#include "alu_body.h"
+#include "sim/alu_body.h"

@@ -4,10 +4,10 @@
  * A handler computes all 32 lanes in one loop without branches. With every lane active it stores into the
  * destination row; else a second copy of it, apart so that the first needs no stack, stores into scratch, from which
  * the active lanes are copied. Rows are equal or disjoint, so the loops carry no dependence from lane to lane. */
-#include "alu.h"
-#include "alu_approx.h"
-#include "alu_lane.h"
-#include "alu_math.h"
+#include "sim/alu.h"
+#include "sim/alu_approx.h"
+#include "sim/alu_lane.h"
+#include "sim/alu_math.h"
 
 /* shapes: what a row of the table may say in its last column ------------------------------------------------- */
 
@@ -382,9 +382,9 @@
         const uint32_t mask = smk_op_mask(warp, op);                                                                  \
         return mask == UINT32_MAX ? step_##id(warp, op, UINT32_MAX, true) : masked_##id(warp, op, mask);              \
     }
-#include "alu.def"
+#include "sim/alu.def"
 
 const smk_handler SMK_ALU_CLONE[SMK_ALU_COUNT] = {
 #define SMK_ALU(id, opcode, type, source, flags, body) run_##id,
-#include "alu.def"
+#include "sim/alu.def"
 };

@@ -1,9 +1,9 @@
 /* Rare forms of cvt, set and setp, each by one handler that reads what to do from op->u.immediate once a warp:
  * conversions through 64-bit integers and doubles (which hold every narrower type), comparisons with a second
  * predicate or result. The common forms have rows in alu.def. */
-#include "alu.h"
+#include "sim/alu.h"
 
-#include "convert.h"
+#include "sim/convert.h"
 
 #include <math.h>
 

@@ -4,9 +4,9 @@
 #ifndef SMK_SIM_ALU_LANE_H
 #define SMK_SIM_ALU_LANE_H
 
-#include "alu_math.h"
-#include "convert.h"
-#include "op.h"
+#include "sim/alu_math.h"
+#include "sim/convert.h"
+#include "sim/op.h"
 
 #include <fenv.h>
 #include <math.h>

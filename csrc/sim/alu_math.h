@@ -3,7 +3,7 @@
 #ifndef SMK_SIM_ALU_MATH_H
 #define SMK_SIM_ALU_MATH_H
 
-#include "convert.h"
+#include "sim/convert.h"
 
 /* counting -------------------------------------------------------------------------------------- */
 

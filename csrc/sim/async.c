@@ -1,9 +1,9 @@
-#include "async.h"
+#include "sim/async.h"
 
-#include "../base/heap.h"
-#include "access.h"
-#include "block.h"
-#include "observer.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/block.h"
+#include "sim/observer.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_ASYNC_H
 #define SMK_SIM_ASYNC_H
 
-#include "op.h"
+#include "sim/op.h"
 
 /* u.detail: offset of the destination, second_offset of the source, bytes of a copy, row of the source size
  * (source_bits 32), or of the ignore-src predicate (source_bits 1, with flip), or none (0). `a` row of 64-bit shared

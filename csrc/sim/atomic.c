@@ -1,8 +1,8 @@
-#include "atomic.h"
+#include "sim/atomic.h"
 
-#include "access.h"
-#include "block.h"
-#include "convert.h"
+#include "sim/access.h"
+#include "sim/block.h"
+#include "sim/convert.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_ATOMIC_H
 #define SMK_SIM_ATOMIC_H
 
-#include "op.h"
+#include "sim/op.h"
 
 #include <stdbool.h>
 

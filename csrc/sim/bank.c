@@ -4,10 +4,10 @@
  * banks of one group (32 groups of one bank, 16 of two, 8 of four), so that only how many units fall into a group
  * counts. A phase has as many lanes as there are groups.
  */
-#include "bank.h"
+#include "sim/bank.h"
 
-#include "bits.h"
-#include "op.h"
+#include "sim/bits.h"
+#include "sim/op.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

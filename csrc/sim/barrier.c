@@ -1,9 +1,9 @@
-#include "barrier.h"
+#include "sim/barrier.h"
 
-#include "bits.h"
-#include "block.h"
-#include "observer.h"
-#include "park.h"
+#include "sim/bits.h"
+#include "sim/block.h"
+#include "sim/observer.h"
+#include "sim/park.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_BARRIER_H
 #define SMK_SIM_BARRIER_H
 
-#include "op.h"
+#include "sim/op.h"
 
 #include <stdint.h>
 

@@ -1,10 +1,10 @@
-#include "block.h"
+#include "sim/block.h"
 
-#include "../base/heap.h"
-#include "barrier.h"
-#include "bits.h"
-#include "observer.h"
-#include "stuck.h"
+#include "base/heap.h"
+#include "sim/barrier.h"
+#include "sim/bits.h"
+#include "sim/observer.h"
+#include "sim/stuck.h"
 
 #include <inttypes.h>
 #include <stdio.h>

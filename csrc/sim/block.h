@@ -2,11 +2,11 @@
 #ifndef SMK_SIM_BLOCK_H
 #define SMK_SIM_BLOCK_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
-#include "memory_view.h"
-#include "sim.h"
-#include "warp.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "sim/memory_view.h"
+#include "sim/sim.h"
+#include "sim/warp.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,11 +2,11 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "blocks.h"
+#include "sim/blocks.h"
 
-#include "../base/heap.h"
-#include "bits.h"
-#include "race.h"
+#include "base/heap.h"
+#include "sim/bits.h"
+#include "sim/race.h"
 
 #include <string.h>
 

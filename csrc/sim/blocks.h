@@ -12,9 +12,9 @@
 #ifndef SMK_SIM_BLOCKS_H
 #define SMK_SIM_BLOCKS_H
 
-#include "finding.h"
-#include "order.h"
-#include "shadow.h"
+#include "sim/finding.h"
+#include "sim/order.h"
+#include "sim/shadow.h"
 
 #include <pthread.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
-#include "cfg.h"
+#include "sim/cfg.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
+#include "base/heap.h"
+#include "base/poll.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_CFG_H
 #define SMK_SIM_CFG_H
 
-#include "../base/arena.h"
-#include "../base/status.h"
-#include "../ptx/module.h"
+#include "base/arena.h"
+#include "base/status.h"
+#include "ptx/module.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,16 +2,16 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "check.h"
+#include "sim/check.h"
 
-#include "../base/heap.h"
-#include "access.h"
-#include "barrier.h"
-#include "bits.h"
-#include "commute.h"
-#include "park.h"
-#include "program.h"
-#include "race.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/barrier.h"
+#include "sim/bits.h"
+#include "sim/commute.h"
+#include "sim/park.h"
+#include "sim/program.h"
+#include "sim/race.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,14 +3,14 @@
 #ifndef SMK_SIM_CHECK_H
 #define SMK_SIM_CHECK_H
 
-#include "sim.h"
+#include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum smk_finding_kind {
 #define SMK_FINDING(id, name, meaning) SMK_FINDING_##id,
-#include "finding.def"
+#include "sim/finding.def"
 #undef SMK_FINDING
     SMK_FINDING_COUNT
 } smk_finding_kind;

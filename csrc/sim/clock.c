@@ -1,6 +1,6 @@
-#include "clock.h"
+#include "sim/clock.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <string.h>
 

@@ -1,9 +1,9 @@
-#include "commute.h"
+#include "sim/commute.h"
 
-#include "../base/heap.h"
-#include "atomic.h"
-#include "program.h"
-#include "rows.h"
+#include "base/heap.h"
+#include "sim/atomic.h"
+#include "sim/program.h"
+#include "sim/rows.h"
 
 #include <string.h>
 

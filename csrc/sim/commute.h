@@ -7,10 +7,10 @@
 #ifndef SMK_SIM_COMMUTE_H
 #define SMK_SIM_COMMUTE_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
-#include "image.h"
-#include "memory_view.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "sim/image.h"
+#include "sim/memory_view.h"
 
 /* Where an address may come from: 8 bytes of a parameter of the entry, or a variable of the module. */
 typedef struct smk_commute_root {

@@ -1,8 +1,8 @@
-#include "control.h"
+#include "sim/control.h"
 
-#include "bits.h"
-#include "block.h"
-#include "program.h"
+#include "sim/bits.h"
+#include "sim/block.h"
+#include "sim/program.h"
 
 #include <inttypes.h>
 

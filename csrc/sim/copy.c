@@ -1,7 +1,7 @@
-#include "copy.h"
+#include "sim/copy.h"
 
-#include "bits.h"
-#include "sector.h"
+#include "sim/bits.h"
+#include "sim/sector.h"
 
 #include <stddef.h>
 

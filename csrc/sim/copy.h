@@ -25,7 +25,7 @@
 #ifndef SMK_SIM_COPY_H
 #define SMK_SIM_COPY_H
 
-#include "bank.h"
+#include "sim/bank.h"
 
 #include <stdbool.h>
 

@@ -3,14 +3,14 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "count.h"
+#include "sim/count.h"
 
-#include "../base/heap.h"
-#include "bits.h"
-#include "fuse.h"
-#include "observer.h"
-#include "program.h"
-#include "tally.h"
+#include "base/heap.h"
+#include "sim/bits.h"
+#include "sim/fuse.h"
+#include "sim/observer.h"
+#include "sim/program.h"
+#include "sim/tally.h"
 
 #include <pthread.h>
 #include <string.h>
@@ -20,10 +20,10 @@ enum { LANES = 32, SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of tally.h, from t
 const smk_counter_row smk_counter_rows[] = {
 #define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \
     {name, unit, ncu, meaning, false, SMK_COUNTER_COUNT, SMK_COUNTER_COUNT, 1.0},
-#include "counters.def"
+#include "sim/counters.def"
 #define SMK_RATIO(id, name, above, below, scale, unit, ncu, meaning)                                                   \
     {name, unit, ncu, meaning, true, SMK_COUNTER_##above, SMK_COUNTER_##below, scale},
-#include "counters.def"
+#include "sim/counters.def"
 };
 
 const unsigned smk_counter_row_count = sizeof smk_counter_rows / sizeof smk_counter_rows[0];

@@ -2,14 +2,14 @@
 #ifndef SMK_SIM_COUNT_H
 #define SMK_SIM_COUNT_H
 
-#include "sim.h"
+#include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
 typedef enum smk_counter {
 #define SMK_COUNTER(id, name, unit, ncu, meaning) SMK_COUNTER_##id,
-#include "counters.def"
+#include "sim/counters.def"
     SMK_COUNTER_COUNT
 } smk_counter;
 

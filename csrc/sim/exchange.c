@@ -1,7 +1,7 @@
-#include "exchange.h"
+#include "sim/exchange.h"
 
-#include "bits.h"
-#include "park.h"
+#include "sim/bits.h"
+#include "sim/park.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_EXCHANGE_H
 #define SMK_SIM_EXCHANGE_H
 
-#include "op.h"
+#include "sim/op.h"
 
 /* The handler; NULL where there is none. u.immediate is the row of the membermask, and `count` 1 where there is one
  * (.sync).

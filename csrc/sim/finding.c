@@ -2,10 +2,10 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "finding.h"
+#include "sim/finding.h"
 
-#include "../base/heap.h"
-#include "access.h"
+#include "base/heap.h"
+#include "sim/access.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@ enum { KEPT_MAX = 1000, SLOTS = 4096, PLACE_BYTES = 96 };
 
 static const char *const names[] = {
 #define SMK_FINDING(id, name, meaning) name,
-#include "finding.def"
+#include "sim/finding.def"
 #undef SMK_FINDING
 };
 

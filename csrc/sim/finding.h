@@ -2,8 +2,8 @@
 #ifndef SMK_SIM_FINDING_H
 #define SMK_SIM_FINDING_H
 
-#include "block.h"
-#include "check.h"
+#include "sim/block.h"
+#include "sim/check.h"
 
 #include <pthread.h>
 #include <stdbool.h>

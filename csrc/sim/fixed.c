@@ -1,6 +1,6 @@
 /* The rows of a frame behind its registers: constants, special registers, scratch. */
-#include "../base/heap.h"
-#include "rows.h"
+#include "base/heap.h"
+#include "sim/rows.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* Accesses as they are remembered, and what is said of them once all blocks have ended. */
-#include "race.h"
+#include "sim/race.h"
 
-#include "access.h"
+#include "sim/access.h"
 
 enum { CELLS = SMK_SHADOW_CELLS };
 

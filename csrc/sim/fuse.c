@@ -1,9 +1,9 @@
-#include "fuse.h"
+#include "sim/fuse.h"
 
-#include "../base/heap.h"
-#include "align.h"
-#include "atomic.h"
-#include "fuse_flow.h"
+#include "base/heap.h"
+#include "sim/align.h"
+#include "sim/atomic.h"
+#include "sim/fuse_flow.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -25,9 +25,9 @@
 #ifndef SMK_SIM_FUSE_H
 #define SMK_SIM_FUSE_H
 
-#include "../base/arena.h"
-#include "../base/status.h"
-#include "cfg.h"
+#include "base/arena.h"
+#include "base/status.h"
+#include "sim/cfg.h"
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
-#include "fuse_flow.h"
+#include "sim/fuse_flow.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 enum { ALL = (1 << SMK_FUSE_SPACES) - 1, UNKNOWN = 0, ENTRY = 1, FIRST = 2, ROUNDS_MAX = 1 << 16 };
 

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_FUSE_FLOW_H
 #define SMK_SIM_FUSE_FLOW_H
 
-#include "cfg.h"
+#include "sim/cfg.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,17 +3,17 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
-#include "../base/fork.h"
-#include "../base/heap.h"
-#include "../base/quota.h"
-#include "access.h"
-#include "bits.h"
-#include "block.h"
-#include "commute.h"
-#include "launch.h"
-#include "observer.h"
-#include "program.h"
-#include "stuck.h"
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/quota.h"
+#include "sim/access.h"
+#include "sim/bits.h"
+#include "sim/block.h"
+#include "sim/commute.h"
+#include "sim/launch.h"
+#include "sim/observer.h"
+#include "sim/program.h"
+#include "sim/stuck.h"
 
 #include <fenv.h>
 #include <inttypes.h>

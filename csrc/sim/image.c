@@ -1,13 +1,13 @@
-#include "../base/heap.h"
-#include "../base/poll.h"
-#include "access.h"
-#include "atomic.h"
-#include "commute.h"
-#include "lower.h"
-#include "observer.h"
-#include "print.h"
-#include "program.h"
-#include "rows.h"
+#include "base/heap.h"
+#include "base/poll.h"
+#include "sim/access.h"
+#include "sim/atomic.h"
+#include "sim/commute.h"
+#include "sim/lower.h"
+#include "sim/observer.h"
+#include "sim/print.h"
+#include "sim/program.h"
+#include "sim/rows.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,8 +3,8 @@
 #ifndef SMK_SIM_IMAGE_H
 #define SMK_SIM_IMAGE_H
 
-#include "../base/arena.h"
-#include "op.h"
+#include "base/arena.h"
+#include "sim/op.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Which clone of the handlers this processor runs. */
-#include "op.h"
+#include "sim/op.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
-#include "launch.h"
+#include "sim/launch.h"
 
-#include "../base/heap.h"
-#include "sim.h"
+#include "base/heap.h"
+#include "sim/sim.h"
 
 #include <inttypes.h>
 #include <string.h>

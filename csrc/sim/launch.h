@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_LAUNCH_H
 #define SMK_SIM_LAUNCH_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
-#include "image.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "sim/image.h"
 
 /* Grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors: LAUNCH,
  * SHARED_MEMORY, naming the limit. */

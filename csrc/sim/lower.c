@@ -1,10 +1,10 @@
-#include "lower.h"
+#include "sim/lower.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
-#include "control.h"
-#include "lowering.h"
-#include "observer.h"
+#include "base/heap.h"
+#include "base/poll.h"
+#include "sim/control.h"
+#include "sim/lowering.h"
+#include "sim/observer.h"
 
 #include <stdarg.h>
 #include <stdio.h>

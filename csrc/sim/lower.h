@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_LOWER_H
 #define SMK_SIM_LOWER_H
 
-#include "../base/arena.h"
-#include "../base/status.h"
-#include "image.h"
+#include "base/arena.h"
+#include "base/status.h"
+#include "sim/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

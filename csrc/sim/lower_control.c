@@ -1,9 +1,9 @@
 /* Lowering of what moves a warp to another place, or makes it wait, and of what lanes exchange. */
-#include "barrier.h"
-#include "control.h"
-#include "exchange.h"
-#include "lowering.h"
-#include "print.h"
+#include "sim/barrier.h"
+#include "sim/control.h"
+#include "sim/exchange.h"
+#include "sim/lowering.h"
+#include "sim/print.h"
 
 static uint32_t block_at(const smk_lowering *l, uint32_t instruction)
 {

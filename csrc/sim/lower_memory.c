@@ -1,11 +1,11 @@
 /* Lowering of what touches memory or makes addresses. */
-#include "access.h"
-#include "async.h"
-#include "atomic.h"
-#include "control.h"
-#include "lowering.h"
-#include "matrix.h"
-#include "observer.h"
+#include "sim/access.h"
+#include "sim/async.h"
+#include "sim/atomic.h"
+#include "sim/control.h"
+#include "sim/lowering.h"
+#include "sim/matrix.h"
+#include "sim/observer.h"
 
 enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
 

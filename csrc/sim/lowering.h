@@ -2,8 +2,8 @@
 #ifndef SMK_SIM_LOWERING_H
 #define SMK_SIM_LOWERING_H
 
-#include "lower.h"
-#include "rows.h"
+#include "sim/lower.h"
+#include "sim/rows.h"
 
 typedef struct smk_lowering smk_lowering;
 

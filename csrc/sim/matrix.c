@@ -1,8 +1,8 @@
 /* Lowering of mma, and which handler it takes; the parts of ldmatrix that are no load. */
-#include "matrix.h"
+#include "sim/matrix.h"
 
-#include "lowering.h"
-#include "warp.h"
+#include "sim/lowering.h"
+#include "sim/warp.h"
 
 enum { LANES = 32, GROUP = 4, MATRIX_ROWS = 8, PLACE_BYTES = 160 };
 
@@ -13,7 +13,7 @@ typedef struct form {
 
 static const form forms[SMK_MATRIX_COUNT] = {
 #define SMK_MATRIX(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type},
-#include "matrix.def"
+#include "sim/matrix.def"
 };
 
 smk_handler smk_matrix_find(const smk_instruction *instruction)

@@ -9,11 +9,11 @@
 #ifndef SMK_SIM_MATRIX_H
 #define SMK_SIM_MATRIX_H
 
-#include "op.h"
+#include "sim/op.h"
 
 typedef enum smk_matrix_id {
 #define SMK_MATRIX(id, shape, type, rows, depth) SMK_MATRIX_##id,
-#include "matrix.def"
+#include "sim/matrix.def"
     SMK_MATRIX_COUNT
 } smk_matrix_id;
 

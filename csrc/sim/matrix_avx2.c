@@ -6,7 +6,7 @@
 #endif
 
 #define SMK_MATRIX_CLONE smk_matrix_avx2
-#include "matrix_body.h"
+#include "sim/matrix_body.h"
 #else
 typedef int smk_matrix_avx2_absent; /* a translation unit may not be empty */
 #endif

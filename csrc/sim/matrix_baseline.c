@@ -4,4 +4,4 @@
 #endif
 
 #define SMK_MATRIX_CLONE smk_matrix_baseline
-#include "matrix_body.h"
+#include "sim/matrix_body.h"

@@ -3,9 +3,9 @@
  *
  * Columns of b, c and d stand in the order 0 2 4 6 1 3 5 7 while a product is made: so 4 neighbours lie in neighbouring
  * lanes of one register. */
-#include "image.h"
-#include "matrix.h"
-#include "matrix_math.h"
+#include "sim/image.h"
+#include "sim/matrix.h"
+#include "sim/matrix_math.h"
 
 enum { LANES = 32, GROUP = 4, COLUMNS = SMK_MATRIX_COLUMNS };
 
@@ -201,9 +201,9 @@ SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operat
     {                                                                                                                  \
         return MULTIPLY_##type(rows, depth);                                                                           \
     }
-#include "matrix.def"
+#include "sim/matrix.def"
 
 const smk_handler SMK_MATRIX_CLONE[SMK_MATRIX_COUNT] = {
 #define SMK_MATRIX(id, shape, type, rows, depth) multiply_##id,
-#include "matrix.def"
+#include "sim/matrix.def"
 };

@@ -12,8 +12,8 @@
 #ifndef SMK_SIM_MATRIX_MATH_H
 #define SMK_SIM_MATRIX_MATH_H
 
-#include "convert.h"
-#include "matrix.h"
+#include "sim/convert.h"
+#include "sim/matrix.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
-#include "meeting.h"
+#include "sim/meeting.h"
 
-#include "cfg.h"
+#include "sim/cfg.h"
 
 #include <string.h>
 

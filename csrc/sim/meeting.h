@@ -8,8 +8,8 @@
 #ifndef SMK_SIM_MEETING_H
 #define SMK_SIM_MEETING_H
 
-#include "finding.h"
-#include "warp.h"
+#include "sim/finding.h"
+#include "sim/warp.h"
 
 enum { SMK_MEETING_DEPTH = 8 };
 

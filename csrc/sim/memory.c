@@ -1,10 +1,10 @@
-#include "memory.h"
+#include "sim/memory.h"
 
-#include "../base/fork.h"
-#include "../base/heap.h"
-#include "../base/pages.h"
-#include "../base/quota.h"
-#include "memory_view.h"
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/pages.h"
+#include "base/quota.h"
+#include "sim/memory_view.h"
 
 #include <inttypes.h>
 #include <stdatomic.h>

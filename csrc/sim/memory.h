@@ -6,7 +6,7 @@
 #ifndef SMK_SIM_MEMORY_H
 #define SMK_SIM_MEMORY_H
 
-#include "../base/status.h"
+#include "base/status.h"
 
 #include <stddef.h>
 #include <stdint.h>

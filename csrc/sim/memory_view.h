@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_MEMORY_VIEW_H
 #define SMK_SIM_MEMORY_VIEW_H
 
-#include "memory.h"
+#include "sim/memory.h"
 
 #include <stdbool.h>
 

@@ -1,10 +1,10 @@
-#include "observer.h"
+#include "sim/observer.h"
 
-#include "async.h"
-#include "bits.h"
-#include "control.h"
-#include "lowering.h"
-#include "program.h"
+#include "sim/async.h"
+#include "sim/bits.h"
+#include "sim/control.h"
+#include "sim/lowering.h"
+#include "sim/program.h"
 
 enum { LANES = 32, HALF = 16 };
 

@@ -7,10 +7,10 @@
 #ifndef SMK_SIM_OBSERVER_H
 #define SMK_SIM_OBSERVER_H
 
-#include "access.h"
-#include "block.h"
-#include "sim.h"
-#include "warp.h"
+#include "sim/access.h"
+#include "sim/block.h"
+#include "sim/sim.h"
+#include "sim/warp.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -10,7 +10,7 @@
 #ifndef SMK_SIM_OP_H
 #define SMK_SIM_OP_H
 
-#include "../ptx/module.h"
+#include "ptx/module.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
-#include "order.h"
+#include "sim/order.h"
 
-#include "../base/heap.h"
-#include "bits.h"
+#include "base/heap.h"
+#include "sim/bits.h"
 
 #include <string.h>
 

@@ -13,8 +13,8 @@
 #ifndef SMK_SIM_ORDER_H
 #define SMK_SIM_ORDER_H
 
-#include "../base/status.h"
-#include "clock.h"
+#include "base/status.h"
+#include "sim/clock.h"
 
 #include <stdbool.h>
 #include <stdint.h>

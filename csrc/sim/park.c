@@ -1,10 +1,10 @@
-#include "park.h"
+#include "sim/park.h"
 
-#include "../base/heap.h"
-#include "bits.h"
-#include "block.h"
-#include "exchange.h"
-#include "observer.h"
+#include "base/heap.h"
+#include "sim/bits.h"
+#include "sim/block.h"
+#include "sim/exchange.h"
+#include "sim/observer.h"
 
 #include <stdio.h>
 #include <string.h>

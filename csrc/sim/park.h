@@ -14,7 +14,7 @@
 #ifndef SMK_SIM_PARK_H
 #define SMK_SIM_PARK_H
 
-#include "warp.h"
+#include "sim/warp.h"
 
 /* A function that has been left while lanes wait in it. */
 typedef struct smk_absence {

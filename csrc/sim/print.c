@@ -1,9 +1,9 @@
-#include "print.h"
+#include "sim/print.h"
 
-#include "../base/heap.h"
-#include "access.h"
-#include "bits.h"
-#include "block.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/bits.h"
+#include "sim/block.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,8 +2,8 @@
 #ifndef SMK_SIM_PRINT_H
 #define SMK_SIM_PRINT_H
 
-#include "../base/text.h"
-#include "op.h"
+#include "base/text.h"
+#include "sim/op.h"
 
 /* The handler of a call of an undefined function of that name (u.detail: the call's arguments and results), and how
  * many arguments it takes; NULL where there is none. */

@@ -1,9 +1,9 @@
-#include "program.h"
+#include "sim/program.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
-#include "memory_view.h"
-#include "op.h"
+#include "base/heap.h"
+#include "base/poll.h"
+#include "sim/memory_view.h"
+#include "sim/op.h"
 
 #include <inttypes.h>
 #include <string.h>

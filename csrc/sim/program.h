@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_PROGRAM_H
 #define SMK_SIM_PROGRAM_H
 
-#include "../base/arena.h"
-#include "image.h"
-#include "sim.h"
+#include "base/arena.h"
+#include "sim/image.h"
+#include "sim/sim.h"
 
 #include <stdatomic.h>
 

@@ -1,7 +1,7 @@
-#include "provenance.h"
+#include "sim/provenance.h"
 
-#include "../base/heap.h"
-#include "rows.h"
+#include "base/heap.h"
+#include "sim/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -8,9 +8,9 @@
 #ifndef SMK_SIM_PROVENANCE_H
 #define SMK_SIM_PROVENANCE_H
 
-#include "finding.h"
-#include "image.h"
-#include "memory_view.h"
+#include "sim/finding.h"
+#include "sim/image.h"
+#include "sim/memory_view.h"
 
 enum { SMK_ORIGIN_MAX = 61, SMK_ORIGIN_NONE = 0 };
 

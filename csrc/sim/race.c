@@ -1,7 +1,7 @@
-#include "race.h"
+#include "sim/race.h"
 
-#include "access.h"
-#include "bits.h"
+#include "sim/access.h"
+#include "sim/bits.h"
 
 #include <string.h>
 
@@ -67,7 +67,7 @@ static void value_of(const smk_race_one *j, unsigned lane, unsigned char *to)
     case SMK_ELEMENT_##id:                                                                                             \
         row_bytes = sizeof(in_row);                                                                                    \
         break;
-#include "element.def"
+#include "sim/element.def"
 #undef SMK_ELEMENT
     case SMK_ELEMENT_COUNT:
         break;

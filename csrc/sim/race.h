@@ -2,14 +2,14 @@
 #ifndef SMK_SIM_RACE_H
 #define SMK_SIM_RACE_H
 
-#include "blocks.h"
-#include "finding.h"
-#include "meeting.h"
-#include "observer.h"
-#include "order.h"
-#include "provenance.h"
-#include "shadow.h"
-#include "undefined.h"
+#include "sim/blocks.h"
+#include "sim/finding.h"
+#include "sim/meeting.h"
+#include "sim/observer.h"
+#include "sim/order.h"
+#include "sim/provenance.h"
+#include "sim/shadow.h"
+#include "sim/undefined.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* What is remembered of accesses to a cell. */
-#include "bits.h"
-#include "race.h"
+#include "sim/bits.h"
+#include "sim/race.h"
 
 enum { LANES = 32, ROWS_FEW = 8, ROWS_MAX = 256 };
 

@@ -1,6 +1,6 @@
-#include "report.h"
+#include "sim/report.h"
 
-#include "../base/heap.h"
+#include "base/heap.h"
 
 #include <stdlib.h>
 

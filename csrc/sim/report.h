@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_REPORT_H
 #define SMK_SIM_REPORT_H
 
-#include "count.h"
+#include "sim/count.h"
 
 /* What the instructions of one source line have counted. An instruction belongs to the line that it carries itself,
  * also where it was inlined into another function. */

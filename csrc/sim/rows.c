@@ -1,8 +1,8 @@
-#include "rows.h"
+#include "sim/rows.h"
 
-#include "../base/heap.h"
-#include "../base/poll.h"
-#include "bits.h"
+#include "base/heap.h"
+#include "base/poll.h"
+#include "sim/bits.h"
 
 #include <stdlib.h>
 #include <string.h>

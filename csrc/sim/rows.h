@@ -3,10 +3,10 @@
 #ifndef SMK_SIM_ROWS_H
 #define SMK_SIM_ROWS_H
 
-#include "../base/arena.h"
-#include "../base/status.h"
-#include "cfg.h"
-#include "image.h"
+#include "base/arena.h"
+#include "base/status.h"
+#include "sim/cfg.h"
+#include "sim/image.h"
 
 #include <stdbool.h>
 #include <stdint.h>

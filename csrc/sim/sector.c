@@ -1,6 +1,6 @@
-#include "sector.h"
+#include "sim/sector.h"
 
-#include "bits.h"
+#include "sim/bits.h"
 
 enum { LANES = 32, SECTOR_SHIFT = 5, BITMAP_SECTORS = 64 };
 

@@ -1,7 +1,7 @@
-#include "shadow.h"
+#include "sim/shadow.h"
 
-#include "../base/heap.h"
-#include "bits.h"
+#include "base/heap.h"
+#include "sim/bits.h"
 
 #include <string.h>
 

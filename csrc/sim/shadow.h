@@ -6,7 +6,7 @@
 #ifndef SMK_SIM_SHADOW_H
 #define SMK_SIM_SHADOW_H
 
-#include "../base/status.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stdint.h>

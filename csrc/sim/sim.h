@@ -2,10 +2,10 @@
 #ifndef SMK_SIM_SIM_H
 #define SMK_SIM_SIM_H
 
-#include "../base/launch.h"
-#include "../base/status.h"
-#include "../ptx/module.h"
-#include "memory.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "ptx/module.h"
+#include "sim/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
-#include "spin.h"
+#include "sim/spin.h"
 
-#include "bits.h"
+#include "sim/bits.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,7 +9,7 @@
 #ifndef SMK_SIM_SPIN_H
 #define SMK_SIM_SPIN_H
 
-#include "bank.h"
+#include "sim/bank.h"
 
 /* Of a minimum or maximum: what the lanes bring and what the memory holds, as numbers of which the greater is to
  * stay. */

@@ -1,8 +1,8 @@
 /* Accesses that are out of bounds or misaligned. */
-#include "race.h"
+#include "sim/race.h"
 
-#include "access.h"
-#include "bits.h"
+#include "sim/access.h"
+#include "sim/bits.h"
 
 #include <inttypes.h>
 #include <stdio.h>

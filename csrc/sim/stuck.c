@@ -1,10 +1,10 @@
-#include "stuck.h"
+#include "sim/stuck.h"
 
-#include "../base/heap.h"
-#include "access.h"
-#include "atomic.h"
-#include "bits.h"
-#include "control.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/atomic.h"
+#include "sim/bits.h"
+#include "sim/control.h"
 
 #include <inttypes.h>
 #include <stdio.h>

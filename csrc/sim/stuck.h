@@ -9,7 +9,7 @@
 #ifndef SMK_SIM_STUCK_H
 #define SMK_SIM_STUCK_H
 
-#include "block.h"
+#include "sim/block.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-#include "tally.h"
+#include "sim/tally.h"
 
-#include "bits.h"
-#include "copy.h"
-#include "sector.h"
-#include "spin.h"
+#include "sim/bits.h"
+#include "sim/copy.h"
+#include "sim/sector.h"
+#include "sim/spin.h"
 
 #include <string.h>
 

@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_TALLY_H
 #define SMK_SIM_TALLY_H
 
-#include "bank.h"
-#include "fuse.h"
-#include "observer.h"
+#include "sim/bank.h"
+#include "sim/fuse.h"
+#include "sim/observer.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,12 +1,12 @@
-#include "undefined.h"
+#include "sim/undefined.h"
 
-#include "../base/heap.h"
-#include "access.h"
-#include "bits.h"
-#include "exchange.h"
-#include "lowering.h"
-#include "race.h"
-#include "rows.h"
+#include "base/heap.h"
+#include "sim/access.h"
+#include "sim/bits.h"
+#include "sim/exchange.h"
+#include "sim/lowering.h"
+#include "sim/race.h"
+#include "sim/rows.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef SMK_SIM_UNDEFINED_H
 #define SMK_SIM_UNDEFINED_H
 
-#include "finding.h"
-#include "image.h"
-#include "observer.h"
+#include "sim/finding.h"
+#include "sim/image.h"
+#include "sim/observer.h"
 
 enum { SMK_UNDEFINED_WARPS = 32, SMK_UNDEFINED_DEPTH = 8, SMK_UNDEFINED_LOCAL_MAX = 64 << 10 };
 

@@ -1,8 +1,8 @@
-#include "warp.h"
+#include "sim/warp.h"
 
-#include "../base/heap.h"
-#include "block.h"
-#include "park.h"
+#include "base/heap.h"
+#include "sim/block.h"
+#include "sim/park.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

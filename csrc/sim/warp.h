@@ -2,9 +2,9 @@
 #ifndef SMK_SIM_WARP_H
 #define SMK_SIM_WARP_H
 
-#include "../base/status.h"
-#include "image.h"
-#include "op.h"
+#include "base/status.h"
+#include "sim/image.h"
+#include "sim/op.h"
 
 #include <stdbool.h>
 #include <stddef.h>

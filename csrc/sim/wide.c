@@ -4,9 +4,9 @@
  * What a line's cells have in common (shadow.h) is looked at first; the cells themselves, many at a time, where that
  * does not tell; and what a warp loads is noted as one shape, not cell by cell.
  */
-#include "access.h"
-#include "bits.h"
-#include "race.h"
+#include "sim/access.h"
+#include "sim/bits.h"
+#include "sim/race.h"
 
 enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, HALF = 16 };
 

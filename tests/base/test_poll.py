@@ -19,8 +19,8 @@ def library(tmp_path_factory):
     path = tmp_path_factory.mktemp("poll") / "poll.so"
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
     sources = [str(ROOT / "csrc/base" / name) for name in ("poll.c", "status.c")]
-    words = ["-std=gnu11", "-O1", "-fPIC", "-shared", *sources, "-o", str(path)]
-    subprocess.run([*compiler, *words], check=True, timeout=120)
+    words = ["-std=gnu11", "-O1", "-fPIC", "-shared", f"-I{ROOT / 'csrc'}", *sources]
+    subprocess.run([*compiler, *words, "-o", str(path)], check=True, timeout=120)
     found = ctypes.CDLL(str(path))
     found.smk_poll_stop.restype = ctypes.c_bool
     return found

@@ -58,10 +58,10 @@ def gpu(tmp_path_factory):
     if compiler is None or headers is None:
         pytest.skip("no cuda_runtime_api.h, or no C compiler")
     made = tmp_path_factory.mktemp("runtime") / "gpu.so"
-    command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", "-o", made]
+    command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-I{CSRC}"]
     command += ["-Wl,-Bsymbolic"]  # its own runtime, whatever libcudart the process has loaded
     command += [Path(__file__).with_name("runtime.c"), *(CSRC / name for name in SOURCES)]
-    subprocess.run([*command, "-lpthread"], check=True, timeout=120)
+    subprocess.run([*command, "-lpthread", "-o", made], check=True, timeout=120)
     return ctypes.CDLL(str(made))
 
 

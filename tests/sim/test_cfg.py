@@ -28,8 +28,8 @@ def solve(tmp_path_factory):
     library = tmp_path_factory.mktemp("cfg") / "cfg.so"
     compiler = shlex.split(sysconfig.get_config_var("CC") or "cc")
     sources = [str(ROOT / "csrc" / source) for source in SOURCES]
-    command = [*compiler, "-std=gnu11", "-O1", "-fPIC", "-shared", *sources, "-o", library]
-    subprocess.run(command, check=True, timeout=120)
+    command = [*compiler, "-std=gnu11", "-O1", "-fPIC", "-shared", f"-I{ROOT / 'csrc'}", *sources]
+    subprocess.run([*command, "-o", library], check=True, timeout=120)
     postdominate = ctypes.CDLL(str(library)).smk_cfg_postdominate
 
     def run(successors, ends):
