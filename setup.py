@@ -511,7 +511,7 @@ def is_fresh(target):
 
 
 def list_sources(toolkit):
-    paths = [path for layer in LAYERS for path in sorted(Path("csrc", layer).glob("*.c"))]
+    paths = [path for layer in LAYERS for path in sorted(Path("csrc", layer).rglob("*.c"))]
     absent = Path("csrc/gpu/absent.c")  # stands in for the rest of gpu/ where there is no CUDA
     if toolkit:
         return [str(path) for path in paths if path != absent]

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from . import _core
 
 # Ratios are formed from sums, so that they can be formed anew where launches or lines are added:
-# scale * above / below. The table is that of csrc/sim/counters.def; a test compares them.
+# scale * above / below. The table is that of csrc/sim/profile/counters.def; a test compares them.
 RATIOS = {
     "instructions.active_lanes": ("instructions.thread", "instructions.warp", 1),
     "branch.efficiency": ("branch.uniform", "branch.instructions", 100),

@@ -4,9 +4,9 @@
 #include "py/error.h"
 
 #include "base/heap.h"
-#include "sim/access.h"
-#include "sim/cfg.h"
-#include "sim/fuse.h"
+#include "sim/exec/access.h"
+#include "sim/ptxas/cfg.h"
+#include "sim/ptxas/fuse.h"
 
 static const char *const spaces[] = {
     [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",

@@ -4,8 +4,8 @@
 #include "py/error.h"
 #include "py/host.h"
 
-#include "sim/bank.h"
-#include "sim/sector.h"
+#include "sim/cost/bank.h"
+#include "sim/cost/sector.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "py/error.h"
 
 #include "base/heap.h"
-#include "sim/memory.h"
+#include "sim/code/memory.h"
 
 #include <string.h>
 

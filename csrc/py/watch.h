@@ -9,8 +9,8 @@
 #include "py/py.h"
 
 #include "base/launch.h"
-#include "sim/check.h"
-#include "sim/report.h"
+#include "sim/check/check.h"
+#include "sim/profile/report.h"
 
 typedef enum smk_watch_mode { SMK_WATCH_PROFILE, SMK_WATCH_CHECK, SMK_WATCH_TIME, SMK_WATCH_MODE_COUNT } smk_watch_mode;
 

@@ -4,8 +4,8 @@
 #include "py/error.h"
 
 #include "base/heap.h"
-#include "sim/bank.h"
-#include "sim/fuse.h"
+#include "sim/cost/bank.h"
+#include "sim/ptxas/fuse.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 #include "base/launch.h"
 #include "base/status.h"
 #include "ptx/module.h"
-#include "sim/memory.h"
+#include "sim/code/memory.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,14 +7,14 @@
  *
  * Without -DSMK_FUZZ_EXECUTE nothing is run, and csrc/ptx and csrc/base are enough.
  */
-#include "../../csrc/base/heap.h"
-#include "../../csrc/ptx/module.h"
+#include "base/heap.h"
+#include "ptx/module.h"
 
 #ifdef SMK_FUZZ_EXECUTE
-#include "../../csrc/sim/check.h"
-#include "../../csrc/sim/count.h"
-#include "../../csrc/sim/report.h"
-#include "../../csrc/sim/sim.h"
+#include "sim/check/check.h"
+#include "sim/profile/count.h"
+#include "sim/profile/report.h"
+#include "sim/sim.h"
 #endif
 
 #include <stdio.h>

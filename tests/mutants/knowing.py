@@ -51,7 +51,7 @@ RULES = [
         "tests/test_errors_ptx.py tests/sim/test_opcodes_memory.py tests/sim/test_module_parts.py",
     ),
     (r"sim/.*\blower_memory", "tests/sim/test_ldmatrix.py"),
-    (r"sim/program", "tests/py/test_raw.py"),
+    (r"sim/.*program", "tests/py/test_raw.py"),
     (r"sim/", "tests/fuzz/test_differential.py tests/sim/test_opcodes_memory.py tests/world"),
     (
         r"ptx/",

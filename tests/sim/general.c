@@ -1,7 +1,7 @@
-/* Runs handlers of csrc/sim/alu_general.c on a frame whose rows have poison (AddressSanitizer) around them, and prints
+/* Runs handlers of csrc/sim/exec/alu_general.c on a frame whose rows have poison (AddressSanitizer) around them, and prints
  * the row that each writes. In sources lane i holds a = 3 * i, b = 45, c = 7; lanes 0 to 15 run. */
-#include "sim/alu.h"
-#include "sim/convert.h"
+#include "sim/exec/alu.h"
+#include "sim/exec/convert.h"
 
 #include <inttypes.h>
 #include <sanitizer/asan_interface.h>

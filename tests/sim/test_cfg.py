@@ -1,4 +1,4 @@
-"""Where diverged lanes meet, on graphs drawn by hand (csrc/sim/cfg.c, compiled by itself)."""
+"""Where diverged lanes meet, on graphs drawn by hand (csrc/sim/ptxas/cfg.c, compiled by itself)."""
 
 import ctypes
 import shlex
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["sim/cfg.c", *(f"base/{name}.c" for name in ("arena", "heap", "poll", "status"))]
+SOURCES = ["sim/ptxas/cfg.c", *(f"base/{name}.c" for name in ("arena", "heap", "poll", "status"))]
 STAYS, RETURNS, VANISHES = 0, 1, 2
 NEVER = None
 

@@ -11,7 +11,7 @@ from handmade import build
 import smemkit
 from smemkit import _core
 
-TABLE = Path(__file__).resolve().parents[2] / "csrc" / "sim" / "counters.def"
+TABLE = Path(__file__).resolve().parents[2] / "csrc" / "sim" / "profile" / "counters.def"
 
 # The table ---------------------------------------------------------------------------------------
 

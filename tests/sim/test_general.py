@@ -1,4 +1,4 @@
-"""Rare conversions and comparisons: csrc/sim/alu_general.c, compiled by itself with sanitizers."""
+"""Rare conversions and comparisons: csrc/sim/exec/alu_general.c, compiled by itself with sanitizers."""
 
 import shutil
 import subprocess
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["sim/alu_general.c", "ptx/module.c"]
+SOURCES = ["sim/exec/alu_general.c", "ptx/module.c"]
 SOURCES += [f"base/{name}.c" for name in ("arena", "heap", "poll", "status", "text")]
 SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 

@@ -1,3 +1,0 @@
-/* Load and store handlers for any processor. */
-#define NAME(x) x##_baseline
-#include "sim/access_body.h"

@@ -1,0 +1,72 @@
+/* Runs a launch and judges what its threads do: races, hazards inside warps, missing barriers, stray and
+ * uninitialised accesses. */
+#ifndef SMK_SIM_CHECK_CHECK_H
+#define SMK_SIM_CHECK_CHECK_H
+
+#include "sim/sim.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum smk_finding_kind {
+#define SMK_FINDING(id, name, meaning) SMK_FINDING_##id,
+#include "sim/check/finding.def"
+#undef SMK_FINDING
+    SMK_FINDING_COUNT
+} smk_finding_kind;
+
+const char *smk_finding_name(smk_finding_kind kind);
+
+/* What an instruction does that meets others or uses a value: "barrier", "branch", "shfl". */
+const char *smk_finding_use(const smk_instruction *instruction);
+
+/* Kinds of sides that are no smk_access_kind. */
+enum {
+    SMK_FINDING_MEET = 0xff, /* threads meet (at a barrier, in a shfl.sync, mma.sync, ...), or one uses a value */
+    SMK_FINDING_WAIT = 0xfe, /* lanes wait for others of their warp, which are on another path */
+};
+
+/* One of the accesses (or other events) that a finding is about. */
+typedef struct smk_finding_side {
+    bool present;
+    uint8_t kind;                   /* smk_access_kind, or MEET or WAIT: no access */
+    uint32_t function, instruction; /* in the module */
+    uint32_t block[3], thread[3];
+    smk_space space;  /* GLOBAL SHARED LOCAL CONST PARAM */
+    uint64_t address; /* in that space */
+    uint32_t bytes;
+    char variable[80]; /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
+} smk_finding_side;
+
+/* Alike findings (kind and both instructions the same) are one: the first in block and thread order, and how many. */
+typedef struct smk_finding {
+    smk_finding_kind kind;
+    smk_finding_side first, second; /* of a race: in program order where there is one */
+    uint64_t count;
+    bool same_value; /* a race of two stores that write the same, each time it was found */
+    char message[320];
+} smk_finding;
+
+typedef struct smk_check_result {
+    smk_finding *finding; /* by kind, then by lines */
+    uint32_t finding_count;
+    bool truncated;       /* there were more different ones than are kept */
+    uint64_t incomplete; /* accesses that were judged where records of earlier ones had to go: races may be missed */
+    uint64_t blocks, blocks_total;
+    smk_error stopped; /* why a block ended early (status OK where none did): it is one of the findings */
+} smk_check_result;
+
+/* How a launch is checked: how many blocks, as in smk_count_run, and which bytes lie between shared variables. */
+typedef struct smk_check_options {
+    uint64_t blocks;
+    uint32_t padding;
+} smk_check_options;
+
+/* Findings do not depend on the number of host threads. What a kernel does wrong is a
+ * finding, not an error. Errors: LAUNCH, SHARED_MEMORY, MEMORY, INTERRUPTED; and TRAP, STEP_BUDGET and UNSUPPORTED
+ * where nothing was found before. */
+smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                         const smk_check_options *wanted, smk_check_result *result, smk_error *error);
+void smk_check_free(smk_check_result *result); /* what is in it; accepts NULL */
+
+#endif

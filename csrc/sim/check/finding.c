@@ -1,0 +1,384 @@
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "sim/check/finding.h"
+
+#include "base/heap.h"
+#include "sim/exec/access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT_MAX = 1000, SLOTS = 4096, PLACE_BYTES = 96 };
+
+static const char *const names[] = {
+#define SMK_FINDING(id, name, meaning) name,
+#include "sim/check/finding.def"
+#undef SMK_FINDING
+};
+
+const char *smk_finding_name(smk_finding_kind kind)
+{
+    return kind < SMK_FINDING_COUNT ? names[kind] : "?";
+}
+
+smk_status smk_finding_open(smk_finding_sink *sink, smk_error *error)
+{
+    *sink = (smk_finding_sink){0};
+    sink->slot = smk_heap_allocate(SLOTS, sizeof *sink->slot);
+    if (sink->slot == NULL || pthread_mutex_init(&sink->lock, NULL) != 0) {
+        smk_heap_free(sink->slot);
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    return SMK_OK;
+}
+
+void smk_finding_close(smk_finding_sink *sink)
+{
+    smk_heap_free(sink->slot);
+    smk_heap_free(sink->entry);
+    (void)pthread_mutex_destroy(&sink->lock);
+}
+
+static bool is_alike(const smk_finding_entry *entry, smk_finding_kind kind, uint32_t a, uint32_t b)
+{
+    return entry->kind == kind && ((entry->first.place == a && entry->second.place == b) ||
+                                   (entry->first.place == b && entry->second.place == a));
+}
+
+/* The entry of that kind and those instructions, in either order. Under the lock. */
+static smk_finding_entry *find(smk_finding_sink *sink, smk_finding_kind kind, uint32_t a, uint32_t b)
+{
+    uint32_t low = a < b ? a : b, high = a < b ? b : a;
+    uint32_t at = (low * 2654435761U ^ high * 40503U ^ (uint32_t)kind * 97U) % SLOTS;
+    while (sink->slot[at] != 0) {
+        smk_finding_entry *entry = &sink->entry[sink->slot[at] - 1];
+        if (is_alike(entry, kind, a, b)) {
+            return entry;
+        }
+        at = (at + 1) % SLOTS;
+    }
+    if (sink->count == SLOTS / 2) { /* more than are handed out, so that those do not depend on who came first */
+        sink->truncated = true;
+        return NULL;
+    }
+    if (sink->count == sink->capacity) {
+        uint32_t capacity = sink->capacity == 0 ? 32 : 2 * sink->capacity;
+        size_t each = sizeof *sink->entry;
+        smk_finding_entry *grown = smk_heap_resize(sink->entry, sink->capacity * each, capacity * each);
+        if (grown == NULL) {
+            sink->failed = true;
+            return NULL;
+        }
+        sink->entry = grown;
+        sink->capacity = capacity;
+    }
+    smk_finding_entry *made = &sink->entry[sink->count++];
+    *made = (smk_finding_entry){.kind = kind};
+    sink->slot[at] = sink->count;
+    return made;
+}
+
+void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_finding_event *first,
+                     const smk_finding_event *second, uint64_t block, uint64_t order, const char *text)
+{
+    static const smk_finding_event none = {.place = SMK_FINDING_NOWHERE};
+    second = second == NULL ? &none : second;
+    (void)pthread_mutex_lock(&sink->lock);
+    smk_finding_entry *entry = find(sink, kind, first->place, second->place);
+    if (entry != NULL) {
+        if (entry->count == 0 || block < entry->block || (block == entry->block && order < entry->order)) {
+            entry->first = *first;
+            entry->second = *second;
+            entry->block = block;
+            entry->order = order;
+            entry->text[0] = '\0';
+            if (text != NULL) {
+                (void)snprintf(entry->text, sizeof entry->text, "%s", text);
+            }
+        }
+        entry->same_value = (entry->count == 0 || entry->same_value) && second->same_value;
+        entry->count++;
+    }
+    (void)pthread_mutex_unlock(&sink->lock);
+}
+
+void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t place, uint64_t count)
+{
+    (void)pthread_mutex_lock(&sink->lock);
+    smk_finding_entry *entry = find(sink, kind, place, SMK_FINDING_NOWHERE);
+    if (entry != NULL) {
+        entry->count += count;
+    }
+    (void)pthread_mutex_unlock(&sink->lock);
+}
+
+const smk_instruction *smk_finding_locate(const smk_finding_places *places, uint32_t place, uint32_t *function,
+                                          uint32_t *instruction)
+{
+    uint32_t low = 0, high = places->module->function_count;
+    while (high - low > 1) {
+        uint32_t middle = low + (high - low) / 2;
+        if (places->first[middle] <= place) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    while (places->first[low + 1] <= place && low + 1 < places->module->function_count) {
+        low++; /* functions without a body have no places */
+    }
+    *function = low;
+    *instruction = place - places->first[low];
+    const smk_function *f = &places->module->functions[low];
+    return *instruction < f->instruction_count ? &f->instructions[*instruction] : NULL;
+}
+
+/* Words ------------------------------------------------------------------------------------------ */
+
+typedef struct writer {
+    const smk_finding_places *places;
+    const smk_image *image;
+    const smk_launch *launch;
+    const smk_memory_view *view;
+} writer;
+
+static void name_shared(const writer *w, uint64_t address, char *text, size_t size)
+{
+    const smk_shared_variable *nearest = NULL;
+    for (uint32_t i = 0; i < w->image->shared_count; i++) {
+        const smk_shared_variable *shared = &w->image->shared[i];
+        if (shared->offset <= address && (nearest == NULL || shared->offset >= nearest->offset)) {
+            nearest = shared;
+        }
+    }
+    if (nearest != NULL) {
+        (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(nearest->variable->name),
+                       address - nearest->offset);
+    }
+}
+
+static void fill_side(const writer *w, const smk_finding_event *event, smk_finding_side *side)
+{
+    const smk_dim3 *grid = &w->launch->grid, *block = &w->launch->block;
+    if (event->place == SMK_FINDING_NOWHERE) {
+        return;
+    }
+    side->present = true;
+    side->kind = event->kind;
+    (void)smk_finding_locate(w->places, event->place, &side->function, &side->instruction);
+    side->block[0] = (uint32_t)(event->block % grid->x);
+    side->block[1] = (uint32_t)(event->block / grid->x % grid->y);
+    side->block[2] = (uint32_t)(event->block / grid->x / grid->y);
+    side->thread[0] = event->thread % block->x;
+    side->thread[1] = event->thread / block->x % block->y;
+    side->thread[2] = event->thread / block->x / block->y;
+    side->space = event->space;
+    side->address = event->address;
+    side->bytes = event->bytes;
+    if (event->kind == SMK_FINDING_MEET || event->kind == SMK_FINDING_WAIT) {
+        return;
+    }
+    if (event->space == SMK_SPACE_SHARED) {
+        name_shared(w, event->address, side->variable, sizeof side->variable);
+    } else if (event->space == SMK_SPACE_GLOBAL || event->space == SMK_SPACE_CONST) {
+        smk_memory_view_name(w->view, event->address, side->variable, sizeof side->variable);
+    }
+}
+
+static const char *op_name(const smk_finding_side *side)
+{
+    static const char *const ops[] = {"load", "store", "atomic operation", "copy (cp.async)"};
+    return side->kind < sizeof ops / sizeof ops[0] ? ops[side->kind] : "barrier";
+}
+
+static void where(const writer *w, const smk_finding_side *side, char *text, size_t size)
+{
+    const smk_module *module = w->places->module;
+    const smk_function *function = &module->functions[side->function];
+    if (side->instruction >= function->instruction_count) {
+        (void)snprintf(text, size, "the end of %.*s", SMK_TEXT_PRINT(function->name));
+        return;
+    }
+    const smk_instruction *instruction = &function->instructions[side->instruction];
+    if (instruction->source_line != 0 && instruction->source_file < module->file_count) {
+        smk_text file = module->files[instruction->source_file];
+        for (size_t i = file.length; i > 0;
+             i--) { /* the folder is in the finding's side, here it would crowd the rest out */
+            if (file.start[i - 1] == '/') {
+                file = (smk_text){file.start + i, file.length - i};
+                break;
+            }
+        }
+        file.length = file.length > PLACE_BYTES / 2 ? PLACE_BYTES / 2 : file.length;
+        (void)snprintf(text, size, "%.*s:%u", SMK_TEXT_PRINT(file), instruction->source_line);
+    } else {
+        (void)snprintf(text, size, "PTX line %u", instruction->line);
+    }
+}
+
+const char *smk_finding_use(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_ST:
+        return "store";
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+        return "load";
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return "atomic";
+    case SMK_OPCODE_BRA:
+    case SMK_OPCODE_BRX:
+        return "branch";
+    case SMK_OPCODE_BAR:
+        return "barrier";
+    default:
+        return smk_module_opcode_name((smk_opcode)instruction->opcode);
+    }
+}
+
+static const char *use_name(const writer *w, const smk_finding_side *side)
+{
+    return smk_finding_use(&w->places->module->functions[side->function].instructions[side->instruction]);
+}
+
+static const char *space_of(const smk_finding_side *side)
+{
+    return side->space == SMK_SPACE_SHARED ? "shared" : "global";
+}
+
+/* Is a side an access to global memory with the scope of its block? */
+static bool is_near(const writer *w, const smk_finding_side *side)
+{
+    const smk_function *function = &w->places->module->functions[side->function];
+    return side->present && side->instruction < function->instruction_count &&
+           smk_image_is_near(&function->instructions[side->instruction]);
+}
+
+static void write_message(const writer *w, const smk_finding_entry *entry, smk_finding *finding)
+{
+    const smk_finding_side *a = &finding->first, *b = &finding->second;
+    char here[PLACE_BYTES] = "", there[PLACE_BYTES] = "";
+    char *text = finding->message;
+    size_t size = sizeof finding->message;
+    where(w, a, here, sizeof here);
+    if (b->present) {
+        where(w, b, there, sizeof there);
+    }
+    if (entry->kind == SMK_FINDING_SHUFFLE) {
+        (void)snprintf(text, size,
+                       "In the shfl.sync at %s %.120s: what it gets is undefined, and the %s at %s uses it.", here,
+                       entry->text, use_name(w, b), there);
+        return;
+    }
+    if (entry->text[0] != '\0') {
+        (void)snprintf(text, size, "%s", entry->text);
+        return;
+    }
+    bool near, blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
+    switch (entry->kind) {
+    case SMK_FINDING_UNINITIALIZED:
+        if (b->present) { /* of local memory */
+            (void)snprintf(text, size,
+                           "The load at %s reads local memory to which its thread has given no value, and the %s at %s "
+                           "uses what it got.",
+                           here, use_name(w, b), there);
+            break;
+        }
+        (void)snprintf(text, size, "The %s at %s reads %s memory that nobody has written (%s).", op_name(a), here,
+                       space_of(a), a->variable);
+        break;
+    case SMK_FINDING_ASYNC_READ:
+        (void)snprintf(text, size,
+                       "The %s at %s touches %s while the cp.async at %s may still write it: its thread has not waited "
+                       "for the copy.",
+                       op_name(a), here, a->variable, there);
+        break;
+    case SMK_FINDING_BARRIER:
+        if (strcmp(here, there) == 0) { /* of one line */
+            const smk_function *f = w->places->module->functions;
+            (void)snprintf(text, size,
+                           "Warps of one block meet at different barriers of %s: some at PTX line %u, others at PTX "
+                           "line %u.",
+                           here, f[a->function].instructions[a->instruction].line,
+                           f[b->function].instructions[b->instruction].line);
+            break;
+        }
+        (void)snprintf(text, size, "Warps of one block meet at different barriers: some at %s, others at %s.", here,
+                       there);
+        break;
+    default:
+        near = blocks && (is_near(w, a) || is_near(w, b));
+        (void)snprintf(text, size,
+                       "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
+                       op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
+                       entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
+                       : near                                 ? "the scope of one is its own block"
+                       : blocks                               ? "nothing orders the blocks"
+                                                              : "no barrier orders them",
+                       entry->same_value ? "; both write the same value" : "");
+        break;
+    }
+}
+
+static int compare(const void *left, const void *right)
+{
+    const smk_finding *a = left, *b = right;
+    const uint32_t x[] = {(uint32_t)a->kind, a->first.function,  a->first.instruction,
+                          a->second.present, a->second.function, a->second.instruction};
+    const uint32_t y[] = {(uint32_t)b->kind, b->first.function,  b->first.instruction,
+                          b->second.present, b->second.function, b->second.instruction};
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++) {
+        if (x[i] != y[i]) {
+            return x[i] < y[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+/* A load that a racing store may or may not have come before: that nobody had written was luck, and the race says it
+ * all. */
+static bool is_luck(const smk_finding_sink *sink, const smk_finding_entry *entry)
+{
+    for (uint32_t i = 0; i < sink->count && entry->kind == SMK_FINDING_UNINITIALIZED; i++) {
+        const smk_finding_entry *other = &sink->entry[i];
+        bool race = other->kind == SMK_FINDING_RACE || other->kind == SMK_FINDING_WARP_HAZARD ||
+                    other->kind == SMK_FINDING_GLOBAL_RACE || other->kind == SMK_FINDING_ASYNC_READ;
+        if (race && (other->first.place == entry->first.place || other->second.place == entry->first.place)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+smk_status smk_finding_list(const smk_finding_sink *sink, const smk_finding_places *places, const smk_image *image,
+                            const smk_launch *launch, const smk_memory_view *view, smk_check_result *result,
+                            smk_error *error)
+{
+    const writer w = {places, image, launch, view};
+    result->finding = smk_heap_allocate((size_t)sink->count + 1, sizeof *result->finding);
+    if (result->finding == NULL || sink->failed) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left for what was found");
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < sink->count; i++) {
+        if (is_luck(sink, &sink->entry[i])) {
+            continue;
+        }
+        smk_finding *finding = &result->finding[count++];
+        finding->kind = sink->entry[i].kind;
+        finding->count = sink->entry[i].count;
+        finding->same_value = sink->entry[i].same_value;
+        fill_side(&w, &sink->entry[i].first, &finding->first);
+        fill_side(&w, &sink->entry[i].second, &finding->second);
+        write_message(&w, &sink->entry[i], finding);
+    }
+    qsort(result->finding, count, sizeof *result->finding, compare);
+    result->truncated = sink->truncated || count > KEPT_MAX;
+    result->finding_count = count > KEPT_MAX ? KEPT_MAX : count;
+    return SMK_OK;
+}

@@ -1,0 +1,40 @@
+/* By way of which variable or argument an access goes to memory.
+ *
+ * An address is made of one pointer and of numbers. Where a pointer comes from is followed through a function's
+ * registers, all definitions of a register together: from the address of a variable, and from a kernel's parameter whose
+ * value lies in an allocation. What is loaded from memory may be a pointer or a number: then nothing is known, unless it
+ * is added to something that is surely a pointer. An access with one origin has to stay in it.
+ */
+#ifndef SMK_SIM_CHECK_PROVENANCE_H
+#define SMK_SIM_CHECK_PROVENANCE_H
+
+#include "sim/check/finding.h"
+#include "sim/code/image.h"
+#include "sim/code/memory_view.h"
+
+enum { SMK_ORIGIN_MAX = 61, SMK_ORIGIN_NONE = 0 };
+
+/* A variable or an allocation. */
+typedef struct smk_origin {
+    smk_space space;              /* SHARED, or GLOBAL (constants too) */
+    uint64_t start, end;          /* addresses in that space */
+    const smk_variable *variable; /* NULL: an allocation, by way of */
+    uint32_t parameter;           /* this one of the entry's */
+} smk_origin;
+
+typedef struct smk_provenance {
+    smk_origin origin[SMK_ORIGIN_MAX];
+    uint32_t count;
+    uint8_t *of[2]; /* by place: number of the origin, plus 1; NONE: not known. [1]: of a copy's source */
+} smk_provenance;
+
+/* Errors: MEMORY. */
+smk_status smk_provenance_create(smk_provenance *provenance, const smk_finding_places *places, const smk_image *image,
+                                 const uint64_t *addresses, const smk_launch *launch, const smk_memory_view *view,
+                                 smk_error *error);
+void smk_provenance_free(smk_provenance *provenance);
+
+/* "a (128 bytes)", "the allocation of 64 bytes that args[1] points to". */
+void smk_provenance_name(const smk_origin *origin, char *text, size_t size);
+
+#endif

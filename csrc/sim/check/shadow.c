@@ -1,0 +1,247 @@
+#include "sim/check/shadow.h"
+
+#include "base/heap.h"
+#include "sim/code/bits.h"
+
+#include <string.h>
+
+enum { CHUNK_THINGS = 256, SLOTS_MIN = 1024 };
+
+/* Pools ------------------------------------------------------------------------------------------ */
+
+void *smk_shadow_pool_get(const smk_shadow_pool *pool, uint32_t i)
+{
+    return i >= pool->used ? NULL : pool->chunk[i / CHUNK_THINGS] + (size_t)(i % CHUNK_THINGS) * pool->bytes;
+}
+
+void *smk_shadow_pool_take(smk_shadow_pool *pool, bool *fresh)
+{
+    uint32_t at = pool->used / CHUNK_THINGS;
+    *fresh = false;
+    if (at == pool->chunk_count) {
+        if (at == pool->chunk_capacity) {
+            size_t each = sizeof *pool->chunk;
+            uint32_t capacity = at == 0 ? 16 : 2 * at;
+            unsigned char **grown = smk_heap_resize(pool->chunk, at * each, capacity * each);
+            if (grown == NULL) {
+                return NULL;
+            }
+            pool->chunk = grown;
+            pool->chunk_capacity = capacity;
+        }
+        pool->chunk[at] = smk_heap_allocate(CHUNK_THINGS, pool->bytes);
+        if (pool->chunk[at] == NULL) {
+            return NULL;
+        }
+        pool->chunk_count++;
+        *fresh = true;
+    }
+    pool->used++;
+    return smk_shadow_pool_get(pool, pool->used - 1);
+}
+
+void smk_shadow_pool_free(smk_shadow_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->chunk_count; i++) {
+        smk_heap_free(pool->chunk[i]);
+    }
+    smk_heap_free(pool->chunk);
+    pool->chunk = NULL;
+    pool->chunk_count = pool->chunk_capacity = pool->used = 0;
+}
+
+/* Lines ------------------------------------------------------------------------------------------ */
+
+smk_status smk_shadow_create(smk_shadow *shadow, unsigned shift, uint64_t direct_bytes, smk_error *error)
+{
+    uint64_t line_bytes = (uint64_t)SMK_SHADOW_CELLS << shift;
+    *shadow = (smk_shadow){.shift = shift, .use = 1};
+    shadow->lines.bytes = sizeof(smk_shadow_line);
+    shadow->rows.bytes = sizeof(smk_shadow_row);
+    shadow->wides.bytes = sizeof(smk_shadow_wides);
+    if (direct_bytes > 0) {
+        shadow->direct_count = (uint32_t)((direct_bytes + line_bytes - 1) / line_bytes);
+        shadow->direct = smk_heap_allocate(shadow->direct_count, sizeof *shadow->direct);
+    } else {
+        shadow->slot_count = SLOTS_MIN;
+        shadow->slot = smk_heap_allocate(SLOTS_MIN, sizeof *shadow->slot);
+        shadow->slot_use = smk_heap_allocate(SLOTS_MIN, sizeof *shadow->slot_use);
+    }
+    if (shadow->direct == NULL && (shadow->slot == NULL || shadow->slot_use == NULL)) {
+        smk_shadow_free(shadow);
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
+    }
+    return SMK_OK;
+}
+
+void smk_shadow_free(smk_shadow *shadow)
+{
+    smk_heap_free(shadow->direct);
+    smk_heap_free(shadow->slot);
+    smk_heap_free(shadow->slot_use);
+    smk_shadow_pool_free(&shadow->lines);
+    smk_shadow_pool_free(&shadow->rows);
+    smk_shadow_pool_free(&shadow->wides);
+    shadow->direct = NULL;
+    shadow->slot = NULL;
+    shadow->slot_use = NULL;
+}
+
+void smk_shadow_begin(smk_shadow *shadow)
+{
+    shadow->last = NULL;
+    if (shadow->direct != NULL) {
+        return;
+    }
+    shadow->lines.used = shadow->rows.used = shadow->wides.used = 0;
+    if (++shadow->use == 0) {
+        memset(shadow->slot_use, 0, shadow->slot_count * sizeof *shadow->slot_use);
+        shadow->use = 1;
+    }
+}
+
+static uint32_t hash(const smk_shadow *shadow, uint64_t number)
+{
+    return (uint32_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (shadow->slot_count - 1);
+}
+
+/* Twice as many slots, with the lines of this block in them. */
+static bool grow(smk_shadow *shadow)
+{
+    uint32_t count = 2 * shadow->slot_count;
+    smk_shadow_line **slot = smk_heap_allocate(count, sizeof *slot);
+    uint32_t *use = smk_heap_allocate(count, sizeof *use);
+    if (slot == NULL || use == NULL) {
+        smk_heap_free(slot);
+        smk_heap_free(use);
+        return false;
+    }
+    smk_heap_free(shadow->slot);
+    smk_heap_free(shadow->slot_use);
+    shadow->slot = slot;
+    shadow->slot_use = use;
+    shadow->slot_count = count;
+    shadow->use = 1;
+    for (uint32_t i = 0; i < shadow->lines.used; i++) {
+        smk_shadow_line *line = smk_shadow_pool_get(&shadow->lines, i);
+        uint32_t at = hash(shadow, line->number);
+        while (use[at] != 0) {
+            at = (at + 1) & (count - 1);
+        }
+        use[at] = 1;
+        slot[at] = line;
+    }
+    return true;
+}
+
+static smk_shadow_line *look_up(smk_shadow *shadow, uint64_t number)
+{
+    uint32_t at = hash(shadow, number);
+    bool fresh;
+    while (shadow->slot_use[at] == shadow->use) {
+        if (shadow->slot[at]->number == number) {
+            return shadow->slot[at];
+        }
+        at = (at + 1) & (shadow->slot_count - 1);
+    }
+    if (shadow->lines.used >= shadow->slot_count / 2) {
+        if (!grow(shadow)) {
+            return NULL;
+        }
+        return look_up(shadow, number);
+    }
+    smk_shadow_line *line = smk_shadow_pool_take(&shadow->lines, &fresh);
+    if (line == NULL) {
+        return NULL;
+    }
+    memset(line->loads, 0, sizeof line->loads);
+    memset(line->atomics, 0, sizeof line->atomics);
+    line->loaders = line->changers = line->wide_loaders = 0;
+    line->wides = NULL;
+    line->varied = 0;
+    line->kept_most = line->written = line->written_since = line->written_most = line->atomic_most = line->read_most =
+        0;
+    line->number = number;
+    shadow->slot[at] = line;
+    shadow->slot_use[at] = shadow->use;
+    return line;
+}
+
+smk_shadow_line *smk_shadow_find(smk_shadow *shadow, uint64_t number)
+{
+    if (shadow->direct != NULL) {
+        return number < shadow->direct_count ? &shadow->direct[number] : NULL;
+    }
+    if (shadow->last != NULL && shadow->last->number == number) {
+        return shadow->last;
+    }
+    smk_shadow_line *line = look_up(shadow, number);
+    shadow->failed = shadow->failed || line == NULL;
+    shadow->last = line;
+    return line;
+}
+
+smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
+{
+    bool fresh;
+    if (*row == NULL) {
+        smk_shadow_row *made = smk_shadow_pool_take(&shadow->rows, &fresh);
+        shadow->failed = shadow->failed || made == NULL;
+        if (made != NULL) { /* what its cells hold is older than the block */
+            made->most = 0;
+            made->more = NULL;
+        }
+        *row = made;
+    }
+    return *row;
+}
+
+/* All cells, with a choice, make a loop that is known to the compiler. */
+SMK_CLONES static void spread(smk_shadow_row *row, const smk_shadow_wide *wide)
+{
+    uint32_t bits = wide->shape.twice ? 0x10001U : 1U, time = wide->time, place = wide->place, step = wide->shape.step;
+    int32_t from = wide->shape.from, to = wide->shape.to, skew = wide->shape.skew;
+    for (int32_t k = 0; k < SMK_SHADOW_CELLS; k++) {
+        bool in = k >= from && k < to;
+        uint32_t lane = (uint32_t)(k + skew) >> step & 31;
+        row->lanes[k] = in ? bits << lane : row->lanes[k];
+        row->time[k] = in ? time : row->time[k];
+        row->place[k] = in ? place : row->place[k];
+    }
+}
+
+smk_shadow_wides *smk_shadow_wides_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
+{
+    bool fresh;
+    if (line->wides == NULL) {
+        line->wides = smk_shadow_pool_take(&shadow->wides, &fresh);
+        shadow->failed = shadow->failed || line->wides == NULL;
+    }
+    if (line->wides != NULL && (line->wide_loaders >> warp & 1) == 0) {
+        line->wide_loaders |= UINT32_C(1) << warp;
+        for (unsigned i = 0; i < SMK_SHADOW_WIDES; i++) {
+            line->wides->of[i][warp].time = 0;
+        }
+    }
+    return line->wides;
+}
+
+void smk_shadow_spread(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
+{
+    for (unsigned i = 0; i < SMK_SHADOW_WIDES; i++) {
+        smk_shadow_wide *wide = &line->wides->of[i][warp];
+        smk_shadow_row *row = wide->time == 0 ? NULL : smk_shadow_row_of(shadow, &line->loads[warp]);
+        if (row != NULL) {
+            line->loaders |= UINT32_C(1) << warp;
+            spread(row, wide);
+            row->most = row->most > wide->time ? row->most : wide->time;
+        }
+        wide->time = 0;
+    }
+    line->wide_loaders &= ~(UINT32_C(1) << warp);
+}
+
+smk_shadow_line *smk_shadow_get(const smk_shadow *shadow, uint32_t i)
+{
+    return smk_shadow_pool_get(&shadow->lines, i);
+}

@@ -1,0 +1,287 @@
+/* Accesses that are out of bounds or misaligned. */
+#include "sim/check/race.h"
+
+#include "sim/code/bits.h"
+#include "sim/exec/access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* What a block may still do after its first stray access, and how many more of these. */
+#define STEPS_OF_ALL (UINT64_C(1) << 29) /* blocks of a launch */
+#define STEPS_MIN (UINT64_C(1) << 18)
+#define STEPS_MAX (UINT64_C(1) << 25)
+enum { STRAYS_MAX = 1 << 16 };
+
+void smk_race_forget_strays(smk_race *race)
+{
+    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
+        race->strays[i] = (smk_race_strays){.place = SMK_FINDING_NOWHERE};
+    }
+}
+
+static void tell(smk_race *race, const smk_race_strays *strays)
+{
+    if (strays->untold > 0) {
+        smk_finding_repeat(&race->launch->sink, strays->kind, strays->place, strays->untold);
+    }
+}
+
+void smk_race_tell_strays(smk_race *race)
+{
+    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
+        tell(race, &race->strays[i]);
+    }
+    smk_race_forget_strays(race);
+}
+
+/* What follows a stray access counts on values that nobody has computed: a loop may end late, or never. The block is
+ * stopped after a while, the sooner the more blocks there are, and always at the same place. */
+static void limit_block(smk_block *block)
+{
+    if (block->strays++ == 0) {
+        const smk_dim3 *grid = &block->run->launch->grid;
+        uint64_t more = STEPS_OF_ALL / ((uint64_t)grid->x * grid->y * grid->z);
+        more = more < STEPS_MIN ? STEPS_MIN : more > STEPS_MAX ? STEPS_MAX : more;
+        block->most_steps = block->steps + more;
+    } else if (block->strays > STRAYS_MAX) {
+        block->most_steps = block->steps;
+    }
+}
+
+static void report(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space, unsigned lane,
+                   uint64_t address, unsigned bytes, bool misaligned)
+{
+    char text[320];
+    const smk_operation *op = event->op;
+    smk_access_kind kind = event->kind == SMK_ACCESS_COPY ? SMK_ACCESS_STORE : event->kind;
+    smk_finding_kind found = misaligned ? SMK_FINDING_MISALIGNED : SMK_FINDING_OUT_OF_BOUNDS;
+    const uint32_t place = smk_finding_place(&race->launch->places, op->function, op->instruction);
+    smk_race_strays *strays = &race->strays[place % SMK_RACE_STRAY_PLACES];
+    limit_block(warp->control->block);
+    if (strays->place == place && strays->kind == found) { /* the block has had its example */
+        strays->untold++;
+        return;
+    }
+    tell(race, strays);
+    *strays = (smk_race_strays){.place = place, .kind = found};
+    smk_finding_event side = {
+        .place = place,
+        .kind = (uint8_t)event->kind,
+        .space = space,
+        .address = address,
+        .bytes = bytes,
+        .block = race->block->number,
+        .thread = warp->control->index * 32 + lane,
+    };
+    if (misaligned) {
+        smk_access_describe_alignment(warp, op, space, address, event->bytes, kind, text, sizeof text);
+    } else {
+        smk_access_describe_bounds(warp, op, space, address, bytes, kind, text, sizeof text);
+    }
+    smk_finding_add(&race->launch->sink, found, &side, NULL, race->block->number, race->sequence++, text);
+}
+
+bool smk_race_find_span(smk_race *race, uint64_t address)
+{
+    for (unsigned i = 0; i < SMK_RACE_SPANS; i++) {
+        const smk_span *span = race->spans[i];
+        if (span != NULL && address - span->address < span->bytes) {
+            race->span = span;
+            race->span_known = race->spans_known[i];
+            return true;
+        }
+    }
+    const smk_span *span = smk_memory_view_find(race->block->run->view, address);
+    if (span == NULL) {
+        return false;
+    }
+    unsigned at = race->span_next++ % SMK_RACE_SPANS;
+    race->span = race->spans[at] = span;
+    race->span_known = race->spans_known[at] = smk_memory_view_known(span, 0, span->bytes);
+    return true;
+}
+
+static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t address, unsigned bytes)
+{
+    const smk_span *span = race->span;
+    if (span == NULL || address - span->address >= span->bytes) {
+        if (!smk_race_find_span(race, address)) {
+            return false;
+        }
+        span = race->span;
+    }
+    return bytes <= span->bytes - (address - span->address) && !(span->constant && event->kind != SMK_ACCESS_LOAD);
+}
+
+/* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at
+ * all of them at once. */
+static bool are_good(const smk_race *race, const smk_access_event *event, const uint64_t *address, bool global,
+                     uint64_t limit)
+{
+    uint64_t start = 0, bits = 0, most = 0;
+    if (global) {
+        if (race->span == NULL || (race->span->constant && event->kind != SMK_ACCESS_LOAD)) {
+            return false;
+        }
+        start = race->span->address;
+        limit = race->span->bytes;
+    }
+    for (unsigned i = 0; i < 32; i++) {
+        uint64_t at = address[i] - start;
+        bits |= address[i];
+        most = at > most ? at : most;
+    }
+    return (bits & (event->bytes - 1)) == 0 && most <= limit && event->bytes <= limit - most;
+}
+
+/* The shared variable that holds all of these bytes, or NULL. */
+static const smk_shared_variable *find_variable(const smk_race *race, uint64_t address, unsigned bytes)
+{
+    const smk_run *run = race->block->run;
+    for (uint32_t i = 0; i < run->image->shared_count; i++) {
+        const smk_shared_variable *shared = &run->image->shared[i];
+        bool dynamic = shared->variable->unsized || shared->variable->is_extern;
+        uint64_t end = dynamic ? run->shared_bytes : shared->offset + shared->variable->bytes;
+        if (address >= shared->offset && address <= end && bytes <= end - address) {
+            return shared;
+        }
+    }
+    return NULL;
+}
+
+uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                         const uint64_t *address, uint32_t mask)
+{
+    const smk_warp_control *control = warp->control;
+    uint32_t good = mask;
+    uint64_t odd = 0, limit = 0;
+    bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_CONST;
+    limit = space == SMK_SPACE_SHARED  ? control->shared_bytes
+            : space == SMK_SPACE_LOCAL ? control->local_top
+            : space == SMK_SPACE_PARAM ? control->parameter_bytes
+                                       : 0;
+    bool gaps = race->launch->padded && space == SMK_SPACE_SHARED;
+    if (mask == UINT32_MAX && event->used == NULL && !gaps && are_good(race, event, address, global, limit)) {
+        return mask;
+    }
+    for (uint32_t left = mask; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        uint64_t at = address[lane];
+        unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
+        odd = at & (event->bytes - 1);
+        bool inside = global ? is_inside(race, event, at, bytes)
+                      : gaps ? find_variable(race, at, bytes) != NULL
+                             : at <= limit && bytes <= limit - at;
+        if (odd != 0 || !inside) {
+            report(race, warp, event, space, lane, at, bytes, odd != 0);
+            good &= ~(UINT32_C(1) << lane);
+        }
+    }
+    return good;
+}
+
+/* Where an access has landed that has left its origin. */
+static void describe_landing(const smk_race *race, const smk_origin *origin, uint64_t address, char *text, size_t size)
+{
+    if (origin->space == SMK_SPACE_GLOBAL) {
+        smk_memory_view_name(race->block->run->view, address, text, size);
+        return;
+    }
+    const smk_shared_variable *shared = find_variable(race, address, 1);
+    if (shared == NULL) {
+        (void)snprintf(text, size, "no variable");
+    } else {
+        (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(shared->variable->name),
+                       address - shared->offset);
+    }
+}
+
+static void report_overrun(smk_race *race, const smk_warp *warp, const smk_access_event *event,
+                           const smk_origin *origin, unsigned lane, uint64_t address, unsigned bytes)
+{
+    static const char *const words[] = {"load", "store", "atomic operation", "copy"};
+    char name[112], landing[96], text[320];
+    smk_finding_event side = {
+        .place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction),
+        .kind = (uint8_t)event->kind,
+        .space = origin->space,
+        .address = address,
+        .bytes = bytes,
+        .block = race->block->number,
+        .thread = warp->control->index * 32 + lane,
+    };
+    bool before = address < origin->start, across = !before && address < origin->end;
+    smk_provenance_name(origin, name, sizeof name);
+    describe_landing(race, origin, across ? origin->end : address, landing, sizeof landing);
+    (void)snprintf(text, sizeof text, "%s of %u bytes by way of %s begins %" PRIu64 " bytes %s and touches %s",
+                   words[event->kind], bytes, name,
+                   before   ? origin->start - address
+                   : across ? origin->end - address
+                            : address - origin->end,
+                   before   ? "before its start"
+                   : across ? "before its end"
+                            : "past its end",
+                   landing);
+    smk_finding_add(&race->launch->sink, SMK_FINDING_OVERRUN, &side, NULL, race->block->number, race->sequence++, text);
+}
+
+/* Of halves of a warp whose lanes lie side by side, or all at one place, the ends tell. */
+static bool are_ends_inside(const smk_access_event *event, uint64_t start, uint64_t room)
+{
+    const uint64_t *at = event->address;
+    return event->shape[0] != SMK_ACCESS_ANY && event->shape[1] != SMK_ACCESS_ANY && at[0] - start <= room &&
+           at[15] - start <= room && at[16] - start <= room && at[31] - start <= room;
+}
+
+/* Lanes of all 32 that are outside; those that do not run have any address. */
+static uint32_t find_outside(const uint64_t *address, uint64_t start, uint64_t room)
+{
+    uint32_t outside = 0;
+    for (unsigned i = 0; i < 32; i++) {
+        outside |= (uint32_t)(address[i] - start > room) << i;
+    }
+    return outside;
+}
+
+uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                           const uint64_t *address, uint32_t mask, uint32_t *refused)
+{
+    const smk_provenance *provenance = &race->launch->provenance;
+    uint32_t place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction);
+    unsigned number = provenance->of[event->used != NULL][place]; /* only the source of a copy says what is used */
+    if (number == SMK_ORIGIN_NONE) {
+        return 0;
+    }
+    const smk_origin *origin = &provenance->origin[number - 1];
+    bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_CONST;
+    if (global != (origin->space == SMK_SPACE_GLOBAL) || (!global && space != SMK_SPACE_SHARED)) {
+        return 0;
+    }
+    uint64_t room = origin->end - origin->start;
+    if (room >= event->bytes && address == event->address &&
+        are_ends_inside(event, origin->start, room - event->bytes)) {
+        return 0;
+    }
+    uint32_t outside = room < event->bytes ? UINT32_MAX : find_outside(address, origin->start, room - event->bytes);
+    outside &= mask;
+    for (uint32_t left = outside; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
+        uint64_t at = address[lane] - origin->start;
+        if (at <= room && bytes <= room - at) { /* of a copy that reads less */
+            outside &= ~(UINT32_C(1) << lane);
+        }
+    }
+    if (outside == 0) {
+        return 0;
+    }
+    uint32_t good = smk_race_bounds(race, warp, event, space, address, outside);
+    for (uint32_t left = good; left != 0; left &= left - 1) {
+        unsigned lane = smk_bits_first(left);
+        report_overrun(race, warp, event, origin, lane, address[lane],
+                       event->used != NULL ? event->used[lane] : event->bytes);
+    }
+    *refused = outside & ~good;
+    return outside;
+}

@@ -1,0 +1,71 @@
+/* Sets of lanes as 32-bit masks, and what compilers are asked for, each with something plain behind it. */
+#ifndef SMK_SIM_CODE_BITS_H
+#define SMK_SIM_CODE_BITS_H
+
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define SMK_ALWAYS_INLINE static inline __attribute__((always_inline, unused))
+#define SMK_NEVER_INLINE static __attribute__((noinline))
+#else
+#define SMK_ALWAYS_INLINE static inline
+#define SMK_NEVER_INLINE static
+#endif
+
+/* A function that is mostly loops over lanes: one clone for each kind of processor, chosen when the library is
+ * loaded. */
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
+#define SMK_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define SMK_CLONES
+#endif
+
+/* The lowest lane of a mask that has one. */
+SMK_ALWAYS_INLINE unsigned smk_bits_first(uint32_t mask)
+{
+#if defined(__GNUC__)
+    return (unsigned)__builtin_ctz(mask);
+#else
+    unsigned lane = 0;
+    while ((mask >> lane & 1) == 0) {
+        lane++;
+    }
+    return lane;
+#endif
+}
+
+/* The highest one. */
+SMK_ALWAYS_INLINE unsigned smk_bits_last(uint32_t mask)
+{
+#if defined(__GNUC__)
+    return 31U - (unsigned)__builtin_clz(mask);
+#else
+    unsigned lane = 31;
+    while ((mask >> lane & 1) == 0) {
+        lane--;
+    }
+    return lane;
+#endif
+}
+
+SMK_ALWAYS_INLINE uint32_t smk_bits_count(uint32_t mask)
+{
+#if defined(__GNUC__)
+    return (uint32_t)__builtin_popcount(mask);
+#else
+    uint32_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        count++;
+    }
+    return count;
+#endif
+}
+
+/* The lowest of 64. */
+SMK_ALWAYS_INLINE uint32_t smk_bits_first64(uint64_t set)
+{
+    uint32_t low = (uint32_t)set;
+    return low != 0 ? smk_bits_first(low) : 32 + smk_bits_first((uint32_t)(set >> 32));
+}
+
+#endif

@@ -1,0 +1,122 @@
+/* An entry made ready to run: the lowered code of every function that it can reach, and the layout of its
+ * shared, local and parameter memory. Immutable once built. */
+#ifndef SMK_SIM_CODE_IMAGE_H
+#define SMK_SIM_CODE_IMAGE_H
+
+#include "base/arena.h"
+#include "sim/code/op.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Where the windows of generic addresses lie. Global memory is below all of them. */
+#define SMK_WINDOW_SHARED UINT64_C(0x0000710000000000)
+#define SMK_WINDOW_LOCAL UINT64_C(0x0000720000000000)
+#define SMK_WINDOW_PARAM UINT64_C(0x0000730000000000)
+#define SMK_WINDOW_FUNCTION UINT64_C(0x0000740000000000) /* + 16 * function: what a function pointer holds */
+#define SMK_WINDOW_BYTES (UINT64_C(1) << 32)
+
+/* A parameter or result of a function as its frame sees it, or what a caller passes for it. */
+typedef struct smk_cell {
+    bool in_row;     /* a register or constant, else local memory of the frame */
+    bool discarded;  /* a result that nobody wants */
+    uint8_t row_bits;
+    uint32_t offset; /* of the row, or in the frame's local memory */
+    uint32_t bytes;
+} smk_cell;
+
+/* A row that holds a special register. */
+typedef struct smk_special_row {
+    smk_special special;
+    uint32_t offset;
+} smk_special_row;
+
+/* Bytes of a frame that a function may read before it has written them. */
+typedef struct smk_row_range {
+    uint32_t offset, bytes;
+} smk_row_range;
+
+/* A lowered function. Its frame is [rows of registers][rows of constants and special registers]. */
+typedef struct smk_code {
+    const smk_function *function;
+    uint32_t index;            /* of the function in the module */
+    smk_operation *operation;
+    uint32_t operation_count;
+    uint32_t frame_bytes;
+    uint32_t fixed_offset;     /* where the rows start that `fixed` fills, up to frame_bytes */
+    const unsigned char *fixed;
+    const smk_special_row *special;
+    uint32_t special_count;
+    const smk_row_range *cleared;
+    uint32_t cleared_count;
+    uint32_t local_bytes;      /* of one thread's frame, a multiple of 16 */
+    const smk_cell *result;   /* formal results and parameters */
+    uint32_t result_count;
+    const smk_cell *parameter;
+    uint32_t parameter_count;
+} smk_code;
+
+/* What an operation needs beyond its fields. */
+typedef struct smk_detail {
+    /* calls */
+    const smk_code *callee;    /* NULL: through the pointer in row `a` */
+    const smk_cell *result;
+    uint32_t result_count;
+    const smk_cell *argument;
+    uint32_t argument_count;
+    /* brx.idx */
+    const smk_operation **target;
+    uint32_t target_count;
+    /* memory operations beyond op.h's fields */
+    int64_t offset;            /* of the first address */
+    int64_t second_offset;     /* of the second (cp.async: source) */
+    uint32_t row;              /* one more source row */
+    uint32_t flip;             /* of that row, a predicate */
+    uint32_t bytes;
+    uint8_t source_bits;       /* width of that row; 0 where there is none */
+    /* mma and ldmatrix */
+    const uint32_t *rows;      /* of registers: see matrix.h */
+} smk_detail;
+
+/* Where a variable lies in a block's shared memory. */
+typedef struct smk_shared_variable {
+    const smk_variable *variable;
+    uint32_t offset;
+} smk_shared_variable;
+
+/* Facts about the entry decide how its blocks may be scheduled. */
+typedef struct smk_image {
+    smk_arena arena;           /* holds all of it */
+    const struct smk_program *program;
+    const smk_module *module;
+    uint32_t entry;
+    smk_code **code;           /* of the functions that are reached, in their order in the module */
+    uint32_t code_count;
+    const smk_code *entry_code;
+    smk_shared_variable *shared; /* sorted by variable */
+    uint32_t shared_count;
+    uint32_t shared_bytes;     /* static */
+    uint32_t padding;          /* of these: bytes between variables, that an observer wants */
+    uint32_t parameter_bytes;
+    uint32_t *parameter_offset; /* by parameter of the entry */
+    uint32_t slots;            /* memory operations so far */
+    bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
+    struct smk_commute_update *update; /* of several kinds, where they may depend on it (commute.h) */
+    uint32_t update_count;
+    struct smk_commute_root *root; /* where their addresses may come from */
+    uint32_t root_count;
+    const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
+} smk_image;
+
+/* Is it an access to global memory that is strong for its block alone? Such accesses of several blocks race, which only
+ * a judgement of each shows: blocks are in order then, where they are watched for that. */
+bool smk_image_is_near(const smk_instruction *instruction);
+
+/* The code of a function; NULL where the entry cannot reach it. */
+smk_code *smk_image_code(const smk_image *image, uint32_t function);
+
+/* The place of a shared variable, or NULL. */
+const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
+
+#endif

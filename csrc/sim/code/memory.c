@@ -1,0 +1,574 @@
+#include "sim/code/memory.h"
+
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/pages.h"
+#include "base/quota.h"
+#include "sim/code/memory_view.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_ADDRESS UINT64_C(0x0000000700000000)
+#define LAST_ADDRESS UINT64_C(0x0000700000000000)
+
+/* Addresses this low come from null pointers; distances this large say nothing. */
+#define NULL_BYTES UINT64_C(0x10000000)
+#define NEAR_BYTES (UINT64_C(1) << 32)
+#define PADDING_MAX (UINT64_C(1) << 40)
+
+enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
+
+/* Lives until it is freed and no launch has it in view. */
+typedef struct smk_allocation {
+    uint64_t address, bytes;
+    uint64_t room; /* from this address to where the next may begin */
+    unsigned char *host;
+    uint32_t holders;
+    bool constant;
+    bool paged;                  /* `host` is of base/pages.h */
+    bool known;                  /* all of it has been written */
+    uint64_t first;              /* else so many bytes from the beginning have, */
+    unsigned char *written;      /* and others, a bit a byte; NULL: none */
+    char name[NAME_MAX_BYTES];   /* of a variable; "" for what the host allocated */
+    struct smk_allocation *next; /* of those that are about to be freed */
+} smk_allocation;
+
+struct smk_memory {
+    smk_fork_lock lock;
+    smk_allocation **allocation; /* by address */
+    size_t count, capacity;
+    uint64_t next; /* where to look for room first: addresses come back late */
+    uint64_t used, limit;
+};
+
+uint64_t smk_memory_limit(void)
+{
+    const uint64_t present = smk_quota_memory();
+    return present == 0 ? UINT64_C(8) << 30 : present / 4 * 3;
+}
+
+smk_status smk_memory_create(smk_memory **memory, smk_error *error)
+{
+    smk_memory *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL || !smk_fork_lock_create(&made->lock)) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for the simulator's device memory");
+    }
+    made->next = FIRST_ADDRESS;
+    made->limit = smk_memory_limit();
+    *memory = made;
+    return SMK_OK;
+}
+
+static void free_host(const smk_allocation *allocation)
+{
+    if (allocation->paged) {
+        smk_pages_free(allocation->host, (size_t)allocation->bytes);
+    } else {
+        smk_heap_free(allocation->host);
+    }
+}
+
+/* Under the lock: what nobody holds any more goes to a list, for to free it takes long where it is large. */
+static void drop(smk_memory *memory, smk_allocation *allocation, smk_allocation **dead)
+{
+    if (--allocation->holders == 0) {
+        memory->used -= allocation->bytes;
+        allocation->next = *dead;
+        *dead = allocation;
+    }
+}
+
+/* Without the lock. */
+static void free_dead(smk_allocation *dead)
+{
+    while (dead != NULL) {
+        smk_allocation *next = dead->next;
+        free_host(dead);
+        smk_heap_free(dead->written);
+        smk_heap_free(dead);
+        dead = next;
+    }
+}
+
+void smk_memory_destroy(smk_memory *memory)
+{
+    if (memory == NULL) {
+        return;
+    }
+    smk_allocation *dead = NULL;
+    for (size_t i = 0; i < memory->count; i++) {
+        drop(memory, memory->allocation[i], &dead);
+    }
+    free_dead(dead);
+    smk_heap_free(memory->allocation);
+    smk_fork_lock_destroy(&memory->lock);
+    smk_heap_free(memory);
+}
+
+static _Thread_local uint64_t padding;
+
+void smk_memory_pad(uint64_t bytes)
+{
+    padding = bytes < PADDING_MAX ? bytes : PADDING_MAX;
+}
+
+static uint64_t room_of(uint64_t bytes)
+{
+    uint64_t guard = GUARD_BYTES + bytes / GUARD_SHARE;
+    uint64_t room = bytes + (guard > padding ? guard : padding);
+    return (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Index of the first allocation at or behind `address`. */
+static size_t lower_bound(const smk_memory *memory, uint64_t address)
+{
+    size_t low = 0, high = memory->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memory->allocation[middle]->address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* Room for `bytes` and its guard at or behind `from`; 0 where there is none. */
+static uint64_t find_room(const smk_memory *memory, uint64_t from, uint64_t bytes)
+{
+    uint64_t room = room_of(bytes);
+    for (size_t i = lower_bound(memory, from); i < memory->count; i++) {
+        const smk_allocation *next = memory->allocation[i];
+        if (next->address >= from + room) {
+            break;
+        }
+        from = next->address + next->room;
+    }
+    return LAST_ADDRESS - from >= room && from <= LAST_ADDRESS ? from : 0;
+}
+
+static bool grow_table(smk_memory *memory)
+{
+    if (memory->count < memory->capacity) {
+        return true;
+    }
+    size_t capacity = memory->capacity == 0 ? 64 : 2 * memory->capacity;
+    size_t each = sizeof *memory->allocation;
+    smk_allocation **grown = smk_heap_resize(memory->allocation, memory->capacity * each, capacity * each);
+    if (grown == NULL) {
+        return false;
+    }
+    memory->allocation = grown;
+    memory->capacity = capacity;
+    return true;
+}
+
+/* Under the lock. */
+static bool insert(smk_memory *memory, smk_allocation *allocation)
+{
+    uint64_t address = find_room(memory, memory->next, allocation->bytes);
+    if (address == 0) {
+        address = find_room(memory, FIRST_ADDRESS, allocation->bytes);
+    }
+    if (address == 0 || allocation->bytes > memory->limit - memory->used || !grow_table(memory)) {
+        return false;
+    }
+    size_t at = lower_bound(memory, address);
+    memmove(&memory->allocation[at + 1], &memory->allocation[at], (memory->count - at) * sizeof *memory->allocation);
+    memory->allocation[at] = allocation;
+    memory->count++;
+    memory->used += allocation->bytes;
+    allocation->address = address;
+    allocation->room = room_of(allocation->bytes);
+    memory->next = address + allocation->room;
+    return true;
+}
+
+/* Fresh bytes of what the host allocates, zeros of variables. NULL `host`: there is no memory. */
+static void allocate_host(smk_allocation *made, bool variable)
+{
+    made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
+    made->host = made->paged ? smk_pages_allocate((size_t)made->bytes) : smk_heap_allocate((size_t)made->bytes, 1);
+    if (made->host != NULL && !variable && !made->paged) {
+        memset(made->host, FRESH_BYTE, (size_t)made->bytes);
+    }
+}
+
+static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, bool constant, uint64_t bytes,
+                           uint64_t *address, smk_error *error)
+{
+    smk_allocation *made = NULL;
+    if (bytes <= memory->limit) { /* before the host is asked for what it could promise and not keep */
+        made = smk_heap_allocate(1, sizeof *made);
+    }
+    if (made != NULL) {
+        made->bytes = bytes;
+        allocate_host(made, name_length > 0);
+        made->holders = 1;
+        made->constant = constant;
+        made->known = name_length > 0; /* variables begin as zeros */
+        size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
+        memcpy(made->name, name, length);
+    }
+    bool done = false;
+    if (made != NULL && made->host != NULL) {
+        smk_fork_lock_take(&memory->lock);
+        done = insert(memory, made);
+        smk_fork_lock_give(&memory->lock);
+    }
+    if (!done) {
+        if (made != NULL) {
+            free_host(made);
+        }
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY,
+                               "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64
+                               " bytes in use)",
+                               bytes, memory->used, memory->limit);
+    }
+    *address = made->address;
+    return SMK_OK;
+}
+
+smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    return allocate(memory, "", 0, false, bytes, address, error);
+}
+
+smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
+                                        uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    return allocate(memory, name, name_length, constant, bytes, address, error);
+}
+
+smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error)
+{
+    if (address == 0) {
+        return SMK_OK;
+    }
+    smk_allocation *dead = NULL;
+    smk_fork_lock_take(&memory->lock);
+    size_t at = lower_bound(memory, address);
+    bool found = at < memory->count && memory->allocation[at]->address == address;
+    if (found) {
+        smk_allocation *allocation = memory->allocation[at];
+        memory->count--;
+        memmove(&memory->allocation[at], &memory->allocation[at + 1],
+                (memory->count - at) * sizeof *memory->allocation);
+        drop(memory, allocation, &dead);
+    }
+    smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
+    if (!found) {
+        return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
+    }
+    return SMK_OK;
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
+{
+    if (count == 0) {
+        return;
+    }
+    smk_allocation *dead = NULL;
+    qsort(addresses, count, sizeof *addresses, compare_addresses);
+    smk_fork_lock_take(&memory->lock);
+    size_t kept = lower_bound(memory, addresses[0]), next = 0;
+    for (size_t i = kept; i < memory->count; i++) {
+        smk_allocation *allocation = memory->allocation[i];
+        while (next < count && addresses[next] < allocation->address) {
+            next++;
+        }
+        if (next < count && addresses[next] == allocation->address) {
+            drop(memory, allocation, &dead);
+        } else {
+            memory->allocation[kept++] = allocation;
+        }
+    }
+    memory->count = kept;
+    smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
+}
+
+/* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */
+static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
+{
+    smk_allocation *found = NULL;
+    smk_fork_lock_take(&memory->lock);
+    size_t at = lower_bound(memory, address);
+    if (at == memory->count || memory->allocation[at]->address != address) {
+        at--; /* wraps where there is nothing before */
+    }
+    if (at < memory->count) {
+        smk_allocation *allocation = memory->allocation[at];
+        uint64_t offset = address - allocation->address;
+        if (offset <= allocation->bytes && bytes <= allocation->bytes - offset) {
+            allocation->holders++;
+            found = allocation;
+        }
+    }
+    smk_fork_lock_give(&memory->lock);
+    return found;
+}
+
+/* Under the lock, or where nobody else asks. Where there is no memory for the bits all counts as written: better silent
+ * than wrong. */
+static void note_written(smk_allocation *allocation, uint64_t offset, uint64_t bytes)
+{
+    if (allocation->known || bytes == 0) {
+        return;
+    }
+    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
+    if (offset <= allocation->first) { /* as copies in pieces do */
+        allocation->first = offset + bytes > allocation->first ? offset + bytes : allocation->first;
+        allocation->known = allocation->first == allocation->bytes;
+        return;
+    }
+    if (allocation->written == NULL) {
+        allocation->written = smk_heap_allocate((size_t)(allocation->bytes / 8 + 1), 1);
+        if (allocation->written == NULL) {
+            allocation->known = true;
+            return;
+        }
+    }
+    for (uint64_t i = offset; i < offset + bytes; i++) {
+        if (i % 8 == 0 && offset + bytes - i >= 8) {
+            uint64_t whole = (offset + bytes - i) / 8;
+            memset(allocation->written + i / 8, 0xFF, (size_t)whole);
+            i += 8 * whole - 1;
+        } else {
+            allocation->written[i / 8] |= (unsigned char)(1U << i % 8);
+        }
+    }
+}
+
+bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes)
+{
+    const smk_allocation *allocation = span->allocation;
+    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
+    if (allocation->known || (bytes <= allocation->first && offset <= allocation->first - bytes)) {
+        return true;
+    }
+    if (allocation->written == NULL) {
+        return false;
+    }
+    for (uint64_t i = offset; i < offset + bytes; i++) {
+        if (i < allocation->first) {
+            continue;
+        }
+        if ((allocation->written[i / 8] >> i % 8 & 1) == 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void smk_memory_view_note(smk_memory *memory, const smk_span *span, uint64_t offset, uint64_t bytes)
+{
+    smk_fork_lock_take(&memory->lock);
+    note_written(span->allocation, offset, bytes);
+    smk_fork_lock_give(&memory->lock);
+}
+
+void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view)
+{
+    smk_fork_lock_take(&memory->lock);
+    for (size_t i = 0; i < view->count; i++) {
+        view->span[i].allocation->known = true;
+    }
+    smk_fork_lock_give(&memory->lock);
+}
+
+static void let_go(smk_memory *memory, smk_allocation *allocation)
+{
+    smk_allocation *dead = NULL;
+    smk_fork_lock_take(&memory->lock);
+    drop(memory, allocation, &dead);
+    smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
+}
+
+static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
+                       smk_error *error)
+{
+    if (bytes == 0) {
+        return SMK_OK;
+    }
+    smk_allocation *allocation = hold(memory, address, bytes);
+    if (allocation == NULL) {
+        return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
+                               "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator",
+                               bytes, address);
+    }
+    unsigned char *device = allocation->host + (address - allocation->address);
+    memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
+    if (from != NULL) {
+        smk_fork_lock_take(&memory->lock);
+        note_written(allocation, address - allocation->address, bytes);
+        smk_fork_lock_give(&memory->lock);
+    }
+    let_go(memory, allocation);
+    return SMK_OK;
+}
+
+smk_status smk_memory_write(smk_memory *memory, uint64_t address, const void *host, uint64_t bytes, smk_error *error)
+{
+    return copy(memory, address, host, NULL, bytes, error);
+}
+
+smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    return copy(memory, address, NULL, host, bytes, error);
+}
+
+/* The last span that starts at or before `address`; count where there is none. */
+static size_t span_before(const smk_memory_view *view, uint64_t address)
+{
+    size_t low = 0, high = view->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (view->span[middle].address <= address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low == 0 ? view->count : low - 1;
+}
+
+smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error)
+{
+    smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
+    smk_fork_lock_take(&memory->lock);
+    if (made != NULL) {
+        made->span = smk_heap_allocate(memory->count, sizeof *made->span);
+    }
+    bool done = made != NULL && made->span != NULL;
+    if (done) {
+        made->count = memory->count;
+        for (size_t i = 0; i < memory->count; i++) {
+            smk_allocation *from = memory->allocation[i];
+            from->holders++;
+            made->span[i] = (smk_span){from->address, from->bytes, from->host, from->constant, from};
+        }
+    }
+    smk_fork_lock_give(&memory->lock);
+    if (!done) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's view of memory");
+    }
+    *view = made;
+    return SMK_OK;
+}
+
+void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
+{
+    if (view == NULL) {
+        return;
+    }
+    smk_allocation *dead = NULL;
+    smk_fork_lock_take(&memory->lock);
+    for (size_t i = 0; i < view->count; i++) {
+        drop(memory, view->span[i].allocation, &dead);
+    }
+    smk_fork_lock_give(&memory->lock);
+    free_dead(dead);
+    smk_heap_free(view->span);
+    smk_heap_free(view->own);
+    smk_heap_free(view);
+}
+
+smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
+                                   smk_error *error)
+{
+    const size_t at = span_before(view, address);
+    smk_span *span = at == view->count ? NULL : &view->span[at];
+    if (span == NULL || span->address != address || !span->constant || span->bytes < count || view->own != NULL) {
+        return smk_status_fail(error, SMK_INTERNAL,
+                               "no constant variable of %" PRIu64 " bytes or more stands at 0x%" PRIx64, count,
+                               address);
+    }
+    view->own = smk_heap_allocate((size_t)span->bytes, 1);
+    if (view->own == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's constants");
+    }
+    memcpy(view->own, span->host, (size_t)span->bytes);
+    memcpy(view->own, bytes, (size_t)count);
+    span->host = view->own;
+    return SMK_OK;
+}
+
+const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address)
+{
+    size_t at = span_before(view, address);
+    if (at == view->count || address - view->span[at].address >= view->span[at].bytes) {
+        return NULL;
+    }
+    return &view->span[at];
+}
+
+static void name_span(const smk_span *span, char *text, size_t size)
+{
+    if (span->allocation->name[0] != '\0') {
+        (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", span->allocation->name,
+                       span->bytes, span->address);
+    } else {
+        (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, span->bytes, span->address);
+    }
+}
+
+void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size)
+{
+    const smk_span *span = smk_memory_view_find(view, address);
+    text[0] = '\0';
+    if (span != NULL && span->allocation->name[0] != '\0') {
+        (void)snprintf(text, size, "%s, byte %" PRIu64, span->allocation->name, address - span->address);
+    } else if (span != NULL) {
+        (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, span->bytes,
+                       address - span->address);
+    }
+}
+
+void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size)
+{
+    char name[160];
+    size_t before = span_before(view, address);
+    size_t after = before == view->count ? 0 : before + 1;
+    uint64_t to_after = after < view->count ? view->span[after].address - address : UINT64_MAX;
+    uint64_t past = UINT64_MAX;
+    if (before < view->count) {
+        uint64_t offset = address - view->span[before].address;
+        past = offset > view->span[before].bytes ? offset - view->span[before].bytes : 0;
+        if (past == 0 && offset < view->span[before].bytes) {
+            name_span(&view->span[before], name, sizeof name);
+            (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s",
+                           bytes - (view->span[before].bytes - offset), name);
+            return;
+        }
+    }
+    if (past == UINT64_MAX && to_after == UINT64_MAX) {
+        (void)snprintf(text, size, "there is no allocation at all");
+    } else if (address < NULL_BYTES) {
+        (void)snprintf(text, size, "a null pointer was followed");
+    } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
+        (void)snprintf(text, size, "no allocation is near");
+    } else if (past <= to_after) {
+        name_span(&view->span[before], name, sizeof name);
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %s", past, name);
+    } else {
+        name_span(&view->span[after], name, sizeof name);
+        (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %s", to_after, name);
+    }
+}

@@ -1,0 +1,10 @@
+/* Global memory's sectors: 32 aligned bytes each, what the L1 cache moves. */
+#ifndef SMK_SIM_COST_SECTOR_H
+#define SMK_SIM_COST_SECTOR_H
+
+#include <stdint.h>
+
+/* Sectors that a warp-wide access of `bytes` (1 to 16) at each active lane's address touches. */
+uint32_t smk_sector_count(const uint64_t address[32], unsigned bytes, uint32_t mask);
+
+#endif

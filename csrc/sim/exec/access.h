@@ -1,0 +1,89 @@
+/* Loads and stores.
+ *
+ * Fields of a memory operation: `a` row of addresses, u.immediate added to each; d, b, c, d2 rows of the elements;
+ * element, count (of elements); slot: which entry of control->recent is tried first, or for local memory whether the
+ * address counts from the present frame (SMK_ACCESS_FRAME).
+ */
+#ifndef SMK_SIM_EXEC_ACCESS_H
+#define SMK_SIM_EXEC_ACCESS_H
+
+#include "sim/code/op.h"
+#include "sim/exec/warp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum smk_element {
+#define SMK_ELEMENT(id, in_memory, in_row) SMK_ELEMENT_##id,
+#include "sim/code/element.def"
+#undef SMK_ELEMENT
+    SMK_ELEMENT_COUNT
+} smk_element;
+
+enum { SMK_ACCESS_FRAME = 1, SMK_ACCESS_ELEMENTS_MAX = 4 };
+
+typedef enum smk_access_kind {
+    SMK_ACCESS_LOAD,
+    SMK_ACCESS_STORE,
+    SMK_ACCESS_ATOMIC,
+    SMK_ACCESS_COPY /* the shared side of cp.async */
+} smk_access_kind;
+
+/* Whether an instruction loads, stores or updates memory by lanes; copies (cp.async) are apart. */
+bool smk_access_is(const smk_instruction *instruction);
+
+/* The element for a type in memory and the width of a row; SMK_ELEMENT_COUNT where there is none. */
+smk_element smk_access_element(smk_type type, unsigned row_bits);
+unsigned smk_access_element_bytes(smk_element element);
+
+/* The handler for the present instruction set. Addresses are 64-bit rows, or 32-bit rows where `narrow` (shared memory
+ * only). SPACE_PARAM is the entry's parameters. */
+smk_handler smk_access_find(bool store, smk_space space, bool narrow, smk_element element, unsigned count);
+
+/* One lane's access, by bytes, anywhere: 1 to 32 bytes that must be aligned to `bytes`. False: the warp has failed.
+ * (access.c; the slow road, and the only one that makes error messages) */
+bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
+                          void *to, unsigned bytes);
+bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
+                           const void *from, unsigned bytes);
+
+/* The host's place of one lane's bytes in global or shared memory (generic too); *shared tells which it is. NULL:
+ * the warp has failed. */
+unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
+                                uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
+
+/* Turns a generic address into one of a space. */
+smk_space smk_access_settle(smk_space space, uint64_t *address);
+
+/* Why an access may not be: for messages. */
+void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                unsigned bytes, smk_access_kind kind, char *message, size_t size);
+void smk_access_describe_alignment(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
+                                   unsigned bytes, smk_access_kind kind, char *message, size_t size);
+
+/* All active lanes one by one; what the fast handlers fall back to. */
+const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, smk_space space, bool narrow, bool store,
+                                      uint32_t mask);
+
+/* What a load or atomic would have brought to the lanes of `mask` is 0. */
+void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind kind, uint32_t mask);
+
+/* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
+bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address);
+
+/* The lanes of a row of 32 addresses (32-bit ones where `narrow`) that are first + lane * step. */
+typedef uint32_t smk_access_compare(const void *row, bool narrow, uint64_t first, uint64_t step);
+smk_access_compare *smk_access_comparer(void); /* for the present instruction set */
+smk_access_compare smk_access_compare_baseline;
+
+/* One table of handlers for each instruction set (access_baseline.c, ...). */
+typedef smk_handler smk_access_finder(bool store, smk_space space, bool narrow, smk_element element, unsigned count);
+smk_access_finder smk_access_find_baseline;
+#if defined(__x86_64__)
+smk_access_finder smk_access_find_avx2;
+smk_access_finder smk_access_find_avx512;
+smk_access_compare smk_access_compare_avx2;
+smk_access_compare smk_access_compare_avx512;
+#endif
+
+#endif

@@ -1,0 +1,70 @@
+/* Between the table of arithmetic (alu.def), its clones for each instruction set, and the search for a handler. */
+#ifndef SMK_SIM_EXEC_ALU_H
+#define SMK_SIM_EXEC_ALU_H
+
+#include "sim/code/op.h"
+
+/* Modifiers that choose an arithmetic handler, and facts that are not modifiers. Anything else (.noftz, and
+ * words for memory) does not matter here. */
+#define SMK_ALU_MODIFIERS(X)                                                                                       \
+    X(RN) X(RZ) X(RM) X(RP) X(RNA) X(RNI) X(RZI) X(RMI) X(RPI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(APPROX)        \
+    X(FULL) X(WIDE) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(LO) X(LS) X(HI) X(HS)    \
+    X(EQU) X(NEU) X(LTU) X(LEU) X(GTU) X(GEU) X(NUM) X(NAN) X(AND) X(OR) X(XOR) X(L) X(R) X(CLAMP) X(WRAP)         \
+    X(SHIFTAMT) X(F4E) X(B4E) X(RC8) X(ECL) X(ECR) X(RC16) X(FINITE) X(INFINITE) X(NUMBER) X(NOTANUMBER) X(NORMAL) \
+    X(SUBNORMAL)
+
+enum smk_alu_bit {
+#define SMK_ALU_BIT(id) SMK_ALU_BIT_##id,
+    SMK_ALU_MODIFIERS(SMK_ALU_BIT)
+#undef SMK_ALU_BIT
+    SMK_ALU_BIT_THREE, /* min and max of three */
+    SMK_ALU_BIT_SPLIT, /* mov to a list, not from one */
+    SMK_ALU_BIT_LIST4, /* a list of four */
+    SMK_ALU_BIT_TO16,  /* width of the destination's row, of an integer conversion */
+    SMK_ALU_BIT_TO32,
+    SMK_ALU_BIT_TO64,
+    SMK_ALU_BIT_COUNT
+};
+
+typedef enum smk_alu_id {
+#define SMK_ALU(id, opcode, type, source, flags, body) SMK_ALU_##id,
+#include "sim/exec/alu.def"
+    SMK_ALU_COUNT
+} smk_alu_id;
+
+/* One clone of all handlers for each instruction set; those not compiled in are absent from alu.c's choice. */
+extern const smk_handler smk_alu_baseline[SMK_ALU_COUNT];
+#if defined(__x86_64__) && defined(__GNUC__)
+#define SMK_ALU_X86 1
+extern const smk_handler smk_alu_avx2[SMK_ALU_COUNT];
+extern const smk_handler smk_alu_avx512[SMK_ALU_COUNT];
+#endif
+
+enum { SMK_ALU_LANES = 32 };
+
+/* What the handlers of alu_general.c read from op->u.immediate. */
+typedef struct smk_alu_general {
+    uint8_t from, to;                     /* smk_type */
+    uint8_t from_storage, to_storage;     /* log2 of the row's bytes: 1, 2, 3 */
+    uint8_t rounding;                     /* smk_rounding; of a conversion to an integer too */
+    uint8_t compare;                      /* smk_alu_bit of a comparison */
+    uint8_t combine;                      /* smk_alu_bit AND, OR, XOR, or 0 */
+    uint8_t flags;                        /* SMK_GENERAL_ */
+} smk_alu_general;
+
+enum {
+    SMK_GENERAL_FTZ = 1,
+    SMK_GENERAL_SAT = 2,
+    SMK_GENERAL_RELU = 4,
+    SMK_GENERAL_SATFINITE = 8,
+    SMK_GENERAL_INTEGRAL = 16, /* a float is rounded to an integer */
+    SMK_GENERAL_PAIR = 32      /* setp p|q */
+};
+
+const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_alu_convert_pair(smk_warp *warp, const smk_operation *op); /* to f16x2, bf16x2 */
+const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation *op); /* cvt.pack */
+const smk_operation *smk_alu_set(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_alu_setp(smk_warp *warp, const smk_operation *op);
+
+#endif

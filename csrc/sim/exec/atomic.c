@@ -1,0 +1,246 @@
+#include "sim/exec/atomic.h"
+
+#include "sim/exec/access.h"
+#include "sim/exec/block.h"
+#include "sim/exec/convert.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+enum { LANES = 32 };
+
+static uint16_t add_f16(uint16_t a, uint16_t b)
+{
+    /* single precision has more than twice the digits: rounding twice is rounding once */
+    return smk_narrow_f16((double)(smk_widen_f16(a) + smk_widen_f16(b)), SMK_ROUND_NEAREST, false);
+}
+
+static uint16_t add_bf16(uint16_t a, uint16_t b)
+{
+    return smk_narrow_bf16((double)(smk_widen_bf16(a) + smk_widen_bf16(b)), SMK_ROUND_NEAREST, false);
+}
+
+/* Hardware flushes subnormals when it adds in global memory, and does not in shared memory. */
+static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
+{
+    float x = smk_float_f32(a), y = smk_float_f32(b);
+    float sum = flush ? smk_flush_f32(smk_flush_f32(x) + smk_flush_f32(y)) : x + y;
+    return smk_bits_f32(smk_nan_f32(sum));
+}
+
+/* Of two NaN, global memory keeps the operand, as it is, and shared memory what was there, made quiet. */
+static uint64_t add_f64(uint64_t old, uint64_t b, bool global)
+{
+    const double sum = smk_float_f64(old) + smk_float_f64(b);
+    if (global && (smk_is_nan_f64(old) || smk_is_nan_f64(b))) {
+        return smk_is_nan_f64(b) ? b : old;
+    }
+    return smk_bits_f64(smk_pass2_f64(sum, smk_float_f64(old), smk_float_f64(b)));
+}
+
+static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
+{
+    uint32_t old_high = (uint32_t)old >> 16, b_high = (uint32_t)b >> 16;
+    switch (type) {
+    case SMK_TYPE_F32:
+        return add_f32((uint32_t)old, (uint32_t)b, flush);
+    case SMK_TYPE_F64:
+        return add_f64(old, b, flush); /* what is global flushes too */
+    case SMK_TYPE_F16:
+        return add_f16((uint16_t)old, (uint16_t)b);
+    case SMK_TYPE_BF16:
+        return add_bf16((uint16_t)old, (uint16_t)b);
+    case SMK_TYPE_F16X2:
+        return (uint32_t)add_f16((uint16_t)old_high, (uint16_t)b_high) << 16 | add_f16((uint16_t)old, (uint16_t)b);
+    case SMK_TYPE_BF16X2:
+        return (uint32_t)add_bf16((uint16_t)old_high, (uint16_t)b_high) << 16 | add_bf16((uint16_t)old, (uint16_t)b);
+    default:
+        return old + b;
+    }
+}
+
+static bool less(smk_type type, uint64_t a, uint64_t b)
+{
+    switch (type) {
+    case SMK_TYPE_S32:
+        return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
+    case SMK_TYPE_S64:
+        return (int64_t)a < (int64_t)b;
+    default:
+        return a < b;
+    }
+}
+
+/* What the memory holds afterwards. `old` and `b` are zero-extended to 64 bits. */
+static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t old, uint64_t b, uint64_t c, bool flush)
+{
+    switch (operation) {
+    case SMK_MODIFIER_ADD:
+        return add(type, old, b, flush);
+    case SMK_MODIFIER_MIN:
+        return less(type, b, old) ? b : old;
+    case SMK_MODIFIER_MAX:
+        return less(type, old, b) ? b : old;
+    case SMK_MODIFIER_INC:
+        return old >= b ? 0 : old + 1;
+    case SMK_MODIFIER_DEC:
+        return old == 0 || old > b ? b : old - 1;
+    case SMK_MODIFIER_AND:
+        return old & b;
+    case SMK_MODIFIER_OR:
+        return old | b;
+    case SMK_MODIFIER_XOR:
+        return old ^ b;
+    case SMK_MODIFIER_CAS:
+        return old == b ? c : old;
+    default:
+        return b;
+    }
+}
+
+/* Other host threads may work on the same place: of those operations only ones whose order does not matter. */
+static uint64_t update32(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
+{
+    _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)place;
+    if (op->count == SMK_MODIFIER_ADD && op->element != SMK_TYPE_F32 && op->element != SMK_TYPE_F16X2 &&
+        op->element != SMK_TYPE_BF16X2) {
+        return atomic_fetch_add_explicit(word, (uint32_t)b, memory_order_relaxed);
+    }
+    uint32_t old = atomic_load_explicit(word, memory_order_relaxed), next;
+    do {
+        next = (uint32_t)combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed, memory_order_relaxed));
+    return old;
+}
+
+static uint64_t update64(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
+{
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)place;
+    uint64_t old = atomic_load_explicit(word, memory_order_relaxed), next;
+    do {
+        next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
+    } while (!atomic_compare_exchange_weak_explicit(word, &old, next, memory_order_relaxed, memory_order_relaxed));
+    return old;
+}
+
+/* A place that no other host thread touches. */
+static inline uint64_t update_alone(unsigned char *place, unsigned bytes, const smk_operation *op, uint64_t b,
+                                    uint64_t c, bool flush)
+{
+    uint64_t old = 0, next;
+    memcpy(&old, place, bytes);
+    next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
+    memcpy(place, &next, bytes);
+    return old;
+}
+
+static uint64_t value_at(const smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane)
+{
+    switch (bytes) {
+    case 2:
+        return SMK_ROW(uint16_t, warp, offset)[lane];
+    case 4:
+        return SMK_ROW(uint32_t, warp, offset)[lane];
+    default:
+        return SMK_ROW(uint64_t, warp, offset)[lane];
+    }
+}
+
+static void put_at(smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lane, uint64_t value)
+{
+    switch (bytes) {
+    case 2:
+        SMK_ROW(uint16_t, warp, offset)[lane] = (uint16_t)value;
+        break;
+    case 4:
+        SMK_ROW(uint32_t, warp, offset)[lane] = (uint32_t)value;
+        break;
+    default:
+        SMK_ROW(uint64_t, warp, offset)[lane] = value;
+        break;
+    }
+}
+
+/* The place of a lane's operand: the common cases here, the rest and all errors in access.c. */
+static inline unsigned char *find_place(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address,
+                                        unsigned bytes, bool *shared)
+{
+    const smk_warp_control *control = warp->control;
+    if (op->d2 == SMK_SPACE_SHARED) {
+        if (address < control->shared_bytes && control->shared_bytes - address >= bytes && address % bytes == 0) {
+            *shared = true;
+            return control->shared + address;
+        }
+    } else {
+        smk_recent *recent = &control->recent[op->slot];
+        uint64_t offset = address - recent->address;
+        if (offset < recent->bytes && recent->bytes - offset >= bytes && address % bytes == 0) {
+            *shared = false;
+            return recent->host + offset;
+        }
+        (void)smk_access_recall(warp, recent, address);
+    }
+    return smk_access_place(warp, op, lane, (smk_space)op->d2, address, bytes, SMK_ACCESS_ATOMIC, shared);
+}
+
+static const smk_operation *run_atomic(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
+    bool alone = warp->control->block->run->ordered;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((mask >> lane & 1) == 0) {
+            continue;
+        }
+        uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
+        bool shared;
+        unsigned char *place = find_place(warp, op, lane, address, bytes, &shared);
+        if (place == NULL) {
+            return NULL;
+        }
+        uint64_t b = value_at(warp, op->b, bytes, lane), c = value_at(warp, op->c, bytes, lane), old;
+        if (alone || shared || bytes == 2) {
+            old = update_alone(place, bytes, op, b, c, !shared);
+        } else if (bytes == 4) {
+            old = update32(place, op, b, c, true);
+        } else {
+            old = update64(place, op, b, c, true);
+        }
+        put_at(warp, op->d, bytes, lane, old);
+    }
+    return op + 1;
+}
+
+smk_modifier smk_atomic_operation(const smk_instruction *instruction)
+{
+    static const smk_modifier operations[] = {
+        SMK_MODIFIER_CAS, SMK_MODIFIER_EXCH, SMK_MODIFIER_ADD, SMK_MODIFIER_MIN, SMK_MODIFIER_MAX,
+        SMK_MODIFIER_INC, SMK_MODIFIER_DEC,  SMK_MODIFIER_AND, SMK_MODIFIER_OR,  SMK_MODIFIER_XOR,
+    };
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (smk_module_has(instruction, operations[i])) {
+            return operations[i];
+        }
+    }
+    return SMK_MODIFIER_COUNT;
+}
+
+bool smk_atomic_commutes(const smk_instruction *instruction)
+{
+    smk_modifier operation = smk_atomic_operation(instruction);
+    return smk_module_type_kind((smk_type)instruction->type) != SMK_KIND_FLOAT && operation != SMK_MODIFIER_CAS &&
+           operation != SMK_MODIFIER_EXCH && operation != SMK_MODIFIER_INC && operation != SMK_MODIFIER_DEC;
+}
+
+smk_handler smk_atomic_find(const smk_instruction *instruction)
+{
+    smk_type type = (smk_type)instruction->type;
+    unsigned bits = smk_module_type_bits(type);
+    smk_modifier operation = smk_atomic_operation(instruction);
+    bool is_float = smk_module_type_kind(type) == SMK_KIND_FLOAT;
+    if (operation == SMK_MODIFIER_COUNT || instruction->vector > 1 || bits < 16 || bits > 64 ||
+        (is_float && operation != SMK_MODIFIER_ADD && operation != SMK_MODIFIER_EXCH)) {
+        return NULL;
+    }
+    return run_atomic;
+}

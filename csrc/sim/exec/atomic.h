@@ -1,0 +1,20 @@
+/* atom and red. */
+#ifndef SMK_SIM_EXEC_ATOMIC_H
+#define SMK_SIM_EXEC_ATOMIC_H
+
+#include "sim/code/op.h"
+
+#include <stdbool.h>
+
+/* The handler; NULL where there is none. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b` row of
+ * the operand, `c` of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count` the
+ * smk_modifier of the operation, `slot` the entry of control->recent, d2 the smk_space. */
+smk_handler smk_atomic_find(const smk_instruction *instruction);
+
+/* The operation among an instruction's words; SMK_MODIFIER_COUNT where there is none. */
+smk_modifier smk_atomic_operation(const smk_instruction *instruction);
+
+/* True where the outcome does not depend on the order of those who do it, the old value aside. */
+bool smk_atomic_commutes(const smk_instruction *instruction);
+
+#endif

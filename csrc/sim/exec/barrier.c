@@ -1,0 +1,204 @@
+#include "sim/exec/barrier.h"
+
+#include "sim/code/bits.h"
+#include "sim/code/observer.h"
+#include "sim/exec/block.h"
+#include "sim/exec/park.h"
+
+#include <string.h>
+
+enum { LANES = 32, PLACE_BYTES = 160 };
+
+/* Lanes that live but are elsewhere: nobody may wait for them here, for they cannot come before this path goes on. */
+static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing)
+{
+    char here[PLACE_BYTES], there[PLACE_BYTES];
+    smk_warp_describe(warp, op, here, sizeof here);
+    const smk_operation *other = smk_warp_waiting(warp, missing);
+    if (other == NULL) {
+        return smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                             "the barrier at %s is reached by lanes 0x%08x of warp %u, without its lanes 0x%08x", here,
+                             mask, warp->control->index, missing);
+    }
+    smk_warp_describe(warp, other, there, sizeof there);
+    return smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                         "the barrier at %s is reached by lanes 0x%08x of warp %u, while its lanes 0x%08x are on "
+                         "another path and wait at %s",
+                         here, mask, warp->control->index, missing, there);
+}
+
+/* The value of an operand that must be the same in every lane. */
+static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t *value)
+{
+    const uint32_t *row = SMK_ROW(uint32_t, warp, offset);
+    bool found = false;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((mask >> lane & 1) != 0) {
+            if (found && row[lane] != *value) {
+                return false;
+            }
+            *value = row[lane];
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* Notes that the warp has come to a barrier, to wait or not; NULL where it has failed. */
+static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mask, bool waits)
+{
+    smk_warp_control *control = warp->control;
+    uint32_t number = 0, threads = 0;
+    if (mask != control->live) {
+        (void)fail_divergent(warp, op, mask, control->live & ~mask);
+        return NULL;
+    }
+    if (!uniform_value(warp, op->a, mask, &number) || number >= SMK_BLOCK_BARRIERS) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "the barrier's number is %u in lane 0; it must be the same in all lanes and below %d",
+                            number, SMK_BLOCK_BARRIERS);
+        return NULL;
+    }
+    if (op->u.immediate != 0 && (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % LANES != 0)) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "the barrier's thread count %u is not a positive multiple of %d, the same in all lanes",
+                            threads, LANES);
+        return NULL;
+    }
+    smk_block *block = control->block;
+    smk_barrier *at = &block->barrier[number];
+    if (threads > block->warp_count * LANES) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER, "barrier %u waits for %u threads; the block has %u", number,
+                            threads, block->warp_count * LANES);
+        return NULL;
+    }
+    if (at->arrived != 0 && at->expected != threads) {
+        (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
+                            "barrier %u is used with %u threads while others wait at it with %u (0: all of the block)",
+                            number, threads, at->expected);
+        return NULL;
+    }
+    at->expected = threads;
+    at->arrived++;
+    at->came |= UINT32_C(1) << control->index;
+    control->barrier = number;
+    const smk_observer *observer = block->run->observer;
+    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+        observer->arrive(block->watch, warp, op, number, waits);
+    }
+    return at;
+}
+
+static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (arrive(warp, op, mask, false) == NULL) {
+        return NULL;
+    }
+    smk_block_release(warp->control->block, warp->control->barrier);
+    return op + 1;
+}
+
+/* Waits. The last to come releases the others and waits for its turn like them, so that all warps meet the
+ * next barrier in the same order. */
+static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t trues)
+{
+    smk_warp_control *control = warp->control;
+    smk_barrier *at = arrive(warp, op, mask, true);
+    if (at == NULL) {
+        return NULL;
+    }
+    smk_warp_count(control, op, op + 1);
+    control->pc = op;
+    control->state = SMK_WARP_BARRIER;
+    control->block->ready &= ~(UINT32_C(1) << control->index);
+    at->waiting |= UINT32_C(1) << control->index;
+    at->trues += trues;
+    at->voters += smk_bits_count(mask);
+    smk_block_release(control->block, control->barrier);
+    return NULL;
+}
+
+static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    uint32_t predicate = op->element == SMK_BARRIER_PLAIN ? 0 : *SMK_ROW(uint32_t, warp, op->c) ^ op->slot;
+    return wait(warp, op, mask, smk_bits_count(predicate & mask));
+}
+
+void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
+{
+    smk_warp_control *control = warp->control;
+    const smk_operation *op = control->pc;
+    uint32_t mask = smk_op_mask(warp, op);
+    if (op->element == SMK_BARRIER_POPC) {
+        uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            row[lane] = (mask >> lane & 1) != 0 ? trues : row[lane];
+        }
+    } else if (op->element != SMK_BARRIER_PLAIN) {
+        bool result = op->element == SMK_BARRIER_AND ? trues == voters : trues != 0;
+        uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
+        *row = result ? *row | mask : *row & ~mask;
+    }
+    control->pc = op + 1;
+    control->state = SMK_WARP_READY;
+}
+
+/* Each set of lanes that have met, to the observer. */
+static void tell_meetings(const smk_warp *warp, const smk_operation *op, uint32_t active, const uint32_t *masks)
+{
+    const smk_block *block = warp->control->block;
+    const smk_observer *observer = block->run->observer;
+    if (observer == NULL || (observer->wants & SMK_WATCH_ORDER) == 0) {
+        return;
+    }
+    while (active != 0) {
+        uint32_t together = masks[smk_bits_first(active)] & active;
+        observer->meet(block->watch, warp, op, together);
+        active &= ~together;
+    }
+}
+
+/* bar.warp.sync: those whom a lane names are here, or have exited; else it waits for them. */
+static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t active = smk_op_mask(warp, op), absent = warp->control->live & ~active, wrong = 0;
+    const uint32_t *masks = SMK_ROW(uint32_t, warp, op->a);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        wrong |= (uint32_t)((masks[lane] & absent) != 0 || (masks[lane] >> lane & 1) == 0) << lane;
+    }
+    if ((wrong & active) != 0) {
+        return smk_park_lanes(warp, op, active, masks);
+    }
+    tell_meetings(warp, op, active, masks);
+    return op + 1;
+}
+
+smk_handler smk_barrier_find(const smk_instruction *instruction)
+{
+    if (smk_module_has(instruction, SMK_MODIFIER_WARP)) {
+        return run_warp_sync;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_ARRIVE)) {
+        return run_arrive;
+    }
+    return run_wait;
+}
+
+smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction)
+{
+    if (!smk_module_has(instruction, SMK_MODIFIER_RED)) {
+        return SMK_BARRIER_PLAIN;
+    }
+    if (smk_module_has(instruction, SMK_MODIFIER_POPC)) {
+        return SMK_BARRIER_POPC;
+    }
+    return smk_module_has(instruction, SMK_MODIFIER_AND) ? SMK_BARRIER_AND : SMK_BARRIER_OR;
+}

@@ -1,0 +1,22 @@
+/* Barriers of a block and of a warp. */
+#ifndef SMK_SIM_EXEC_BARRIER_H
+#define SMK_SIM_EXEC_BARRIER_H
+
+#include "sim/code/op.h"
+
+#include <stdint.h>
+
+/* What a barrier makes of the predicates that the threads bring. */
+typedef enum smk_barrier_kind { SMK_BARRIER_PLAIN, SMK_BARRIER_POPC, SMK_BARRIER_AND, SMK_BARRIER_OR } smk_barrier_kind;
+
+smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction);
+
+/* The handler of a bar or barrier instruction. Fields: `a` row of the barrier's number, `b` row of the thread count
+ * where u.immediate is 1 (0: all), `element` its kind, `c` row of the predicate and `slot` its flip, `d` row of the
+ * result. bar.warp.sync: `a` row of the mask. */
+smk_handler smk_barrier_find(const smk_instruction *instruction);
+
+/* A warp that waited goes on behind its barrier: gives it its result (of bar.red) and makes it READY. */
+void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters);
+
+#endif

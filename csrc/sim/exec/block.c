@@ -1,0 +1,229 @@
+#include "sim/exec/block.h"
+
+#include "base/heap.h"
+#include "sim/code/bits.h"
+#include "sim/code/observer.h"
+#include "sim/exec/barrier.h"
+#include "sim/exec/stuck.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES = SMK_SIM_WARP_LANES, FRESH_BYTE = 0xA5, WAITERS_NAMED_MAX = 4, PLACE_BYTES = 160, ROW_BYTES = 64 };
+
+static uint32_t threads_of(const smk_run *run)
+{
+    return run->launch->block.x * run->launch->block.y * run->launch->block.z;
+}
+
+static smk_status create_warps(smk_block *block, smk_error *error)
+{
+    const smk_run *run = block->run;
+    const smk_code *code = run->image->entry_code;
+    size_t frame_bytes = ((size_t)code->frame_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
+    uint32_t threads = threads_of(run);
+    block->warp_count = (threads + LANES - 1) / LANES;
+    block->control = smk_heap_allocate(block->warp_count, sizeof *block->control);
+    block->registers = smk_heap_allocate(block->warp_count, frame_bytes);
+    block->shared = smk_heap_allocate(run->shared_bytes, 1);
+    if (block->control == NULL || block->registers == NULL || block->shared == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for the registers of %u warps, %zu bytes each",
+                               block->warp_count, frame_bytes);
+    }
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        smk_warp_control *control = &block->control[i];
+        uint32_t left = threads - i * LANES;
+        block->warp[i].control = control;
+        control->block = block;
+        control->index = i;
+        control->lanes = left >= LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
+        control->shared = block->shared;
+        control->shared_bytes = run->shared_bytes;
+        control->parameters = run->parameters;
+        control->parameter_bytes = run->image->parameter_bytes;
+        control->recent = block->recent;
+        control->entry_registers = block->registers + i * frame_bytes;
+        smk_status status = smk_warp_reserve_local(&block->warp[i], code->local_bytes, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+    }
+    return SMK_OK;
+}
+
+smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error)
+{
+    smk_block *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a block");
+    }
+    made->run = run;
+    smk_status status = create_warps(made, error);
+    if (status != SMK_OK) {
+        smk_block_free(made);
+        return status;
+    }
+    *block = made;
+    return SMK_OK;
+}
+
+void smk_block_free(smk_block *block)
+{
+    if (block == NULL) {
+        return;
+    }
+    if (block->control != NULL) {
+        for (uint32_t i = 0; i < block->warp_count; i++) {
+            if (block->warp[i].control != NULL) {
+                smk_warp_free(&block->warp[i]);
+            }
+        }
+    }
+    smk_heap_free(block->control);
+    smk_heap_free(block->registers);
+    smk_heap_free(block->shared);
+    smk_heap_free(block);
+}
+
+void smk_block_start(smk_block *block, uint64_t number)
+{
+    const smk_run *run = block->run;
+    const smk_dim3 *grid = &run->launch->grid;
+    block->number = number;
+    block->index[0] = (uint32_t)(number % grid->x);
+    block->index[1] = (uint32_t)(number / grid->x % grid->y);
+    block->index[2] = (uint32_t)(number / grid->x / grid->y);
+    block->steps = 0;
+    block->look_at = SMK_STUCK_STEPS_FIRST;
+    block->most_steps = UINT64_MAX;
+    block->strays = 0;
+    block->cursor = run->options->reverse ? LANES : 0;
+    block->pause = false;
+    block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;
+    block->ready = block->live;
+    memset(block->shared, FRESH_BYTE, run->shared_bytes);
+    memset(block->barrier, 0, sizeof block->barrier);
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        smk_warp_start(&block->warp[i], run->image->entry_code);
+    }
+}
+
+/* Nobody can go on: says who waits where. */
+static void fail_deadlock(smk_block *block)
+{
+    char list[WAITERS_NAMED_MAX * (PLACE_BYTES + 32)] = "";
+    size_t length = 0;
+    uint32_t waiting = 0, named = 0;
+    smk_warp *first = NULL;
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        const smk_warp_control *control = &block->control[i];
+        if (control->state != SMK_WARP_BARRIER) {
+            continue;
+        }
+        first = first == NULL ? &block->warp[i] : first;
+        waiting++;
+        if (named < WAITERS_NAMED_MAX) {
+            char place[PLACE_BYTES];
+            smk_warp_describe(&block->warp[i], control->pc, place, sizeof place);
+            int more = snprintf(list + length, sizeof list - length, "%swarp %u waits for barrier %u at %s",
+                                named == 0 ? "" : "; ", i, control->barrier, place);
+            length += more > 0 ? (size_t)more : 0;
+            length = length < sizeof list ? length : sizeof list - 1;
+            named++;
+        }
+    }
+    if (first == NULL) {
+        (void)smk_status_fail(&block->error, SMK_INTERNAL, "a block has no warp that runs or waits");
+        return;
+    }
+    (void)smk_warp_fail(first, first->control->pc, first->active, SMK_DEADLOCK,
+                        "no warp of the block can go on (%u wait, %u have ended): %s%s", waiting,
+                        block->warp_count - waiting, list, waiting > named ? "; ..." : "");
+}
+
+static void fail_strayed(smk_block *block)
+{
+    smk_warp *warp = &block->warp[smk_bits_first(block->ready)];
+    (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
+                        "the block was stopped after %" PRIu64 " warp instructions, with %" PRIu64
+                        " accesses before that were out of bounds or misaligned: what it does with values that it "
+                        "did not read may have no end",
+                        block->steps, block->strays);
+}
+
+/* The next that is ready, in turn: from the cursor up, or below it where the order is reversed. */
+static uint32_t choose_warp(const smk_block *block)
+{
+    uint32_t above = block->cursor >= LANES ? 0 : UINT32_MAX << block->cursor;
+    uint32_t turn = block->ready & (block->run->options->reverse ? ~above : above);
+    turn = turn != 0 ? turn : block->ready;
+    return block->run->options->reverse ? smk_bits_last(turn) : smk_bits_first(turn);
+}
+
+smk_block_state smk_block_run(smk_block *block, uint64_t steps)
+{
+    uint64_t stop = block->steps + steps;
+    while (block->live != 0) {
+        if (block->ready == 0) {
+            fail_deadlock(block);
+            return SMK_BLOCK_FAILED;
+        }
+        if (block->steps > block->most_steps) {
+            fail_strayed(block);
+            return SMK_BLOCK_FAILED;
+        }
+        uint32_t index = choose_warp(block);
+        smk_warp_control *control = &block->control[index];
+        uint64_t before = control->steps;
+        smk_warp_run(&block->warp[index]);
+        block->steps += control->steps - before;
+        block->cursor = block->run->options->reverse ? index : index + 1;
+        if (control->state == SMK_WARP_FAILED) {
+            return SMK_BLOCK_FAILED;
+        }
+        if (block->pause) {
+            block->pause = false;
+            block->cursor = block->run->options->reverse ? index + 1 : index;
+            stop = block->steps;
+        }
+        if (block->steps >= stop && block->live != 0) {
+            return SMK_BLOCK_RUNNING;
+        }
+    }
+    return SMK_BLOCK_DONE;
+}
+
+void smk_block_leave(smk_block *block, uint32_t warp)
+{
+    block->live &= ~(UINT32_C(1) << warp);
+    block->ready &= ~(UINT32_C(1) << warp);
+    for (uint32_t i = 0; i < SMK_BLOCK_BARRIERS; i++) {
+        smk_block_release(block, i);
+    }
+}
+
+void smk_block_release(smk_block *block, uint32_t barrier)
+{
+    smk_barrier *at = &block->barrier[barrier];
+    if (at->arrived == 0) {
+        return;
+    }
+    uint32_t expected = at->expected != 0 ? at->expected : LANES * smk_bits_count(block->live);
+    if (at->arrived * LANES < expected) {
+        return;
+    }
+    const smk_observer *observer = block->run->observer;
+    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+        /* who has ended is waited for no more: as good as having come */
+        uint32_t ended = at->expected == 0 ? ~block->live : 0;
+        observer->release(block->watch, block, barrier, at->waiting, at->came | ended);
+    }
+    for (uint32_t i = 0; i < block->warp_count; i++) {
+        if ((at->waiting >> i & 1) != 0) {
+            smk_barrier_deliver(&block->warp[i], at->trues, at->voters);
+        }
+    }
+    block->ready |= at->waiting;
+    *at = (smk_barrier){0};
+}

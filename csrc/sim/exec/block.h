@@ -1,0 +1,80 @@
+/* A block that runs: its warps, barriers and shared memory. Resumable, and reused for block after block. */
+#ifndef SMK_SIM_EXEC_BLOCK_H
+#define SMK_SIM_EXEC_BLOCK_H
+
+#include "base/launch.h"
+#include "base/status.h"
+#include "sim/code/memory_view.h"
+#include "sim/sim.h"
+#include "sim/exec/warp.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { SMK_BLOCK_BARRIERS = 16 };
+
+/* What the blocks of a launch share. */
+typedef struct smk_run {
+    const smk_image *image;
+    const smk_launch *launch;
+    const smk_run_options *options;
+    const smk_memory_view *view;
+    const unsigned char *parameters;
+    const struct smk_observer *observer; /* NULL where the image is not observed */
+    uint32_t (*compare)(const void *row, bool narrow, uint64_t first, uint64_t step); /* smk_access_comparer */
+    uint64_t grid_id;
+    bool ordered; /* one host thread runs the blocks, in order */
+    uint32_t shared_bytes; /* static and dynamic */
+    uint32_t dynamic_bytes;
+} smk_run;
+
+typedef struct smk_barrier {
+    uint32_t waiting;  /* warps, one bit each */
+    uint32_t arrived;  /* how many times warps have come, waiting or not */
+    uint32_t came;     /* which warps, one bit each */
+    uint32_t expected; /* threads; 0: all of the block */
+    uint32_t trues;    /* threads whose predicate was true, and all of them */
+    uint32_t voters;
+} smk_barrier;
+
+typedef enum smk_block_state { SMK_BLOCK_RUNNING, SMK_BLOCK_DONE, SMK_BLOCK_FAILED } smk_block_state;
+
+typedef struct smk_block {
+    const smk_run *run;
+    uint32_t index[3];
+    uint64_t number; /* in launch order: x fastest */
+    uint64_t steps;  /* of the block */
+    uint32_t warp_count;
+    uint32_t ready;  /* warps that can run, one bit each */
+    uint32_t live;   /* warps that have not ended */
+    uint32_t cursor; /* whose turn it is */
+    uint64_t look_at; /* steps at which to ask whether it is stuck (stuck.h) */
+    uint64_t most_steps; /* where it is stopped; UINT64_MAX: nowhere */
+    uint64_t strays; /* accesses of its that were wrong and left out, for that */
+    bool pause;      /* a handler took long: let the host look at the clock, then go on with the same warp */
+    smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_SIM_WARP_LANES];
+    smk_warp_control *control; /* of each warp */
+    unsigned char *registers;
+    unsigned char *shared;
+    smk_recent recent[SMK_WARP_RECENT_COUNT];
+    smk_barrier barrier[SMK_BLOCK_BARRIERS];
+    smk_error error;
+    void *watch; /* the observer's, where there is one */
+} smk_block;
+
+smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error);
+void smk_block_free(smk_block *block); /* accepts NULL */
+
+/* Makes it the block of that number, at its start. */
+void smk_block_start(smk_block *block, uint64_t number);
+
+/* Runs for about `steps` more warp instructions. FAILED: block->error says why. */
+smk_block_state smk_block_run(smk_block *block, uint64_t steps);
+
+/* A warp has ended: others may have waited for just that. */
+void smk_block_leave(smk_block *block, uint32_t warp);
+
+/* Lets the warps that wait at a barrier go where all have come (control.c gives them their results). */
+void smk_block_release(smk_block *block, uint32_t barrier);
+
+#endif

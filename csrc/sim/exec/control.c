@@ -1,0 +1,351 @@
+#include "sim/exec/control.h"
+
+#include "sim/code/bits.h"
+#include "sim/code/program.h"
+#include "sim/exec/block.h"
+
+#include <inttypes.h>
+
+enum { LANES = 32, FUNCTION_STEP = 16 };
+
+static const smk_operation *meet_of(const smk_warp *warp, const smk_operation *op)
+{
+    return op->a == SMK_NO_INDEX ? NULL : warp->control->code->operation + op->a;
+}
+
+/* Goes on at `next`, or lets the other warps run first where the slice is spent. The run before is counted. */
+static const smk_operation *go_on(smk_warp *warp, const smk_operation *next)
+{
+    smk_warp_control *control = warp->control;
+    if (next != NULL && control->steps >= control->slice_end) {
+        control->pc = next;
+        return NULL;
+    }
+    return next;
+}
+
+static const smk_operation *run_jump(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_count(warp->control, op, op->u.target);
+    return op->u.target;
+}
+
+static const smk_operation *run_jump_back(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_count(warp->control, op, op->u.target);
+    return go_on(warp, op->u.target);
+}
+
+static const smk_operation *split(smk_warp *warp, const smk_operation *op, uint32_t taken)
+{
+    smk_warp_control *control = warp->control;
+    const smk_operation *next = smk_warp_diverge(warp, op, taken, op->u.target, op + 1, meet_of(warp, op));
+    if (next == NULL) {
+        return NULL;
+    }
+    smk_warp_count(control, op, next);
+    return go_on(warp, next);
+}
+
+static const smk_operation *run_branch(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t taken = smk_op_mask(warp, op);
+    if (taken == 0) {
+        return op + 1;
+    }
+    if (taken != warp->active) {
+        return split(warp, op, taken);
+    }
+    smk_warp_count(warp->control, op, op->u.target);
+    return op->u.target;
+}
+
+static const smk_operation *run_branch_back(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t taken = smk_op_mask(warp, op);
+    if (taken == 0) {
+        return op + 1;
+    }
+    if (taken != warp->active) {
+        return split(warp, op, taken);
+    }
+    smk_warp_count(warp->control, op, op->u.target);
+    return go_on(warp, op->u.target);
+}
+
+smk_handler smk_control_jump(bool backward)
+{
+    return backward ? run_jump_back : run_jump;
+}
+
+smk_handler smk_control_branch(bool backward)
+{
+    return backward ? run_branch_back : run_branch;
+}
+
+/* Lanes of `mask` whose value in a row is that of the first of them. */
+static uint32_t alike32(const uint32_t *row, uint32_t mask)
+{
+    uint32_t first = row[smk_bits_first(mask)], same = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        same |= (uint32_t)(row[lane] == first) << lane;
+    }
+    return same & mask;
+}
+
+static uint32_t alike64(const uint64_t *row, uint32_t mask)
+{
+    uint64_t first = row[smk_bits_first(mask)];
+    uint32_t same = 0;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        same |= (uint32_t)(row[lane] == first) << lane;
+    }
+    return same & mask;
+}
+
+const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    uint32_t mask = smk_op_mask(warp, op);
+    const uint32_t *row = SMK_ROW(uint32_t, warp, op->b);
+    const smk_operation *next = op + 1;
+    uint32_t taken = 0;
+    if (mask != 0) {
+        taken = alike32(row, mask);
+        uint32_t index = row[smk_bits_first(taken)];
+        if (index >= op->u.detail->target_count) {
+            return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx with index %u into a table of %u targets",
+                                 index, op->u.detail->target_count);
+        }
+        next = op->u.detail->target[index];
+    }
+    if (taken != 0 && taken != warp->active) {
+        /* the others come here again, one target after another (and those without a guard fall through at last) */
+        const smk_operation *meet = meet_of(warp, op);
+        uint32_t rest = warp->active & ~taken;
+        next = smk_warp_diverge(warp, op, rest, op, next, meet);
+        if (next == NULL) {
+            return NULL;
+        }
+    }
+    smk_warp_count(control, op, next);
+    return go_on(warp, next);
+}
+
+/* The slice may end here too: recursion loops without a backward branch. */
+static bool is_spent(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    if (control->steps + (op->instruction - control->since) < control->slice_end) {
+        return false;
+    }
+    smk_warp_count_before(control, op);
+    control->pc = op;
+    return true;
+}
+
+const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (is_spent(warp, op)) {
+        return NULL;
+    }
+    return smk_warp_call(warp, op, op->u.detail->callee, mask);
+}
+
+const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (is_spent(warp, op)) {
+        return NULL;
+    }
+    const uint64_t *row = SMK_ROW(uint64_t, warp, op->b);
+    uint32_t taken = alike64(row, mask);
+    uint64_t address = row[smk_bits_first(mask)], offset = address - SMK_WINDOW_FUNCTION;
+    const smk_image *image = warp->control->block->run->image;
+    const smk_code *callee = NULL;
+    if (offset % FUNCTION_STEP == 0 && offset / FUNCTION_STEP < image->module->function_count) {
+        callee = smk_image_code(image, (uint32_t)(offset / FUNCTION_STEP));
+    }
+    if (callee == NULL || callee->function->is_entry) {
+        return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "an indirect call of 0x%" PRIx64 ", which is no function",
+                             address);
+    }
+    if (taken != warp->active) {
+        /* the others come here again; all meet behind the call */
+        const smk_operation *next = smk_warp_diverge(warp, op, warp->active & ~taken, op, op, op + 1);
+        if (next == NULL) {
+            return NULL;
+        }
+    }
+    return smk_warp_call(warp, op, callee, taken);
+}
+
+const smk_operation *smk_control_return(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    warp->active &= ~mask;
+    if (warp->active != 0) {
+        return op + 1;
+    }
+    smk_warp_count(warp->control, op, op + 1);
+    return smk_warp_next(warp);
+}
+
+const smk_operation *smk_control_exit(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    warp->control->live &= ~mask;
+    return smk_control_return(warp, op);
+}
+
+const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_count_before(warp->control, op);
+    if (warp->control->frame_count == 0) {
+        warp->control->live &= ~warp->active;
+    }
+    warp->active = 0;
+    return smk_warp_next(warp);
+}
+
+const smk_operation *smk_control_meet(smk_warp *warp, const smk_operation *op)
+{
+    if (warp->control->meet != op) {
+        return op + 1;
+    }
+    smk_warp_count_before(warp->control, op);
+    return smk_warp_next(warp);
+}
+
+const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op)
+{
+    (void)warp;
+    return op + 1;
+}
+
+const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    bool breaks = warp->control->code->function->instructions[op->instruction].opcode == SMK_OPCODE_BRKPT;
+    return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
+}
+
+/* Whoever sleeps waits for others: their turn now. */
+const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op)
+{
+    return smk_op_mask(warp, op) == 0 ? op + 1 : smk_warp_yield(warp, op, op + 1);
+}
+
+const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    /* the block's count is brought up to date when a warp stops; the warp's own moves on from there */
+    uint64_t now = control->block->steps + control->steps - (control->slice_end - SMK_WARP_SLICE_STEPS) +
+                   (op->instruction - control->since);
+    smk_special special = (smk_special)op->element;
+    bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;
+    uint64_t value = high ? now >> 32 : now;
+    bool wide = smk_module_special_bits(special) == 64;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if (wide) {
+            SMK_ROW(uint64_t, warp, op->d)[lane] = value;
+        } else {
+            SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)value;
+        }
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op)
+{
+    uint64_t address = warp->control->local_base + op->u.immediate;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if (op->count == 64) {
+            SMK_ROW(uint64_t, warp, op->d)[lane] = address;
+        } else {
+            SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)address;
+        }
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    const uint64_t *a = SMK_ROW(uint64_t, warp, op->a);
+    uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        uint64_t value = a[lane] + op->u.immediate;
+        d[lane] = (mask >> lane & 1) != 0 ? value : d[lane];
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operation *op)
+{
+    const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
+    uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        d[lane] = a[lane];
+    }
+    return op + 1;
+}
+
+/* The lanes whose address is in a constant of the module: these lie among global allocations here, without a window. */
+static uint32_t find_constants(const smk_warp *warp, const uint64_t *a)
+{
+    const smk_program *program = warp->control->block->run->image->program;
+    const smk_module *module = program->module;
+    uint32_t inside = 0;
+    for (uint32_t i = 0; i < module->variable_count; i++) {
+        const smk_variable *variable = &module->variables[i];
+        if (variable->space != SMK_SPACE_CONST || program->addresses[i] == 0) {
+            continue;
+        }
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            inside |= (uint32_t)(a[lane] - program->addresses[i] < variable->bytes) << lane;
+        }
+    }
+    return inside;
+}
+
+const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t inside = find_constants(warp, SMK_ROW(uint64_t, warp, op->a));
+    uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
+    *d = (*d & ~mask) | (inside & mask);
+    return op + 1;
+}
+
+const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op), inside = 0;
+    const uint64_t *a = SMK_ROW(uint64_t, warp, op->a);
+    uint64_t low = op->u.immediate, bytes = low == 0 ? SMK_WINDOW_SHARED : SMK_WINDOW_BYTES;
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        inside |= (uint32_t)(a[lane] - low < bytes) << lane;
+    }
+    if (low == 0) {
+        inside &= ~find_constants(warp, a);
+    }
+    uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
+    *d = (*d & ~mask) | (inside & mask);
+    return op + 1;
+}

@@ -1,0 +1,35 @@
+/* Branches, calls, ends, and the pseudo-operations that lowering inserts. */
+#ifndef SMK_SIM_EXEC_CONTROL_H
+#define SMK_SIM_EXEC_CONTROL_H
+
+#include "sim/code/op.h"
+
+/* All take lanes by their guard. Targets: u.target. Where lanes meet again: `a`, an index in the function's operations
+ * (SMK_NO_INDEX: behind its end). */
+smk_handler smk_control_jump(bool backward);   /* without a guard */
+smk_handler smk_control_branch(bool backward);
+const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operation *op); /* brx: `b` row, u.detail */
+const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op);         /* u.detail */
+const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operation *op); /* `b` row; a meet op follows */
+const smk_operation *smk_control_return(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_exit(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op);
+
+const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op);  /* behind the last instruction */
+const smk_operation *smk_control_meet(smk_warp *warp, const smk_operation *op); /* where diverged lanes meet */
+const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op);
+
+/* Reads of rows that change as a warp runs: clocks (`d` row, `element` the smk_special), and the address of
+ * something in the present local frame (`d` row of `count` bits, u.immediate). */
+const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op);
+
+/* Address conversion: d = a + u.immediate in 64 bits; a 32-bit address row made a 64-bit one; isspacep: pd =
+ * u.immediate <= a < u.immediate + 2^32, or below all windows and no constant where it is 0. */
+const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op);
+
+#endif

@@ -1,0 +1,538 @@
+/* For threads and clocks under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/quota.h"
+#include "sim/code/bits.h"
+#include "sim/code/observer.h"
+#include "sim/code/program.h"
+#include "sim/exec/access.h"
+#include "sim/exec/block.h"
+#include "sim/exec/launch.h"
+#include "sim/exec/stuck.h"
+#include "sim/lower/commute.h"
+
+#include <fenv.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum {
+    TURN_STEPS = 16384,       /* between two looks at the clock and the flags */
+    ROTATION_STEPS = 1 << 18, /* a block may spin for so long before the next one starts */
+    ORPHAN_STEPS = 1 << 26,   /* for those that may wait for a block that has failed */
+    RESIDENT_MAX = 16,
+    THREADS_MAX = 256,
+    POLL_MS = 20
+};
+
+/* What the host threads of a launch share. */
+typedef struct crew {
+    const smk_run *run;
+    uint64_t blocks; /* to run, */
+    uint64_t of;     /* of so many */
+    _Atomic uint64_t max_steps;
+    _Atomic uint64_t next; /* block to take, of those to run */
+    _Atomic uint64_t steps;
+    _Atomic uint64_t done;   /* blocks */
+    _Atomic uint64_t failed; /* lowest block that failed; those above need not run */
+    _Atomic bool stop;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t left;
+    unsigned working; /* threads beside the caller's */
+    bool has_error;
+    uint64_t error_block; /* which block's error it is */
+    smk_error error;
+    /* of the caller's thread */
+    struct timespec polled;
+    bool interrupted;
+    unsigned generation; /* of the process in which the launch began */
+    bool orphaned;       /* the caller has asked, and is now another process: the child of a fork */
+} crew;
+
+static void record(crew *c, uint64_t block, const smk_error *error)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->has_error || block < c->error_block) {
+        c->error = *error;
+        c->error_block = block;
+        c->has_error = true;
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static int64_t milliseconds_since(const struct timespec *then)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return ((int64_t)now.tv_sec - (int64_t)then->tv_sec) * 1000 +
+           ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
+}
+
+/* Asks the caller, now and then, whether to go on. */
+static void poll_caller(crew *c)
+{
+    const smk_run_options *options = c->run->options;
+    if (options->poll == NULL || c->interrupted || milliseconds_since(&c->polled) < POLL_MS) {
+        return;
+    }
+    if (options->poll(options->poll_context)) {
+        c->interrupted = true;
+        atomic_store(&c->stop, true);
+    }
+    if (smk_fork_generation() != c->generation) {
+        /* the other threads did not come along, and may have held the lock */
+        c->orphaned = true;
+        atomic_store(&c->stop, true);
+        (void)pthread_mutex_init(&c->lock, NULL);
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &c->polled);
+}
+
+/* The launch as a whole has run for too long: says where this block is. */
+static void fail_budget(crew *c, smk_block *block)
+{
+    uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
+    smk_warp *warp = &block->warp[index];
+    /* a warp that has not begun has no active lanes yet */
+    uint32_t mask = warp->active != 0 ? warp->active : warp->control->lanes;
+    (void)smk_warp_fail(warp, warp->control->pc, mask, SMK_STEP_BUDGET,
+                        "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
+                        atomic_load(&c->max_steps));
+    record(c, UINT64_MAX, &block->error);
+    atomic_store(&c->stop, true);
+}
+
+/* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may
+ * run beside it. */
+static smk_block_state look_at_block(crew *c, smk_block *block)
+{
+    bool stuck = false;
+    block->look_at = 2 * block->steps;
+    smk_block_state state = smk_stuck_find(block, c->run->options->alone && c->of == 1, &stuck);
+    if (stuck) {
+        smk_stuck_fail(block, 0);
+        state = SMK_BLOCK_FAILED;
+    }
+    return state;
+}
+
+/* Runs a block for about `steps`; RUNNING where it has not ended, or was given up (c->stop, or a lower one failed). */
+static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool caller)
+{
+    uint64_t begin = block->steps;
+    for (;;) {
+        uint64_t before = block->steps;
+        smk_block_state state = smk_block_run(block, TURN_STEPS);
+        if (state == SMK_BLOCK_RUNNING && block->steps >= block->look_at && !c->run->ordered) {
+            state = look_at_block(c, block);
+        }
+        uint64_t spent = block->steps - before;
+        uint64_t total = atomic_fetch_add(&c->steps, spent) + spent;
+        if (caller) {
+            poll_caller(c);
+        }
+        if (state == SMK_BLOCK_FAILED) {
+            return state;
+        }
+        if (total > atomic_load_explicit(&c->max_steps, memory_order_relaxed)) {
+            fail_budget(c, block);
+            return SMK_BLOCK_RUNNING;
+        }
+        if (state == SMK_BLOCK_DONE) {
+            atomic_fetch_add(&c->done, 1);
+            return state;
+        }
+        if (atomic_load_explicit(&c->stop, memory_order_relaxed) ||
+            atomic_load_explicit(&c->failed, memory_order_relaxed) < block->number || block->steps - begin >= steps) {
+            return SMK_BLOCK_RUNNING;
+        }
+    }
+}
+
+/* A block begins, ends, has a place or gives it up: the observer hears of it. */
+static bool open_block(crew *c, smk_block **block)
+{
+    const smk_observer *observer = c->run->observer;
+    smk_error error;
+    smk_status status = smk_block_create(c->run, block, &error);
+    if (status == SMK_OK && observer != NULL && observer->open != NULL) {
+        (void)pthread_mutex_lock(&c->lock);
+        status = observer->open(observer->context, *block, &(*block)->watch, &error);
+        (void)pthread_mutex_unlock(&c->lock);
+        if (status != SMK_OK) {
+            smk_block_free(*block);
+            *block = NULL;
+        }
+    }
+    if (status != SMK_OK) {
+        record(c, UINT64_MAX - 1, &error);
+        atomic_store(&c->stop, true);
+    }
+    return status == SMK_OK;
+}
+
+static void close_block(crew *c, smk_block *block)
+{
+    const smk_observer *observer = c->run->observer;
+    if (block != NULL && observer != NULL && observer->close != NULL) {
+        (void)pthread_mutex_lock(&c->lock);
+        observer->close(observer->context, block->watch);
+        (void)pthread_mutex_unlock(&c->lock);
+    }
+    smk_block_free(block);
+}
+
+/* The i-th block to run: all of them, or evenly spread ones. */
+static void begin_block(const crew *c, smk_block *block, uint64_t i)
+{
+    const smk_observer *observer = c->run->observer;
+    uint64_t step = c->of / c->blocks, rest = c->of % c->blocks, number = i * step + i * rest / c->blocks;
+    smk_block_start(block, c->run->options->reverse ? c->of - 1 - number : number);
+    if (observer != NULL && observer->begin != NULL) {
+        observer->begin(block->watch, block);
+    }
+}
+
+/* True where the launch goes on as if the block had not failed. */
+static bool end_block(crew *c, smk_block *block, bool failed)
+{
+    const smk_observer *observer = c->run->observer;
+    if (observer == NULL || observer->end == NULL) {
+        return false;
+    }
+    bool forgiven = observer->end(block->watch, block, failed) && failed;
+    if (forgiven && c->run->ordered) {
+        /* others may wait for what it will never do */
+        uint64_t most = atomic_load(&c->steps) + ORPHAN_STEPS;
+        atomic_store(&c->max_steps, atomic_load(&c->max_steps) < most ? atomic_load(&c->max_steps) : most);
+    }
+    return forgiven;
+}
+
+static void note_failure(crew *c, const smk_block *block)
+{
+    record(c, block->number, &block->error);
+    uint64_t lowest = atomic_load(&c->failed);
+    while (block->number < lowest && !atomic_compare_exchange_weak(&c->failed, &lowest, block->number)) {
+    }
+}
+
+/* Takes one block after the other until there is none left that matters. */
+static void work(crew *c, bool caller)
+{
+    smk_block *block = NULL;
+    if (!open_block(c, &block)) {
+        return;
+    }
+    /* Arithmetic rounds to nearest and keeps subnormals, whatever mode other code of this process has set. */
+    fenv_t before;
+    (void)fegetenv(&before);
+    (void)fesetenv(FE_DFL_ENV);
+    while (!atomic_load(&c->stop)) {
+        uint64_t number = atomic_fetch_add(&c->next, 1);
+        if (number >= c->blocks) {
+            break;
+        }
+        begin_block(c, block, number);
+        if (block->number > atomic_load(&c->failed)) {
+            if (c->run->options->reverse) { /* lower ones are still to come */
+                continue;
+            }
+            break;
+        }
+        smk_block_state state = advance(c, block, UINT64_MAX, caller);
+        if (state != SMK_BLOCK_RUNNING && !end_block(c, block, state == SMK_BLOCK_FAILED) &&
+            state == SMK_BLOCK_FAILED) {
+            note_failure(c, block);
+        }
+    }
+    (void)fesetenv(&before);
+    close_block(c, block);
+}
+
+static void *run_worker(void *context)
+{
+    crew *c = context;
+    work(c, false);
+    (void)pthread_mutex_lock(&c->lock);
+    c->working--;
+    (void)pthread_cond_signal(&c->left);
+    (void)pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+/* The caller has no block left: it still asks whether to go on while the others finish theirs. */
+static void wait_for_workers(crew *c)
+{
+    (void)pthread_mutex_lock(&c->lock);
+    while (c->working > 0 && !c->orphaned) {
+        struct timespec until;
+        (void)clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += POLL_MS * 1000000L;
+        until.tv_sec += until.tv_nsec / 1000000000L;
+        until.tv_nsec %= 1000000000L;
+        (void)pthread_cond_timedwait(&c->left, &c->lock, &until);
+        if (c->working > 0) { /* not under the lock: a fork meanwhile would leave it locked in the child */
+            (void)pthread_mutex_unlock(&c->lock);
+            poll_caller(c);
+            (void)pthread_mutex_lock(&c->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+}
+
+static unsigned run_parallel(crew *c, unsigned threads)
+{
+    pthread_t worker[THREADS_MAX];
+    unsigned started = 0;
+    while (started + 1 < threads) {
+        (void)pthread_mutex_lock(&c->lock);
+        c->working++;
+        (void)pthread_mutex_unlock(&c->lock);
+        if (pthread_create(&worker[started], NULL, run_worker, c) != 0) { /* fewer hands do as well */
+            (void)pthread_mutex_lock(&c->lock);
+            c->working--;
+            (void)pthread_mutex_unlock(&c->lock);
+            break;
+        }
+        started++;
+    }
+    work(c, true);
+    wait_for_workers(c);
+    for (unsigned i = 0; i < started && !c->orphaned; i++) {
+        (void)pthread_join(worker[i], NULL);
+    }
+    return started + 1;
+}
+
+/* Gives a place to the next block; false where there is none, or no memory. */
+static bool admit(crew *c, smk_block **block)
+{
+    uint64_t number = atomic_load(&c->next);
+    if (number >= c->blocks || (*block == NULL && !open_block(c, block))) {
+        return false;
+    }
+    atomic_store(&c->next, number + 1);
+    begin_block(c, *block, number);
+    return true;
+}
+
+/* A block that has failed: the first one, where none of those that have places can ever end. NULL: all may go on. */
+static smk_block *find_stuck(crew *c, smk_block *const *resident, const bool *busy, unsigned places)
+{
+    smk_block *first = NULL;
+    uint64_t begun = atomic_load(&c->next);
+    bool stuck = places == RESIDENT_MAX || begun >= c->blocks; /* else one more will begin, and may help */
+    for (unsigned i = 0; i < places && stuck; i++) {
+        if (!busy[i]) {
+            continue;
+        }
+        uint64_t before = resident[i]->steps;
+        smk_block_state state = smk_stuck_find(resident[i], c->run->options->alone, &stuck);
+        atomic_fetch_add(&c->steps, resident[i]->steps - before);
+        if (state == SMK_BLOCK_FAILED) {
+            return resident[i];
+        }
+        first = first == NULL || resident[i]->number < first->number ? resident[i] : first;
+    }
+    if (!stuck || first == NULL) {
+        return NULL;
+    }
+    smk_stuck_fail(first, begun < c->blocks ? c->blocks - begun : 0);
+    return first;
+}
+
+/* Looks for that after a long time, and whenever that has doubled. */
+static void look_at_blocks(crew *c, smk_block *const *resident, const bool *busy, unsigned places, uint64_t *look_at)
+{
+    uint64_t steps = atomic_load(&c->steps);
+    if (steps < *look_at || atomic_load(&c->stop)) {
+        return;
+    }
+    *look_at = 2 * steps;
+    smk_block *failed = find_stuck(c, resident, busy, places);
+    if (failed != NULL) {
+        if (!end_block(c, failed, true)) {
+            note_failure(c, failed);
+        }
+        atomic_store(&c->stop, true);
+    }
+}
+
+/* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long
+ * may be waiting for others, so they get their turn too. */
+static void run_ordered(crew *c)
+{
+    smk_block *resident[RESIDENT_MAX] = {NULL};
+    bool busy[RESIDENT_MAX] = {false};
+    unsigned places = 0;
+    uint64_t look_at = SMK_STUCK_STEPS_FIRST;
+    do {
+        if (places < RESIDENT_MAX && admit(c, &resident[places])) {
+            busy[places++] = true;
+        }
+        for (unsigned i = 0; i < places && !atomic_load(&c->stop); i++) {
+            while (busy[i] && !atomic_load(&c->stop)) {
+                smk_block_state state = advance(c, resident[i], ROTATION_STEPS, true);
+                if (state == SMK_BLOCK_RUNNING) {
+                    break;
+                }
+                if (!end_block(c, resident[i], state == SMK_BLOCK_FAILED) && state == SMK_BLOCK_FAILED) {
+                    note_failure(c, resident[i]);
+                    atomic_store(&c->stop, true); /* others may wait for what it will never do */
+                    break;
+                }
+                busy[i] = admit(c, &resident[i]);
+            }
+        }
+        bool any = false;
+        for (unsigned i = 0; i < places; i++) {
+            any = any || busy[i];
+        }
+        if (!any) {
+            break;
+        }
+        look_at_blocks(c, resident, busy, places, &look_at);
+    } while (!atomic_load(&c->stop));
+    for (unsigned i = 0; i < RESIDENT_MAX; i++) {
+        close_block(c, resident[i]);
+    }
+}
+
+/* How many threads are asked for, by SMEMKIT_THREADS where the options do not say; 0 where neither does. */
+static smk_status read_threads(const smk_run_options *options, uint64_t *asked, smk_error *error)
+{
+    const char *text = getenv("SMEMKIT_THREADS");
+    char *end = NULL;
+    *asked = options->threads;
+    if (options->threads != 0 || text == NULL || text[0] == '\0') {
+        return SMK_OK;
+    }
+    unsigned long long threads = strtoull(text, &end, 10); /* too large a number is the largest */
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || threads == 0) {
+        return smk_status_fail(
+            error, SMK_ARGUMENT,
+            "the environment variable SMEMKIT_THREADS is '%.100s'; a whole number from 1 up is needed", text);
+    }
+    *asked = threads;
+    return SMK_OK;
+}
+
+static unsigned count_threads(uint64_t asked, uint64_t blocks)
+{
+    uint64_t threads = asked == 0 ? smk_quota_cores() : asked;
+    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    return (unsigned)(threads > blocks ? blocks : threads);
+}
+
+static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_error *error)
+{
+    if (c->orphaned) {
+        return smk_status_fail(error, SMK_LAUNCH,
+                               "the process was forked in the middle of this launch (by a signal's handler), and the "
+                               "child cannot end it; a launch of its own runs there");
+    }
+    if (c->interrupted) {
+        return smk_status_fail(error, SMK_INTERRUPTED,
+                               "the simulation was interrupted after %" PRIu64 " warp instructions",
+                               atomic_load(&c->steps));
+    }
+    if (c->has_error) {
+        if (error != NULL) {
+            *error = c->error;
+        }
+        return c->error.status;
+    }
+    if (result != NULL) {
+        *result = (smk_run_result){atomic_load(&c->steps), atomic_load(&c->done), threads};
+    }
+    return SMK_OK;
+}
+
+static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result *result, smk_error *error)
+{
+    const smk_dim3 *grid = &run->launch->grid;
+    uint64_t asked = 0;
+    smk_status status = read_threads(run->options, &asked, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
+    c.blocks = blocks == 0 || blocks > c.of ? c.of : blocks;
+    atomic_init(&c.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
+    atomic_init(&c.failed, UINT64_MAX);
+    if (pthread_mutex_init(&c.lock, NULL) != 0) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
+    }
+    if (pthread_cond_init(&c.left, NULL) != 0) {
+        (void)pthread_mutex_destroy(&c.lock);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
+    }
+    (void)clock_gettime(CLOCK_MONOTONIC, &c.polled);
+    unsigned threads = 1;
+    if (run->ordered) {
+        run_ordered(&c);
+    } else {
+        threads = run_parallel(&c, count_threads(asked, c.blocks));
+    }
+    status = finish(&c, threads, result, error);
+    (void)pthread_cond_destroy(&c.left);
+    (void)pthread_mutex_destroy(&c.lock);
+    return status;
+}
+
+smk_status smk_grid_launch(smk_program *program, const smk_image *image, const smk_launch *launch,
+                           const smk_run_options *options, const struct smk_observer *observer, uint64_t blocks,
+                           smk_run_result *result, smk_error *error)
+{
+    static const smk_run_options defaults = {0};
+    smk_run run = {.image = image,
+                   .launch = launch,
+                   .options = options == NULL ? &defaults : options,
+                   .observer = observer,
+                   .compare = smk_access_comparer(),
+                   .grid_id = 1};
+    unsigned char *parameters = NULL;
+    smk_memory_view *view = NULL;
+    smk_status status = smk_launch_check(image, launch, &run.shared_bytes, &run.dynamic_bytes, error);
+    if (status == SMK_OK) {
+        status = smk_launch_pack(image, launch, &parameters, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_memory_view_create(program->memory, &view, error);
+    }
+    if (status == SMK_OK && run.options->constant.address != 0) {
+        const smk_run_constant *constant = &run.options->constant;
+        status = smk_memory_view_replace(view, constant->address, constant->bytes, constant->count, error);
+    }
+    if (status == SMK_OK) {
+        run.parameters = parameters;
+        run.view = view;
+        run.ordered = smk_commute_is_ordered(image, launch, view);
+        status = run_blocks(&run, blocks, result, error);
+    }
+    if (view != NULL && (observer == NULL || !observer->tracks)) {
+        smk_memory_view_settle(program->memory, view);
+    }
+    smk_memory_view_free(program->memory, view);
+    smk_heap_free(parameters);
+    if (status != SMK_OK) {
+        smk_launch_name(image, error);
+    }
+    return status;
+}
+
+smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                        smk_run_result *result, smk_error *error)
+{
+    const smk_image *image = NULL;
+    smk_status status = smk_program_image(program, entry, &image, error);
+    return status == SMK_OK ? smk_grid_launch(program, image, launch, options, NULL, 0, result, error) : status;
+}

@@ -1,0 +1,445 @@
+#include "base/heap.h"
+#include "base/poll.h"
+#include "sim/code/observer.h"
+#include "sim/code/program.h"
+#include "sim/exec/access.h"
+#include "sim/exec/atomic.h"
+#include "sim/exec/print.h"
+#include "sim/lower/commute.h"
+#include "sim/lower/lower.h"
+#include "sim/lower/rows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHARED_ALIGNMENT_MIN = 16, PADDED_MAX = 1 << 30 };
+
+/* What is gathered on the way to an image. */
+typedef struct builder {
+    const smk_program *program;
+    const smk_module *module;
+    smk_image *image;
+    uint32_t *found; /* functions that are reached; those from `next` on are still to be looked at */
+    uint32_t count, next;
+    uint8_t *reached; /* by place among the functions that can be called */
+    uint8_t *placed;  /* by place among the module's shared variables: considered */
+    uint32_t *reads;  /* how often each register of the present function is read */
+    bool indirect;
+    smk_error *error;
+} builder;
+
+static smk_status out_of_memory(smk_error *error)
+{
+    return smk_status_fail(error, SMK_MEMORY, "no memory to prepare a kernel");
+}
+
+static void reach(builder *b, uint32_t function)
+{
+    uint32_t place = b->program->place[function];
+    if (place != SMK_NO_INDEX && !b->reached[place]) {
+        b->reached[place] = 1;
+        b->found[b->count++] = function;
+    }
+}
+
+/* A pointer may hold any function that is no entry. */
+static void reach_all(builder *b)
+{
+    for (uint32_t i = 0; i < b->program->callable_count && !b->indirect; i++) {
+        reach(b, b->program->callable[i]);
+    }
+    b->indirect = true;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static void find_functions(builder *b)
+{
+    b->found[b->count++] = b->image->entry;
+    while (b->next < b->count && !smk_poll_stop()) {
+        const smk_function *function = &b->module->functions[b->found[b->next++]];
+        for (uint32_t i = 0; i < function->instruction_count; i++) {
+            const smk_instruction *instruction = &function->instructions[i];
+            if (instruction->opcode != SMK_OPCODE_CALL) {
+                continue;
+            }
+            if (instruction->operands[1].kind == SMK_OPERAND_FUNCTION) {
+                reach(b, instruction->operands[1].index);
+            } else {
+                reach_all(b);
+            }
+        }
+    }
+    qsort(b->found, b->count, sizeof *b->found, compare_numbers); /* memory is laid out in the order of the text */
+}
+
+/* Room for one more shared variable. The table lives in the arena: old ones stay there, which is little. */
+static bool grow_shared(smk_image *image, uint32_t *capacity)
+{
+    if (image->shared_count < *capacity) {
+        return true;
+    }
+    uint32_t wide = *capacity == 0 ? 8 : 2 * *capacity;
+    smk_shared_variable *grown = smk_arena_allocate(&image->arena, wide, sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    if (image->shared_count > 0) {
+        memcpy(grown, image->shared, image->shared_count * sizeof *grown);
+    }
+    image->shared = grown;
+    *capacity = wide;
+    return true;
+}
+
+static bool is_dynamic(const smk_variable *variable)
+{
+    return variable->unsized || variable->is_extern;
+}
+
+/* A gap between what there is and the next variable. */
+static void pad_shared(smk_image *image)
+{
+    uint32_t padding = image->observer == NULL || image->shared_bytes == 0 ? 0 : image->observer->padding;
+    padding = image->shared_bytes < PADDED_MAX ? padding : 0;
+    image->shared_bytes += padding;
+    image->padding += padding;
+}
+
+/* Notes a shared variable, static ones with their place. */
+static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t *capacity)
+{
+    smk_image *image = b->image;
+    if (variable->space != SMK_SPACE_SHARED) {
+        return SMK_OK;
+    }
+    if (!grow_shared(image, capacity)) {
+        return out_of_memory(b->error);
+    }
+    uint64_t offset = 0;
+    if (!is_dynamic(variable)) {
+        uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
+        pad_shared(image);
+        offset = (image->shared_bytes + alignment - 1) / alignment * alignment;
+        if (variable->bytes > SMK_SIM_SHARED_STATIC_MAX ||
+            offset + variable->bytes > SMK_SIM_SHARED_STATIC_MAX + (uint64_t)image->padding) {
+            smk_status status = smk_status_fail(b->error, SMK_SHARED_MEMORY,
+                                                "%.*s declares more than %d bytes of static shared memory (at %.*s)",
+                                                SMK_TEXT_PRINT(b->module->functions[image->entry].name),
+                                                SMK_SIM_SHARED_STATIC_MAX, SMK_TEXT_PRINT(variable->name));
+            if (b->error != NULL) {
+                b->error->ptx_line = variable->line;
+            }
+            return status;
+        }
+        image->shared_bytes = (uint32_t)(offset + variable->bytes);
+    }
+    image->shared[image->shared_count++] = (smk_shared_variable){variable, (uint32_t)offset};
+    return SMK_OK;
+}
+
+/* Module-scope variables that the function names; its own are all added. */
+static smk_status add_shared_operand(builder *b, const smk_operand *operand, uint32_t *capacity)
+{
+    bool names = operand->kind == SMK_OPERAND_VARIABLE ||
+                 (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
+    uint32_t place =
+        names && operand->index < b->module->variable_count ? b->program->shared_place[operand->index] : SMK_NO_INDEX;
+    if (place == SMK_NO_INDEX || b->placed[place]) {
+        return SMK_OK;
+    }
+    b->placed[place] = 1;
+    return add_shared(b, &b->module->variables[operand->index], capacity);
+}
+
+static smk_status add_shared_of(builder *b, const smk_function *function, uint32_t *capacity)
+{
+    smk_status status = SMK_OK;
+    for (uint32_t i = 0; i < function->variable_count && status == SMK_OK; i++) {
+        status = add_shared(b, &function->variables[i], capacity);
+    }
+    for (uint32_t i = 0; i < function->instruction_count && status == SMK_OK; i++) {
+        const smk_instruction *instruction = &function->instructions[i];
+        for (unsigned j = 0; j < instruction->operand_count && status == SMK_OK; j++) {
+            const smk_operand *operand = &instruction->operands[j];
+            status = add_shared_operand(b, operand, capacity);
+            for (uint32_t k = 0; operand->kind == SMK_OPERAND_LIST && k < operand->count && status == SMK_OK; k++) {
+                status = add_shared_operand(b, &operand->element[k], capacity);
+            }
+        }
+    }
+    return status;
+}
+
+/* By address of the variable: any order will do, for it is only searched. */
+static int compare_shared(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;
+    uintptr_t y = (uintptr_t)((const smk_shared_variable *)b)->variable;
+    return (x > y) - (x < y);
+}
+
+/* Static variables first, then the dynamic ones, which all begin where the static ones end. */
+static smk_status lay_out_shared(builder *b)
+{
+    uint32_t capacity = 0;
+    smk_image *image = b->image;
+    for (uint32_t i = 0; i < b->count; i++) {
+        smk_status status = add_shared_of(b, &b->module->functions[b->found[i]], &capacity);
+        if (status != SMK_OK) {
+            return status;
+        }
+    }
+    uint32_t alignment = 1;
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_variable *variable = image->shared[i].variable;
+        if (is_dynamic(variable)) {
+            alignment = alignment < SHARED_ALIGNMENT_MIN ? SHARED_ALIGNMENT_MIN : alignment;
+            alignment = variable->alignment > alignment ? variable->alignment : alignment;
+        }
+    }
+    if (alignment > 1) {
+        pad_shared(image);
+    }
+    uint32_t dynamic = (image->shared_bytes + alignment - 1) / alignment * alignment;
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        if (is_dynamic(image->shared[i].variable)) {
+            image->shared[i].offset = dynamic;
+            image->shared_bytes = dynamic;
+        }
+    }
+    if (image->shared_count > 0) {
+        qsort(image->shared, image->shared_count, sizeof *image->shared, compare_shared);
+    }
+    return SMK_OK;
+}
+
+const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)
+{
+    smk_shared_variable key = {variable, 0};
+    return image->shared_count == 0 ? NULL
+                                    : bsearch(&key, image->shared, image->shared_count, sizeof key, compare_shared);
+}
+
+static smk_status lay_out_parameters(builder *b)
+{
+    smk_image *image = b->image;
+    const smk_function *function = &b->module->functions[image->entry];
+    uint64_t next = 0;
+    image->parameter_offset =
+        smk_arena_allocate(&image->arena, (size_t)function->parameter_count + 1, sizeof *image->parameter_offset);
+    if (image->parameter_offset == NULL) {
+        return out_of_memory(b->error);
+    }
+    for (uint32_t i = 0; i < function->parameter_count; i++) {
+        const smk_variable *variable = &function->variables[i];
+        uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
+        next = (next + alignment - 1) / alignment * alignment;
+        if (variable->bytes > INT32_MAX || next + variable->bytes > INT32_MAX) {
+            return smk_status_fail(b->error, SMK_UNSUPPORTED, "the parameters of %.*s are too large",
+                                   SMK_TEXT_PRINT(function->name));
+        }
+        image->parameter_offset[i] = (uint32_t)next;
+        next += variable->bytes;
+    }
+    image->parameter_bytes = (uint32_t)next;
+    return SMK_OK;
+}
+
+static void count_read(void *context, uint32_t index, bool writes)
+{
+    uint32_t *reads = context;
+    reads[index] += writes ? 0 : 1;
+}
+
+static bool is_global(const smk_instruction *instruction)
+{
+    return instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC;
+}
+
+/* Does an access tell other blocks, or hear from them? */
+static bool synchronizes(const smk_instruction *instruction)
+{
+    bool strong = smk_module_has(instruction, SMK_MODIFIER_RELAXED) ||
+                  smk_module_has(instruction, SMK_MODIFIER_ACQUIRE) ||
+                  smk_module_has(instruction, SMK_MODIFIER_RELEASE);
+    bool far = !smk_module_has(instruction, SMK_MODIFIER_CTA);
+    return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
+}
+
+bool smk_image_is_near(const smk_instruction *instruction)
+{
+    return smk_access_is(instruction) && is_global(instruction) &&
+           (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER));
+}
+
+/* Would another order of blocks give other results? Then one host thread runs them in order. */
+static bool depends_on_order(const builder *b, const smk_function *function)
+{
+    memset(b->reads, 0, (function->register_count + (size_t)1) * sizeof *b->reads);
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        smk_rows_visit(&function->instructions[i], count_read, b->reads);
+    }
+    bool judged = b->image->observer != NULL && (b->image->observer->wants & SMK_WATCH_ORDER) != 0;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        const smk_instruction *instruction = &function->instructions[i];
+        const smk_operand *first = &instruction->operands[0];
+        uint32_t arguments;
+        if (judged && smk_image_is_near(instruction)) {
+            return true;
+        }
+        switch (instruction->opcode) {
+        case SMK_OPCODE_ATOM:
+        case SMK_OPCODE_RED:
+            if (!is_global(instruction)) {
+                break;
+            }
+            if (!smk_atomic_commutes(instruction) ||
+                (instruction->opcode == SMK_OPCODE_ATOM && first->kind == SMK_OPERAND_REGISTER &&
+                 b->reads[first->index] > 0)) {
+                return true;
+            }
+            break;
+        case SMK_OPCODE_LD:
+        case SMK_OPCODE_ST:
+            if (is_global(instruction) && synchronizes(instruction)) {
+                return true;
+            }
+            break;
+        case SMK_OPCODE_CALL: {
+            const smk_operand *callee = &instruction->operands[1];
+            if (callee->kind == SMK_OPERAND_FUNCTION &&
+                smk_print_find(b->module->functions[callee->index].name, &arguments) != NULL) {
+                return true;
+            }
+            break;
+        }
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
+smk_code *smk_image_code(const smk_image *image, uint32_t function)
+{
+    uint32_t low = 0, high = image->code_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (image->code[middle]->index < function) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < image->code_count && image->code[low]->index == function ? image->code[low] : NULL;
+}
+
+/* Code for all of them before the first is lowered: they call each other. */
+static bool allocate_code(builder *b)
+{
+    smk_image *image = b->image;
+    image->code = smk_arena_allocate(&image->arena, b->count, sizeof *image->code);
+    smk_code *room = smk_arena_allocate(&image->arena, b->count, sizeof *room);
+    if (image->code == NULL || room == NULL) {
+        return false;
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        room[i].index = b->found[i];
+        room[i].function = &b->module->functions[b->found[i]];
+        image->code[i] = &room[i];
+        image->entry_code = b->found[i] == image->entry ? &room[i] : image->entry_code;
+    }
+    image->code_count = b->count;
+    return true;
+}
+
+static smk_status lower_functions(builder *b)
+{
+    smk_image *image = b->image;
+    size_t registers = 0;
+    for (uint32_t i = 0; i < b->count; i++) {
+        size_t own = b->module->functions[b->found[i]].register_count;
+        registers = own > registers ? own : registers;
+    }
+    b->reads = smk_heap_allocate(registers + 1, sizeof *b->reads);
+    if (b->reads == NULL || !allocate_code(b)) {
+        return out_of_memory(b->error);
+    }
+    for (uint32_t i = 0; i < b->count; i++) {
+        smk_status status = smk_lower_function(image, b->program->addresses, b->found[i], &image->arena, b->error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        image->ordered = image->ordered || depends_on_order(b, &b->module->functions[b->found[i]]);
+    }
+    return smk_commute_find(image, b->error);
+}
+
+static smk_status build(builder *b)
+{
+    find_functions(b);
+    smk_status status = smk_poll_check(b->error);
+    if (status == SMK_OK) {
+        status = lay_out_shared(b);
+    }
+    if (status == SMK_OK) {
+        status = lay_out_parameters(b);
+    }
+    return status == SMK_OK ? lower_functions(b) : status;
+}
+
+static void name_kernel(const builder *b)
+{
+    if (b->error != NULL) {
+        smk_text name = b->module->functions[b->image->entry].name;
+        size_t length = name.length < sizeof b->error->kernel ? name.length : sizeof b->error->kernel - 1;
+        memcpy(b->error->kernel, name.start, length);
+        b->error->kernel[length] = '\0';
+    }
+}
+
+smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
+                            smk_image **image, smk_error *error)
+{
+    builder b = {.program = program, .module = program->module, .error = error};
+    smk_status status = SMK_MEMORY;
+    b.image = smk_heap_allocate(1, sizeof *b.image);
+    b.found = smk_heap_allocate((size_t)program->callable_count + 1, sizeof *b.found);
+    b.reached = smk_heap_allocate((size_t)program->callable_count + 1, 1);
+    b.placed = smk_heap_allocate((size_t)program->shared_count + 1, 1);
+    if (b.image == NULL || b.found == NULL || b.reached == NULL || b.placed == NULL) {
+        (void)out_of_memory(error);
+    } else {
+        b.image->program = program;
+        b.image->module = program->module;
+        b.image->entry = entry;
+        b.image->observer = observer;
+        status = build(&b);
+        if (status != SMK_OK) {
+            name_kernel(&b);
+        }
+    }
+    smk_heap_free(b.found);
+    smk_heap_free(b.reached);
+    smk_heap_free(b.placed);
+    smk_heap_free(b.reads);
+    if (status != SMK_OK) {
+        smk_image_free(b.image);
+        return status;
+    }
+    *image = b.image;
+    return SMK_OK;
+}
+
+void smk_image_free(smk_image *image)
+{
+    if (image != NULL) {
+        smk_arena_free(&image->arena);
+        smk_heap_free(image);
+    }
+}

@@ -1,0 +1,281 @@
+/* Lowering of what moves a warp to another place, or makes it wait, and of what lanes exchange. */
+#include "sim/exec/barrier.h"
+#include "sim/exec/control.h"
+#include "sim/exec/exchange.h"
+#include "sim/exec/print.h"
+#include "sim/lower/lowering.h"
+
+static uint32_t block_at(const smk_lowering *l, uint32_t instruction)
+{
+    return l->cfg.block_of[instruction];
+}
+
+static const smk_label *label_of(const smk_lowering *l, const smk_operand *operand)
+{
+    return &l->function->labels[operand->index];
+}
+
+/* Until smk_lower_link the target is a block, in u.immediate, and the meeting point a block too, in `a`. */
+static bool lower_branch(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    uint32_t target = label_of(l, &instruction->operands[0])->target;
+    if (smk_cfg_exits(l->function, target)) {
+        return smk_lower_emit(l, smk_control_exit) != NULL;
+    }
+    bool backward = target <= l->instruction_index;
+    smk_operation *op =
+        smk_lower_emit(l, instruction->guarded ? smk_control_branch(backward) : smk_control_jump(backward));
+    if (op == NULL) {
+        return false;
+    }
+    op->u.immediate = block_at(l, target);
+    op->a = l->cfg.meet[block_at(l, l->instruction_index)];
+    return true;
+}
+
+static bool lower_branch_table(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    const smk_label *label = label_of(l, &instruction->operands[1]);
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    const smk_operation **target = smk_arena_allocate(l->arena, (size_t)label->table_count + 1, sizeof *target);
+    if (detail == NULL || target == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    detail->target = target;
+    detail->target_count = label->table_count;
+    uint32_t row = smk_lower_row(l, &instruction->operands[0], 32, NULL);
+    smk_operation *op = smk_lower_emit(l, smk_control_branch_table);
+    if (op == NULL) {
+        return false;
+    }
+    op->b = row;
+    op->a = l->cfg.meet[block_at(l, l->instruction_index)];
+    op->u.detail = detail;
+    return true;
+}
+
+/* What a caller passes, or where it wants a result. */
+static bool make_cell(smk_lowering *l, const smk_operand *operand, smk_cell *cell)
+{
+    smk_location location;
+    unsigned bits = 0;
+    *cell = (smk_cell){0};
+    switch (operand->kind) {
+    case SMK_OPERAND_SINK:
+        cell->discarded = true;
+        return true;
+    case SMK_OPERAND_VARIABLE:
+        if (!smk_lower_locate_variable(l, operand->index, &location)) {
+            return false;
+        }
+        if (location.space != SMK_SPACE_LOCAL) {
+            return smk_lower_fail(l, SMK_UNSUPPORTED, "a call passes a variable that is not its own .param");
+        }
+        cell->offset = (uint32_t)location.address;
+        cell->bytes = (uint32_t)smk_module_variable(l->module, l->function, operand->index)->bytes;
+        return true;
+    default:
+        cell->in_row = true;
+        cell->offset = smk_lower_row(l, operand, 32, &bits);
+        cell->row_bits = (uint8_t)bits;
+        cell->bytes = bits < 8 ? 1 : bits / 8;
+        return l->status == SMK_OK;
+    }
+}
+
+static smk_cell *make_cells(smk_lowering *l, const smk_operand *list)
+{
+    smk_cell *cells = smk_arena_allocate(l->arena, (size_t)list->count + 1, sizeof *cells);
+    if (cells == NULL) {
+        (void)smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+        return NULL;
+    }
+    for (uint32_t i = 0; i < list->count; i++) {
+        if (!make_cell(l, &list->element[i], &cells[i])) {
+            return NULL;
+        }
+    }
+    return cells;
+}
+
+/* A function that is not in the module: one of the few that the simulator brings. */
+static smk_handler find_builtin(smk_lowering *l, const smk_function *callee, const smk_detail *detail)
+{
+    uint32_t arguments = 0;
+    smk_handler run = smk_print_find(callee->name, &arguments);
+    if (run == NULL) {
+        bool heap = smk_text_is(callee->name, "malloc") || smk_text_is(callee->name, "free");
+        (void)smk_lower_fail(l, SMK_UNSUPPORTED,
+                             heap ? "%.*s in a kernel is not supported: the simulator has no device heap"
+                                  : "%.*s is called, but it is declared and not defined in this module",
+                             SMK_TEXT_PRINT(callee->name));
+    } else if (arguments != detail->argument_count) {
+        (void)smk_lower_fail(l, SMK_PTX, "%.*s takes %u arguments, not %u", SMK_TEXT_PRINT(callee->name), arguments,
+                             detail->argument_count);
+        run = NULL;
+    }
+    return run;
+}
+
+static bool lower_call(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    const smk_operand *callee = &instruction->operands[1];
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    if (detail == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    detail->result_count = instruction->operands[0].count;
+    detail->argument_count = instruction->operands[2].count;
+    detail->result = make_cells(l, &instruction->operands[0]);
+    detail->argument = detail->result == NULL ? NULL : make_cells(l, &instruction->operands[2]);
+    if (detail->argument == NULL) {
+        return false;
+    }
+    smk_handler run = smk_control_call_pointer;
+    uint32_t row = 0;
+    if (callee->kind == SMK_OPERAND_FUNCTION) {
+        const smk_function *function = &l->module->functions[callee->index];
+        detail->callee = smk_image_code(l->image, callee->index);
+        run = function->is_defined ? smk_control_call : find_builtin(l, function, detail);
+        if (run == NULL) {
+            return false;
+        }
+    } else {
+        row = l->rows.offset[callee->index]; /* of a register, which the parser has seen to */
+    }
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op == NULL) {
+        return false;
+    }
+    op->b = row;
+    op->u.detail = detail;
+    if (run == smk_control_call_pointer) {
+        l->instruction_index++; /* what follows belongs to the next instruction */
+        bool done = smk_lower_emit_always(l, smk_control_meet) != NULL;
+        l->instruction_index--;
+        return done;
+    }
+    return true;
+}
+
+/* bar.sync a{, b}; bar.arrive a, b; bar.red.op d, a{, b}, p; bar.warp.sync mask */
+static bool lower_barrier(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    smk_barrier_kind kind = smk_barrier_kind_of(instruction);
+    unsigned first = kind == SMK_BARRIER_PLAIN ? 0 : 1, count = instruction->operand_count - first;
+    unsigned sources = kind == SMK_BARRIER_PLAIN ? count : count - 1;
+    const smk_operand *operand = instruction->operands;
+    uint32_t a = smk_lower_row(l, &operand[first], 32, NULL), b = 0, c = 0, d = 0, flip = 0;
+    if (sources > 1) {
+        b = smk_lower_row(l, &operand[first + 1], 32, NULL);
+    }
+    if (kind != SMK_BARRIER_PLAIN) {
+        c = smk_lower_row(l, &operand[first + count - 1], 1, NULL);
+        flip = smk_lower_flip(&operand[first + count - 1]);
+        d = smk_lower_row(l, &operand[0], kind == SMK_BARRIER_POPC ? 32 : 1, NULL);
+    }
+    smk_operation *op = smk_lower_emit(l, smk_barrier_find(instruction));
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    op->a = a;
+    op->b = b;
+    op->c = c;
+    op->d = d;
+    op->element = (uint32_t)kind;
+    op->slot = flip;
+    op->u.immediate = sources > 1;
+    return true;
+}
+
+bool smk_lower_control(smk_lowering *l)
+{
+    switch (l->instruction->opcode) {
+    case SMK_OPCODE_BRA:
+        return lower_branch(l);
+    case SMK_OPCODE_BRX:
+        return lower_branch_table(l);
+    case SMK_OPCODE_CALL:
+        return lower_call(l);
+    case SMK_OPCODE_RET:
+        return smk_lower_emit(l, l->function->is_entry ? smk_control_exit : smk_control_return) != NULL;
+    case SMK_OPCODE_EXIT:
+        return smk_lower_emit(l, smk_control_exit) != NULL;
+    case SMK_OPCODE_NANOSLEEP:
+        return smk_lower_emit(l, smk_control_sleep) != NULL;
+    case SMK_OPCODE_TRAP:
+    case SMK_OPCODE_BRKPT:
+        return smk_lower_emit(l, smk_control_trap) != NULL;
+    default:
+        return lower_barrier(l);
+    }
+}
+
+bool smk_lower_exchange(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    const smk_operand *operand = instruction->operands;
+    smk_handler run = smk_exchange_find(instruction);
+    bool sync = smk_module_has(instruction, SMK_MODIFIER_SYNC), pair = operand[0].kind == SMK_OPERAND_LIST;
+    bool vote = instruction->opcode == SMK_OPCODE_VOTE;
+    unsigned count = instruction->operand_count, bits = smk_rows_bits((smk_type)instruction->type);
+    uint32_t rows[3] = {0}, members = 0;
+    if (run == NULL) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
+                              smk_module_opcode_name((smk_opcode)instruction->opcode));
+    }
+    /* what nobody takes, _, has 32 bits in all that have pairs */
+    uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0], 32, NULL);
+    uint32_t d2 = pair ? smk_lower_row(l, &operand[0].element[1], 1, NULL) : smk_lower_scratch(l, 1);
+    if (sync) {
+        members = smk_lower_row(l, &operand[--count], 32, NULL);
+    }
+    for (unsigned i = 1; i < count && i <= 3; i++) {
+        rows[i - 1] = smk_lower_row(l, &operand[i], vote ? 1 : i == 1 ? bits : 32, NULL);
+    }
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    op->d = d;
+    op->d2 = d2;
+    op->a = rows[0];
+    op->b = vote ? sync : rows[1];
+    op->c = rows[2];
+    if (vote) {
+        op->flip_a = smk_lower_flip(&operand[1]);
+    } else {
+        op->count = sync;
+    }
+    op->u.immediate = members;
+    return true;
+}
+
+bool smk_lower_link(smk_lowering *l)
+{
+    smk_operation *operations = l->code->operation;
+    for (uint32_t i = 0; i < l->count; i++) {
+        smk_operation *op = &operations[i];
+        bool table = op->run == smk_control_branch_table;
+        bool branch = op->run == smk_control_branch(true) || op->run == smk_control_branch(false) ||
+                      op->run == smk_control_jump(true) || op->run == smk_control_jump(false);
+        if (!table && !branch) {
+            continue;
+        }
+        op->a = op->a == SMK_NO_INDEX ? SMK_NO_INDEX : l->block_operation[op->a];
+        if (branch) {
+            op->u.target = operations + l->block_operation[op->u.immediate];
+            continue;
+        }
+        const smk_label *label = label_of(l, &l->function->instructions[op->instruction].operands[1]);
+        for (uint32_t j = 0; j < label->table_count; j++) {
+            uint32_t target = l->function->labels[label->table[j]].target;
+            op->u.detail->target[j] = operations + l->block_operation[block_at(l, target)];
+        }
+    }
+    return true;
+}

@@ -1,0 +1,407 @@
+/* Lowering of what touches memory or makes addresses. */
+#include "sim/code/observer.h"
+#include "sim/exec/access.h"
+#include "sim/exec/async.h"
+#include "sim/exec/atomic.h"
+#include "sim/exec/control.h"
+#include "sim/exec/matrix.h"
+#include "sim/lower/lowering.h"
+
+enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
+
+/* Where an instruction's address comes from: a row, and what is added to it. */
+typedef struct address {
+    smk_space space;
+    uint32_t row;
+    bool narrow; /* 32 bits */
+    bool frame;  /* counts from the frame of local memory */
+    uint64_t add;
+} address;
+
+static bool widen(smk_lowering *l, address *made)
+{
+    smk_operation *op = smk_lower_emit_always(l, smk_control_widen_address);
+    if (op == NULL) {
+        return false;
+    }
+    op->a = made->row;
+    op->d = smk_lower_scratch(l, 64);
+    made->row = op->d;
+    made->narrow = false;
+    return true;
+}
+
+/* A register holds an address in the space that the instruction names. */
+static bool resolve_register(smk_lowering *l, const smk_operand *operand, address *made)
+{
+    unsigned bits = smk_rows_bits((smk_type)l->function->registers[operand->index].type);
+    made->row = l->rows.offset[operand->index];
+    made->narrow = bits == 32;
+    made->add = (uint64_t)operand->offset;
+    if (bits != 32 && bits != 64) {
+        return smk_lower_fail(l, SMK_PTX_TYPE, "an address in a register of %u bits", bits);
+    }
+    if (made->space == SMK_SPACE_PARAM && !l->function->is_entry) {
+        made->space = SMK_SPACE_LOCAL; /* a function's parameters lie in its frame */
+    }
+    return !made->narrow || made->space == SMK_SPACE_SHARED || widen(l, made);
+}
+
+static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space, address *made)
+{
+    smk_location location = {space, 0};
+    *made = (address){.space = space};
+    if (operand->kind != SMK_OPERAND_ADDRESS) {
+        return smk_lower_fail(l, SMK_INTERNAL, "an address is missing");
+    }
+    if (operand->base_kind == SMK_OPERAND_REGISTER) {
+        return resolve_register(l, operand, made);
+    }
+    if (operand->base_kind == SMK_OPERAND_VARIABLE) {
+        if (!smk_lower_locate_variable(l, operand->index, &location)) {
+            return false;
+        }
+        made->space = location.space;
+    } else {
+        location.address = operand->bits;
+    }
+    uint64_t place = location.address + (uint64_t)operand->offset;
+    made->frame = made->space == SMK_SPACE_LOCAL && operand->base_kind == SMK_OPERAND_VARIABLE;
+    if (made->frame) {
+        made->row = smk_fixed_constant(l->fixed, 64, 0);
+        made->add = place;
+    } else {
+        made->row = smk_fixed_constant(l->fixed, 64, place);
+    }
+    return true;
+}
+
+static uint32_t take_slot(smk_lowering *l)
+{
+    return 1 + l->image->slots++ % (SMK_WARP_RECENT_COUNT - 1); /* 0: SMK_WARP_RECENT_CONST */
+}
+
+/* The width of the rows that a load or store moves: that of its registers, or of its type where all are constants. */
+static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
+{
+    bool list = operand->kind == SMK_OPERAND_LIST;
+    for (uint32_t i = 0; i < (list ? operand->count : 1); i++) {
+        const smk_operand *element = list ? &operand->element[i] : operand;
+        if (element->kind == SMK_OPERAND_REGISTER) {
+            return smk_rows_bits((smk_type)l->function->registers[element->index].type);
+        }
+    }
+    return smk_rows_bits((smk_type)l->instruction->type);
+}
+
+/* A row for an element; constants in the width of the other rows. */
+static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigned bits)
+{
+    switch (operand->kind) {
+    case SMK_OPERAND_SINK:
+        return smk_lower_scratch(l, bits);
+    case SMK_OPERAND_IMMEDIATE:
+        return smk_fixed_constant(l->fixed, bits, operand->bits);
+    default: {
+        unsigned storage;
+        uint32_t row = smk_lower_row(l, operand, bits, &storage);
+        if (storage != bits) {
+            (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits,
+                                 storage);
+        }
+        return row;
+    }
+    }
+}
+
+static bool lower_access(smk_lowering *l, bool store)
+{
+    const smk_instruction *instruction = l->instruction;
+    const smk_operand *value = &instruction->operands[store ? 1 : 0];
+    uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {0}, count = value->kind == SMK_OPERAND_LIST ? value->count : 1;
+    unsigned bits = row_bits_of(l, value);
+    smk_element element = smk_access_element((smk_type)instruction->type, bits);
+    address at;
+    if (count > SMK_ACCESS_ELEMENTS_MAX) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "vectors of %u elements are not supported", count);
+    }
+    if (element == SMK_ELEMENT_COUNT) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "an access of type .%s with registers of %u bits is not supported",
+                              smk_module_type_name((smk_type)instruction->type), bits);
+    }
+    smk_space space = instruction->opcode == SMK_OPCODE_LDU && instruction->space == SMK_SPACE_GENERIC
+                          ? SMK_SPACE_GLOBAL
+                          : (smk_space)instruction->space;
+    if (!resolve(l, &instruction->operands[store ? 0 : 1], space, &at)) {
+        return false;
+    }
+    if (store && (at.space == SMK_SPACE_PARAM || at.space == SMK_SPACE_CONST)) {
+        return smk_lower_fail(l, SMK_PTX, "a store to memory that a kernel can only read");
+    }
+    for (uint32_t i = 0; i < count; i++) {
+        rows[i] = element_row(l, value->kind == SMK_OPERAND_LIST ? &value->element[i] : value, bits);
+    }
+    smk_operation *op = smk_lower_emit(l, smk_access_find(store, at.space, at.narrow, element, count));
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    op->d = rows[0];
+    op->b = rows[1];
+    op->c = rows[2];
+    op->d2 = rows[3];
+    op->a = at.row;
+    op->element = element;
+    op->count = count;
+    op->slot = at.space == SMK_SPACE_LOCAL ? (at.frame ? SMK_ACCESS_FRAME : 0)
+               : space == SMK_SPACE_CONST  ? SMK_WARP_RECENT_CONST
+                                           : take_slot(l);
+    op->u.immediate = at.add;
+    return smk_observer_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
+                                    smk_access_element_bytes(element) * count);
+}
+
+static bool lower_atomic(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    bool has_result = instruction->opcode == SMK_OPCODE_ATOM;
+    unsigned first = has_result ? 1 : 0, bits = smk_rows_bits((smk_type)instruction->type);
+    smk_handler run = smk_atomic_find(instruction);
+    address at;
+    if (run == NULL) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
+                              smk_module_opcode_name((smk_opcode)instruction->opcode));
+    }
+    if (!resolve(l, &instruction->operands[first], (smk_space)instruction->space, &at)) {
+        return false;
+    }
+    if (at.narrow && !widen(l, &at)) {
+        return false;
+    }
+    if (at.space != SMK_SPACE_GENERIC && at.space != SMK_SPACE_GLOBAL && at.space != SMK_SPACE_SHARED) {
+        return smk_lower_fail(l, SMK_PTX, "an atomic operation on memory that is neither global nor shared");
+    }
+    uint32_t d = has_result ? element_row(l, &instruction->operands[0], bits) : smk_lower_scratch(l, bits);
+    uint32_t b = element_row(l, &instruction->operands[first + 1], bits), c = b;
+    if (smk_atomic_operation(instruction) == SMK_MODIFIER_CAS) {
+        c = element_row(l, &instruction->operands[first + 2], bits);
+    }
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    op->d = d;
+    op->a = at.row;
+    op->b = b;
+    op->c = c;
+    op->d2 = (uint32_t)at.space;
+    op->element = instruction->type;
+    op->count = (uint32_t)smk_atomic_operation(instruction);
+    op->slot = take_slot(l);
+    op->u.immediate = at.add;
+    return smk_observer_emit_access(l, SMK_ACCESS_ATOMIC, at.space, false,
+                                    smk_module_type_bits((smk_type)instruction->type) / 8);
+}
+
+/* The source size or ignore-src predicate of a cp.async. */
+static bool lower_source(smk_lowering *l, smk_detail *detail)
+{
+    const smk_instruction *instruction = l->instruction;
+    if (instruction->operand_count < 4) {
+        return true;
+    }
+    const smk_operand *operand = &instruction->operands[3];
+    unsigned storage;
+    if (operand->kind == SMK_OPERAND_IMMEDIATE && operand->type != SMK_TYPE_PRED) {
+        detail->row = smk_fixed_constant(l->fixed, 32, operand->bits);
+        detail->source_bits = 32;
+        return true;
+    }
+    detail->row = smk_lower_row(l, operand, 32, &storage);
+    if (storage == 64) {
+        return true; /* a cache policy: how the data is kept, not what it is */
+    }
+    detail->source_bits = (uint8_t)storage;
+    detail->flip = smk_lower_flip(operand);
+    return storage == 1 || storage == 32 || smk_lower_fail(l, SMK_PTX_TYPE, "a source size of %u bits", storage);
+}
+
+static bool lower_copy(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    address to, from;
+    if (detail == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    detail->bytes = (uint32_t)instruction->operands[2].bits;
+    if (detail->bytes != 4 && detail->bytes != 8 && detail->bytes != 16) {
+        return smk_lower_fail(l, SMK_PTX, "cp.async copies 4, 8 or 16 bytes, not %u", detail->bytes);
+    }
+    if (!resolve(l, &instruction->operands[0], SMK_SPACE_SHARED, &to) || (to.narrow && !widen(l, &to)) ||
+        !resolve(l, &instruction->operands[1], SMK_SPACE_GLOBAL, &from) || !lower_source(l, detail)) {
+        return false;
+    }
+    detail->offset = (int64_t)to.add;
+    detail->second_offset = (int64_t)from.add;
+    smk_operation *op = smk_lower_emit(l, smk_async_copy);
+    if (op == NULL) {
+        return false;
+    }
+    op->a = to.row;
+    op->b = from.row;
+    op->d2 = (uint32_t)from.space;
+    op->u.detail = detail;
+    return smk_observer_emit_access(l, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
+}
+
+static bool lower_async(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    smk_handler run = NULL;
+    if (smk_module_has(instruction, SMK_MODIFIER_COMMIT_GROUP)) {
+        run = smk_async_commit;
+    } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_GROUP)) {
+        run = smk_async_wait_group;
+    } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_ALL)) {
+        run = smk_async_wait_all;
+    } else {
+        return lower_copy(l);
+    }
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op != NULL && run == smk_async_wait_group) {
+        op->u.immediate = instruction->operands[0].bits;
+    }
+    return op != NULL;
+}
+
+/* Where a space's window of generic addresses begins; 0 for global memory. */
+static bool window_of(smk_lowering *l, smk_space space, uint64_t *window)
+{
+    switch (space) {
+    case SMK_SPACE_SHARED:
+        *window = SMK_WINDOW_SHARED;
+        return true;
+    case SMK_SPACE_LOCAL:
+        *window = SMK_WINDOW_LOCAL;
+        return true;
+    case SMK_SPACE_PARAM: /* a function's parameters lie in its frame */
+        *window = l->function->is_entry ? SMK_WINDOW_PARAM : SMK_WINDOW_LOCAL;
+        return true;
+    case SMK_SPACE_GLOBAL:
+    case SMK_SPACE_CONST:
+        *window = 0;
+        return true;
+    default:
+        return smk_lower_fail(l, SMK_INTERNAL, "an address conversion without a space");
+    }
+}
+
+static bool lower_conversion(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    bool asks = instruction->opcode == SMK_OPCODE_ISSPACEP;
+    uint64_t window = 0;
+    unsigned storage;
+    if (!window_of(l, (smk_space)instruction->space, &window)) {
+        return false;
+    }
+    uint32_t a = smk_lower_row(l, &instruction->operands[1], 64, &storage);
+    if (storage != 64) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "addresses of %u bits are not supported here", storage);
+    }
+    uint32_t d = smk_lower_row(l, &instruction->operands[0], asks ? 1 : 64, NULL);
+    smk_handler run = !asks                                   ? smk_control_convert_address
+                      : instruction->space == SMK_SPACE_CONST ? smk_control_is_constant
+                                                              : smk_control_is_space;
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    op->d = d;
+    op->a = a;
+    op->u.immediate = !asks && smk_module_has(instruction, SMK_MODIFIER_TO) ? 0 - window : window;
+    return true;
+}
+
+/* The load of an ldmatrix: a row of 16 bytes by each lane that gives an address. */
+static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned matrices, const uint32_t *rows)
+{
+    smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
+    smk_operation *op = smk_lower_emit_always(l, run);
+    if (op == NULL) {
+        return false;
+    }
+    op->guard = smk_fixed_constant(l->fixed, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+    op->d = rows[0];
+    op->b = rows[1];
+    op->c = rows[2];
+    op->d2 = rows[3];
+    op->a = at->row;
+    op->element = SMK_ELEMENT_U32_32;
+    op->count = SMK_ACCESS_ELEMENTS_MAX;
+    op->slot = take_slot(l);
+    op->u.immediate = at->add;
+    return smk_observer_emit_access(l, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+}
+
+static bool lower_matrices(smk_lowering *l)
+{
+    const smk_operand *results = &l->instruction->operands[0];
+    bool transposed = smk_module_has(l->instruction, SMK_MODIFIER_TRANS);
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(l->arena, 2 * SMK_ACCESS_ELEMENTS_MAX, sizeof *rows);
+    address at;
+    if (detail == NULL || rows == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    if (!resolve(l, &l->instruction->operands[1], (smk_space)l->instruction->space, &at)) {
+        return false;
+    }
+    if (at.space != SMK_SPACE_SHARED && at.space != SMK_SPACE_GENERIC) {
+        return smk_lower_fail(l, SMK_PTX, "ldmatrix reads shared memory only");
+    }
+    for (unsigned i = 0; i < SMK_ACCESS_ELEMENTS_MAX; i++) {
+        rows[i] = smk_lower_scratch(l, 32);
+    }
+    for (uint32_t i = 0; i < results->count; i++) {
+        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(l, &results->element[i], 32, NULL);
+    }
+    detail->rows = rows;
+    uint32_t first = l->count;
+    smk_operation *op = smk_lower_emit(l, smk_matrix_enter);
+    if (op == NULL) {
+        return false;
+    }
+    op->u.detail = detail;
+    if (!lower_rows_of_matrices(l, &at, results->count, rows)) {
+        return false;
+    }
+    op = smk_lower_emit_always(l, transposed ? smk_matrix_hand_out_transposed : smk_matrix_hand_out);
+    if (op == NULL) {
+        return false;
+    }
+    op->u.detail = detail;
+    op->count = results->count;
+    detail->bytes = l->count - first;
+    return l->status == SMK_OK;
+}
+
+bool smk_lower_memory(smk_lowering *l)
+{
+    switch (l->instruction->opcode) {
+    case SMK_OPCODE_LDMATRIX:
+        return lower_matrices(l);
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+        return lower_access(l, false);
+    case SMK_OPCODE_ST:
+        return lower_access(l, true);
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return lower_atomic(l);
+    case SMK_OPCODE_CP:
+        return lower_async(l);
+    default:
+        return lower_conversion(l);
+    }
+}

@@ -1,0 +1,70 @@
+/* Between the files of lowering. */
+#ifndef SMK_SIM_LOWER_LOWERING_H
+#define SMK_SIM_LOWER_LOWERING_H
+
+#include "sim/lower/lower.h"
+#include "sim/lower/rows.h"
+
+typedef struct smk_lowering smk_lowering;
+
+struct smk_lowering {
+    smk_image *image;
+    const smk_module *module;
+    const smk_function *function;
+    const uint64_t *addresses; /* of module variables */
+    smk_code *code;
+    smk_arena *arena;
+    smk_error *error;
+    smk_status status;         /* of the first failure */
+
+    smk_cfg cfg;
+    smk_rows rows;
+    smk_fixed *fixed;
+    uint32_t *local_offset;    /* of each of the function's variables */
+    uint8_t *meets;            /* by block: diverged lanes meet at its start */
+    uint32_t *block_operation; /* first operation of each block; [count]: the end */
+
+    smk_operation *operation;  /* on the heap, growing */
+    uint32_t count, capacity;
+    const smk_instruction *instruction; /* the present one */
+    uint32_t instruction_index;
+    unsigned scratch[4];       /* used by it, by width */
+};
+
+/* Appends an operation with the present instruction's guard; NULL where there is no memory. Valid until the next
+ * one. */
+smk_operation *smk_lower_emit(smk_lowering *lowering, smk_handler run);
+/* The same without a guard. */
+smk_operation *smk_lower_emit_always(smk_lowering *lowering, smk_handler run);
+
+/* Records the first failure, at the present instruction, and returns false. */
+#if defined(__GNUC__)
+__attribute__((cold, format(printf, 3, 4)))
+#endif
+bool smk_lower_fail(smk_lowering *lowering, smk_status status, const char *format, ...);
+
+/* The row of a source or destination, which may take operations to prepare. An immediate has `bits` unless its
+ * operand has a type. *storage, where not NULL, becomes the width of the row. */
+uint32_t smk_lower_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits, unsigned *storage);
+uint32_t smk_lower_scratch(smk_lowering *lowering, unsigned bits);
+uint32_t smk_lower_ones(smk_lowering *lowering); /* the predicate that holds */
+uint32_t smk_lower_flip(const smk_operand *operand);
+
+/* Where a variable is. */
+typedef struct smk_location {
+    smk_space space;  /* PARAM: the entry's; LOCAL: of the frame */
+    uint64_t address; /* in that space; of LOCAL: from the frame's start */
+} smk_location;
+
+bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, smk_location *location);
+
+/* The families of instructions: true where one was lowered, false after a failure. */
+bool smk_lower_memory(smk_lowering *lowering);  /* ld st ldu atom red cp.async cvta isspacep */
+bool smk_lower_control(smk_lowering *lowering); /* bra brx call ret exit trap bar barrier nanosleep */
+bool smk_lower_exchange(smk_lowering *lowering);
+bool smk_lower_matrix(smk_lowering *lowering); /* mma */
+
+/* Turns block numbers in branches into operations, once all are there. */
+bool smk_lower_link(smk_lowering *lowering);
+
+#endif

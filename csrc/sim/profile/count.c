@@ -1,0 +1,604 @@
+/* For threads under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "sim/profile/count.h"
+
+#include "base/heap.h"
+#include "sim/code/bits.h"
+#include "sim/code/observer.h"
+#include "sim/code/program.h"
+#include "sim/profile/tally.h"
+#include "sim/ptxas/fuse.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { LANES = 32, SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of tally.h, from the first */ };
+
+const smk_counter_row smk_counter_rows[] = {
+#define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \
+    {name, unit, ncu, meaning, false, SMK_COUNTER_COUNT, SMK_COUNTER_COUNT, 1.0},
+#include "sim/profile/counters.def"
+#define SMK_RATIO(id, name, above, below, scale, unit, ncu, meaning)                                                   \
+    {name, unit, ncu, meaning, true, SMK_COUNTER_##above, SMK_COUNTER_##below, scale},
+#include "sim/profile/counters.def"
+};
+
+const unsigned smk_counter_row_count = sizeof smk_counter_rows / sizeof smk_counter_rows[0];
+
+/* What is counted for each instruction; a place is an instruction of any function. */
+typedef struct numbers {
+    uint64_t *runs; /* of a place where a run begins: how often, and by how many lanes in all */
+    uint64_t *lanes;
+    uint64_t *guarded;  /* lanes whose guard held */
+    uint64_t *diverged; /* branches that parted lanes */
+    uint64_t *arrivals; /* of warps at barriers */
+    smk_tally *tally;
+} numbers;
+
+typedef struct counting {
+    const smk_module *module;
+    bool model;
+    smk_arena arena;
+    smk_fuse_access **plan; /* by function; NULL where no access of it was lowered */
+    smk_status failure;     /* of a plan: selects cannot fail, but open can */
+    smk_error error;
+
+    pthread_mutex_t lock; /* of what follows, while blocks run */
+    bool ready;
+    uint32_t *first; /* by function: place of its first instruction */
+    uint32_t place_count;
+    uint8_t *begins;  /* by place: a run begins here */
+    uint32_t *number; /* by place: of the access, or SMK_NO_INDEX */
+    smk_tally_access *access;
+    uint32_t access_count, tally_count;
+    uint32_t shared_bytes;
+    numbers sum;
+} counting;
+
+/* Of one host thread. */
+typedef struct worker {
+    counting *count;
+    const uint32_t *first;
+    numbers own;
+    smk_access_event source; /* of the copy whose target comes next; mask 0: it reads nothing */
+} worker;
+
+static smk_status out_of_memory(smk_error *error)
+{
+    return smk_status_fail(error, SMK_MEMORY, "no memory left to count what a kernel does");
+}
+
+/* Lowering --------------------------------------------------------------------------------------- */
+
+static smk_status make_plan(counting *c, const smk_function *function, smk_fuse_access **plan)
+{
+    smk_cfg cfg;
+    smk_status status = smk_cfg_build(function, &c->arena, &cfg, &c->error);
+    return status == SMK_OK ? smk_fuse_plan(c->module, function, &cfg, &c->arena, plan, &c->error) : status;
+}
+
+static bool selects(void *context, const smk_function *function, uint32_t instruction)
+{
+    counting *c = context;
+    if (!c->model || c->failure != SMK_OK) {
+        return true;
+    }
+    smk_fuse_access **plan = &c->plan[function - c->module->functions];
+    if (*plan == NULL) {
+        c->failure = make_plan(c, function, plan);
+        if (c->failure != SMK_OK) {
+            return true;
+        }
+    }
+    return (*plan)[instruction].role != SMK_FUSE_MEMBER && (*plan)[instruction].role != SMK_FUSE_GONE;
+}
+
+/* Places and accesses ---------------------------------------------------------------------------- */
+
+/* False for what touches no memory that is counted. */
+static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_TALLY_MEMORIES])
+{
+    bool generic = instruction->space == SMK_SPACE_GENERIC;
+    switch (instruction->opcode) {
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+        *op = SMK_BANK_LOAD;
+        break;
+    case SMK_OPCODE_LDMATRIX: /* 16 bytes for each of its rows */
+        *op = SMK_BANK_MATRIX;
+        break;
+    case SMK_OPCODE_ST:
+        *op = SMK_BANK_STORE;
+        break;
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
+        break;
+    case SMK_OPCODE_CP:
+        *op = SMK_BANK_ASYNC;
+        generic = true;
+        break;
+    default:
+        return false;
+    }
+    touches[SMK_TALLY_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
+    touches[SMK_TALLY_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
+    touches[SMK_TALLY_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
+    return touches[SMK_TALLY_SHARED] || touches[SMK_TALLY_GLOBAL] || touches[SMK_TALLY_LOCAL];
+}
+
+/* A copy whose source size is written as 0. */
+static bool reads_nothing(const smk_instruction *copy)
+{
+    const smk_operand *size = &copy->operands[3];
+    return copy->operand_count > 3 && size->kind == SMK_OPERAND_IMMEDIATE && size->type != SMK_TYPE_PRED &&
+           size->bits == 0;
+}
+
+/* Numbers the accesses of a function; with `room` fills them in too. */
+static void number_accesses(counting *c, uint32_t function, bool room)
+{
+    const smk_function *f = &c->module->functions[function];
+    const smk_fuse_access *plan = c->plan[function];
+    for (uint32_t i = 0; i < f->instruction_count; i++) {
+        bool touches[SMK_TALLY_MEMORIES];
+        smk_bank_op op;
+        if (!describe(&f->instructions[i], &op, touches)) {
+            continue;
+        }
+        smk_tally_access access = {.function = function, .instruction = i, .op = (uint8_t)op};
+        if (plan != NULL && plan[i].role == SMK_FUSE_LEADER) {
+            access.bytes = plan[i].bytes;
+            access.shift = plan[i].shift;
+            access.more_bytes = plan[i].more_bytes;
+            access.more_shift = plan[i].more_shift;
+        }
+        access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSE_PLAIN;
+        access.op = access.form == SMK_FUSE_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
+        access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
+        access.reads_nothing = op == SMK_BANK_ASYNC && reads_nothing(&f->instructions[i]);
+        for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
+            access.tally[memory] = touches[memory] ? c->tally_count++ : SMK_NO_INDEX;
+        }
+        const bool loop = access.form == SMK_FUSE_SPIN || access.form == SMK_FUSE_BOUND;
+        access.loads = loop ? c->tally_count++ : SMK_NO_INDEX;
+        if (room) {
+            c->number[c->first[function] + i] = c->access_count;
+            c->access[c->access_count] = access;
+        }
+        c->access_count++;
+    }
+}
+
+static smk_status allocate_numbers(const counting *c, numbers *n, smk_error *error)
+{
+    const size_t rows = 5, places = c->place_count;
+    uint64_t *all = smk_heap_allocate(rows * places + 1, sizeof *all);
+    smk_tally *tally = smk_heap_allocate((size_t)c->tally_count + 1, sizeof *tally);
+    if (all == NULL || tally == NULL) {
+        smk_heap_free(all);
+        smk_heap_free(tally);
+        return out_of_memory(error);
+    }
+    *n = (numbers){all, all + places, all + 2 * places, all + 3 * places, all + 4 * places, tally};
+    return SMK_OK;
+}
+
+static void free_numbers(numbers *n)
+{
+    smk_heap_free(n->runs);
+    smk_heap_free(n->tally);
+    *n = (numbers){0};
+}
+
+static void find_runs(counting *c, const smk_image *image)
+{
+    for (uint32_t i = 0; i < image->code_count; i++) {
+        const smk_code *code = image->code[i];
+        for (uint32_t k = 0; k < code->operation_count; k++) {
+            if (smk_observer_is_run(&code->operation[k])) {
+                c->begins[c->first[code->index] + code->operation[k].instruction] = 1;
+            }
+        }
+    }
+}
+
+/* Once the code is lowered: what there is to count. Under the lock. */
+static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
+{
+    const smk_image *image = block->run->image;
+    const uint32_t functions = c->module->function_count;
+    c->first = smk_arena_allocate(&c->arena, functions, sizeof *c->first);
+    if (c->first == NULL) {
+        return out_of_memory(error);
+    }
+    c->place_count = c->access_count = c->tally_count = 0;
+    for (uint32_t i = 0; i < functions; i++) {
+        c->first[i] = c->place_count;
+        if (smk_image_code(image, i) != NULL) {
+            c->place_count += c->module->functions[i].instruction_count;
+            number_accesses(c, i, false);
+        }
+    }
+    c->begins = smk_arena_allocate(&c->arena, (size_t)c->place_count + 1, 1);
+    c->number = smk_arena_allocate(&c->arena, (size_t)c->place_count + 1, sizeof *c->number);
+    c->access = smk_arena_allocate(&c->arena, (size_t)c->access_count + 1, sizeof *c->access);
+    if (c->begins == NULL || c->number == NULL || c->access == NULL) {
+        return out_of_memory(error);
+    }
+    smk_status status = allocate_numbers(c, &c->sum, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    for (uint32_t i = 0; i < c->place_count; i++) {
+        c->number[i] = SMK_NO_INDEX;
+    }
+    c->access_count = c->tally_count = 0;
+    for (uint32_t i = 0; i < image->code_count; i++) {
+        number_accesses(c, image->code[i]->index, true);
+    }
+    find_runs(c, image);
+    c->shared_bytes = block->run->shared_bytes;
+    c->ready = true;
+    return SMK_OK;
+}
+
+/* Blocks that run -------------------------------------------------------------------------------- */
+
+static smk_status open_worker(void *context, const smk_block *block, void **state, smk_error *error)
+{
+    counting *c = context;
+    smk_status status = SMK_OK;
+    if (c->failure != SMK_OK) {
+        *error = c->error;
+        return c->failure;
+    }
+    (void)pthread_mutex_lock(&c->lock);
+    if (!c->ready) {
+        status = prepare(c, block, error);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    if (status != SMK_OK) {
+        return status;
+    }
+    worker *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL) {
+        return out_of_memory(error);
+    }
+    made->count = c;
+    made->first = c->first;
+    status = allocate_numbers(c, &made->own, error);
+    if (status != SMK_OK) {
+        smk_heap_free(made);
+        return status;
+    }
+    *state = made;
+    return SMK_OK;
+}
+
+static void close_worker(void *context, void *state)
+{
+    counting *c = context;
+    worker *w = state;
+    const size_t rows = 5;
+    (void)pthread_mutex_lock(&c->lock);
+    for (size_t i = 0; i < rows * c->place_count; i++) {
+        c->sum.runs[i] += w->own.runs[i]; /* and the rows behind it */
+    }
+    for (uint32_t i = 0; i < c->tally_count; i++) {
+        smk_tally_merge(&c->sum.tally[i], &w->own.tally[i]);
+    }
+    (void)pthread_mutex_unlock(&c->lock);
+    free_numbers(&w->own);
+    smk_heap_free(w);
+}
+
+static uint32_t get_place(const worker *w, const smk_operation *op)
+{
+    return w->first[op->function] + op->instruction;
+}
+
+static uint32_t count_lanes(uint32_t mask)
+{
+    return mask == UINT32_MAX ? LANES : smk_bits_count(mask);
+}
+
+static void note_run(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    worker *w = state;
+    uint32_t place = get_place(w, op);
+    (void)warp;
+    w->own.runs[place]++;
+    w->own.lanes[place] += count_lanes(mask);
+}
+
+static void note_guarded(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    worker *w = state;
+    (void)warp;
+    w->own.guarded[get_place(w, op)] += count_lanes(mask);
+}
+
+static void note_branch(void *state, const smk_warp *warp, const smk_operation *op, uint32_t taken, uint32_t stayed)
+{
+    worker *w = state;
+    uint32_t place = get_place(w, op);
+    (void)warp;
+    w->own.guarded[place] += count_lanes(taken);
+    w->own.diverged[place] += taken != 0 && stayed != 0;
+}
+
+/* Its cost depends on both sides. */
+static void note_copy(worker *w, const smk_tally_access *access, const smk_warp *warp, const smk_access_event *event)
+{
+    if (event->kind == SMK_ACCESS_COPY) {
+        smk_tally_add_copy(w->own.tally, access, warp, &w->source, event);
+        w->source.mask = 0;
+    } else {
+        w->source = *event;
+    }
+}
+
+static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_event *event)
+{
+    worker *w = state;
+    uint32_t number = w->count->number[get_place(w, event->op)];
+    if (number != SMK_NO_INDEX) {
+        const smk_tally_access *access = &w->count->access[number];
+        if (access->op == SMK_BANK_ASYNC) {
+            note_copy(w, access, warp, event);
+            return event->mask;
+        }
+        smk_tally_add(w->own.tally, access, warp, event);
+        if (access->more_bytes != 0) {
+            smk_tally_access second = *access;
+            second.bytes = access->more_bytes;
+            second.shift = access->more_shift;
+            smk_tally_add(w->own.tally, &second, warp, event);
+        }
+    }
+    return event->mask;
+}
+
+static void note_arrival(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits)
+{
+    worker *w = state;
+    (void)warp;
+    (void)barrier;
+    (void)waits;
+    w->own.arrivals[get_place(w, op)]++;
+}
+
+/* The rest of what goes with barriers is of no interest here. */
+static void ignore_release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived)
+{
+    (void)state;
+    (void)block;
+    (void)barrier;
+    (void)waited;
+    (void)arrived;
+}
+
+static void ignore_lanes(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    (void)state;
+    (void)warp;
+    (void)op;
+    (void)mask;
+}
+
+static void ignore_landing(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)
+{
+    (void)state;
+    (void)warp;
+    (void)op;
+    (void)copy;
+}
+
+/* Results ---------------------------------------------------------------------------------------- */
+
+/* Counters of an access: requests, cost, ideal cost, conflicts, bytes asked for, bytes moved. */
+enum { REQUESTS, COST, IDEAL, CONFLICTS, BYTES, MOVED, MEASURES };
+#define NONE SMK_COUNTER_COUNT
+
+static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES] = {
+    [SMK_BANK_LOAD] = {{SMK_COUNTER_SHARED_LOAD_INSTRUCTIONS, SMK_COUNTER_SHARED_LOAD_WAVEFRONTS,
+                        SMK_COUNTER_SHARED_LOAD_IDEAL, SMK_COUNTER_SHARED_LOAD_CONFLICTS, SMK_COUNTER_SHARED_LOAD_BYTES,
+                        NONE},
+                       {SMK_COUNTER_GLOBAL_LOAD_REQUESTS, SMK_COUNTER_GLOBAL_LOAD_SECTORS, NONE, NONE,
+                        SMK_COUNTER_GLOBAL_LOAD_BYTES, SMK_COUNTER_GLOBAL_LOAD_BYTES_MOVED},
+                       {SMK_COUNTER_LOCAL_LOAD_REQUESTS, SMK_COUNTER_LOCAL_LOAD_SECTORS, NONE, NONE, NONE, NONE}},
+    [SMK_BANK_STORE] = {{SMK_COUNTER_SHARED_STORE_INSTRUCTIONS, SMK_COUNTER_SHARED_STORE_WAVEFRONTS,
+                         SMK_COUNTER_SHARED_STORE_IDEAL, SMK_COUNTER_SHARED_STORE_CONFLICTS,
+                         SMK_COUNTER_SHARED_STORE_BYTES, NONE},
+                        {SMK_COUNTER_GLOBAL_STORE_REQUESTS, SMK_COUNTER_GLOBAL_STORE_SECTORS, NONE, NONE,
+                         SMK_COUNTER_GLOBAL_STORE_BYTES, SMK_COUNTER_GLOBAL_STORE_BYTES_MOVED},
+                        {SMK_COUNTER_LOCAL_STORE_REQUESTS, SMK_COUNTER_LOCAL_STORE_SECTORS, NONE, NONE, NONE, NONE}},
+    [SMK_BANK_ATOMIC] = {{SMK_COUNTER_SHARED_ATOMIC_INSTRUCTIONS, SMK_COUNTER_SHARED_ATOMIC_WAVEFRONTS,
+                          SMK_COUNTER_SHARED_ATOMIC_IDEAL, SMK_COUNTER_SHARED_ATOMIC_CONFLICTS,
+                          SMK_COUNTER_SHARED_ATOMIC_BYTES, NONE},
+                         {SMK_COUNTER_GLOBAL_ATOMIC_REQUESTS, SMK_COUNTER_GLOBAL_ATOMIC_SECTORS, NONE, NONE,
+                          SMK_COUNTER_GLOBAL_ATOMIC_BYTES, SMK_COUNTER_GLOBAL_ATOMIC_BYTES_MOVED},
+                         {NONE, NONE, NONE, NONE, NONE, NONE}},
+    [SMK_BANK_ASYNC] = {{SMK_COUNTER_ASYNC_COPIES, SMK_COUNTER_ASYNC_WAVEFRONTS, SMK_COUNTER_ASYNC_IDEAL,
+                         SMK_COUNTER_ASYNC_CONFLICTS, NONE, NONE},
+                        {SMK_COUNTER_ASYNC_REQUESTS, SMK_COUNTER_ASYNC_SECTORS, NONE, NONE, SMK_COUNTER_ASYNC_BYTES,
+                         NONE},
+                        {NONE, NONE, NONE, NONE, NONE, NONE}},
+};
+
+static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const smk_tally *t)
+{
+    const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
+    const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
+    for (unsigned i = 0; i < MEASURES; i++) {
+        smk_counter counter = targets[smk_bank_kind(op)][memory][i];
+        if (counter != NONE) {
+            value[counter] += measures[i];
+        }
+    }
+}
+
+static void add_access(uint64_t *value, const smk_tally_access *access, const smk_tally *tallies)
+{
+    for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
+        if (access->tally[memory] != SMK_NO_INDEX) {
+            add_tally(value, (smk_bank_op)access->op, memory, &tallies[access->tally[memory]]);
+        }
+    }
+    if (access->loads != SMK_NO_INDEX) {
+        add_tally(value, SMK_BANK_LOAD, SMK_TALLY_SHARED, &tallies[access->loads]);
+    }
+}
+
+/* `run` is where its run began. */
+static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
+{
+    const smk_instruction *instruction = &c->module->functions[line->function].instructions[line->instruction];
+    const smk_fuse_access *plan = c->plan[line->function];
+    uint32_t place = c->first[line->function] + line->instruction;
+    uint64_t *value = line->value;
+    line->role = plan == NULL ? (uint8_t)SMK_FUSE_ALONE : plan[line->instruction].role;
+    value[SMK_COUNTER_INSTRUCTIONS_WARP] = c->sum.runs[run];
+    value[SMK_COUNTER_INSTRUCTIONS_THREAD] = instruction->guarded ? c->sum.guarded[place] : c->sum.lanes[run];
+    if (instruction->opcode == SMK_OPCODE_BRA || instruction->opcode == SMK_OPCODE_BRX) {
+        value[SMK_COUNTER_BRANCH_INSTRUCTIONS] = c->sum.runs[run];
+        value[SMK_COUNTER_BRANCH_DIVERGENT] = c->sum.diverged[place];
+        value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[place];
+    }
+    value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[place];
+    if (c->number[place] != SMK_NO_INDEX) {
+        add_access(value, &c->access[c->number[place]], c->sum.tally);
+    }
+}
+
+/* All instructions that were executed; with `line` NULL only their number. */
+static uint32_t list_lines(const counting *c, smk_count_line *line)
+{
+    uint32_t count = 0;
+    for (uint32_t f = 0; f < c->module->function_count; f++) {
+        uint32_t end = f + 1 < c->module->function_count ? c->first[f + 1] : c->place_count, run = c->first[f];
+        for (uint32_t place = c->first[f]; place < end; place++) {
+            run = c->begins[place] != 0 ? place : run;
+            if (c->sum.runs[run] == 0) {
+                continue;
+            }
+            if (line != NULL) {
+                line[count].function = f;
+                line[count].instruction = place - c->first[f];
+                fill_line(c, &line[count], run);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+static uint32_t list_samples(const counting *c, smk_count_sample *sample)
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < c->access_count; i++) {
+        const smk_tally_access *access = &c->access[i];
+        for (unsigned memory = 0; memory < SAMPLED_MEMORIES; memory++) {
+            const smk_tally *tally =
+                access->tally[memory] == SMK_NO_INDEX ? NULL : &c->sum.tally[access->tally[memory]];
+            if (tally == NULL || tally->best == 0) {
+                continue;
+            }
+            if (sample != NULL) {
+                const smk_tally_sample *from = &tally->sample;
+                smk_count_sample *to = &sample[count];
+                to->function = access->function;
+                to->instruction = access->instruction;
+                to->shared = memory == SMK_TALLY_SHARED;
+                to->op = access->op;
+                to->bytes = from->bytes;
+                to->mask = from->mask;
+                to->cost = tally->best;
+                memcpy(to->block, from->block, sizeof to->block);
+                to->warp = from->warp;
+                memcpy(to->address, from->address, sizeof to->address);
+            }
+            count++;
+        }
+    }
+    return count;
+}
+
+static smk_status make_result(const counting *c, smk_count_result *result, smk_error *error)
+{
+    result->line_count = list_lines(c, NULL);
+    result->sample_count = list_samples(c, NULL);
+    result->line = smk_heap_allocate((size_t)result->line_count + 1, sizeof *result->line);
+    result->sample = smk_heap_allocate((size_t)result->sample_count + 1, sizeof *result->sample);
+    if (result->line == NULL || result->sample == NULL) {
+        return out_of_memory(error);
+    }
+    (void)list_lines(c, result->line);
+    (void)list_samples(c, result->sample);
+    for (uint32_t i = 0; i < result->line_count; i++) {
+        for (unsigned k = 0; k < SMK_COUNTER_COUNT; k++) {
+            result->total[k] += result->line[i].value[k];
+        }
+    }
+    return SMK_OK;
+}
+
+smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                         uint64_t blocks, bool model, smk_count_result *result, smk_error *error)
+{
+    counting c = {.module = program->module, .model = model};
+    smk_observer observer = {
+        .context = &c,
+        .wants = SMK_WATCH_RUNS | SMK_WATCH_BRANCHES | SMK_WATCH_ACCESSES | SMK_WATCH_ORDER,
+        .selects = selects,
+        .open = open_worker,
+        .close = close_worker,
+        .run = note_run,
+        .guarded = note_guarded,
+        .branch = note_branch,
+        .access = note_access,
+        .arrive = note_arrival,
+        .release = ignore_release,
+        .meet = ignore_lanes,
+        .fence = ignore_lanes,
+        .land = ignore_landing,
+    };
+    smk_count_result made = {.modelled = model};
+    const smk_dim3 *grid = &launch->grid;
+    c.plan = smk_arena_allocate(&c.arena, (size_t)c.module->function_count + 1, sizeof *c.plan);
+    if (c.plan == NULL || pthread_mutex_init(&c.lock, NULL) != 0) {
+        smk_arena_free(&c.arena);
+        return out_of_memory(error);
+    }
+    smk_status status = smk_observer_run(program, entry, launch, options, &observer, blocks, &made.run, error);
+    if (status == SMK_OK) {
+        made.blocks = made.run.blocks;
+        made.blocks_total = (uint64_t)grid->x * grid->y * grid->z;
+        made.shared_bytes = c.shared_bytes;
+        status = make_result(&c, &made, error);
+    }
+    if (status == SMK_OK) {
+        *result = made;
+    } else {
+        smk_count_free(&made);
+    }
+    free_numbers(&c.sum);
+    (void)pthread_mutex_destroy(&c.lock);
+    smk_arena_free(&c.arena);
+    return status;
+}
+
+void smk_count_free(smk_count_result *result)
+{
+    if (result != NULL) {
+        smk_heap_free(result->line);
+        smk_heap_free(result->sample);
+        result->line = NULL;
+        result->sample = NULL;
+        result->line_count = result->sample_count = 0;
+    }
+}

@@ -1,0 +1,65 @@
+/* Counts what a launch does, for each instruction. */
+#ifndef SMK_SIM_PROFILE_COUNT_H
+#define SMK_SIM_PROFILE_COUNT_H
+
+#include "sim/sim.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum smk_counter {
+#define SMK_COUNTER(id, name, unit, ncu, meaning) SMK_COUNTER_##id,
+#include "sim/profile/counters.def"
+    SMK_COUNTER_COUNT
+} smk_counter;
+
+/* One row of counters.def, sums first, in the order of smk_counter, then ratios. All texts are static. */
+typedef struct smk_counter_row {
+    const char *name, *unit, *ncu, *meaning;
+    bool is_ratio;
+    smk_counter above, below; /* of a ratio, which is scale * above / below */
+    double scale;
+} smk_counter_row;
+
+extern const smk_counter_row smk_counter_rows[];
+extern const unsigned smk_counter_row_count;
+
+/* A PTX instruction that was executed at least once. */
+typedef struct smk_count_line {
+    uint32_t function, instruction; /* in the module; the instruction knows its PTX line and its source line */
+    uint8_t role;                   /* smk_fuse_role */
+    uint64_t value[SMK_COUNTER_COUNT];
+} smk_count_line;
+
+/* The costliest request of one access, kept for pictures. */
+typedef struct smk_count_sample {
+    uint32_t function, instruction;
+    bool shared; /* addresses count from the block's shared memory; else global */
+    uint8_t op;  /* smk_bank_op; of global memory too (load, store, atomic) */
+    uint8_t bytes;
+    uint32_t mask;
+    uint32_t cost; /* wavefronts, or sectors */
+    uint32_t block[3], warp;
+    uint64_t address[32];
+} smk_count_sample;
+
+typedef struct smk_count_result {
+    uint64_t total[SMK_COUNTER_COUNT];
+    smk_count_line *line; /* by function and instruction */
+    uint32_t line_count;
+    smk_count_sample *sample; /* the same order */
+    uint32_t sample_count;
+    uint64_t blocks, blocks_total; /* counted, and of the launch */
+    smk_run_result run;
+    uint32_t shared_bytes; /* of a block, static and dynamic */
+    bool modelled;         /* what ptxas makes of the accesses is what was counted */
+} smk_count_result;
+
+/* Runs the launch and counts. Results and counts do not depend on the number of host threads. `blocks` > 0 runs only
+ * so many of them, evenly spread; then memory holds what those have written. `model` false counts PTX accesses as
+ * written. Errors: those of smk_grid_run. */
+smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+                         uint64_t blocks, bool model, smk_count_result *result, smk_error *error);
+void smk_count_free(smk_count_result *result); /* what is in it; accepts NULL */
+
+#endif
