@@ -2,7 +2,7 @@
 #ifndef SMK_PY_ARGUMENT_H
 #define SMK_PY_ARGUMENT_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 #include "base/arena.h"
 #include "ptx/module.h"
@@ -11,10 +11,10 @@
 /* All arguments of one call. Zero-initialise; smk_argument_free at the end, whatever happened. */
 typedef struct smk_arguments {
     const smk_state *state;
-    const char *kernel;       /* for messages */
-    const smk_module *module; /* NULL where our parser refuses the text */
+    const char *kernel;           /* for messages */
+    const smk_module *module;     /* NULL where our parser refuses the text */
     const smk_function *function; /* the entry's parameters, declared or as the GPU has them */
-    PyObject *values; /* owned tuple */
+    PyObject *values;             /* owned tuple */
     size_t count;
     void **parameters;
     smk_transfer *transfers; /* one for each host array that differs from those before it */

@@ -228,33 +228,37 @@ static Py_ssize_t get_length(PyObject *self)
 
 static int judge_truth(PyObject *self)
 {
-    smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+    smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
                    "a DeviceArray has no truth value; copy it to the host with smemkit.asnumpy(d)");
     return -1;
 }
 
 /* The one door of NumPy's functions, ufuncs and operators alike. There is no __array_ufunc__ beside it: None there
  * gives less telling messages, and NumPy's reductions (2.4) then lose a reference to the object. */
+static const char refuse_conversion_doc[] = "__array__($self, /, *args, **kwargs)\n--\n\n"
+                                            "Raises TypeError: use smemkit.asnumpy(d).";
+
 static PyObject *refuse_conversion(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     (void)arguments;
     (void)keywords;
-    return smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
                           "a DeviceArray is not copied to the host implicitly; use smemkit.asnumpy(d)");
 }
+
+static const char refuse_pickle_doc[] = "__reduce__($self, /)\n--\n\n"
+                                        "Raises TypeError: pickle smemkit.asnumpy(d).";
 
 static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
 {
     (void)ignored;
-    return smk_error_fail(smk_core_state_of(self), SMK_TYPE,
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
                           "a DeviceArray cannot be pickled or copied; pickle smemkit.asnumpy(d)");
 }
 
 static PyMethodDef methods[] = {
-    {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS,
-     "__array__($self, /, *args, **kwargs)\n--\n\nRaises TypeError: use smemkit.asnumpy(d)."},
-    {"__reduce__", refuse_pickle, METH_NOARGS,
-     "__reduce__($self, /)\n--\n\nRaises TypeError: pickle smemkit.asnumpy(d)."},
+    {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS, refuse_conversion_doc},
+    {"__reduce__", refuse_pickle, METH_NOARGS, refuse_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
 

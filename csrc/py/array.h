@@ -31,11 +31,4 @@ smk_array *smk_array_create(const smk_state *state, const char *what, const smk_
 smk_status smk_array_upload(const smk_array *array, const void *host, smk_interrupt *interrupt, smk_error *error);
 smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt *interrupt, smk_error *error);
 
-/* Builtins (transfer.c). */
-PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
-PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
-/* _beside(d, x): a NumPy array copied to the device of d; _beside(d, n, dtype): n elements there, unspecified. */
-PyObject *smk_array_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
-PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
-
 #endif

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_BACKEND_H
 #define SMK_PY_BACKEND_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 #include "base/launch.h"
 #include "ptx/module.h"

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_BIND_H
 #define SMK_PY_BIND_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 typedef struct smk_call {
     const char *function;

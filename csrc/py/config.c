@@ -11,23 +11,59 @@
 
 #include <limits.h>
 
-PyObject *smk_config_set_backend(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char set_backend_doc[] =
+    "set_backend(backend)\n--\n\n"
+    "Choose the machine of every call that names none.\n\n"
+    "Parameters\n----------\n"
+    "backend : \"auto\", \"cuda\", \"sim\" or None\n"
+    "    \"auto\" is the GPU where there is one and the simulator where not. None takes the choice back: then\n"
+    "    the environment variable SMEMKIT_BACKEND decides, and \"auto\" where it is not set.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "None\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for another word; BackendError for \"cuda\" where there is no GPU.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.set_backend(\"sim\")\n"
+    ">>> smemkit.get_backend()\n"
+    "'sim'\n"
+    ">>> smemkit.set_backend(None)\n";
+
+static PyObject *call_set_backend(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"backend"};
     static const smk_call call = {"set_backend", names, 1, 1, 1};
     PyObject *values[1];
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
-        smk_backend_prefer(smk_core_state(module), smk_bind_optional(values[0])) < 0) {
+        smk_backend_prefer(smk_state_of_module(module), smk_bind_optional(values[0])) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
 }
 
-PyObject *smk_config_get_backend(PyObject *module, PyObject *ignored)
+static const char get_backend_doc[] =
+    "get_backend()\n--\n\n"
+    "The machine that a call without backend= runs on now.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "\"cuda\" or \"sim\"\n\n"
+    "Raises\n------\n"
+    "BackendError where SMEMKIT_BACKEND asks for a GPU and there is none; ArgumentError (ValueError)\n"
+    "where it holds another word.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.get_backend() in (\"cuda\", \"sim\")\n"
+    "True\n";
+
+static PyObject *call_get_backend(PyObject *module, PyObject *ignored)
 {
     const smk_backend *backend = NULL;
     (void)ignored;
-    return smk_backend_choose(smk_core_state(module), NULL, &backend) < 0 ? NULL : PyUnicode_FromString(backend->name);
+    return smk_backend_choose(smk_state_of_module(module), NULL, &backend) < 0 ? NULL
+                                                                               : PyUnicode_FromString(backend->name);
 }
 
 /* The simulated machine under the names that facts.def gives a real one. */
@@ -101,11 +137,30 @@ static PyObject *describe_device(const smk_state *state, PyObject *device)
     return result;
 }
 
+static const char device_info_doc[] =
+    "device_info(device=None, backend=None)\n--\n\n"
+    "Facts of a machine; the unit stands in the name of each.\n\n"
+    "Parameters\n----------\n"
+    "device : int, optional\n"
+    "    Number of a GPU; by default the present one.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    \"sim\" gives the limits of the simulated machine, under the names they have on a GPU.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "dict from str to int, float or str\n\n"
+    "Raises\n------\n"
+    "BackendError where there is no GPU, ArgumentError (ValueError) where there is no such device.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.device_info(backend=\"sim\")[\"warp_lanes\"]\n"
+    "32\n";
+
 PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"device", "backend"};
     static const smk_call call = {"device_info", names, 2, 2, 0};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyObject *values[2];
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
@@ -123,9 +178,11 @@ PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, P
     return number == 0 ? describe_simulator() : NULL;
 }
 
-PyObject *smk_config_facts(PyObject *module, PyObject *ignored)
+static const char config_doc[] = "_config()\n--\n\n";
+
+static PyObject *call_config(PyObject *module, PyObject *ignored)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     const char *reason = NULL;
     smk_error error = {0};
@@ -145,3 +202,11 @@ PyObject *smk_config_facts(PyObject *module, PyObject *ignored)
                          "cuda_devices", status == SMK_OK ? devices : 0, "cuda_absence",
                          status == SMK_OK ? "" : error.message, "kernels", (Py_ssize_t)smk_registry_variant_count());
 }
+
+PyMethodDef smk_config_methods[] = {
+    {"set_backend", SMK_PY_FUNCTION(call_set_backend), SMK_PY_FAST, set_backend_doc},
+    {"get_backend", call_get_backend, METH_NOARGS, get_backend_doc},
+    {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, device_info_doc},
+    {"_config", call_config, METH_NOARGS, config_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,82 +1,31 @@
 /* smemkit._core: the module itself. */
 #define SMK_PY_IMPORTS_NUMPY
-#include "py/py.h"
+#include "py/state.h"
 
 #include "py/array.h"
 #include "py/config.h"
-#include "py/docs.h"
 #include "py/door.h"
+#include "py/door_fuse.h"
 #include "py/error.h"
 #include "py/family.h"
 #include "py/limits.h"
-#include "py/limits_docs.h"
 #include "py/listing.h"
 #include "py/measure.h"
 #include "py/raw.h"
 #include "py/resident.h"
 #include "py/rules.h"
 #include "py/shelf.h"
+#include "py/transfer.h"
 #include "py/watch.h"
 
 #include <stdlib.h>
 
 enum { NUMPY_OLDEST = 2 };
 
-smk_state *smk_core_state(PyObject *module)
-{
-    return PyModule_GetState(module);
-}
-
-smk_state *smk_core_state_of(PyObject *object)
-{
-    return PyType_GetModuleState(Py_TYPE(object));
-}
-
-static PyMethodDef methods[] = {
-    {"asarray", SMK_PY_FUNCTION(smk_array_asarray), SMK_PY_FAST, SMK_DOCS_ASARRAY},
-    {"empty", SMK_PY_FUNCTION(smk_array_empty), SMK_PY_FAST, SMK_DOCS_EMPTY},
-    {"asnumpy", SMK_PY_FUNCTION(smk_array_asnumpy), SMK_PY_FAST, SMK_DOCS_ASNUMPY},
-    {"families", smk_listing_families, METH_NOARGS, SMK_DOCS_FAMILIES},
-    {"variants", SMK_PY_FUNCTION(smk_listing_variants), SMK_PY_FAST, SMK_DOCS_VARIANTS},
-    {"source", SMK_PY_FUNCTION(smk_listing_source), SMK_PY_FAST, SMK_DOCS_SOURCE},
-    {"ptx", SMK_PY_FUNCTION(smk_listing_ptx), SMK_PY_FAST, SMK_DOCS_PTX},
-    {"kernel", SMK_PY_FUNCTION(smk_listing_kernel), SMK_PY_FAST, SMK_DOCS_KERNEL},
-    {"set_backend", SMK_PY_FUNCTION(smk_config_set_backend), SMK_PY_FAST, SMK_DOCS_SET_BACKEND},
-    {"get_backend", smk_config_get_backend, METH_NOARGS, SMK_DOCS_GET_BACKEND},
-    {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, SMK_DOCS_DEVICE_INFO},
-    {"bank_access", SMK_PY_FUNCTION(smk_rules_bank_access), SMK_PY_FAST, SMK_DOCS_BANK_ACCESS},
-    {"sectors", SMK_PY_FUNCTION(smk_rules_sectors), SMK_PY_FAST, SMK_DOCS_SECTORS},
-    {"limits", SMK_PY_FUNCTION(smk_limits_limits), SMK_PY_FAST, SMK_DOCS_LIMITS},
-    {"occupancy", SMK_PY_FUNCTION(smk_resident_occupancy), SMK_PY_FAST, SMK_DOCS_OCCUPANCY},
-    {"suggest_block", SMK_PY_FUNCTION(smk_resident_suggest_block), SMK_PY_FAST, SMK_DOCS_SUGGEST_BLOCK},
-    {"_config", smk_config_facts, METH_NOARGS, "_config()\n--\n\n"},
-    {"_ptx_print", smk_door_ptx_print, METH_O, "_ptx_print(text, /)\n--\n\n"},
-    {"_ptx_equal", SMK_PY_FUNCTION(smk_door_ptx_equal), METH_FASTCALL, "_ptx_equal(a, b, /)\n--\n\n"},
-    {"_registry_plan", SMK_PY_FUNCTION(smk_door_registry_plan), METH_FASTCALL,
-     "_registry_plan(family, variant, dimensions, /)\n--\n\n"},
-    {"_flops", SMK_PY_FUNCTION(smk_door_flops), METH_FASTCALL, "_flops(family, dimensions, /)\n--\n\n"},
-    {"_signature_bind", SMK_PY_FUNCTION(smk_door_signature_bind), METH_FASTCALL,
-     "_signature_bind(signature, family, names, shapes, /)\n--\n\n"},
-    {"_fail_after", smk_door_fail_after, METH_O, "_fail_after(count, /)\n--\n\n"},
-    {"_quota", smk_door_quota, METH_O, "_quota(root, /)\n--\n\n"},
-    {"_isa", smk_door_isa, METH_NOARGS, "_isa()\n--\n\n"},
-    {"_watch", SMK_PY_FUNCTION(smk_watch_call), METH_FASTCALL,
-     "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n"},
-    {"_counters", smk_watch_counters, METH_NOARGS, "_counters()\n--\n\n"},
-    {"_fuse", SMK_PY_FUNCTION(smk_door_fuse), METH_FASTCALL, "_fuse(ptx, entry, /)\n--\n\n"},
-    {"_occupancy", SMK_PY_FUNCTION(smk_resident_door), METH_FASTCALL,
-     "_occupancy(compute_capability, threads, threads_max, registers, barriers, static, dynamic, /)\n--\n\n"},
-    {"_calculator", SMK_PY_FUNCTION(smk_resident_calculator), METH_FASTCALL,
-     "_calculator(kernel, threads, shared_bytes, /)\n--\n\n"},
-    {"_timer", smk_measure_create, METH_NOARGS, "_timer()\n--\n\n"},
-    {"_timer_start", smk_measure_start, METH_O, "_timer_start(timer, /)\n--\n\n"},
-    {"_timer_stop", smk_measure_stop, METH_O, "_timer_stop(timer, /)\n--\n\n"},
-    {"_synchronize", smk_measure_synchronize, METH_NOARGS, "_synchronize()\n--\n\n"},
-    {"_clear", smk_measure_clear, METH_O, "_clear(array, /)\n--\n\n"},
-    {"_beside", SMK_PY_FUNCTION(smk_array_beside), METH_FASTCALL, "_beside(d, x, dtype=None, /)\n--\n\n"},
-    {"_copy", SMK_PY_FUNCTION(smk_measure_copy), METH_FASTCALL, "_copy(target, source, /)\n--\n\n"},
-    {"_run_stats", smk_door_run_stats, METH_NOARGS, "_run_stats()\n--\n\n"},
-    {NULL, NULL, 0, NULL},
+/* The functions of the module; those of the families come beside them. */
+static PyMethodDef *const tables[] = {
+    smk_config_methods,  smk_door_methods,     smk_door_fuse_methods, smk_limits_methods,   smk_listing_methods,
+    smk_measure_methods, smk_resident_methods, smk_rules_methods,     smk_transfer_methods, smk_watch_methods,
 };
 
 /* The folder that the extension lies in, which is the package's. */
@@ -130,17 +79,26 @@ static int import_numpy(void)
     return result;
 }
 
+static int add_functions(PyObject *module)
+{
+    PyMethodDef *families = smk_family_methods();
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (PyModule_AddFunctions(module, tables[i]) < 0) {
+            return -1;
+        }
+    }
+    return families == NULL ? -1 : PyModule_AddFunctions(module, families);
+}
+
 static int execute(PyObject *module)
 {
-    smk_state *state = smk_core_state(module);
+    smk_state *state = smk_state_of_module(module);
     if (check_interpreter() < 0 || import_numpy() < 0) {
         return -1;
     }
-    PyMethodDef *family_methods = smk_family_methods();
     state->folder = find_folder(module);
-    if (family_methods == NULL || state->folder == NULL || smk_error_create(module, state) < 0 ||
-        smk_shelf_create(state) < 0 || PyModule_AddFunctions(module, family_methods) < 0 ||
-        add_type(module, &smk_array_spec, &state->array_type) < 0 ||
+    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_shelf_create(state) < 0 ||
+        add_functions(module) < 0 || add_type(module, &smk_array_spec, &state->array_type) < 0 ||
         add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0 ||
         smk_resident_create(module, state) < 0) {
@@ -151,7 +109,7 @@ static int execute(PyObject *module)
 
 static int traverse(PyObject *module, visitproc visit, void *arg)
 {
-    smk_state *state = smk_core_state(module);
+    smk_state *state = smk_state_of_module(module);
     Py_VISIT(state->root);
     for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
         Py_VISIT(state->exceptions[i]);
@@ -166,7 +124,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
 
 static int clear(PyObject *module)
 {
-    smk_state *state = smk_core_state(module);
+    smk_state *state = smk_state_of_module(module);
     Py_CLEAR(state->root);
     for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
         Py_CLEAR(state->exceptions[i]);
@@ -181,7 +139,7 @@ static int clear(PyObject *module)
 
 static void release(void *module)
 {
-    smk_state *state = smk_core_state(module);
+    smk_state *state = smk_state_of_module(module);
     (void)clear(module);
     Py_CLEAR(state->folder);
     smk_shelf_free(state);
@@ -205,7 +163,6 @@ static PyModuleDef definition = {
     .m_name = "smemkit._core",
     .m_doc = "The compiled part of smemkit; import smemkit instead.",
     .m_size = sizeof(smk_state),
-    .m_methods = methods,
     .m_slots = module_slots,
     .m_traverse = traverse,
     .m_clear = clear,

@@ -19,7 +19,9 @@ static const char *get_text(PyObject *object, Py_ssize_t *length)
 }
 
 /* _ptx_print(text) -> str */
-PyObject *smk_door_ptx_print(PyObject *module, PyObject *text)
+static const char ptx_print_doc[] = "_ptx_print(text, /)\n--\n\n";
+
+static PyObject *call_ptx_print(PyObject *module, PyObject *text)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -40,7 +42,7 @@ PyObject *smk_door_ptx_print(PyObject *module, PyObject *text)
     smk_module_free(parsed);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     result = PyUnicode_DecodeUTF8(printed, (Py_ssize_t)printed_length, "surrogateescape");
     smk_heap_free(printed);
@@ -48,7 +50,9 @@ PyObject *smk_door_ptx_print(PyObject *module, PyObject *text)
 }
 
 /* _ptx_equal(a, b) -> bool: do two texts say the same module? */
-PyObject *smk_door_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static const char ptx_equal_doc[] = "_ptx_equal(a, b, /)\n--\n\n";
+
+static PyObject *call_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -75,7 +79,7 @@ PyObject *smk_door_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ss
     smk_module_free(parsed[1]);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     return PyBool_FromLong(equal);
 }
@@ -100,9 +104,11 @@ static Py_ssize_t read_integers(PyObject *sequence, int64_t *values, Py_ssize_t 
 }
 
 /* _registry_plan(family, variant, dimensions) -> (grid, block, empty): (x, y, z), (x, y, z), bool */
-PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static const char registry_plan_doc[] = "_registry_plan(family, variant, dimensions, /)\n--\n\n";
+
+static PyObject *call_registry_plan(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     int64_t dimensions[SMK_DIMENSIONS_MAX] = {0};
     smk_dim3 grid = {0}, block = {0};
     smk_error error = {0};
@@ -126,7 +132,9 @@ PyObject *smk_door_registry_plan(PyObject *module, PyObject *const *arguments, P
 }
 
 /* _flops(family, dimensions) -> float: operations as families.def counts them, 0 where bytes are all that counts */
-PyObject *smk_door_flops(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static const char flops_doc[] = "_flops(family, dimensions, /)\n--\n\n";
+
+static PyObject *call_flops(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     int64_t dimensions[SMK_DIMENSIONS_MAX] = {0};
     const char *name = given == 2 ? PyUnicode_AsUTF8(arguments[0]) : NULL;
@@ -138,7 +146,8 @@ PyObject *smk_door_flops(PyObject *module, PyObject *const *arguments, Py_ssize_
     }
     const smk_family *family = smk_registry_find_family(name);
     if (family == NULL || family->flops == NULL) {
-        return smk_error_fail(smk_core_state(module), SMK_ARGUMENT, "no kernel family '%.60s' has a contract", name);
+        return smk_error_fail(smk_state_of_module(module), SMK_ARGUMENT, "no kernel family '%.60s' has a contract",
+                              name);
     }
     return PyFloat_FromDouble(family->flops(dimensions));
 }
@@ -157,10 +166,12 @@ static PyObject *describe_dimensions(const smk_signature *signature, const int64
 }
 
 /* _signature_bind(signature, family, names, shapes) -> {"m": 3, ...} */
-PyObject *smk_door_signature_bind(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static const char signature_bind_doc[] = "_signature_bind(signature, family, names, shapes, /)\n--\n\n";
+
+static PyObject *call_signature_bind(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     enum { AXES_MAX = 64 };
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const char *names[SMK_OPERANDS_MAX_FAMILY + 1] = {NULL};
     int64_t lengths[SMK_OPERANDS_MAX_FAMILY + 1][AXES_MAX];
     const int64_t *shapes[SMK_OPERANDS_MAX_FAMILY + 1];
@@ -209,7 +220,9 @@ done:
 }
 
 /* _fail_after(n): the n-th allocation of the layers below from now fails; 0 switches it off. */
-PyObject *smk_door_fail_after(PyObject *module, PyObject *count)
+static const char fail_after_doc[] = "_fail_after(count, /)\n--\n\n";
+
+static PyObject *call_fail_after(PyObject *module, PyObject *count)
 {
     unsigned long long after = PyLong_AsUnsignedLongLong(count);
     (void)module;
@@ -226,7 +239,9 @@ static PyObject *describe_limit(uint64_t limit, bool limited)
 }
 
 /* _quota(root) -> (bytes of memory or None, cores or None) that the control groups below a folder allow */
-PyObject *smk_door_quota(PyObject *module, PyObject *root)
+static const char quota_doc[] = "_quota(root, /)\n--\n\n";
+
+static PyObject *call_quota(PyObject *module, PyObject *root)
 {
     const char *folder = PyUnicode_AsUTF8(root);
     (void)module;
@@ -239,7 +254,9 @@ PyObject *smk_door_quota(PyObject *module, PyObject *root)
 }
 
 /* _isa() -> "avx512", "avx2" or "baseline" */
-PyObject *smk_door_isa(PyObject *module, PyObject *ignored)
+static const char isa_doc[] = "_isa()\n--\n\n";
+
+static PyObject *call_isa(PyObject *module, PyObject *ignored)
 {
     (void)module;
     (void)ignored;
@@ -247,7 +264,9 @@ PyObject *smk_door_isa(PyObject *module, PyObject *ignored)
 }
 
 /* _run_stats() -> {"steps", "blocks", "threads"} of this thread's last simulation */
-PyObject *smk_door_run_stats(PyObject *module, PyObject *ignored)
+static const char run_stats_doc[] = "_run_stats()\n--\n\n";
+
+static PyObject *call_run_stats(PyObject *module, PyObject *ignored)
 {
     smk_run_result last = smk_backend_last_run();
     (void)module;
@@ -255,3 +274,16 @@ PyObject *smk_door_run_stats(PyObject *module, PyObject *ignored)
     return Py_BuildValue("{s:K,s:K,s:I}", "steps", (unsigned long long)last.steps, "blocks",
                          (unsigned long long)last.blocks, "threads", last.threads);
 }
+
+PyMethodDef smk_door_methods[] = {
+    {"_ptx_print", call_ptx_print, METH_O, ptx_print_doc},
+    {"_ptx_equal", SMK_PY_FUNCTION(call_ptx_equal), METH_FASTCALL, ptx_equal_doc},
+    {"_registry_plan", SMK_PY_FUNCTION(call_registry_plan), METH_FASTCALL, registry_plan_doc},
+    {"_flops", SMK_PY_FUNCTION(call_flops), METH_FASTCALL, flops_doc},
+    {"_signature_bind", SMK_PY_FUNCTION(call_signature_bind), METH_FASTCALL, signature_bind_doc},
+    {"_fail_after", call_fail_after, METH_O, fail_after_doc},
+    {"_quota", call_quota, METH_O, quota_doc},
+    {"_isa", call_isa, METH_NOARGS, isa_doc},
+    {"_run_stats", call_run_stats, METH_NOARGS, run_stats_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,5 +1,4 @@
-/* _core._fuse: what the model of ptxas makes of the accesses of a program. */
-#include "py/door.h"
+#include "py/door_fuse.h"
 
 #include "py/error.h"
 
@@ -121,9 +120,11 @@ static void find_reached(const smk_module *module, uint8_t *reached)
 }
 
 /* _fuse(ptx, entry) -> list of dicts, one a load, store, atomic or copy */
-PyObject *smk_door_fuse(PyObject *core, PyObject *const *arguments, Py_ssize_t given)
+static const char fuse_doc[] = "_fuse(ptx, entry, /)\n--\n\n";
+
+static PyObject *call_fuse(PyObject *core, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(core);
+    const smk_state *state = smk_state_of_module(core);
     smk_error error = {0};
     smk_status status = SMK_OK;
     smk_module *module = NULL;
@@ -169,3 +170,8 @@ done:
     smk_module_free(module);
     return result;
 }
+
+PyMethodDef smk_door_fuse_methods[] = {
+    {"_fuse", SMK_PY_FUNCTION(call_fuse), METH_FASTCALL, fuse_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_ERROR_H
 #define SMK_PY_ERROR_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 /* Creates the classes, keeps them in the state and adds them to the module. 0, or -1 with an exception. */
 int smk_error_create(PyObject *module, smk_state *state);

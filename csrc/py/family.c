@@ -434,7 +434,7 @@ PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *co
 {
     const char *names[SMK_FAMILY_INPUTS_MAX + SMK_FAMILY_ATTRIBUTES_MAX + KEYWORDS];
     PyObject *values[SMK_FAMILY_INPUTS_MAX + SMK_FAMILY_ATTRIBUTES_MAX + KEYWORDS], *result = NULL;
-    smk_family_call call = {.state = smk_core_state(module)};
+    smk_family_call call = {.state = smk_state_of_module(module)};
     if (find_family(&call, name) < 0) {
         return NULL;
     }

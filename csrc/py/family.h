@@ -2,7 +2,7 @@
 #ifndef SMK_PY_FAMILY_H
 #define SMK_PY_FAMILY_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 #include "registry/registry.h"
 

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_HOST_H
 #define SMK_PY_HOST_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 /* True for the types that exist on a device: bool, integers, float16/32/64, complex64/128, and structures without
  * objects. */

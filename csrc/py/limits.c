@@ -262,7 +262,31 @@ static int compare(PyObject *module, PyObject *facts, const smk_backend *present
     return status;
 }
 
-PyObject *smk_limits_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char limits_doc[] =
+    "limits(compute_capability=None)\n--\n\n"
+    "What a multiprocessor of a compute capability holds, from NVIDIA's table.\n\n"
+    "Parameters\n----------\n"
+    "compute_capability : str or tuple of two ints, optional\n"
+    "    \"9.0\" or (9, 0), 3.0 to 12.1; by default the present machine's (the simulator's is 9.0).\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "dict, under the names of device_info where it knows the fact too: threads of a block; threads, warps, blocks,\n"
+    "registers (32 bits) and shared bytes of a multiprocessor; registers of a block and of a thread; shared bytes of\n"
+    "a block, with opt-in, and those that the driver takes of each block; the units in which registers (of a warp),\n"
+    "warps and shared bytes are given; the sizes of the shared part of the L1 storage. \"kernels\" says whether this\n"
+    "package has kernels for it (from 7.5 up; older rows are for reading), \"source\" where the row comes from, and\n"
+    "\"differences\", where the present machine has that compute capability, in which facts its own query differs:\n"
+    "{name: (table, device)}, which also gives a RuntimeWarning where it is not empty.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for one that is not in the table, ArgumentTypeError (TypeError), BackendError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> facts = smemkit.limits(\"8.6\")\n"
+    ">>> facts[\"threads_per_multiprocessor_max\"], facts[\"shared_bytes_per_block_optin\"] // 1024\n"
+    "(1536, 99)\n";
+
+static PyObject *call_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"compute_capability"};
     static const smk_call call = {"limits", names, 1, 1, 0};
@@ -270,7 +294,7 @@ PyObject *smk_limits_limits(PyObject *module, PyObject *const *arguments, Py_ssi
     const smk_backend *present = NULL;
     PyObject *values[1];
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
-        smk_limits_read(smk_core_state(module), "limits", smk_bind_optional(values[0]), &limits, &present) < 0) {
+        smk_limits_read(smk_state_of_module(module), "limits", smk_bind_optional(values[0]), &limits, &present) < 0) {
         return NULL;
     }
     PyObject *facts = describe(limits);
@@ -279,3 +303,8 @@ PyObject *smk_limits_limits(PyObject *module, PyObject *const *arguments, Py_ssi
     }
     return facts;
 }
+
+PyMethodDef smk_limits_methods[] = {
+    {"limits", SMK_PY_FUNCTION(call_limits), SMK_PY_FAST, limits_doc},
+    {NULL, NULL, 0, NULL},
+};

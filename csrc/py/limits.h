@@ -11,7 +11,6 @@
 int smk_limits_read(const smk_state *state, const char *function, PyObject *value, const smk_limits **limits,
                     const smk_backend **present);
 
-/* Builtin (limits.c). */
-PyObject *smk_limits_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+extern PyMethodDef smk_limits_methods[];
 
 #endif

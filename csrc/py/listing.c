@@ -52,7 +52,21 @@ static PyObject *optional_text(const char *text)
     return text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(text);
 }
 
-PyObject *smk_listing_families(PyObject *module, PyObject *ignored)
+static const char families_doc[] =
+    "families()\n--\n\n"
+    "The kernel families.\n\n"
+    "Shapes\n------\n"
+    "A family's signature is in the language of NumPy's generalised ufuncs.\n\n"
+    "Returns\n-------\n"
+    "dict from name to {\"signature\": str, \"shows\": str, \"variants\": tuple of names}\n\n"
+    "Raises\n------\n"
+    "Nothing.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.families()[\"gemm\"][\"signature\"]\n"
+    "'(m,k),(k,n)->(m,n)'\n";
+
+static PyObject *call_families(PyObject *module, PyObject *ignored)
 {
     PyObject *result = PyDict_New();
     (void)module;
@@ -97,11 +111,31 @@ static PyObject *describe(const smk_variant *variant)
     return facts;
 }
 
-PyObject *smk_listing_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char variants_doc[] =
+    "variants(family)\n--\n\n"
+    "The variants of a family: what each shows and accepts.\n\n"
+    "Parameters\n----------\n"
+    "family : str\n"
+    "    A key of smemkit.families().\n\n"
+    "Shapes\n------\n"
+    "block is threads, tile is elements of the result that one block computes, both (x, y).\n\n"
+    "Returns\n-------\n"
+    "dict from name to {\"shows\": str, \"dtypes\": tuple of str, \"block\": (x, y), \"tile\": (x, y),\n"
+    "\"compute_capability\": str, \"auto\": bool}; dtypes are NumPy's names, or bits8, bits16, bits32, bits64: any "
+    "type\n"
+    "of that size; compute_capability is the lowest it runs on; auto says whether variant=\"auto\" may take it.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such family.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.variants(\"gemm\")[\"padded\"][\"tile\"]\n"
+    "(32, 32)\n";
+
+static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"family"};
     static const smk_call call = {"variants", names, 1, 1, 1};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     PyObject *values[1], *result = NULL;
     smk_error error = {0};
     const smk_variant *ignored = NULL;
@@ -171,7 +205,7 @@ static PyObject *read_text(PyObject *module, PyObject *const *arguments, Py_ssiz
 {
     static const char *const names[] = {"family", "variant"};
     const smk_call call = {function, names, 2, 2, 2};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     PyObject *values[2], *result = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -197,12 +231,45 @@ static PyObject *read_text(PyObject *module, PyObject *const *arguments, Py_ssiz
     return result;
 }
 
-PyObject *smk_listing_source(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char source_doc[] =
+    "source(family, variant)\n--\n\n"
+    "The CUDA C source of a kernel; T stands for the element type.\n\n"
+    "Parameters\n----------\n"
+    "family, variant : str\n"
+    "    Keys of smemkit.families() and smemkit.variants(family).\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "str\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such variant; it lists those there are.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> \"__global__\" in smemkit.source(\"gemm\", \"padded\")\n"
+    "True\n";
+
+static PyObject *call_source(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     return read_text(module, arguments, given, keywords, "source", "cu");
 }
 
-PyObject *smk_listing_ptx(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char ptx_doc[] = "ptx(family, variant)\n--\n\n"
+                              "The PTX of a kernel: one entry for each element type, <family>_<variant>_<dtype>.\n\n"
+                              "Parameters\n----------\n"
+                              "family, variant : str\n"
+                              "    Keys of smemkit.families() and smemkit.variants(family).\n\n"
+                              "Shapes\n------\n"
+                              "None.\n\n"
+                              "Returns\n-------\n"
+                              "str\n\n"
+                              "Raises\n------\n"
+                              "ArgumentError (ValueError) where there is no such variant; it lists those there are.\n\n"
+                              "Example\n-------\n"
+                              ">>> import smemkit\n"
+                              ">>> smemkit.RawModule(smemkit.ptx(\"gemm\", \"tiled\")).kernels\n"
+                              "('gemm_tiled_float32', 'gemm_tiled_float64')\n";
+
+static PyObject *call_ptx(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     return read_text(module, arguments, given, keywords, "ptx", "ptx");
 }
@@ -268,12 +335,33 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
 }
 
 /* kernel(family, variant, dtype=None, choice=None) */
+static const char kernel_doc[] =
+    "kernel(family, variant, dtype=None, choice=None)\n--\n\n"
+    "One of the package's kernels as a RawKernel, for launches, profiles and checks of your own.\n\n"
+    "Parameters\n----------\n"
+    "family, variant : str\n"
+    "    Keys of smemkit.families() and smemkit.variants(family).\n"
+    "dtype : numpy.dtype or what makes one, optional\n"
+    "    The element type; by default the first that the variant takes.\n"
+    "choice : str, optional\n"
+    "    Where the family compiles a choice in (the op of reduce): which; by default the first.\n\n"
+    "Shapes\n------\n"
+    "None; the kernel's header says what its parameters are, and smemkit.variants its block.\n\n"
+    "Returns\n-------\n"
+    "RawKernel\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError), ArgumentTypeError (TypeError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.kernel(\"gemm\", \"padded\", \"float64\").name\n"
+    "'gemm_padded_float64'\n";
+
 PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"family", "variant", "dtype", "choice"};
     static const smk_call call = {"kernel", names, 4, 4, 2};
     enum { ENTRY_BYTES = 128 };
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     char type[SMK_NAME_MAX] = "", choice[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
     PyObject *values[4], *name = NULL, *result = NULL;
     smk_raw_module *code = NULL;
@@ -297,3 +385,12 @@ PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ss
     Py_XDECREF(name);
     return result;
 }
+
+PyMethodDef smk_listing_methods[] = {
+    {"families", call_families, METH_NOARGS, families_doc},
+    {"variants", SMK_PY_FUNCTION(call_variants), SMK_PY_FAST, variants_doc},
+    {"source", SMK_PY_FUNCTION(call_source), SMK_PY_FAST, source_doc},
+    {"ptx", SMK_PY_FUNCTION(call_ptx), SMK_PY_FAST, ptx_doc},
+    {"kernel", SMK_PY_FUNCTION(smk_listing_kernel), SMK_PY_FAST, kernel_doc},
+    {NULL, NULL, 0, NULL},
+};

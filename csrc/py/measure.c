@@ -14,7 +14,9 @@ static void free_timer(PyObject *capsule)
 }
 
 /* _timer() -> a pair of CUDA events of the present device; BackendError where there is none. */
-PyObject *smk_measure_create(PyObject *module, PyObject *ignored)
+static const char timer_doc[] = "_timer()\n--\n\n";
+
+static PyObject *call_timer(PyObject *module, PyObject *ignored)
 {
     smk_timer *timer = NULL;
     smk_error error = {0};
@@ -25,7 +27,7 @@ PyObject *smk_measure_create(PyObject *module, PyObject *ignored)
         status = smk_timer_create(&timer, &error);
     }
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     PyObject *capsule = PyCapsule_New(timer, capsule_name, free_timer);
     if (capsule == NULL) {
@@ -35,7 +37,9 @@ PyObject *smk_measure_create(PyObject *module, PyObject *ignored)
 }
 
 /* _timer_start(timer): the event stands in the default stream, behind all work so far. */
-PyObject *smk_measure_start(PyObject *module, PyObject *timer)
+static const char timer_start_doc[] = "_timer_start(timer, /)\n--\n\n";
+
+static PyObject *call_timer_start(PyObject *module, PyObject *timer)
 {
     smk_error error = {0};
     smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
@@ -43,13 +47,15 @@ PyObject *smk_measure_start(PyObject *module, PyObject *timer)
         return NULL;
     }
     if (smk_timer_start(events, &error) != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     Py_RETURN_NONE;
 }
 
 /* _timer_stop(timer) -> milliseconds since the start; waits for the work between. */
-PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
+static const char timer_stop_doc[] = "_timer_stop(timer, /)\n--\n\n";
+
+static PyObject *call_timer_stop(PyObject *module, PyObject *timer)
 {
     smk_error error = {0};
     smk_interrupt_thread thread;
@@ -64,13 +70,15 @@ PyObject *smk_measure_stop(PyObject *module, PyObject *timer)
     status = smk_timer_stop(events, &patience, &time_ms, &error);
     smk_interrupt_end(&thread);
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     return PyFloat_FromDouble(time_ms);
 }
 
 /* _synchronize(): waits for all work of the present device. */
-PyObject *smk_measure_synchronize(PyObject *module, PyObject *ignored)
+static const char synchronize_doc[] = "_synchronize()\n--\n\n";
+
+static PyObject *call_synchronize(PyObject *module, PyObject *ignored)
 {
     smk_error error = {0};
     smk_interrupt_thread thread;
@@ -81,14 +89,14 @@ PyObject *smk_measure_synchronize(PyObject *module, PyObject *ignored)
     status = smk_launch_synchronize("measured work", &patience, &error);
     smk_interrupt_end(&thread);
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     Py_RETURN_NONE;
 }
 
 static smk_array *get_array(PyObject *module, PyObject *object)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     smk_array *array = smk_array_cast(state, object);
     if (array == NULL && !PyErr_Occurred()) {
         smk_error_fail(state, SMK_TYPE, "a DeviceArray is needed, not %.100s", Py_TYPE(object)->tp_name);
@@ -97,7 +105,9 @@ static smk_array *get_array(PyObject *module, PyObject *object)
 }
 
 /* _clear(array): zeros by the device's memset, which does not wait; it drives what was there out of the caches. */
-PyObject *smk_measure_clear(PyObject *module, PyObject *array)
+static const char clear_doc[] = "_clear(array, /)\n--\n\n";
+
+static PyObject *call_clear(PyObject *module, PyObject *array)
 {
     smk_error error = {0};
     int before = 0;
@@ -111,13 +121,15 @@ PyObject *smk_measure_clear(PyObject *module, PyObject *array)
         smk_backend_leave(target->backend, target->device, before);
     }
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     Py_RETURN_NONE;
 }
 
 /* _copy(target, source): the device's own copy of as many bytes as both have; it does not wait. */
-PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static const char copy_doc[] = "_copy(target, source, /)\n--\n\n";
+
+static PyObject *call_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     smk_error error = {0};
     int before = 0;
@@ -131,7 +143,7 @@ PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
         return NULL;
     }
     if (target->backend != source->backend || target->device != source->device || target->bytes != source->bytes) {
-        return smk_error_fail(smk_core_state(module), SMK_ARGUMENT,
+        return smk_error_fail(smk_state_of_module(module), SMK_ARGUMENT,
                               "_copy needs two arrays of one device and of as many bytes");
     }
     smk_status status = smk_backend_enter(target->backend, target->device, &before, &error);
@@ -140,7 +152,17 @@ PyObject *smk_measure_copy(PyObject *module, PyObject *const *arguments, Py_ssiz
         smk_backend_leave(target->backend, target->device, before);
     }
     if (status != SMK_OK) {
-        return smk_error_raise(smk_core_state(module), &error);
+        return smk_error_raise(smk_state_of_module(module), &error);
     }
     Py_RETURN_NONE;
 }
+
+PyMethodDef smk_measure_methods[] = {
+    {"_timer", call_timer, METH_NOARGS, timer_doc},
+    {"_timer_start", call_timer_start, METH_O, timer_start_doc},
+    {"_timer_stop", call_timer_stop, METH_O, timer_stop_doc},
+    {"_synchronize", call_synchronize, METH_NOARGS, synchronize_doc},
+    {"_clear", call_clear, METH_O, clear_doc},
+    {"_copy", SMK_PY_FUNCTION(call_copy), METH_FASTCALL, copy_doc},
+    {NULL, NULL, 0, NULL},
+};

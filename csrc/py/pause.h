@@ -2,7 +2,7 @@
 #ifndef SMK_PY_PAUSE_H
 #define SMK_PY_PAUSE_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 #include "base/poll.h"
 

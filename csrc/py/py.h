@@ -27,28 +27,6 @@
 #pragma GCC diagnostic pop
 #endif
 
-#include "base/status.h"
-
-struct smk_unit;
-
-/* One import of smemkit._core. */
-typedef struct smk_state {
-    PyObject *root;                         /* smemkit.Error */
-    PyObject *exceptions[SMK_STATUS_COUNT]; /* [0] is unused */
-    PyTypeObject *array_type;
-    PyTypeObject *raw_module_type;
-    PyTypeObject *raw_kernel_type;
-    PyObject *bank_access;           /* the named tuple */
-    PyObject *occupancy;             /* the named tuple */
-    PyObject *folder;                /* bytes: where the package lies, as the file system spells it */
-    struct smk_unit *_Atomic *units; /* of every variant of the registry, loaded when first used */
-} smk_state;
-
-smk_state *smk_core_state(PyObject *module);
-
-/* The state behind an instance of one of our own types (none of them can be subclassed). */
-smk_state *smk_core_state_of(PyObject *object);
-
 /* A function without its exact type, as PyMethodDef wants it. */
 #define SMK_PY_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
 

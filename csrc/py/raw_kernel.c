@@ -2,7 +2,6 @@
 
 #include "py/argument.h"
 #include "py/bind.h"
-#include "py/docs.h"
 #include "py/error.h"
 #include "py/job.h"
 #include "py/pause.h"
@@ -159,7 +158,7 @@ static void deallocate(PyObject *self)
 static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value,
                        uint32_t *length)
 {
-    const smk_state *state = smk_core_state_of((PyObject *)kernel);
+    const smk_state *state = smk_state_of_instance((PyObject *)kernel);
     int overflow = 0;
     PyObject *whole = smk_bind_index(value);
     if (whole == NULL && PyErr_Occurred()) {
@@ -193,7 +192,7 @@ static int read_lengths(const smk_raw_kernel *kernel, const char *what, PyObject
         Py_ssize_t count = PyTuple_GET_SIZE(tuple);
         status = 0;
         if (count < 1 || count > 3) {
-            smk_error_fail(smk_core_state_of((PyObject *)kernel), SMK_LAUNCH,
+            smk_error_fail(smk_state_of_instance((PyObject *)kernel), SMK_LAUNCH,
                            "%U: %s has %zd lengths; 1 to 3 are needed", kernel->name, what, count);
             status = -1;
         }
@@ -210,7 +209,7 @@ static int read_lengths(const smk_raw_kernel *kernel, const char *what, PyObject
 
 static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size_t *bytes)
 {
-    const smk_state *state = smk_core_state_of((PyObject *)kernel);
+    const smk_state *state = smk_state_of_instance((PyObject *)kernel);
     int overflow = 0;
     if (value == NULL) {
         *bytes = 0;
@@ -292,7 +291,7 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
 {
     PyObject *result = NULL, *tuple = NULL;
     smk_arguments arguments = {
-        .state = smk_core_state_of((PyObject *)kernel),
+        .state = smk_state_of_instance((PyObject *)kernel),
         .kernel = kernel->text,
         .module = smk_raw_module_parsed(kernel->module),
         .function = get_function(kernel),
@@ -331,6 +330,33 @@ done:
     Py_XDECREF(tuple);
     return result;
 }
+
+static const char call_doc[] =
+    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None)\n--\n\n"
+    "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
+    "Parameters\n----------\n"
+    "grid, block : int or tuple of 1 to 3 ints\n"
+    "    Blocks of the grid and threads of a block, x first.\n"
+    "args : tuple or list\n"
+    "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
+    "    and, where writeable, back after a run without error; an array given twice is one buffer. A read-only array\n"
+    "    is for kernels that only read it: where one has changed it, that is an ArgumentError, and nothing is copied\n"
+    "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
+    "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure "
+    "is\n"
+    "    given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the GPU takes, the\n"
+    "    number and the sizes of the parameters are known: an int and a float take the size of theirs; NumPy scalars\n"
+    "    and bytes must have it.\n"
+    "shared_mem : int\n"
+    "    Bytes of dynamic shared memory of a block.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
+    "max_steps : int, optional\n"
+    "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
+    "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
+    "KeyboardInterrupt.\n";
 
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -388,7 +414,7 @@ static PyObject *number_or_none(int number)
 static PyObject *get_attributes(PyObject *self, void *closure)
 {
     const smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
-    const smk_state *state = smk_core_state_of(self);
+    const smk_state *state = smk_state_of_instance(self);
     const smk_arguments none = {.state = state};
     const smk_backend *backend = NULL;
     smk_code_facts facts = {0};
@@ -439,7 +465,7 @@ static PyObject *get_carveout(PyObject *self, void *closure)
 static int set_carveout(PyObject *self, PyObject *value, void *closure)
 {
     smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
-    const smk_state *state = smk_core_state_of(self);
+    const smk_state *state = smk_state_of_instance(self);
     int overflow = 0;
     (void)closure;
     if (value == NULL) {
@@ -487,10 +513,97 @@ static PyObject *call_report(PyObject *self, const char *name, PyObject *argumen
     return result;
 }
 
+static const char profile_doc[] =
+    "profile($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
+    "model=True)\n--\n\n"
+    "Runs the kernel on the simulator and counts what it does; smemkit.profile(kernel, grid, block, args).\n\n"
+    "Parameters\n----------\n"
+    "grid, block, args, shared_mem, max_steps\n"
+    "    As for a call of the kernel.\n"
+    "backend : \"cuda\" or None\n"
+    "    \"cuda\" adds the time that the GPU takes.\n"
+    "blocks : int, optional\n"
+    "    Counts only so many blocks, evenly spread over the grid; results are then incomplete.\n"
+    "model : bool\n"
+    "    Counts accesses as ptxas fuses them; False: as the PTX has them.\n\n"
+    "Returns\n-------\n"
+    "Report\n\n"
+    "Raises\n------\n"
+    "As a call of the kernel; ArgumentError (ValueError) from within another profile.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to)\n"
+    "... {\n"
+    "...     .reg .b32 %r<2>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     mov.u32 %r1, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> out = numpy.zeros(64, dtype=\"uint32\")\n"
+    ">>> report = kernel.profile(1, 64, (out,))\n"
+    ">>> report.counters[\"global.store.requests\"], report.counters[\"global.store.sectors\"]\n"
+    "(2, 8)\n";
+
 static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     return call_report(self, "profile", arguments, keywords);
 }
+
+static const char check_doc[] =
+    "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
+    "ignore_same_value=False, order='forward', padding=0)\n--\n\n"
+    "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n\n"
+    "Parameters\n----------\n"
+    "grid, block, args, shared_mem, max_steps\n"
+    "    As for a call of the kernel.\n"
+    "backend : None\n"
+    "    There is no other machine that can.\n"
+    "blocks : int, optional\n"
+    "    Runs only so many blocks, evenly spread over the grid; results are then incomplete.\n"
+    "ignore_same_value : bool\n"
+    "    Leaves out races of stores that all write one value; the report counts them as ignored.\n"
+    "order : {'forward', 'reverse', 'both'}\n"
+    "    Which blocks and warps begin; 'both' runs it twice, first in reverse on copies of the arrays.\n"
+    "padding : int\n"
+    "    Bytes that are kept free between shared variables, and behind arrays.\n\n"
+    "Returns\n-------\n"
+    "CheckReport, true where nothing was found.\n\n"
+    "Raises\n------\n"
+    "As a call of the kernel, but for what check looks for (smemkit.check has the kinds): that is a finding.\n"
+    "Where nothing was found, a trap, a failed assert and endless waits raise TrapError and DeadlockError.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to)\n"
+    "... {\n"
+    "...     .reg .b32 %r<2>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     mov.u32 %r1, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> bool(kernel.check(1, 64, (numpy.zeros(64, dtype=\"uint32\"),)))\n"
+    "True\n"
+    ">>> [finding.kind for finding in kernel.check(1, 64, (numpy.zeros(60, dtype=\"uint32\"),)).findings]\n"
+    "['out_of_bounds']\n";
 
 static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -503,35 +616,9 @@ static PyObject *represent(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST,
-     "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None)\n--\n\n"
-     "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
-     "Parameters\n----------\n"
-     "grid, block : int or tuple of 1 to 3 ints\n"
-     "    Blocks of the grid and threads of a block, x first.\n"
-     "args : tuple or list\n"
-     "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
-     "    and, where writeable, back after a run without error; an array given twice is one buffer. A read-only array\n"
-     "    is for kernels that only read it: where one has changed it, that is an ArgumentError, and nothing is copied\n"
-     "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
-     "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure "
-     "is\n"
-     "    given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the GPU takes, "
-     "the\n"
-     "    number and the sizes of the parameters are known: an int and a float take the size of theirs; NumPy scalars\n"
-     "    and bytes must have it.\n"
-     "shared_mem : int\n"
-     "    Bytes of dynamic shared memory of a block.\n"
-     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-     "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
-     "max_steps : int, optional\n"
-     "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
-     "Raises\n------\n"
-     "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
-     "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
-     "KeyboardInterrupt.\n"},
-    {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, SMK_DOCS_KERNEL_PROFILE},
-    {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, SMK_DOCS_KERNEL_CHECK},
+    {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, call_doc},
+    {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, profile_doc},
+    {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, check_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -323,7 +323,7 @@ static PyObject *get_kernels(PyObject *self, void *closure)
     const smk_raw_module *module = (smk_raw_module *)(void *)self;
     (void)closure;
     if (smk_raw_module_parsed(module) == NULL) {
-        return smk_error_raise(smk_core_state_of(self), &module->refusal);
+        return smk_error_raise(smk_state_of_instance(self), &module->refusal);
     }
     return smk_raw_module_names(module);
 }
@@ -334,6 +334,14 @@ static PyObject *get_source(PyObject *self, void *closure)
     return Py_NewRef(((smk_raw_module *)(void *)self)->source);
 }
 
+static const char get_function_doc[] =
+    "get_function($self, /, name)\n--\n\n"
+    "The kernel of that name.\n\n"
+    "Returns\n-------\n"
+    "RawKernel\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is none; it lists the kernels that there are.\n";
+
 static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"name"};
@@ -342,7 +350,7 @@ static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssi
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    return smk_raw_kernel_create(smk_core_state_of(self), (smk_raw_module *)(void *)self, values[0]);
+    return smk_raw_kernel_create(smk_state_of_instance(self), (smk_raw_module *)(void *)self, values[0]);
 }
 
 static PyObject *represent(PyObject *self)
@@ -356,11 +364,7 @@ static PyObject *represent(PyObject *self)
 }
 
 static PyMethodDef methods[] = {
-    {"get_function", SMK_PY_FUNCTION(get_function), SMK_PY_FAST,
-     "get_function($self, /, name)\n--\n\n"
-     "The kernel of that name.\n\n"
-     "Returns\n-------\nRawKernel\n\n"
-     "Raises\n------\nArgumentError (ValueError) where there is none; it lists the kernels that there are.\n"},
+    {"get_function", SMK_PY_FUNCTION(get_function), SMK_PY_FAST, get_function_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -153,12 +153,55 @@ static PyObject *create_result(const smk_state *state, const smk_limits *limits,
     return result;
 }
 
-PyObject *smk_resident_occupancy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+/* Parameters that occupancy and suggest_block have in common. */
+#define KERNEL_PARAMETERS                                                                                              \
+    "compute_capability : str or tuple of two ints, optional\n"                                                        \
+    "    \"9.0\" or (9, 0); by default the present machine's (the simulator's is 9.0).\n"                              \
+    "dtype : numpy.dtype or what makes one, optional\n"                                                                \
+    "    Of a variant; by default the first that it takes.\n"                                                          \
+    "choice : str, optional\n"                                                                                         \
+    "    Of a variant whose family compiles a choice in (the op of reduce).\n"                                         \
+    "registers : int, optional\n"                                                                                      \
+    "    Of a thread, in the place of what is known: on a GPU of that compute capability the loaded kernel's; else\n"  \
+    "    for the package's kernels what ptxas used when they were built; else what a ptxas that is found uses.\n"
+
+static const char occupancy_doc[] =
+    "occupancy(kernel, block=None, shared_bytes=None, compute_capability=None, *, dtype=None, choice=None, "
+    "registers=None)\n--\n\n"
+    "How many blocks of a kernel a multiprocessor holds at once, and what limits them.\n\n"
+    "Parameters\n----------\n"
+    "kernel : RawKernel, str or tuple\n"
+    "    One of your own, or \"gemm/tiled\", or (family, variant) or (family, variant, dtype).\n"
+    "block : int or tuple of 1 to 3 ints\n"
+    "    Threads of a block; by default a variant's own.\n"
+    "shared_bytes : int, optional\n"
+    "    Dynamic shared memory of a block; static shared memory is the kernel's. By default what a variant asks for\n"
+    "    (conv2d/shared: for a filter of one weight), and none for a kernel of your own.\n" KERNEL_PARAMETERS "\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "Occupancy, a named tuple: blocks, warps and threads resident on a multiprocessor (0: a block does not run);\n"
+    "percent, of the warps that it can hold; limited_by, the names of the limits that are reached; limits, a dict\n"
+    "of the blocks that each admits (threads, blocks, registers, shared_memory, barriers; None: any number);\n"
+    "registers of a thread and block_registers that a block is given; shared_bytes that a block asks for, static\n"
+    "and dynamic, and block_shared_bytes that it is given, rounded up and with the driver's own; spare_shared_bytes\n"
+    "that it could ask for more without a loss of blocks; carveout_bytes, the smallest shared part of the L1\n"
+    "storage that holds the blocks; compute_capability.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for an unknown variant or compute capability, and where the registers are not\n"
+    "known; ArgumentTypeError (TypeError); LaunchError for a length below 1; BackendError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> found = smemkit.occupancy(\"gemm/tiled\", (32, 32), compute_capability=\"8.6\", registers=40)\n"
+    ">>> found.blocks, found.warps, round(found.percent), found.limited_by\n"
+    "(1, 32, 67, ('threads', 'registers'))\n";
+
+static PyObject *call_occupancy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"kernel", "block",  "shared_bytes", "compute_capability",
                                         "dtype",  "choice", "registers"};
     static const smk_call call = {"occupancy", names, 7, 4, 1};
-    smk_use use = {.state = smk_core_state(module), .function = "occupancy"};
+    smk_use use = {.state = smk_state_of_module(module), .function = "occupancy"};
     PyObject *values[7], *result = NULL;
     smk_occupancy found = {0};
     smk_error error = {0};
@@ -222,12 +265,35 @@ static int read_prefer(const smk_use *use, PyObject *value, bool *smallest)
     return 0;
 }
 
-PyObject *smk_resident_suggest_block(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char suggest_block_doc[] =
+    "suggest_block(kernel, shared_bytes=None, compute_capability=None, *, dtype=None, choice=None, registers=None, "
+    "prefer=\"largest\")\n--\n\n"
+    "The block size with the best occupancy: the most resident threads.\n\n"
+    "Parameters\n----------\n"
+    "kernel : RawKernel, str or tuple\n"
+    "    One of your own, or \"gemm/tiled\", or (family, variant) or (family, variant, dtype).\n"
+    "shared_bytes : int or callable, optional\n"
+    "    Dynamic shared memory of a block, or a function of the block size that gives it; by default as for\n"
+    "    occupancy.\n" KERNEL_PARAMETERS "prefer : \"largest\" or \"smallest\"\n"
+    "    Which of equally good sizes; the CUDA runtime's calculator takes the largest.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "int: a multiple of 32, or the most threads that the kernel's launch bounds allow. (A kernel whose tile fixes\n"
+    "its block must be launched with that one: its launch bounds say only what is the most.)\n\n"
+    "Raises\n------\n"
+    "As occupancy; SharedMemoryError (MemoryError) where no block runs at all.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.suggest_block(\"gemm/tiled16\", registers=32, compute_capability=\"9.0\")\n"
+    "256\n";
+
+static PyObject *call_suggest_block(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"kernel",    "shared_bytes", "compute_capability", "dtype", "choice",
                                         "registers", "prefer"};
     static const smk_call call = {"suggest_block", names, 7, 3, 1};
-    smk_use use = {.state = smk_core_state(module), .function = "suggest_block"};
+    smk_use use = {.state = smk_state_of_module(module), .function = "suggest_block"};
     PyObject *values[7], *result = NULL;
     bool smallest = false;
     uint32_t best = 0;
@@ -258,9 +324,13 @@ PyObject *smk_resident_suggest_block(PyObject *module, PyObject *const *argument
 
 /* Doors for tests ----------------------------------------------------------------------------------- */
 
-PyObject *smk_resident_door(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+/* The arithmetic alone. */
+static const char occupancy_arithmetic_doc[] =
+    "_occupancy(compute_capability, threads, threads_max, registers, barriers, static, dynamic, /)\n--\n\n";
+
+static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_limits *limits = NULL;
     const smk_backend *ignored = NULL;
     unsigned long long numbers[6];
@@ -335,9 +405,13 @@ static PyObject *ask_calculator(const smk_state *state, void *kernel, PyObject *
     return list;
 }
 
-PyObject *smk_resident_calculator(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+/* By the CUDA runtime: a list of the resident blocks for each size of a tuple; for () the (grid, block) that it
+ * suggests. */
+static const char calculator_doc[] = "_calculator(kernel, threads, shared_bytes, /)\n--\n\n";
+
+static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_raw_module *code = NULL;
     const char *entry = NULL;
     smk_error error = {0};
@@ -360,3 +434,11 @@ PyObject *smk_resident_calculator(PyObject *module, PyObject *const *arguments, 
     smk_library_free(library);
     return result;
 }
+
+PyMethodDef smk_resident_methods[] = {
+    {"occupancy", SMK_PY_FUNCTION(call_occupancy), SMK_PY_FAST, occupancy_doc},
+    {"suggest_block", SMK_PY_FUNCTION(call_suggest_block), SMK_PY_FAST, suggest_block_doc},
+    {"_occupancy", SMK_PY_FUNCTION(call_occupancy_arithmetic), METH_FASTCALL, occupancy_arithmetic_doc},
+    {"_calculator", SMK_PY_FUNCTION(call_calculator), METH_FASTCALL, calculator_doc},
+    {NULL, NULL, 0, NULL},
+};

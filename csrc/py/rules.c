@@ -336,11 +336,57 @@ static void count_banks(const accesses *given, int64_t *const columns[3], int64_
     }
 }
 
-PyObject *smk_rules_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+static const char bank_access_doc[] =
+    "bank_access(addresses, width=4, *, mask=0xffffffff, op=\"load\")\n--\n\n"
+    "What one warp-wide access to shared memory costs: its wavefronts and bank conflicts.\n\n"
+    "Shared memory has 32 banks of 4-byte words: byte a lies in bank a // 4 % 32. An access goes in phases\n"
+    "of consecutive lanes, 32 lanes for widths up to 4 bytes, 16 for 8, 8 for 16, and each phase takes as\n"
+    "many wavefronts as the bank with the most distinct words has of them; lanes on one word share it. A\n"
+    "load of 8 or 16 bytes doubles its phases where every lane's address is that of lane ^ 1, or every\n"
+    "one's is that of lane ^ 2. In atomics and copies each lane counts, also those on one word.\n\n"
+    "Parameters\n----------\n"
+    "addresses : array-like of int\n"
+    "    Bytes from the start of shared memory, one a lane; multiples of width. Lanes not in mask may hold\n"
+    "    anything.\n"
+    "width : int\n"
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"
+    "mask : int or array-like of int\n"
+    "    Bit i is set where lane i takes part.\n"
+    "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\", \"increment\" or \"matrix\"\n"
+    "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more, and\n"
+    "    profile counts all. \"cas\" is compare and swap, \"increment\" is red.add of the constant 1, whose\n"
+    "    lanes share words. \"matrix\" is ldmatrix (width 16): each matrix, 8 rows, is a phase.\n\n"
+    "Shapes\n------\n"
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. Counts\n"
+    "have the shape of the leading axes, words is (..., 32).\n\n"
+    "Units\n-----\n"
+    "Addresses and width in bytes, words in 4-byte words.\n\n"
+    "Returns\n-------\n"
+    "BankAccess, a named tuple: wavefronts; conflicts, the wavefronts more than there are phases; phases,\n"
+    "with a lane that takes part (twice as many for cas, which brings two operands); words, how many distinct\n"
+    "words (of atomics: lanes) each bank serves in its busiest phase. The first three are ints for one access\n"
+    "and int64 arrays for more.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width, op or mask that\n"
+    "does not exist and for a lane whose address is negative, misaligned or has more than 32 bits.\n\n"
+    "Source\n------\n"
+    "Measured on an H200 with Nsight Compute: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_* are the\n"
+    "conflicts, l1tex__data_pipe_lsu_wavefronts_mem_shared_op_* the wavefronts (Nsight Compute\n"
+    "documentation, Memory Tables).\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> lane = numpy.arange(32)\n"
+    ">>> smemkit.bank_access(4 * 32 * lane).conflicts  # a column of a tile of 32 floats\n"
+    "31\n"
+    ">>> smemkit.bank_access(4 * 33 * lane).conflicts  # padded\n"
+    "0\n";
+
+static PyObject *call_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
 {
     static const char *const names[] = {"addresses", "width", "mask", "op"};
     static const smk_call call = {"bank_access", names, 4, 2, 1};
-    accesses given = {.state = smk_core_state(module), .function = "bank_access", .end = UINT64_C(1) << 32};
+    accesses given = {.state = smk_state_of_module(module), .function = "bank_access", .end = UINT64_C(1) << 32};
     PyObject *values[4], *result = NULL;
     PyArrayObject *columns[4] = {NULL};
     if (smk_bind_call(&call, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
@@ -377,11 +423,41 @@ done:
     return result;
 }
 
-PyObject *smk_rules_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+static const char sectors_doc[] =
+    "sectors(addresses, width=4, *, mask=0xffffffff)\n--\n\n"
+    "How many sectors of global memory one warp-wide access touches; a sector is 32 aligned bytes.\n\n"
+    "Parameters\n----------\n"
+    "addresses : array-like of int\n"
+    "    In bytes, one a lane; multiples of width. Lanes not in mask may hold anything.\n"
+    "width : int\n"
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"
+    "mask : int or array-like of int\n"
+    "    Bit i is set where lane i takes part.\n\n"
+    "Shapes\n------\n"
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. The result\n"
+    "has the shape of the leading axes.\n\n"
+    "Units\n-----\n"
+    "Addresses and width in bytes.\n\n"
+    "Returns\n-------\n"
+    "int for one access, else an int64 array.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width or mask that does\n"
+    "not exist and for a lane whose address is negative or misaligned.\n\n"
+    "Source\n------\n"
+    "Measured on an H200 with Nsight Compute: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_* (Nsight\n"
+    "Compute documentation, Memory Tables).\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> lane = numpy.arange(32)\n"
+    ">>> smemkit.sectors(4 * lane), smemkit.sectors(4 * lane + 4), smemkit.sectors(32 * lane)\n"
+    "(4, 5, 32)\n";
+
+static PyObject *call_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
 {
     static const char *const names[] = {"addresses", "width", "mask"};
     static const smk_call call = {"sectors", names, 3, 2, 1};
-    accesses given = {.state = smk_core_state(module), .function = "sectors"};
+    accesses given = {.state = smk_state_of_module(module), .function = "sectors"};
     PyObject *values[3];
     PyArrayObject *column = NULL;
     if (smk_bind_call(&call, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
@@ -399,3 +475,9 @@ PyObject *smk_rules_sectors(PyObject *module, PyObject *const *arguments, Py_ssi
     release(&given);
     return finish_result(column);
 }
+
+PyMethodDef smk_rules_methods[] = {
+    {"bank_access", SMK_PY_FUNCTION(call_bank_access), SMK_PY_FAST, bank_access_doc},
+    {"sectors", SMK_PY_FUNCTION(call_sectors), SMK_PY_FAST, sectors_doc},
+    {NULL, NULL, 0, NULL},
+};

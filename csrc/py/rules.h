@@ -2,12 +2,11 @@
 #ifndef SMK_PY_RULES_H
 #define SMK_PY_RULES_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 /* Creates the named tuple BankAccess, keeps it in the state and adds it to the module. 0, or -1 with an exception. */
 int smk_rules_create(PyObject *module, smk_state *state);
 
-PyObject *smk_rules_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
-PyObject *smk_rules_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+extern PyMethodDef smk_rules_methods[];
 
 #endif

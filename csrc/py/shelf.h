@@ -2,7 +2,7 @@
 #ifndef SMK_PY_SHELF_H
 #define SMK_PY_SHELF_H
 
-#include "py/py.h"
+#include "py/state.h"
 #include "py/unit.h"
 
 #include "registry/registry.h"

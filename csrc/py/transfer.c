@@ -1,6 +1,6 @@
-/* Between host and device on request: asarray, empty, asnumpy. */
-#include "py/array.h"
+#include "py/transfer.h"
 
+#include "py/array.h"
 #include "py/bind.h"
 #include "py/error.h"
 #include "py/host.h"
@@ -111,11 +111,32 @@ static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_D
     return result;
 }
 
-PyObject *smk_array_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char asarray_doc[] =
+    "asarray(x, dtype=None, backend=None)\n--\n\n"
+    "Copy to the memory of a machine; a DeviceArray that is there already is returned itself.\n\n"
+    "Parameters\n----------\n"
+    "x : array-like or DeviceArray\n"
+    "    Bool, integers, float16, float32, float64, complex64, complex128 or structures of these.\n"
+    "dtype : numpy.dtype or what makes one, optional\n"
+    "    Converted to it; by default the type of x.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of smemkit.get_backend(), and for a DeviceArray the one it lives on.\n\n"
+    "Shapes\n------\n"
+    "Any; the copy is C-contiguous and in native byte order.\n\n"
+    "Returns\n-------\n"
+    "DeviceArray\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.asarray([[1, 2, 3]], dtype=\"float32\", backend=\"sim\")\n"
+    "DeviceArray(shape=(1, 3), dtype=float32, backend='sim')\n";
+
+static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"x", "dtype", "backend"};
     static const smk_call call = {"asarray", names, 3, 3, 1};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Descr *wanted = NULL;
     PyObject *result = NULL, *values[3];
@@ -139,11 +160,31 @@ done:
     return result;
 }
 
-PyObject *smk_array_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char empty_doc[] =
+    "empty(shape, dtype=\"float32\", backend=None)\n--\n\n"
+    "A new device array whose elements are unspecified.\n\n"
+    "Parameters\n----------\n"
+    "shape : int or tuple of int\n"
+    "dtype : numpy.dtype or what makes one\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of smemkit.get_backend().\n\n"
+    "Shapes\n------\n"
+    "Any, also without axes and without elements.\n\n"
+    "Returns\n-------\n"
+    "DeviceArray\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError\n"
+    "(MemoryError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.empty((2, 3), backend=\"sim\").nbytes\n"
+    "24\n";
+
+static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"shape", "dtype", "backend"};
     static const smk_call call = {"empty", names, 3, 3, 1};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Dims shape = {0};
     PyArray_Descr *descr = NULL;
@@ -176,9 +217,12 @@ done:
     return result;
 }
 
-PyObject *smk_array_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+/* _beside(d, x): a NumPy array copied to the device of d; _beside(d, n, dtype): n elements there, unspecified. */
+static const char beside_doc[] = "_beside(d, x, dtype=None, /)\n--\n\n";
+
+static PyObject *call_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     const smk_array *array = given < 2 || given > 3 ? NULL : smk_array_cast(state, arguments[0]);
     if (array == NULL) {
         PyErr_SetString(PyExc_TypeError, "_beside takes a DeviceArray, and an array or a length and a dtype");
@@ -227,11 +271,31 @@ static int check_out(const smk_state *state, const smk_array *array, PyObject *o
     return 0;
 }
 
-PyObject *smk_array_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static const char asnumpy_doc[] =
+    "asnumpy(d, out=None)\n--\n\n"
+    "Copy a device array to the host.\n\n"
+    "Parameters\n----------\n"
+    "d : DeviceArray\n"
+    "out : numpy.ndarray, optional\n"
+    "    Takes the elements; of the same type and shape, writeable, any strides. Where\n"
+    "    Ctrl-C ends the copy, it has a part of them.\n\n"
+    "Shapes\n------\n"
+    "The result has the shape of d.\n\n"
+    "Returns\n-------\n"
+    "numpy.ndarray: out itself where given, else a new C-contiguous one.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ShapeError and ArgumentError (both ValueError), CudaError where a\n"
+    "kernel that wrote d has failed.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.asnumpy(smemkit.asarray([1, 2, 3], backend=\"sim\")).tolist()\n"
+    "[1, 2, 3]\n";
+
+static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"d", "out"};
     static const smk_call call = {"asnumpy", names, 2, 2, 1};
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     PyArrayObject *host = NULL;
     PyObject *result = NULL, *held = NULL, *values[2];
     if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
@@ -263,3 +327,11 @@ done:
     Py_XDECREF(host);
     return result;
 }
+
+PyMethodDef smk_transfer_methods[] = {
+    {"asarray", SMK_PY_FUNCTION(call_asarray), SMK_PY_FAST, asarray_doc},
+    {"empty", SMK_PY_FUNCTION(call_empty), SMK_PY_FAST, empty_doc},
+    {"asnumpy", SMK_PY_FUNCTION(call_asnumpy), SMK_PY_FAST, asnumpy_doc},
+    {"_beside", SMK_PY_FUNCTION(call_beside), METH_FASTCALL, beside_doc},
+    {NULL, NULL, 0, NULL},
+};

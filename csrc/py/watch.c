@@ -255,9 +255,13 @@ static int read_watch(const smk_state *state, PyObject *const *arguments, Py_ssi
     return model < 0 ? -1 : 0;
 }
 
-PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+/* -> (result, launches) */
+static const char watch_doc[] =
+    "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
+
+static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
-    const smk_state *state = smk_core_state(module);
+    const smk_state *state = smk_state_of_module(module);
     PyObject *result = NULL, *answer = NULL;
     watch w = {0};
     if (given < 6 || given > 8) {
@@ -292,7 +296,10 @@ PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_
     return result;
 }
 
-PyObject *smk_watch_counters(PyObject *module, PyObject *ignored)
+/* -> tuple of dicts */
+static const char counters_doc[] = "_counters()\n--\n\n";
+
+static PyObject *call_counters(PyObject *module, PyObject *ignored)
 {
     PyObject *result = PyTuple_New((Py_ssize_t)smk_counter_row_count);
     (void)module;
@@ -309,3 +316,9 @@ PyObject *smk_watch_counters(PyObject *module, PyObject *ignored)
     }
     return result;
 }
+
+PyMethodDef smk_watch_methods[] = {
+    {"_watch", SMK_PY_FUNCTION(call_watch), METH_FASTCALL, watch_doc},
+    {"_counters", call_counters, METH_NOARGS, counters_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -6,7 +6,7 @@
 #ifndef SMK_PY_WATCH_H
 #define SMK_PY_WATCH_H
 
-#include "py/py.h"
+#include "py/state.h"
 
 #include "base/launch.h"
 #include "sim/check/check.h"
@@ -28,10 +28,6 @@ typedef struct smk_watch_record {
     smk_check_result check;
     double time_ms;
 } smk_watch_record;
-
-/* _watch(mode, function, args, kwargs, blocks, model, reverse, padding) -> (result, launches); _counters() -> tuple of dicts */
-PyObject *smk_watch_call(PyObject *module, PyObject *const *arguments, Py_ssize_t given);
-PyObject *smk_watch_counters(PyObject *module, PyObject *ignored);
 
 /* True while this thread's launches must run on the simulator; and the exception for one that cannot: -1. */
 bool smk_watch_simulates(void);
@@ -57,5 +53,7 @@ int smk_watch_note_refusal(const char *kernel, const char *message);
 
 /* watch_dict.c: a record as a dict, a new reference; NULL with an exception. `text` is the PTX as a str. */
 PyObject *smk_watch_describe(const smk_state *state, const smk_watch_record *record, PyObject *text);
+
+extern PyMethodDef smk_watch_methods[];
 
 #endif

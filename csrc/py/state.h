@@ -1,0 +1,34 @@
+/* The state of one import of smemkit._core: what its functions and types share. */
+#ifndef SMK_PY_STATE_H
+#define SMK_PY_STATE_H
+
+#include "py/py.h"
+
+#include "base/status.h"
+
+struct smk_unit;
+
+typedef struct smk_state {
+    PyObject *root;                         /* smemkit.Error */
+    PyObject *exceptions[SMK_STATUS_COUNT]; /* by status; [0] is unused */
+    PyTypeObject *array_type;
+    PyTypeObject *raw_module_type;
+    PyTypeObject *raw_kernel_type;
+    PyObject *bank_access;           /* the named tuple BankAccess */
+    PyObject *occupancy;             /* the named tuple Occupancy */
+    PyObject *folder;                /* bytes: the folder of the package, as the file system spells it */
+    struct smk_unit *_Atomic *units; /* one for each variant of the registry, loaded when first used */
+} smk_state;
+
+static inline smk_state *smk_state_of_module(PyObject *module)
+{
+    return (smk_state *)PyModule_GetState(module);
+}
+
+/* The state behind an instance of one of our own types, none of which can be subclassed. */
+static inline smk_state *smk_state_of_instance(PyObject *object)
+{
+    return (smk_state *)PyType_GetModuleState(Py_TYPE(object));
+}
+
+#endif

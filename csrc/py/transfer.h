@@ -1,0 +1,9 @@
+/* Between host and device on request: asarray, empty, asnumpy. */
+#ifndef SMK_PY_TRANSFER_H
+#define SMK_PY_TRANSFER_H
+
+#include "py/state.h"
+
+extern PyMethodDef smk_transfer_methods[];
+
+#endif
