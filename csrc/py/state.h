@@ -2,7 +2,7 @@
 #ifndef SMK_PY_STATE_H
 #define SMK_PY_STATE_H
 
-#include "py/py.h"
+#include "py/api.h"
 
 #include "base/status.h"
 

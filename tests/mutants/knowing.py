@@ -65,18 +65,18 @@ RULES = [
         "tests/base tests/test_oom.py tests/py/test_watch.py tests/ptx tests/test_robust.py",
     ),
     (
-        r"py/.*(argument|bind|scalar|raw|symbol)",
+        r"py/.*(argument|keywords|scalar|raw)",
         "tests/py/test_argument.py tests/py/test_raw.py tests/py/test_symbol.py",
     ),
     (
-        r"py/.*(array|buffer|transfer|resident)",
+        r"py/.*(arrays|occupancy)",
         "tests/py/test_array.py tests/py/test_resident.py tests/py/test_nonsense.py",
     ),
     (
-        r"py/.*(watch|count|explain|rules|listing)",
+        r"py/.*(capture|access|catalog)",
         "tests/py/test_watch.py tests/py/test_report.py tests/sim/test_bank.py",
     ),
-    (r"py/door_fuse", "tests/sass/test_sass.py"),
+    (r"py/.*internals_fuse", "tests/sass/test_sass.py"),
     (r"py/", "tests/py tests/registry tests/test_oom.py"),
 ]
 # All that says something about the C code, in the order of its price.

@@ -1,0 +1,34 @@
+/* smemkit.DeviceArray: a C-contiguous array in the memory of either machine. */
+#ifndef SMK_PY_ARRAY_H
+#define SMK_PY_ARRAY_H
+
+#include "py/backends/interrupt.h"
+
+typedef struct smk_array {
+    PyObject_HEAD const smk_backend *backend;
+    PyArray_Descr *descr; /* native byte order */
+    int device;           /* of the machine, that it lies on */
+    uint64_t address;
+    uint64_t bytes;
+    bool owns; /* the allocation was made */
+    int rank;
+    npy_intp size; /* elements */
+    npy_intp shape[NPY_MAXDIMS];
+    PyObject *weak_references;
+} smk_array;
+
+extern PyType_Spec smk_array_spec;
+
+/* NULL where the object is no device array. */
+smk_array *smk_array_cast(const smk_state *state, PyObject *object);
+
+/* A new array on a device of the machine (or SMK_DEVICE_PRESENT) whose elements are unspecified. The type must be a
+ * native one that fits a device; it is not stolen. `what` stands first in messages. */
+smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, int device,
+                            PyArray_Descr *descr, int rank, const npy_intp *shape);
+
+/* Copies between host memory and the elements, on the array's device; without the GIL. Errors: INTERRUPTED, too. */
+smk_status smk_array_upload(const smk_array *array, const void *host, smk_interrupt *interrupt, smk_error *error);
+smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt *interrupt, smk_error *error);
+
+#endif

@@ -1,0 +1,260 @@
+#include "py/arrays/ndarray.h"
+
+#include "py/error.h"
+
+enum { PIECE_ELEMENTS = 1 << 20 };
+
+bool smk_host_fits(const PyArray_Descr *descr)
+{
+    switch (descr->type_num) {
+    case NPY_BOOL:
+    case NPY_BYTE:
+    case NPY_UBYTE:
+    case NPY_SHORT:
+    case NPY_USHORT:
+    case NPY_INT:
+    case NPY_UINT:
+    case NPY_LONG:
+    case NPY_ULONG:
+    case NPY_LONGLONG:
+    case NPY_ULONGLONG:
+    case NPY_HALF:
+    case NPY_FLOAT:
+    case NPY_DOUBLE:
+    case NPY_CFLOAT:
+    case NPY_CDOUBLE:
+        return true;
+    case NPY_VOID:
+        return !PyDataType_REFCHK(descr) && PyDataType_ELSIZE(descr) > 0;
+    default:
+        return false;
+    }
+}
+
+bool smk_host_moves(const PyArray_Descr *descr)
+{
+    switch (descr->type_num) {
+    case NPY_DATETIME:
+    case NPY_TIMEDELTA:
+    case NPY_STRING:
+    case NPY_UNICODE:
+        return true;
+    default:
+        return smk_host_fits(descr) || (PyTypeNum_ISUSERDEF(descr->type_num) && !PyDataType_REFCHK(descr));
+    }
+}
+
+PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr)
+{
+    if (!smk_host_fits(descr)) {
+        smk_error_fail(state, SMK_TYPE,
+                       "%s has the type %S, which does not exist on a device; accepted are bool, integers, float16, "
+                       "float32, float64, complex64, complex128 and structures of these",
+                       what, (PyObject *)descr);
+        return NULL;
+    }
+    return PyArray_DescrNewByteorder(descr, NPY_NATIVE);
+}
+
+bool smk_host_is_plain(PyArrayObject *array, bool writeable)
+{
+    int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (writeable ? NPY_ARRAY_WRITEABLE : 0);
+    return PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array);
+}
+
+int smk_host_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object)
+{
+    if (!PyArray_Check(object) || PyArray_CheckExact(object)) {
+        return 0;
+    }
+    PyObject *module = PyImport_ImportModule("numpy.ma");
+    PyObject *type = module == NULL ? NULL : PyObject_GetAttrString(module, "MaskedArray");
+    int masked = type == NULL ? -1 : PyObject_IsInstance(object, type);
+    if (masked > 0) {
+        smk_error_fail(state, SMK_TYPE,
+                       "%s%s%s is a masked array, and kernels know no mask: fill it (.filled(value)) or leave out what "
+                       "it hides (.compressed()) first",
+                       function, function[0] == '\0' ? "" : ": ", name);
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(module);
+    return masked == 0 ? 0 : -1;
+}
+
+PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array)
+{
+    PyArray_Descr *native = smk_host_native(state, what, PyArray_DESCR(array));
+    if (native == NULL) {
+        return NULL;
+    }
+    Py_DECREF(native);
+    return smk_host_pack(array);
+}
+
+/* A part of an array: what stands at `index` along its first `fixed` axes, and `count` from `start` on along the next
+ * one. It keeps no reference: the array must outlive it. */
+static PyArrayObject *view_piece(PyArrayObject *array, int fixed, const npy_intp *index, npy_intp start, npy_intp count)
+{
+    const int rank = PyArray_NDIM(array) - fixed;
+    const npy_intp *strides = PyArray_STRIDES(array);
+    npy_intp shape[NPY_MAXDIMS];
+    char *data = PyArray_BYTES(array) + start * strides[fixed];
+    for (int axis = 0; axis < fixed; axis++) {
+        data += index[axis] * strides[axis];
+    }
+    for (int axis = 0; axis < rank; axis++) {
+        shape[axis] = axis == 0 ? count : PyArray_DIM(array, fixed + axis);
+    }
+    PyArray_Descr *descr = PyArray_DESCR(array);
+    Py_INCREF(descr); /* PyArray_NewFromDescr takes one */
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, strides + fixed, data,
+                                                 PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
+}
+
+static int copy_piece(PyArrayObject *target, PyArrayObject *source, int fixed, const npy_intp *index, npy_intp start,
+                      npy_intp count)
+{
+    PyArrayObject *to = view_piece(target, fixed, index, start, count), *from = NULL;
+    int status = -1;
+    if (to != NULL && (from = view_piece(source, fixed, index, start, count)) != NULL) {
+        status = PyArray_CopyInto(to, from);
+    }
+    Py_XDECREF(to);
+    Py_XDECREF(from);
+    return status < 0 || PyErr_CheckSignals() < 0 ? -1 : 0;
+}
+
+/* Both arrays with the axes of the target in the order in which its memory lies, so that a piece is one stretch of it:
+ * fresh memory is then touched piece by piece, too. 0, or -1 with an exception. */
+static int sort_axes(PyArrayObject *target, PyArrayObject *source, PyArrayObject *sorted[2])
+{
+    npy_intp order[NPY_MAXDIMS];
+    PyArray_Dims axes = {order, PyArray_NDIM(target)};
+    for (int i = 0; i < axes.len; i++) {
+        const npy_intp own = Py_ABS(PyArray_STRIDE(target, i));
+        int place = i;
+        for (; place > 0 && Py_ABS(PyArray_STRIDE(target, (int)order[place - 1])) < own; place--) {
+            order[place] = order[place - 1];
+        }
+        order[place] = i;
+    }
+    sorted[0] = (PyArrayObject *)PyArray_Transpose(target, &axes);
+    sorted[1] = sorted[0] == NULL ? NULL : (PyArrayObject *)PyArray_Transpose(source, &axes);
+    return sorted[1] == NULL ? -1 : 0;
+}
+
+static int copy_pieces(PyArrayObject *target, PyArrayObject *source)
+{
+    const int rank = PyArray_NDIM(target);
+    const npy_intp *shape = PyArray_DIMS(target);
+    npy_intp index[NPY_MAXDIMS] = {0}, inner = 1;
+    int fixed = rank - 1; /* axes before the one that is cut into pieces */
+    while (fixed > 0 && inner * shape[fixed] <= PIECE_ELEMENTS) {
+        inner *= shape[fixed--];
+    }
+    const npy_intp step = inner >= PIECE_ELEMENTS ? 1 : PIECE_ELEMENTS / inner;
+    for (int axis = 0; axis >= 0;) {
+        for (npy_intp start = 0; start < shape[fixed]; start += step) {
+            const npy_intp left = shape[fixed] - start;
+            if (copy_piece(target, source, fixed, index, start, left < step ? left : step) < 0) {
+                return -1;
+            }
+        }
+        for (axis = fixed - 1; axis >= 0 && ++index[axis] == shape[axis]; axis--) {
+            index[axis] = 0;
+        }
+    }
+    return 0;
+}
+
+int smk_host_copy(PyArrayObject *target, PyArrayObject *source)
+{
+    PyArrayObject *sorted[2] = {NULL};
+    if (PyArray_SIZE(target) <= PIECE_ELEMENTS) {
+        return PyArray_CopyInto(target, source);
+    }
+    int status = sort_axes(target, source, sorted) < 0 ? -1 : copy_pieces(sorted[0], sorted[1]);
+    Py_XDECREF(sorted[0]);
+    Py_XDECREF(sorted[1]);
+    return status;
+}
+
+/* What NumPy would do in one go, in pieces where it would take long. Takes the type. */
+static PyArrayObject *convert(PyArrayObject *array, PyArray_Descr *descr)
+{
+    const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
+    const bool same = PyArray_EquivTypes(PyArray_DESCR(array), descr) && PyArray_CHKFLAGS(array, flags);
+    if (same || PyArray_SIZE(array) <= PIECE_ELEMENTS || PyDataType_REFCHK(descr)) {
+        return (PyArrayObject *)PyArray_FromArray(array, descr, flags | NPY_ARRAY_ENSUREARRAY | NPY_ARRAY_FORCECAST);
+    }
+    PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
+                                                                PyArray_DIMS(array), NULL, NULL, 0, NULL);
+    if (made != NULL && smk_host_copy(made, array) < 0) {
+        Py_CLEAR(made);
+    }
+    return made;
+}
+
+PyArrayObject *smk_host_cast(PyArrayObject *array, PyArray_Descr *descr)
+{
+    Py_INCREF(descr);
+    return convert(array, descr);
+}
+
+PyArrayObject *smk_host_pack(PyArrayObject *array)
+{
+    PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
+    return native == NULL ? NULL : convert(array, native);
+}
+
+PyArrayObject *smk_host_convert(PyObject *object)
+{
+    PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL), *view = NULL;
+    if (array != object) {
+        return (PyArrayObject *)array;
+    }
+    view = PyArray_View((PyArrayObject *)array, NULL, &PyArray_Type);
+    Py_DECREF(array);
+    return (PyArrayObject *)view;
+}
+
+/* NumPy moves no array that has a weak reference. */
+PyObject *smk_host_hold(PyArrayObject *array)
+{
+    PyObject *list = PyList_New(0), *owner = (PyObject *)array;
+    while (list != NULL && owner != NULL && PyArray_Check(owner)) {
+        PyObject *reference = PyWeakref_NewRef(owner, NULL);
+        if (reference == NULL || PyList_Append(list, reference) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(reference);
+        owner = PyArray_BASE((PyArrayObject *)owner);
+    }
+    return list;
+}
+
+PyObject *smk_host_shape(int rank, const npy_intp *shape)
+{
+    PyObject *result = PyTuple_New(rank);
+    for (int i = 0; result != NULL && i < rank; i++) {
+        PyObject *length = PyLong_FromSsize_t(shape[i]);
+        if (length == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, i, length);
+        }
+    }
+    return result;
+}
+
+PyObject *smk_host_type_name(PyArray_Descr *descr)
+{
+    if (descr->type_num == NPY_UNICODE || descr->type_num == NPY_STRING) { /* NumPy says str32: bits, not characters */
+        const char *what = descr->type_num == NPY_UNICODE ? "text" : "bytes";
+        PyObject *code = PyObject_GetAttrString((PyObject *)descr, "str"), *name = NULL;
+        name = code == NULL ? NULL : PyUnicode_FromFormat("%s (%S)", what, code);
+        Py_XDECREF(code);
+        return name;
+    }
+    return PyObject_GetAttrString((PyObject *)descr, "name");
+}

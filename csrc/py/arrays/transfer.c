@@ -1,0 +1,337 @@
+#include "py/arrays/transfer.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/ndarray.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+/* The type that a dtype argument names, in native order; a new reference. NULL with an exception. */
+static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)
+{
+    PyArray_Descr *wanted = NULL, *native = NULL;
+    if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
+        return NULL;
+    }
+    native = smk_host_native(state, what, wanted);
+    Py_DECREF(wanted);
+    return native;
+}
+
+static smk_array *upload_array(const smk_state *state, const smk_backend *backend, int device, PyArrayObject *plain)
+{
+    smk_error error = {0};
+    smk_interrupt_thread thread;
+    smk_status status = SMK_OK;
+    smk_array *array = smk_array_create(state, "asarray", backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
+                                        PyArray_DIMS(plain));
+    if (array == NULL) {
+        return NULL;
+    }
+    smk_interrupt_begin(&thread);
+    status = smk_array_upload(array, PyArray_DATA(plain), &thread.interrupt, &error);
+    smk_interrupt_end(&thread);
+    if (status != SMK_OK) {
+        Py_DECREF(array);
+        smk_error_raise(state, &error);
+        return NULL;
+    }
+    return array;
+}
+
+/* 0, or -1 with an exception. `plain` is C-contiguous, of the array's type and shape. */
+static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
+{
+    smk_error error = {0};
+    smk_interrupt_thread thread;
+    smk_status status = SMK_OK;
+    smk_interrupt_begin(&thread);
+    status = smk_array_download(array, PyArray_DATA(plain), &thread.interrupt, &error);
+    smk_interrupt_end(&thread);
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return 0;
+}
+
+static PyArrayObject *create_host(const smk_array *array)
+{
+    Py_INCREF(array->descr); /* PyArray_NewFromDescr takes one */
+    return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, array->descr, array->rank, array->shape, NULL, NULL, 0,
+                                                 NULL);
+}
+
+/* A host array as a device array of the type (NULL: its own). */
+static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend,
+                           int device)
+{
+    PyObject *result = NULL, *held = NULL;
+    PyArrayObject *host = NULL, *plain = NULL;
+    if (smk_host_check_mask(state, "asarray", "x", object) < 0) {
+        return NULL;
+    }
+    if (PyArray_Check(object)) {
+        host = smk_host_convert(object);
+    } else {                /* made of the type that is asked for */
+        Py_XINCREF(wanted); /* PyArray_FromAny takes one */
+        host = (PyArrayObject *)PyArray_FromAny(
+            object, wanted, 0, 0, NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0), NULL);
+    }
+    if (host == NULL) {
+        return NULL;
+    }
+    held = smk_host_hold(host);
+    if (held != NULL) {
+        plain = wanted != NULL ? smk_host_cast(host, wanted) : smk_host_plain(state, "asarray: x", host);
+    }
+    if (plain != NULL) {
+        result = (PyObject *)upload_array(state, backend, device, plain);
+    }
+    Py_XDECREF(held);
+    Py_DECREF(host);
+    Py_XDECREF(plain);
+    return result;
+}
+
+/* A device array as it is, or by way of the host where another type or machine is asked for; with another type it stays
+ * on its device. */
+static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_Descr *wanted,
+                             const smk_backend *backend)
+{
+    PyObject *result = NULL;
+    if ((wanted == NULL || PyArray_EquivTypes(wanted, array->descr)) && backend == array->backend) {
+        return Py_NewRef((PyObject *)array);
+    }
+    PyArrayObject *host = create_host(array);
+    if (host != NULL && download_array(state, array, host) == 0) {
+        const int device = backend == array->backend ? array->device : SMK_DEVICE_PRESENT;
+        result = take_host(state, (PyObject *)host, wanted, backend, device);
+    }
+    Py_XDECREF(host);
+    return result;
+}
+
+static const char asarray_doc[] =
+    "asarray(x, dtype=None, backend=None)\n--\n\n"
+    "Copy to the memory of a machine; a DeviceArray that is there already is returned itself.\n\n"
+    "Parameters\n----------\n"
+    "x : array-like or DeviceArray\n"
+    "    Bool, integers, float16, float32, float64, complex64, complex128 or structures of these.\n"
+    "dtype : numpy.dtype or what makes one, optional\n"
+    "    Converted to it; by default the type of x.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of smemkit.get_backend(), and for a DeviceArray the one it lives on.\n\n"
+    "Shapes\n------\n"
+    "Any; the copy is C-contiguous and in native byte order.\n\n"
+    "Returns\n-------\n"
+    "DeviceArray\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.asarray([[1, 2, 3]], dtype=\"float32\", backend=\"sim\")\n"
+    "DeviceArray(shape=(1, 3), dtype=float32, backend='sim')\n";
+
+static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"x", "dtype", "backend"};
+    static const smk_call call = {"asarray", names, 3, 3, 1};
+    const smk_state *state = smk_state_of_module(module);
+    const smk_backend *backend = NULL;
+    PyArray_Descr *wanted = NULL;
+    PyObject *result = NULL, *values[3];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    smk_array *array = smk_array_cast(state, values[0]);
+    PyObject *dtype = smk_bind_optional(values[1]), *choice = smk_bind_optional(values[2]);
+    if (dtype != NULL && (wanted = read_type(state, "asarray: dtype", dtype)) == NULL) {
+        return NULL;
+    }
+    if (array != NULL && choice == NULL) {
+        backend = array->backend; /* it moves to another machine only when asked */
+    } else if (smk_backend_choose(state, choice, &backend) < 0) {
+        goto done;
+    }
+    result = array != NULL ? take_device(state, array, wanted, backend)
+                           : take_host(state, values[0], wanted, backend, SMK_DEVICE_PRESENT);
+done:
+    Py_XDECREF(wanted);
+    return result;
+}
+
+static const char empty_doc[] =
+    "empty(shape, dtype=\"float32\", backend=None)\n--\n\n"
+    "A new device array whose elements are unspecified.\n\n"
+    "Parameters\n----------\n"
+    "shape : int or tuple of int\n"
+    "dtype : numpy.dtype or what makes one\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of smemkit.get_backend().\n\n"
+    "Shapes\n------\n"
+    "Any, also without axes and without elements.\n\n"
+    "Returns\n-------\n"
+    "DeviceArray\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError\n"
+    "(MemoryError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.empty((2, 3), backend=\"sim\").nbytes\n"
+    "24\n";
+
+static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"shape", "dtype", "backend"};
+    static const smk_call call = {"empty", names, 3, 3, 1};
+    const smk_state *state = smk_state_of_module(module);
+    const smk_backend *backend = NULL;
+    PyArray_Dims shape = {0};
+    PyArray_Descr *descr = NULL;
+    PyObject *result = NULL, *values[3];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    PyObject *dtype = smk_bind_optional(values[1]);
+    if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
+            bool of_type = PyErr_ExceptionMatches(PyExc_TypeError);
+            PyErr_Clear();
+            smk_error_fail(state, of_type ? SMK_TYPE : SMK_SHAPE,
+                           "empty: shape is %.200A; a length, or a tuple of lengths, is needed", values[0]);
+        }
+        return NULL;
+    }
+    if (shape.len > NPY_MAXDIMS) {
+        smk_error_fail(state, SMK_SHAPE, "empty: %d axes, but an array has at most %d", shape.len, NPY_MAXDIMS);
+        goto done;
+    }
+    descr = dtype != NULL ? read_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
+    if (descr == NULL || smk_backend_choose(state, smk_bind_optional(values[2]), &backend) < 0) {
+        goto done;
+    }
+    result = (PyObject *)smk_array_create(state, "empty", backend, SMK_DEVICE_PRESENT, descr, shape.len, shape.ptr);
+done:
+    PyDimMem_FREE(shape.ptr);
+    Py_XDECREF(descr);
+    return result;
+}
+
+/* _beside(d, x): a NumPy array copied to the device of d; _beside(d, n, dtype): n elements there, unspecified. */
+static const char beside_doc[] = "_beside(d, x, dtype=None, /)\n--\n\n";
+
+static PyObject *call_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const smk_state *state = smk_state_of_module(module);
+    const smk_array *array = given < 2 || given > 3 ? NULL : smk_array_cast(state, arguments[0]);
+    if (array == NULL) {
+        PyErr_SetString(PyExc_TypeError, "_beside takes a DeviceArray, and an array or a length and a dtype");
+        return NULL;
+    }
+    if (given == 2) {
+        return take_host(state, arguments[1], NULL, array->backend, array->device);
+    }
+    npy_intp length = PyLong_AsSsize_t(arguments[1]);
+    PyArray_Descr *descr = PyErr_Occurred() ? NULL : read_type(state, "_beside: dtype", arguments[2]);
+    PyObject *result = NULL;
+    if (descr != NULL) {
+        result = (PyObject *)smk_array_create(state, "_beside", array->backend, array->device, descr, 1, &length);
+        Py_DECREF(descr);
+    }
+    return result;
+}
+
+/* 0 where `out` can take the array's elements, or -1 with an exception. */
+static int check_out(const smk_state *state, const smk_array *array, PyObject *out)
+{
+    if (!PyArray_Check(out)) {
+        smk_error_fail(state, SMK_TYPE, "asnumpy: out must be a numpy.ndarray, not %.100s", Py_TYPE(out)->tp_name);
+        return -1;
+    }
+    PyArrayObject *host = (PyArrayObject *)out;
+    if (!PyArray_EquivTypes(PyArray_DESCR(host), array->descr)) {
+        smk_error_fail(state, SMK_TYPE, "asnumpy: out has the type %S, the device array has %S",
+                       (PyObject *)PyArray_DESCR(host), (PyObject *)array->descr);
+        return -1;
+    }
+    if (PyArray_NDIM(host) != array->rank || !PyArray_CompareLists(PyArray_DIMS(host), array->shape, array->rank)) {
+        PyObject *has = smk_host_shape(PyArray_NDIM(host), PyArray_DIMS(host));
+        PyObject *needs = smk_host_shape(array->rank, array->shape);
+        if (has != NULL && needs != NULL) {
+            smk_error_fail(state, SMK_SHAPE, "asnumpy: out has the shape %R, the device array has %R", has, needs);
+        }
+        Py_XDECREF(has);
+        Py_XDECREF(needs);
+        return -1;
+    }
+    if (!PyArray_ISWRITEABLE(host)) {
+        smk_error_fail(state, SMK_ARGUMENT, "asnumpy: out is read-only");
+        return -1;
+    }
+    return 0;
+}
+
+static const char asnumpy_doc[] =
+    "asnumpy(d, out=None)\n--\n\n"
+    "Copy a device array to the host.\n\n"
+    "Parameters\n----------\n"
+    "d : DeviceArray\n"
+    "out : numpy.ndarray, optional\n"
+    "    Takes the elements; of the same type and shape, writeable, any strides. Where\n"
+    "    Ctrl-C ends the copy, it has a part of them.\n\n"
+    "Shapes\n------\n"
+    "The result has the shape of d.\n\n"
+    "Returns\n-------\n"
+    "numpy.ndarray: out itself where given, else a new C-contiguous one.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ShapeError and ArgumentError (both ValueError), CudaError where a\n"
+    "kernel that wrote d has failed.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.asnumpy(smemkit.asarray([1, 2, 3], backend=\"sim\")).tolist()\n"
+    "[1, 2, 3]\n";
+
+static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"d", "out"};
+    static const smk_call call = {"asnumpy", names, 2, 2, 1};
+    const smk_state *state = smk_state_of_module(module);
+    PyArrayObject *host = NULL;
+    PyObject *result = NULL, *held = NULL, *values[2];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const smk_array *array = smk_array_cast(state, values[0]);
+    PyObject *out = smk_bind_optional(values[1]);
+    if (array == NULL) {
+        return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
+                              Py_TYPE(values[0])->tp_name);
+    }
+    if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_host_hold((PyArrayObject *)out)) == NULL)) {
+        return NULL;
+    }
+    if (out != NULL && smk_host_is_plain((PyArrayObject *)out, true)) {
+        result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+        goto done;
+    }
+    host = create_host(array);
+    if (host == NULL || download_array(state, array, host) < 0) {
+        goto done;
+    }
+    if (out != NULL && smk_host_copy((PyArrayObject *)out, host) < 0) {
+        goto done;
+    }
+    result = Py_NewRef(out != NULL ? out : (PyObject *)host);
+done:
+    Py_XDECREF(held);
+    Py_XDECREF(host);
+    return result;
+}
+
+PyMethodDef smk_transfer_methods[] = {
+    {"asarray", SMK_PY_FUNCTION(call_asarray), SMK_PY_FAST, asarray_doc},
+    {"empty", SMK_PY_FUNCTION(call_empty), SMK_PY_FAST, empty_doc},
+    {"asnumpy", SMK_PY_FUNCTION(call_asnumpy), SMK_PY_FAST, asnumpy_doc},
+    {"_beside", SMK_PY_FUNCTION(call_beside), METH_FASTCALL, beside_doc},
+    {NULL, NULL, 0, NULL},
+};

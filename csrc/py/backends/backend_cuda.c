@@ -1,0 +1,201 @@
+#include "py/backends/backend.h"
+
+#include "py/backends/capture.h"
+
+#include "base/heap.h"
+#include "gpu/gpu.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+
+struct smk_code {
+    smk_library *library;
+};
+
+static void unload(smk_code *code)
+{
+    if (code != NULL) {
+        smk_library_free(code->library);
+        smk_heap_free(code);
+    }
+}
+
+static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+{
+    smk_kernel_attributes attributes = {0};
+    void *kernel = NULL;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    if (status == SMK_OK) {
+        status = smk_library_attributes(kernel, &attributes, error);
+    }
+    if (status == SMK_OK) {
+        *facts = (smk_code_facts){
+            .registers = attributes.registers,
+            .shared_bytes = attributes.shared_bytes,
+            .local_bytes = attributes.local_bytes,
+            .const_bytes = attributes.const_bytes,
+            .max_threads = (uint32_t)(attributes.max_threads < 0 ? 0 : attributes.max_threads),
+            .ptx_version = attributes.ptx_version,
+            .binary_version = attributes.binary_version,
+        };
+    }
+    return status;
+}
+
+static smk_status parameters(smk_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
+                             smk_error *error)
+{
+    void *kernel = NULL;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    return status == SMK_OK ? smk_library_parameters(kernel, room, bytes, count, error) : status;
+}
+
+/* Facts of each device, asked for once. */
+static smk_status describe_machine(const smk_machine **machine, smk_error *error)
+{
+    enum { DEVICES_MAX = 64 };
+    static struct {
+        smk_machine machine;
+        atomic_int state; /* 0: not asked for yet; 1: being written; 2: known */
+    } devices[DEVICES_MAX];
+    static _Thread_local smk_machine fresh;
+    int device = 0, capability = 0, multiprocessors = 0, expected = 0;
+    uint64_t shared_bytes_max = 0;
+    smk_status status = smk_context_current(&device, error);
+    if (status == SMK_OK && device < DEVICES_MAX && atomic_load(&devices[device].state) == 2) {
+        *machine = &devices[device].machine;
+        return SMK_OK;
+    }
+    if (status == SMK_OK) {
+        status = smk_context_machine(device, &capability, &multiprocessors, &shared_bytes_max, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    fresh = (smk_machine){capability, (uint32_t)multiprocessors, (size_t)shared_bytes_max};
+    *machine = &fresh;
+    if (device < DEVICES_MAX && atomic_compare_exchange_strong(&devices[device].state, &expected, 1)) {
+        devices[device].machine = fresh;
+        atomic_store(&devices[device].state, 2);
+    }
+    return SMK_OK;
+}
+
+static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+{
+    return smk_library_symbol(code->library, name, address, bytes, error);
+}
+
+/* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
+static smk_status load_image(const void *image, const char *origin, const char *entry, smk_code **code,
+                             smk_error *error)
+{
+    smk_code_facts facts = {0};
+    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    smk_status status = smk_library_load(image, origin, &fresh->library, error);
+    if (status == SMK_OK && entry != NULL) {
+        status = query(fresh, entry, &facts, error);
+    }
+    if (status != SMK_OK) {
+        unload(fresh);
+        return status;
+    }
+    *code = fresh;
+    return SMK_OK;
+}
+
+static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+{
+    if (image->fatbin != NULL) {
+        smk_error refusal = {0};
+        smk_status status = load_image(image->fatbin, NULL, entry, code, &refusal);
+        if (status == SMK_OK || image->ptx == NULL || status == SMK_MEMORY) {
+            if (status != SMK_OK) {
+                *error = refusal;
+            }
+            return status;
+        }
+    }
+    return load_image(image->ptx, image->origin, entry, code, error);
+}
+
+/* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of
+ * them. */
+static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, const smk_patience *patience,
+                               smk_error *error)
+{
+    smk_kernel_attributes attributes = {0};
+    smk_timer *timer = NULL;
+    double time_ms = 0.0;
+    smk_status status = smk_library_attributes(kernel, &attributes, error);
+    if (status == SMK_OK) {
+        status = smk_timer_create(&timer, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_timer_start(timer, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_launch_run(kernel, entry, what, error);
+    }
+    if (status == SMK_OK) {
+        status = smk_timer_stop(timer, patience, &time_ms, error);
+    }
+    smk_timer_free(timer);
+    return status == SMK_OK
+               ? smk_watch_note_time(entry, what, attributes.shared_bytes + what->shared_bytes, time_ms, error)
+               : status;
+}
+
+static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
+                         smk_error *error)
+{
+    const smk_patience patience = {options->poll, options->poll_context};
+    void *kernel = NULL;
+    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    return smk_watch_times() ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
+                             : smk_launch_run(kernel, entry, what, error);
+}
+
+/* What a kernel printed lies in the C library's buffer by then. */
+static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
+{
+    smk_status status = smk_launch_synchronize(name, patience, error);
+    (void)fflush(stdout);
+    return status;
+}
+
+static smk_status settle(const smk_patience *patience, smk_error *error)
+{
+    return smk_wait_launched("what was launched before", patience, error);
+}
+
+const smk_backend smk_backend_cuda = {
+    .id = SMK_BACKEND_CUDA,
+    .name = "cuda",
+    .machine = describe_machine,
+    .current = smk_context_current,
+    .enter = smk_context_enter,
+    .leave = smk_context_leave,
+    .allocate = smk_buffer_allocate,
+    .release = smk_buffer_free,
+    .borrow = smk_buffer_borrow,
+    .give_back = smk_buffer_give_back,
+    .upload = smk_buffer_upload,
+    .download = smk_buffer_download,
+    .clear = smk_buffer_clear,
+    .copy = smk_buffer_copy,
+    .load = load,
+    .unload = unload,
+    .query = query,
+    .parameters = parameters,
+    .symbol = symbol,
+    .launch = launch,
+    .synchronize = synchronize,
+    .settle = settle,
+};

@@ -1,0 +1,264 @@
+#include "py/backends/backend.h"
+
+#include "py/backends/capture.h"
+
+#include "base/heap.h"
+
+#include <stdatomic.h>
+
+struct smk_code {
+    const smk_module *module;
+    smk_program *program;
+};
+
+/* One memory for the whole process: an address means the same thing in every call. It is never destroyed,
+ * for device arrays may outlive everything else. */
+static smk_memory *_Atomic memory;
+
+static _Thread_local smk_run_result last_run;
+
+smk_run_result smk_backend_last_run(void)
+{
+    return last_run;
+}
+
+static smk_status get_memory(smk_memory **present, smk_error *error)
+{
+    smk_memory *fresh = NULL, *expected = NULL;
+    *present = atomic_load(&memory);
+    if (*present != NULL) {
+        return SMK_OK;
+    }
+    smk_status status = smk_memory_create(&fresh, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (atomic_compare_exchange_strong(&memory, &expected, fresh)) {
+        *present = fresh;
+    } else {
+        smk_memory_destroy(fresh);
+        *present = expected;
+    }
+    return SMK_OK;
+}
+
+static smk_status allocate(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK ? smk_memory_allocate(present, bytes, address, error) : status;
+}
+
+static smk_status release(uint64_t address, smk_error *error)
+{
+    smk_memory *present = atomic_load(&memory);
+    return present == NULL ? SMK_OK : smk_memory_free(present, address, error);
+}
+
+static smk_status upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK && bytes > 0 ? smk_memory_write(present, address, host, bytes, error) : status;
+}
+
+static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK && bytes > 0 ? smk_memory_read(present, address, host, bytes, error) : status;
+}
+
+/* The simulated machine is an H200, so that its counts are those of one. */
+static smk_status describe_machine(const smk_machine **machine, smk_error *error)
+{
+    static const smk_machine simulated = {
+        .capability = 90, .multiprocessors = 132, .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+    (void)error;
+    *machine = &simulated;
+    return SMK_OK;
+}
+
+enum { CHUNK_BYTES = 1 << 16 };
+
+static smk_status clear(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    static const unsigned char zeros[CHUNK_BYTES];
+    smk_status status = SMK_OK;
+    while (bytes > 0 && status == SMK_OK) {
+        uint64_t chunk = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        status = upload(address, zeros, chunk, error);
+        address += chunk;
+        bytes -= chunk;
+    }
+    return status;
+}
+
+static smk_status borrow(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    uint64_t fresh = 0;
+    smk_status status = allocate(bytes, &fresh, error);
+    if (status == SMK_OK) {
+        status = clear(fresh, bytes, error);
+    }
+    if (status != SMK_OK) {
+        (void)release(fresh, NULL);
+        return status;
+    }
+    *address = fresh;
+    return SMK_OK;
+}
+
+static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    unsigned char chunk[4096];
+    for (uint64_t done = 0; done < bytes; done += sizeof chunk) {
+        const uint64_t here = bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
+        smk_status status = download(address + done, chunk, here, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        for (uint64_t i = 0; i < here; i++) {
+            if (chunk[i] != 0) {
+                return smk_status_fail(error, SMK_INTERNAL, "byte %llu of a workspace was to be left 0, and is %d",
+                                       (unsigned long long)(done + i), chunk[i]);
+            }
+        }
+    }
+    return SMK_OK;
+}
+
+/* What is watched may be a part of a launch, or a kernel that is known to be faulty. */
+static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    smk_status status = error != NULL && !smk_watch_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
+    (void)release(address, NULL);
+    return status;
+}
+
+static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
+{
+    unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
+    smk_status status =
+        chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to copy on the simulator") : SMK_OK;
+    while (bytes > 0 && status == SMK_OK) {
+        uint64_t chunk_bytes = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+        status = download(source, chunk, chunk_bytes, error);
+        if (status == SMK_OK) {
+            status = upload(target, chunk, chunk_bytes, error);
+        }
+        target += chunk_bytes;
+        source += chunk_bytes;
+        bytes -= chunk_bytes;
+    }
+    smk_heap_free(chunk);
+    return status;
+}
+
+static void unload(smk_code *code)
+{
+    if (code != NULL) {
+        smk_program_free(code->program);
+        smk_heap_free(code);
+    }
+}
+
+static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+{
+    smk_memory *present = NULL;
+    (void)entry;
+    smk_status status = get_memory(&present, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
+    }
+    fresh->module = image->module;
+    status = smk_program_create(image->module, present, &fresh->program, error);
+    if (status != SMK_OK) {
+        unload(fresh);
+        return status;
+    }
+    *code = fresh;
+    return SMK_OK;
+}
+
+static smk_status find(const smk_code *code, const char *entry, uint32_t *index, smk_error *error)
+{
+    *index = smk_module_find_entry(code->module, entry);
+    if (*index == SMK_NO_INDEX) {
+        return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel %.100s", entry);
+    }
+    return SMK_OK;
+}
+
+static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+{
+    smk_program_attributes attributes = {0};
+    uint32_t index = 0;
+    smk_status status = find(code, entry, &index, error);
+    if (status == SMK_OK) {
+        status = smk_program_query(code->program, index, &attributes, error);
+    }
+    if (status == SMK_OK) {
+        *facts = (smk_code_facts){
+            .registers = -1,
+            .shared_bytes = attributes.shared_bytes,
+            .local_bytes = attributes.local_bytes,
+            .const_bytes = attributes.const_bytes,
+            .max_threads = attributes.max_threads,
+            .ptx_version = (int)code->module->target,
+        };
+    }
+    return status;
+}
+
+static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+{
+    return smk_program_global(code->program, name, address, bytes, error);
+}
+
+static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
+                         smk_error *error)
+{
+    uint32_t index = 0;
+    smk_run_result result = {0};
+    smk_status status = find(code, entry, &index, error);
+    if (status == SMK_OK) {
+        status = smk_watch_run(code->program, code->module, index, entry, what, options, &result, error);
+    }
+    last_run = result;
+    return status;
+}
+
+/* A simulation has ended when it returns. */
+static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
+{
+    (void)name;
+    (void)patience;
+    (void)error;
+    return SMK_OK;
+}
+
+const smk_backend smk_backend_sim = {
+    .id = SMK_BACKEND_SIM,
+    .name = "sim",
+    .constants_by_launch = true,
+    .machine = describe_machine,
+    .allocate = allocate,
+    .release = release,
+    .borrow = borrow,
+    .give_back = give_back,
+    .upload = upload,
+    .download = download,
+    .clear = clear,
+    .copy = copy,
+    .load = load,
+    .unload = unload,
+    .query = query,
+    .symbol = symbol,
+    .launch = launch,
+    .synchronize = synchronize,
+};

@@ -1,0 +1,127 @@
+#include "py/backends/package_kernels.h"
+
+#include "py/error.h"
+
+#include "base/heap.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { READ_BYTES_FIRST = 1 << 16 };
+
+int smk_shelf_create(smk_state *state)
+{
+    state->units = smk_heap_allocate(smk_registry_variant_count(), sizeof *state->units);
+    if (state->units == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    return 0;
+}
+
+void smk_shelf_free(smk_state *state)
+{
+    for (size_t i = 0; state->units != NULL && i < smk_registry_variant_count(); i++) {
+        smk_unit_free(atomic_load(&state->units[i]));
+    }
+    smk_heap_free((void *)state->units);
+    state->units = NULL;
+}
+
+/* Everything of a stream, with a NUL behind it. */
+static smk_status read_stream(FILE *stream, const char *path, char **bytes, size_t *length, smk_error *error)
+{
+    size_t used = 0, capacity = READ_BYTES_FIRST;
+    char *text = smk_heap_allocate(capacity, 1);
+    while (text != NULL) {
+        used += fread(text + used, 1, capacity - used - 1, stream);
+        if (used < capacity - 1) {
+            break; /* the end, or an error */
+        }
+        char *grown = smk_heap_resize(text, used, capacity * 2);
+        if (grown == NULL) {
+            smk_heap_free(text);
+        }
+        text = grown;
+        capacity *= 2;
+    }
+    if (text == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to read %s", path);
+    }
+    if (ferror(stream)) {
+        smk_heap_free(text);
+        return smk_status_fail(error, SMK_INTERNAL, "%s cannot be read", path);
+    }
+    text[used] = '\0';
+    *bytes = text;
+    *length = used;
+    return SMK_OK;
+}
+
+smk_status smk_shelf_read(const smk_state *state, const smk_variant *variant, const char *kind, char **bytes,
+                          size_t *length, smk_error *error)
+{
+    static const char format[] = "%s/kernels/%s/%s.%s";
+    const char *folder = PyBytes_AS_STRING(state->folder);
+    size_t path_bytes = strlen(folder) + strlen(variant->family) + strlen(variant->name) + strlen(kind) + sizeof format;
+    char *path = smk_heap_allocate(path_bytes, 1);
+    if (path == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left for a file name");
+    }
+    (void)snprintf(path, path_bytes, format, folder, variant->family, variant->name, kind);
+    FILE *stream = fopen(path, "rb");
+    smk_status status = SMK_OK;
+    if (stream == NULL) {
+        status = smk_status_fail(error, SMK_INTERNAL, "smemkit is not installed whole: %s: %s", path, strerror(errno));
+    } else {
+        status = read_stream(stream, path, bytes, length, error);
+        (void)fclose(stream);
+    }
+    smk_heap_free(path);
+    return status;
+}
+
+smk_status smk_shelf_load(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
+{
+    char *ptx = NULL, *fatbin = NULL;
+    size_t ptx_length = 0, fatbin_length = 0;
+    smk_error absence = {0};
+    smk_status status = smk_shelf_read(state, variant, "ptx", &ptx, &ptx_length, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    /* a build without fatbins is a whole one: the driver compiles the PTX */
+    status = smk_shelf_read(state, variant, "fatbin", &fatbin, &fatbin_length, &absence);
+    if (status == SMK_MEMORY) {
+        smk_heap_free(ptx);
+        *error = absence;
+        return status;
+    }
+    return smk_unit_create(ptx, ptx_length, fatbin, unit, error);
+}
+
+smk_status smk_shelf_unit(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
+{
+    size_t index = 0;
+    while (index < smk_registry_variant_count() && smk_registry_variant(index) != variant) {
+        index++;
+    }
+    if (index == smk_registry_variant_count()) {
+        return smk_status_fail(error, SMK_INTERNAL, "variant %s stands in no table", variant->name);
+    }
+    smk_unit *fresh = NULL, *present = atomic_load(&state->units[index]);
+    if (present == NULL) {
+        smk_status status = smk_shelf_load(state, variant, &fresh, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        if (atomic_compare_exchange_strong(&state->units[index], &present, fresh)) {
+            present = fresh;
+        } else {
+            smk_unit_free(fresh);
+        }
+    }
+    *unit = present;
+    return SMK_OK;
+}

@@ -1,0 +1,306 @@
+#include "py/calls/argument.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/ndarray.h"
+#include "py/error.h"
+
+#include "base/heap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WHERE_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
+
+/* The parameter as it is declared. */
+static const smk_variable *get_parameter(const smk_arguments *arguments, size_t index)
+{
+    const smk_function *function = arguments->function;
+    return &function->variables[function->result_count + index];
+}
+
+/* "scale: args[1] (.u32 scale_param_1)" */
+static void write_where(const smk_arguments *arguments, size_t index, char where[WHERE_BYTES])
+{
+    const smk_variable *parameter = get_parameter(arguments, index);
+    const char *type = smk_module_type_name((smk_type)parameter->type);
+    uint64_t element_bytes = smk_module_type_bits((smk_type)parameter->type) / 8;
+    char length[32] = "";
+    if (parameter->bytes != element_bytes && element_bytes > 0) {
+        (void)snprintf(length, sizeof length, "[%llu]", (unsigned long long)(parameter->bytes / element_bytes));
+    }
+    (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (.%s %.*s%s)", arguments->kernel, index, type,
+                   SMK_TEXT_PRINT(parameter->name), length);
+}
+
+/* Arrays ----------------------------------------------------------------------------------------- */
+
+static bool is_same_view(PyArrayObject *a, PyArrayObject *b)
+{
+    int rank = PyArray_NDIM(a);
+    return a == b || (PyArray_DATA(a) == PyArray_DATA(b) && rank == PyArray_NDIM(b) &&
+                      PyArray_CompareLists(PyArray_DIMS(a), PyArray_DIMS(b), rank) &&
+                      PyArray_CompareLists(PyArray_STRIDES(a), PyArray_STRIDES(b), rank) &&
+                      PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)));
+}
+
+/* 1 where two arrays share a byte, 0 where not, -1 with an exception. What is too hard to tell counts as sharing. */
+static int share_memory(PyArrayObject *a, PyArrayObject *b)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy"), *answer = NULL;
+    /* as plain arrays: a class of the user's own could have a shares_memory of its own */
+    PyObject *plain_a = PyArray_View(a, NULL, &PyArray_Type), *plain_b = PyArray_View(b, NULL, &PyArray_Type);
+    int result = -1;
+    if (numpy != NULL && plain_a != NULL && plain_b != NULL) {
+        answer = PyObject_CallMethod(numpy, "shares_memory", "OOi", plain_a, plain_b, (int)OVERLAP_WORK);
+    }
+    if (answer != NULL) {
+        result = PyObject_IsTrue(answer);
+    } else if (PyErr_ExceptionMatches(PyExc_RuntimeError)) { /* numpy.exceptions.TooHardError */
+        PyErr_Clear();
+        result = 1;
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(plain_a);
+    Py_XDECREF(plain_b);
+    Py_XDECREF(answer);
+    return result;
+}
+
+/* From here on the array's memory stays where it is, until the arguments are freed. 0, or -1 with an exception. */
+static int hold(smk_arguments *arguments, PyArrayObject *array)
+{
+    PyObject *held = smk_host_hold(array);
+    if (held != NULL && arguments->holds == NULL) {
+        arguments->holds = PyList_New(0);
+    }
+    int status = held == NULL || arguments->holds == NULL ? -1 : PyList_Append(arguments->holds, held);
+    Py_XDECREF(held);
+    return status;
+}
+
+/* The transfer of an array that was given before, or a new one; its number, or -1 with an exception. */
+static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
+{
+    for (size_t i = 0; i < arguments->transfer_count; i++) {
+        PyArrayObject *other = arguments->originals[i];
+        bool written = PyArray_ISWRITEABLE(array) || PyArray_ISWRITEABLE(other);
+        if (is_same_view(array, other)) {
+            if (written) { /* perhaps the other one is a read-only view of it */
+                arguments->originals[i] = PyArray_ISWRITEABLE(array) ? array : other;
+                arguments->transfers[i].out = true;
+            }
+            return (Py_ssize_t)i;
+        }
+        int shared = written ? share_memory(array, other) : 0;
+        if (shared > 0) {
+            smk_error_fail(arguments->state, SMK_ARGUMENT,
+                           "%s overlaps another array of this call, and one of them is writeable; pass the same array "
+                           "twice, or a copy",
+                           where);
+        }
+        if (shared != 0) {
+            return -1;
+        }
+    }
+    size_t next = arguments->transfer_count;
+    bool writeable = PyArray_ISWRITEABLE(array);
+    PyArrayObject *plain = smk_host_plain(arguments->state, where, array);
+    if (plain == NULL) {
+        return -1;
+    }
+    char *name = smk_arena_allocate(&arguments->arena, strlen(where) + 1, 1);
+    if (name == NULL) {
+        Py_DECREF(plain);
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
+        return -1;
+    }
+    memcpy(name, where, strlen(where) + 1);
+    arguments->originals[next] = array;
+    arguments->plain[next] = plain;
+    arguments->transfer_count = next + 1;
+    arguments->transfers[next] = (smk_transfer){
+        .host = PyArray_DATA(plain),
+        .bytes = (uint64_t)PyArray_NBYTES(plain),
+        .in = true,
+        .out = writeable,
+        .fresh = PyArray_DATA(plain) != PyArray_DATA(array),
+        .fixed = name,
+    };
+    return (Py_ssize_t)next;
+}
+
+/* An array where the kernel declares something else: says what, and what was given. */
+static int refuse_array(const smk_arguments *arguments, PyObject *value, const smk_variable *parameter,
+                        const char *where)
+{
+    const unsigned bits = smk_module_type_bits((smk_type)parameter->type);
+    const bool is_float = smk_module_type_kind((smk_type)parameter->type) == SMK_KIND_FLOAT;
+    PyObject *shape = PyObject_GetAttrString(value, "shape"), *dtype = PyObject_GetAttrString(value, "dtype");
+    char wanted[64];
+    if (parameter->bytes * 8 != bits) {
+        (void)snprintf(wanted, sizeof wanted, "a structure of %llu bytes", (unsigned long long)parameter->bytes);
+    } else {
+        (void)snprintf(wanted, sizeof wanted, "%s of %u bits", is_float ? "a real number" : "an integer", bits);
+    }
+    if (shape != NULL && dtype != NULL) {
+        smk_error_fail(arguments->state, SMK_TYPE,
+                       "%s takes %s: it is no pointer, and an array of shape %S and type %S was given", where, wanted,
+                       shape, dtype);
+    }
+    Py_XDECREF(shape);
+    Py_XDECREF(dtype);
+    return -1;
+}
+
+/* The address of an array's elements as the value of a parameter. */
+static int convert_array(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
+{
+    const smk_variable *parameter = get_parameter(arguments, index);
+    smk_array *device = smk_array_cast(arguments->state, value);
+    smk_type type = (smk_type)parameter->type;
+    if (smk_module_type_bits(type) != 64 || smk_module_type_kind(type) == SMK_KIND_FLOAT || parameter->bytes != 8) {
+        return refuse_array(arguments, value, parameter, where);
+    }
+    bool mixed = device != NULL ? arguments->has_host : arguments->backend != NULL;
+    if (mixed) {
+        smk_error_fail(arguments->state, SMK_TYPE,
+                       "%s: NumPy arrays and device arrays do not mix in one call; use smemkit.asarray or "
+                       "smemkit.asnumpy first",
+                       where);
+        return -1;
+    }
+    if (device == NULL) {
+        if (smk_host_check_mask(arguments->state, "", where, value) < 0 ||
+            hold(arguments, (PyArrayObject *)value) < 0) {
+            return -1;
+        }
+        arguments->has_host = true;
+        Py_ssize_t transfer = find_transfer(arguments, (PyArrayObject *)value, where);
+        if (transfer < 0) {
+            return -1;
+        }
+        arguments->parameters[index] = &arguments->transfers[transfer].address;
+        return 0;
+    }
+    if (arguments->backend != NULL && arguments->backend != device->backend) {
+        smk_error_fail(arguments->state, SMK_ARGUMENT,
+                       "%s lives on '%s', another array of this call on '%s'; move it with smemkit.asarray", where,
+                       device->backend->name, arguments->backend->name);
+        return -1;
+    }
+    if (arguments->backend != NULL && arguments->device != device->device) {
+        smk_error_fail(arguments->state, SMK_ARGUMENT,
+                       "%s lives on device %d, another array of this call on device %d; by way of the host it gets "
+                       "there: smemkit.asarray(smemkit.asnumpy(d))",
+                       where, device->device, arguments->device);
+        return -1;
+    }
+    arguments->backend = device->backend;
+    arguments->device = device->device;
+    arguments->parameters[index] = &device->address;
+    return 0;
+}
+
+/* All values ------------------------------------------------------------------------------------- */
+
+static int convert_value(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
+{
+    const smk_variable *parameter = get_parameter(arguments, index);
+    unsigned char *target = smk_arena_allocate(&arguments->arena, (size_t)parameter->bytes + VALUE_BYTES_MIN, 1);
+    if (target == NULL) {
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
+        return -1;
+    }
+    arguments->parameters[index] = target;
+    return smk_argument_scalar(arguments->state, where, value, (smk_type)parameter->type, (size_t)parameter->bytes,
+                               target);
+}
+
+/* A structured 0-d array is an array for a pointer, and a value for a parameter that is no pointer. */
+static bool is_array_argument(const smk_arguments *arguments, size_t index, PyObject *value)
+{
+    const smk_variable *parameter = get_parameter(arguments, index);
+    if (smk_array_cast(arguments->state, value) != NULL) {
+        return true;
+    }
+    if (!PyArray_Check(value)) {
+        return false;
+    }
+    bool is_aggregate = parameter->bytes != 8 || smk_module_type_bits((smk_type)parameter->type) != 64;
+    bool is_value = PyArray_NDIM((PyArrayObject *)value) == 0 && PyArray_TYPE((PyArrayObject *)value) == NPY_VOID;
+    return !(is_aggregate && is_value);
+}
+
+static int allocate_lists(smk_arguments *arguments, size_t count)
+{
+    arguments->count = count;
+    arguments->parameters = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->parameters);
+    arguments->transfers = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->transfers);
+    arguments->originals = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->originals);
+    arguments->plain = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->plain);
+    if (arguments->parameters == NULL || arguments->transfers == NULL || arguments->originals == NULL ||
+        arguments->plain == NULL) {
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left for %zu arguments", arguments->kernel, count);
+        return -1;
+    }
+    return 0;
+}
+
+int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
+{
+    char where[WHERE_BYTES];
+    if (!PyTuple_Check(sequence) && !PyList_Check(sequence)) {
+        smk_error_fail(arguments->state, SMK_TYPE, "%s: args must be a tuple or list, not %.100s", arguments->kernel,
+                       Py_TYPE(sequence)->tp_name);
+        return -1;
+    }
+    /* a tuple of our own: a list may change while the kernel runs */
+    arguments->values = PySequence_Tuple(sequence);
+    if (arguments->values == NULL) {
+        return -1;
+    }
+    size_t count = (size_t)PyTuple_GET_SIZE(arguments->values);
+    if (count != arguments->function->parameter_count) {
+        smk_error_fail(arguments->state, SMK_TYPE, "%s takes %u argument%s, args has %zu", arguments->kernel,
+                       (unsigned)arguments->function->parameter_count,
+                       arguments->function->parameter_count == 1 ? "" : "s", count);
+        return -1;
+    }
+    if (allocate_lists(arguments, count) < 0) {
+        return -1;
+    }
+    for (int arrays = 0; arrays < 2; arrays++) {
+        for (size_t i = 0; i < count; i++) {
+            PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
+            if (is_array_argument(arguments, i, value) != (arrays != 0)) {
+                continue;
+            }
+            write_where(arguments, i, where);
+            if ((arrays ? convert_array(arguments, i, value, where) : convert_value(arguments, i, value, where)) < 0) {
+                return -1;
+            }
+        }
+    }
+    return 0;
+}
+
+int smk_argument_copy_back(const smk_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->transfer_count; i++) {
+        if (arguments->transfers[i].out && PyArray_DATA(arguments->plain[i]) != PyArray_DATA(arguments->originals[i]) &&
+            PyArray_CopyInto(arguments->originals[i], arguments->plain[i]) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void smk_argument_free(smk_arguments *arguments)
+{
+    for (size_t i = 0; i < arguments->transfer_count; i++) {
+        Py_XDECREF(arguments->plain[i]);
+    }
+    smk_arena_free(&arguments->arena);
+    Py_CLEAR(arguments->holds);
+    Py_CLEAR(arguments->values);
+}

@@ -1,0 +1,360 @@
+/* What a watched launch has found, as Python objects. */
+#include "py/backends/capture.h"
+
+#include "py/error.h"
+
+#include "base/heap.h"
+#include "sim/cost/bank.h"
+#include "sim/ptxas/fuse.h"
+
+#include <string.h>
+
+/* One record on its way to a dict. */
+typedef struct telling {
+    const smk_state *state;
+    const smk_watch_record *record;
+    const smk_module *module;
+    size_t *line; /* where each line of the PTX starts, and one more */
+    size_t lines;
+    PyObject **names; /* of the counters */
+} telling;
+
+/* Text ------------------------------------------------------------------------------------------- */
+
+static PyObject *decode(const char *start, size_t length)
+{
+    return PyUnicode_DecodeUTF8(start, (Py_ssize_t)length, "replace");
+}
+
+static PyObject *make_text(smk_text text)
+{
+    return text.length == 0 ? PyUnicode_FromString("") : decode(text.start, text.length);
+}
+
+static int find_lines(telling *t)
+{
+    const smk_text text = t->module->text;
+    size_t count = 1;
+    for (size_t i = 0; i < text.length; i++) {
+        count += text.start[i] == '\n';
+    }
+    t->line = smk_heap_allocate(count + 1, sizeof *t->line);
+    if (t->line == NULL) {
+        smk_error_fail(t->state, SMK_MEMORY, "no memory left to describe a launch");
+        return -1;
+    }
+    for (size_t i = 0; i < text.length; i++) {
+        if (text.start[i] == '\n') {
+            t->line[++t->lines] = i + 1;
+        }
+    }
+    t->line[++t->lines] = text.length + 1;
+    return 0;
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
+}
+
+/* A line of the PTX, counted from 1, without blanks around it. */
+static PyObject *get_line(const telling *t, uint32_t number)
+{
+    if (number == 0 || number > t->lines) {
+        return PyUnicode_FromString("");
+    }
+    const char *start = t->module->text.start + t->line[number - 1];
+    const char *end = t->module->text.start + t->line[number] - 1;
+    while (start < end && is_blank(*start)) {
+        start++;
+    }
+    while (end > start && is_blank(end[-1])) {
+        end--;
+    }
+    return decode(start, (size_t)(end - start));
+}
+
+/* Pieces of dicts -------------------------------------------------------------------------------- */
+
+/* A dict entry that takes the reference to value; NULL passes an error on. */
+static int set_item(PyObject *dict, const char *key, PyObject *value)
+{
+    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+static PyObject *make_triple(const uint32_t value[3])
+{
+    return Py_BuildValue("(III)", value[0], value[1], value[2]);
+}
+
+static PyObject *make_size(smk_dim3 size)
+{
+    return Py_BuildValue("(III)", size.x, size.y, size.z);
+}
+
+static PyObject *make_file(const smk_module *module, const smk_instruction *instruction)
+{
+    bool known = instruction->source_file < module->file_count && instruction->source_line != 0;
+    return known ? make_text(module->files[instruction->source_file]) : Py_NewRef(Py_None);
+}
+
+static PyObject *make_line(uint32_t line)
+{
+    return line == 0 ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(line);
+}
+
+/* function, ptx_line, file and line of an instruction; and `ptx` where wanted. */
+static int set_place(const telling *t, PyObject *dict, uint32_t function, uint32_t number, bool with_text)
+{
+    const smk_function *f = &t->module->functions[function];
+    const smk_instruction *instruction = &f->instructions[number];
+    if (set_item(dict, "function", make_text(f->name)) < 0 ||
+        set_item(dict, "ptx_line", PyLong_FromUnsignedLong(instruction->line)) < 0 ||
+        (with_text && set_item(dict, "ptx", get_line(t, instruction->line)) < 0) ||
+        set_item(dict, "file", make_file(t->module, instruction)) < 0) {
+        return -1;
+    }
+    return set_item(dict, "line", make_line(instruction->source_line));
+}
+
+/* Counters --------------------------------------------------------------------------------------- */
+
+static int create_names(telling *t)
+{
+    t->names = PyMem_Calloc(smk_counter_row_count, sizeof *t->names);
+    if (t->names == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    for (unsigned i = 0; i < smk_counter_row_count; i++) {
+        t->names[i] = PyUnicode_InternFromString(smk_counter_rows[i].name);
+        if (t->names[i] == NULL) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static PyObject *make_counter(const smk_counter_row *row, unsigned number, const uint64_t *value)
+{
+    if (!row->is_ratio) {
+        return PyLong_FromUnsignedLongLong(value[number]);
+    }
+    return value[row->below] == 0
+               ? Py_NewRef(Py_None)
+               : PyFloat_FromDouble(row->scale * (double)value[row->above] / (double)value[row->below]);
+}
+
+/* Every row of counters.def, or only the sums that are not 0. */
+static PyObject *make_counters(const telling *t, const uint64_t *value, bool all)
+{
+    PyObject *dict = PyDict_New();
+    for (unsigned i = 0; dict != NULL && i < smk_counter_row_count; i++) {
+        const smk_counter_row *row = &smk_counter_rows[i];
+        if (!all && (row->is_ratio || value[i] == 0)) {
+            continue;
+        }
+        PyObject *number = make_counter(row, i, value);
+        if (number == NULL || PyDict_SetItem(dict, t->names[i], number) < 0) {
+            Py_CLEAR(dict);
+        }
+        Py_XDECREF(number);
+    }
+    return dict;
+}
+
+static PyObject *list_lines(const telling *t)
+{
+    PyObject *list = PyList_New(t->record->line_count);
+    for (uint32_t i = 0; list != NULL && i < t->record->line_count; i++) {
+        const smk_report_line *line = &t->record->lines[i];
+        PyObject *dict =
+            Py_BuildValue("{s:N,s:N,s:N}", "file", line->line == 0 ? Py_NewRef(Py_None) : make_text(line->file), "line",
+                          make_line(line->line), "counters", make_counters(t, line->value, true));
+        if (dict == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, dict);
+        }
+    }
+    return list;
+}
+
+static PyObject *list_instructions(const telling *t)
+{
+    static const char *const roles[] = {[SMK_FUSE_ALONE] = "alone",
+                                        [SMK_FUSE_LEADER] = "leader",
+                                        [SMK_FUSE_MEMBER] = "member",
+                                        [SMK_FUSE_GONE] = "gone"};
+    const smk_count_result *count = &t->record->count;
+    PyObject *list = PyList_New(count->line_count);
+    for (uint32_t i = 0; list != NULL && i < count->line_count; i++) {
+        const smk_count_line *line = &count->line[i];
+        PyObject *dict = PyDict_New();
+        if (dict == NULL || set_place(t, dict, line->function, line->instruction, true) < 0 ||
+            set_item(dict, "role", PyUnicode_FromString(roles[line->role])) < 0 ||
+            set_item(dict, "counters", make_counters(t, line->value, false)) < 0) {
+            Py_XDECREF(dict);
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, dict);
+        }
+    }
+    return list;
+}
+
+static PyObject *make_addresses(const uint64_t address[32])
+{
+    npy_intp length = 32;
+    PyObject *array = PyArray_SimpleNew(1, &length, NPY_UINT64);
+    if (array != NULL) {
+        memcpy(PyArray_DATA((PyArrayObject *)array), address, 32 * sizeof *address);
+    }
+    return array;
+}
+
+static PyObject *make_sample(const telling *t, const smk_count_sample *sample)
+{
+    PyObject *dict =
+        Py_BuildValue("{s:s,s:s,s:s,s:I,s:I,s:I,s:N,s:I,s:N}", "space", sample->shared ? "shared" : "global", "op",
+                      smk_bank_name(smk_bank_kind(sample->op)), "rule", smk_bank_name(sample->op), "bytes",
+                      (unsigned)sample->bytes, "mask", sample->mask, "cost", sample->cost, "block",
+                      make_triple(sample->block), "warp", sample->warp, "addresses", make_addresses(sample->address));
+    if (dict != NULL && set_place(t, dict, sample->function, sample->instruction, false) < 0) {
+        Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+static PyObject *list_samples(const telling *t)
+{
+    const smk_count_result *count = &t->record->count;
+    PyObject *list = PyList_New(count->sample_count);
+    for (uint32_t i = 0; list != NULL && i < count->sample_count; i++) {
+        PyObject *dict = make_sample(t, &count->sample[i]);
+        if (dict == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, dict);
+        }
+    }
+    return list;
+}
+
+static int set_counts(const telling *t, PyObject *dict)
+{
+    const smk_count_result *count = &t->record->count;
+    if (set_item(dict, "blocks", PyLong_FromUnsignedLongLong(count->blocks)) < 0 ||
+        set_item(dict, "blocks_total", PyLong_FromUnsignedLongLong(count->blocks_total)) < 0 ||
+        set_item(dict, "modelled", PyBool_FromLong(count->modelled)) < 0 ||
+        set_item(dict, "counters", make_counters(t, count->total, true)) < 0 ||
+        set_item(dict, "lines", list_lines(t)) < 0 || set_item(dict, "instructions", list_instructions(t)) < 0) {
+        return -1;
+    }
+    return set_item(dict, "samples", list_samples(t));
+}
+
+/* Findings --------------------------------------------------------------------------------------- */
+
+/* What a thread does there: an access, "wait", "barrier", or the word of another instruction at which lanes meet. */
+static const char *name_op(const telling *t, const smk_finding_side *side)
+{
+    static const char *const ops[] = {"load", "store", "atomic", "copy"}; /* smk_access_kind */
+    const smk_function *function = &t->module->functions[side->function];
+    if (side->kind < sizeof ops / sizeof ops[0]) {
+        return ops[side->kind];
+    }
+    if (side->kind == SMK_FINDING_WAIT) {
+        return "wait";
+    }
+    return smk_finding_use(&function->instructions[side->instruction]);
+}
+
+static PyObject *make_side(const telling *t, const smk_finding_side *side)
+{
+    static const char *const spaces[] = {
+        [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",
+        [SMK_SPACE_LOCAL] = "local",     [SMK_SPACE_CONST] = "const",   [SMK_SPACE_PARAM] = "param"};
+    if (!side->present) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(t, side), "block",
+                                   make_triple(side->block), "thread", make_triple(side->thread), "space",
+                                   spaces[side->space], "address", (unsigned long long)side->address, "bytes",
+                                   side->bytes, "variable", decode(side->variable, strlen(side->variable)));
+    if (dict != NULL && set_place(t, dict, side->function, side->instruction, true) < 0) {
+        Py_CLEAR(dict);
+    }
+    return dict;
+}
+
+static PyObject *list_findings(const telling *t)
+{
+    const smk_check_result *check = &t->record->check;
+    PyObject *list = PyList_New(check->finding_count);
+    for (uint32_t i = 0; list != NULL && i < check->finding_count; i++) {
+        const smk_finding *finding = &check->finding[i];
+        PyObject *dict =
+            Py_BuildValue("{s:s,s:N,s:K,s:O,s:N,s:N}", "kind", smk_finding_name(finding->kind), "message",
+                          decode(finding->message, strlen(finding->message)), "count",
+                          (unsigned long long)finding->count, "same_value", finding->same_value ? Py_True : Py_False,
+                          "first", make_side(t, &finding->first), "second", make_side(t, &finding->second));
+        if (dict == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, dict);
+        }
+    }
+    return list;
+}
+
+static int set_findings(const telling *t, PyObject *dict)
+{
+    const smk_check_result *check = &t->record->check;
+    const smk_error *stopped = &check->stopped;
+    if (set_item(dict, "blocks", PyLong_FromUnsignedLongLong(check->blocks)) < 0 ||
+        set_item(dict, "blocks_total", PyLong_FromUnsignedLongLong(check->blocks_total)) < 0 ||
+        set_item(dict, "truncated", PyBool_FromLong(check->truncated)) < 0 ||
+        set_item(dict, "incomplete", PyLong_FromUnsignedLongLong(check->incomplete)) < 0 ||
+        set_item(dict, "stopped",
+                 stopped->status == SMK_OK ? Py_NewRef(Py_None) : decode(stopped->message, strlen(stopped->message))) <
+            0) {
+        return -1;
+    }
+    return set_item(dict, "findings", list_findings(t));
+}
+
+/* The whole -------------------------------------------------------------------------------------- */
+
+static int fill(telling *t, PyObject *dict, PyObject *text)
+{
+    if (t->record->mode == SMK_WATCH_TIME) {
+        return set_item(dict, "time_ms", PyFloat_FromDouble(t->record->time_ms));
+    }
+    if (find_lines(t) < 0 || PyDict_SetItemString(dict, "ptx", text) < 0) {
+        return -1;
+    }
+    if (t->record->mode == SMK_WATCH_CHECK) {
+        return set_findings(t, dict);
+    }
+    return create_names(t) < 0 ? -1 : set_counts(t, dict);
+}
+
+PyObject *smk_watch_describe(const smk_state *state, const smk_watch_record *record, PyObject *text)
+{
+    telling t = {.state = state, .record = record, .module = record->module};
+    PyObject *dict =
+        Py_BuildValue("{s:s,s:N,s:N,s:K}", "kernel", record->kernel, "grid", make_size(record->grid), "block",
+                      make_size(record->block), "shared_bytes", (unsigned long long)record->shared_bytes);
+    if (dict != NULL && fill(&t, dict, text) < 0) {
+        Py_CLEAR(dict);
+    }
+    for (unsigned i = 0; t.names != NULL && i < smk_counter_row_count; i++) {
+        Py_XDECREF(t.names[i]);
+    }
+    PyMem_Free(t.names);
+    smk_heap_free(t.line);
+    return dict;
+}

@@ -1,0 +1,395 @@
+#include "py/calls/execute.h"
+
+#include "py/backends/capture.h"
+#include "py/backends/interrupt.h"
+#include "py/error.h"
+
+#include "base/fork.h"
+#include "base/heap.h"
+#include "base/poll.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { CHUNK_BYTES = 1 << 20 };
+
+/* What the simulator's callbacks share. */
+typedef struct watch {
+    PyThreadState *thread;   /* of the caller, while it is without the GIL */
+    PyThread_type_lock lock; /* guards the text: it is written by any thread of the simulation */
+    char *text;
+    size_t length, capacity;
+    bool lost;           /* there was no memory for some of the text */
+    unsigned generation; /* of the process that the job began in */
+} watch;
+
+static void append_text(void *context, const char *text, size_t length)
+{
+    watch *w = context;
+    PyThread_acquire_lock(w->lock, WAIT_LOCK);
+    if (length > w->capacity - w->length) {
+        size_t capacity = (w->length + length) * 2;
+        char *grown = smk_heap_resize(w->text, w->length, capacity);
+        if (grown != NULL) {
+            w->text = grown;
+            w->capacity = capacity;
+        }
+    }
+    if (length <= w->capacity - w->length) {
+        memcpy(w->text + w->length, text, length);
+        w->length += length;
+    } else {
+        w->lost = true;
+    }
+    PyThread_release_lock(w->lock);
+}
+
+/* Hands the text collected so far to sys.stdout. With the GIL; 0, or -1 with an exception. */
+static int flush_text(watch *w)
+{
+    PyObject *stdout_object = PySys_GetObject("stdout"); /* borrowed */
+    PyObject *piece = NULL, *answer = NULL;
+    PyThread_acquire_lock(w->lock, WAIT_LOCK);
+    if (w->length > 0) {
+        piece = PyUnicode_DecodeUTF8(w->text, (Py_ssize_t)w->length, "replace");
+        w->length = 0;
+    }
+    PyThread_release_lock(w->lock);
+    if (piece == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    int status = 0;
+    if (stdout_object != NULL && stdout_object != Py_None) {
+        Py_INCREF(stdout_object);
+        answer = PyObject_CallMethod(stdout_object, "write", "O", piece);
+        status = answer == NULL ? -1 : 0;
+        Py_XDECREF(answer);
+        Py_DECREF(stdout_object);
+    }
+    Py_DECREF(piece);
+    return status;
+}
+
+/* True ends the simulation; the exception that says why is then set in the caller's thread state. */
+static bool must_stop(void *context)
+{
+    watch *w = context;
+    if (smk_interrupt_is_finalizing()) {
+        return true; /* the GIL is not to be had any more */
+    }
+    PyEval_RestoreThread(w->thread);
+    bool stop = PyErr_CheckSignals() < 0;
+    if (smk_fork_generation() != w->generation) {
+        /* a handler has forked, and this is the child: a thread that is not here may hold the lock */
+        w->generation = smk_fork_generation();
+        w->lock = PyThread_allocate_lock();
+        w->length = 0; /* the parent writes it */
+        stop = stop || w->lock == NULL;
+    }
+    stop = stop || flush_text(w) < 0;
+    w->thread = PyEval_SaveThread();
+    return stop;
+}
+
+static smk_status copy_in(const smk_job *job, size_t *allocated, smk_interrupt *interrupt, smk_error *error)
+{
+    for (size_t i = 0; i < job->transfer_count; i++) {
+        smk_transfer *transfer = &job->transfers[i];
+        smk_status status = job->backend->allocate(transfer->bytes, &transfer->address, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        *allocated = i + 1;
+        if (transfer->in) {
+            status = smk_interrupt_upload(job->backend, transfer->address, transfer->host, transfer->bytes, interrupt,
+                                          error);
+            if (status != SMK_OK) {
+                return status;
+            }
+        }
+    }
+    return SMK_OK;
+}
+
+/* ARGUMENT where the kernel has changed what nobody may write: the host's array would not show it. */
+static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, smk_interrupt *interrupt,
+                              smk_error *error)
+{
+    unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
+    smk_status status =
+        chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to look at %s", transfer->fixed) : SMK_OK;
+    for (uint64_t at = 0; at < transfer->bytes && status == SMK_OK; at += CHUNK_BYTES) {
+        const uint64_t left = transfer->bytes - at, part = left < CHUNK_BYTES ? left : CHUNK_BYTES;
+        status = job->backend->download(transfer->address + at, chunk, part, error);
+        if (status == SMK_OK && memcmp(chunk, (const unsigned char *)transfer->host + at, (size_t)part) != 0) {
+            status = smk_status_fail(error, SMK_ARGUMENT,
+                                     "%s: the array is read-only, and the kernel writes to it; pass one that is "
+                                     "writeable, as its copy is",
+                                     transfer->fixed);
+        }
+        if (status == SMK_OK) {
+            status = smk_interrupt_ask(interrupt, error);
+        }
+    }
+    smk_heap_free(chunk);
+    return status;
+}
+
+static smk_status copy_out(const smk_job *job, smk_interrupt *interrupt, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
+        if (!job->transfers[i].out && job->transfers[i].fixed != NULL) {
+            status = check_fixed(job, &job->transfers[i], interrupt, error);
+        }
+    }
+    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
+        const smk_transfer *transfer = &job->transfers[i];
+        if (transfer->out) {
+            status = smk_interrupt_download(job->backend, transfer->address, transfer->host, transfer->bytes,
+                                            transfer->fresh ? interrupt : NULL, error);
+        }
+    }
+    return status;
+}
+
+/* Places in the workspace get their addresses, and what has to be 0 is made so. */
+static smk_status prepare(const smk_job *job, uint64_t workspace, smk_error *error)
+{
+    for (size_t i = 0; i < job->workspace.place_count; i++) {
+        job->workspace.places[i].address = workspace + job->workspace.places[i].offset;
+    }
+    return job->cleared.address != NULL ? job->backend->clear(*job->cleared.address, job->cleared.bytes, error)
+                                        : SMK_OK;
+}
+
+static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < job->step_count && status == SMK_OK; i++) {
+        status = job->backend->launch(code, job->steps[i].entry, &job->steps[i].launch, options, error);
+    }
+    return status;
+}
+
+/* Constants --------------------------------------------------------------------------------------- */
+
+static smk_status find_symbol(const smk_job *job, smk_code *code, uint64_t *address, smk_error *error)
+{
+    uint64_t bytes = 0;
+    smk_status status = job->backend->symbol(code, job->symbol, address, &bytes, error);
+    if (status == SMK_OK && bytes < job->symbol_value.bytes) {
+        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", job->symbol,
+                                 (unsigned long long)bytes, (unsigned long long)job->symbol_value.bytes);
+    }
+    return status;
+}
+
+/* Each launch has constants of its own: the variable itself is left alone, and other calls run meanwhile. */
+static smk_status run_with_own(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    smk_run_options own = *options;
+    void *bytes = smk_heap_allocate((size_t)job->symbol_value.bytes, 1);
+    own.constant = (smk_run_constant){.bytes = bytes, .count = job->symbol_value.bytes};
+    smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", job->symbol)
+                                      : find_symbol(job, code, &own.constant.address, error);
+    if (status == SMK_OK) {
+        status = job->backend->download(*job->symbol_value.address, bytes, job->symbol_value.bytes, error);
+    }
+    if (status == SMK_OK) {
+        status = run_steps(job, code, &own, error);
+    }
+    smk_heap_free(bytes);
+    return status;
+}
+
+static smk_fork_lock constant_lock;
+static bool has_constant_lock;
+
+static void create_constant_lock(void)
+{
+    has_constant_lock = smk_fork_lock_create(&constant_lock);
+}
+
+/* The one variable is filled, and the steps are queued behind that, before another call may do the same. Nobody waits
+ * for a kernel here, and no Python code runs. */
+static smk_status run_with_shared(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    uint64_t address = 0;
+    (void)pthread_once(&once, create_constant_lock);
+    if (!has_constant_lock) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left for a lock");
+    }
+    smk_status status = find_symbol(job, code, &address, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_fork_lock_take(&constant_lock);
+    status = job->backend->copy(address, *job->symbol_value.address, job->symbol_value.bytes, error);
+    if (status == SMK_OK) {
+        status = run_steps(job, code, options, error);
+    }
+    smk_fork_lock_give(&constant_lock);
+    return status;
+}
+
+/* All launches, and what stands ready before them. The workspace is released as soon as they are under way: machines
+ * work in order, and reuse no memory before its time. */
+static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t workspace, const smk_run_options *options,
+                               smk_error *error)
+{
+    smk_status status = prepare(job, workspace, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (job->symbol == NULL) {
+        return run_steps(job, code, options, error);
+    }
+    return job->backend->constants_by_launch ? run_with_own(job, code, options, error)
+                                             : run_with_shared(job, code, options, error);
+}
+
+static smk_status take_workspace(const smk_job *job, uint64_t *workspace, smk_error *error)
+{
+    const smk_job_workspace *wanted = &job->workspace;
+    if (wanted->bytes == 0) {
+        return SMK_OK;
+    }
+    return wanted->restored ? job->backend->borrow(wanted->bytes, workspace, error)
+                            : job->backend->allocate(wanted->bytes, workspace, error);
+}
+
+/* The status of the launches, or of a workspace that they should have restored and have not. */
+static smk_status give_workspace(const smk_job *job, uint64_t workspace, smk_status status, smk_error *error)
+{
+    if (workspace == 0) {
+        return status;
+    }
+    if (!job->workspace.restored) {
+        (void)job->backend->release(workspace, NULL);
+        return status;
+    }
+    if (status != SMK_OK) {
+        (void)job->backend->give_back(workspace, job->workspace.bytes, NULL);
+        return status;
+    }
+    return job->backend->give_back(workspace, job->workspace.bytes, error);
+}
+
+static smk_status work(const smk_job *job, const smk_run_options *options, smk_error *error)
+{
+    const smk_backend *backend = job->backend;
+    const char *entry = job->step_count > 0 ? job->steps[0].entry : NULL;
+    smk_code *code = NULL;
+    size_t allocated = 0;
+    uint64_t workspace = 0;
+    smk_interrupt interrupt = {.stop = options->poll, .context = options->poll_context};
+    smk_status status = smk_unit_code(job->unit, backend, entry, &code, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    status = copy_in(job, &allocated, &interrupt, error);
+    if (status == SMK_OK) {
+        status = take_workspace(job, &workspace, error);
+    }
+    if (status == SMK_OK) {
+        status = launch_steps(job, code, workspace, options, error);
+    }
+    status = give_workspace(job, workspace, status, error);
+    if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
+        const smk_patience patience = smk_interrupt_patience(&interrupt);
+        status = backend->synchronize(entry, &patience, error);
+    }
+    if (status == SMK_OK) {
+        status = copy_out(job, &interrupt, error);
+    }
+    while (allocated > 0) {
+        allocated--;
+        (void)backend->release(job->transfers[allocated].address, NULL);
+    }
+    return status;
+}
+
+/* The same on the job's device, which the thread leaves again. */
+static smk_status work_there(const smk_job *job, const smk_run_options *options, smk_error *error)
+{
+    int before = 0;
+    smk_status status = smk_backend_enter(job->backend, job->device, &before, error);
+    if (status == SMK_OK) {
+        status = work(job, options, error);
+        smk_backend_leave(job->backend, job->device, before);
+    }
+    return status;
+}
+
+static bool has_variables(const smk_module *module)
+{
+    bool found = module == NULL;
+    for (uint32_t i = 0; !found && i < module->variable_count; i++) {
+        found = module->variables[i].space == SMK_SPACE_GLOBAL;
+    }
+    return found;
+}
+
+/* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it
+ * is made for this call (where nobody has passed an address as a number). With the GIL. */
+static bool is_alone(const smk_job *job)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    bool others = first != NULL && PyThreadState_Next(first) != NULL;
+    return !others || (job->wait && !has_variables(atomic_load(&job->unit->module)));
+}
+
+int smk_job_run(const smk_state *state, smk_job *job)
+{
+    smk_error error = {0};
+    watch w = {.generation = smk_fork_generation()};
+    if (job->backend->id == SMK_BACKEND_CUDA && smk_watch_simulates()) {
+        return smk_watch_refuse(state); /* its arrays live there */
+    }
+    w.lock = PyThread_allocate_lock();
+    if (w.lock == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    smk_run_options options = {
+        .max_steps = job->max_steps,
+        .alone = is_alone(job),
+        .poll = must_stop,
+        .poll_context = &w,
+        .print = append_text,
+        .print_context = &w,
+    };
+    smk_poll poll; /* what comes before the run: parsing, lowering */
+    w.thread = PyEval_SaveThread();
+    smk_poll_begin(&poll, must_stop, &w);
+    smk_status status = work_there(job, &options, &error);
+    smk_poll_end(&poll);
+    PyEval_RestoreThread(w.thread);
+    if (status == SMK_OK && PyErr_Occurred() != NULL) {
+        status = SMK_INTERRUPTED; /* it was over when the signal came */
+    }
+    if (smk_watch_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
+        status = SMK_INTERNAL; /* the exception is set */
+    } else if (status != SMK_OK) {
+        error.status = status;
+        /* what a kernel printed before it failed is often why; an exception there does not hide this one */
+        if (!PyErr_Occurred() && flush_text(&w) < 0) {
+            PyErr_Clear();
+        }
+        if (!PyErr_Occurred() && job->step_count > 0 &&
+            smk_watch_note_refusal(job->steps[0].entry, error.message) < 0) {
+            PyErr_Clear(); /* no memory: the exception that follows says enough */
+        }
+        smk_error_raise(state, &error);
+    } else if (flush_text(&w) < 0) {
+        status = SMK_INTERNAL; /* of sys.stdout; the exception is set */
+    } else if (w.lost) {
+        smk_error_fail(state, SMK_MEMORY, "no memory left for what a kernel prints");
+        status = SMK_MEMORY;
+    }
+    smk_heap_free(w.text);
+    PyThread_free_lock(w.lock);
+    return status == SMK_OK ? 0 : -1;
+}

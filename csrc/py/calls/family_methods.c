@@ -1,0 +1,205 @@
+/* The families' rows in the method table, with docstrings written from the registry. */
+#include "py/calls/family.h"
+
+#include "base/heap.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
+
+#define SMK_SHELF(name, sentence)
+#define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
+    static PyObject *call_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)   \
+    {                                                                                                                  \
+        return smk_family_call_named(module, #name, arguments, given, keywords);                                       \
+    }
+#include "registry/families.def"
+#undef SMK_FAMILY
+
+static PyMethodDef methods[] = {
+#define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
+    {#name, SMK_PY_FUNCTION(call_##name), SMK_PY_FAST, NULL},
+#include "registry/families.def"
+#undef SMK_FAMILY
+#undef SMK_SHELF
+    {NULL, NULL, 0, NULL},
+};
+
+/* What a docstring is written from. */
+typedef struct subject {
+    const smk_family *family;
+    smk_signature signature;
+    smk_input input[SMK_OPERANDS_MAX_FAMILY];
+    size_t inputs;
+} subject;
+
+typedef struct document {
+    char *text;
+    size_t used;
+} document;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+static void
+write_text(document *d, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    int length = vsnprintf(d->text + d->used, DOCUMENT_BYTES - d->used, format, arguments);
+    va_end(arguments);
+    d->used += length > 0 ? (size_t)length : 0;
+    d->used = d->used < DOCUMENT_BYTES ? d->used : DOCUMENT_BYTES - 1;
+}
+
+/* "(2, 3)": dimension i of the example has the length i + 2, so that all differ. */
+static void write_shape(document *d, const smk_signature *signature, size_t operand)
+{
+    write_text(d, "(");
+    for (size_t j = 0; j < signature->rank[operand]; j++) {
+        bool last = j + 1 == signature->rank[operand];
+        write_text(d, "%zu%s", signature->axis[operand][j] + EXAMPLE_LENGTH, !last ? ", " : j == 0 ? "," : "");
+    }
+    write_text(d, ")");
+}
+
+/* The example's type: what the first row of the family takes. */
+static void write_example(document *d, const subject *s)
+{
+    char type[SMK_NAME_MAX] = "float32";
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, s->family->name) == 0) {
+            (void)smk_registry_word(row->types, 0, type, sizeof type);
+            break;
+        }
+    }
+    const char *first = strncmp(type, "bits", 4) == 0 ? "float32" : type;
+    write_text(d, "Example\n-------\n>>> import numpy, smemkit\n");
+    for (size_t i = 0; i < s->inputs; i++) {
+        write_text(d, ">>> %s = numpy.ones(", s->input[i].name);
+        write_shape(d, &s->signature, i);
+        write_text(d, ", dtype=\"%s\")\n", s->input[i].type[0] != '\0' ? s->input[i].type : first);
+    }
+    write_text(d, ">>> smemkit.%s(", s->family->name);
+    for (size_t i = 0; i < s->inputs; i++) {
+        write_text(d, "%s, ", s->input[i].name);
+    }
+    write_text(d, "backend=\"sim\").shape\n");
+    write_shape(d, &s->signature, s->inputs);
+    write_text(d, "\n");
+}
+
+/* A sentence of a table with its first letter in upper case; one that begins with a digit stays as it is. */
+static void write_sentence(document *d, const char *sentence)
+{
+    const bool is_lower = sentence[0] >= 'a' && sentence[0] <= 'z';
+    write_text(d, "%c%s", is_lower ? sentence[0] - 'a' + 'A' : sentence[0], sentence + 1);
+}
+
+static void write_input(document *d, const subject *s, size_t i)
+{
+    const smk_input *input = &s->input[i];
+    write_text(d, "%s : array-like or DeviceArray\n    ", input->name);
+    if (input->is_flat) {
+        write_text(d, "Of any shape, taken as one dimension. ");
+    }
+    if (input->type[0] != '\0') {
+        write_text(d, "Converted to %s where nothing is lost; a device array must be %s. ", input->type, input->type);
+    }
+    write_text(d, "Any memory layout; never changed.\n");
+}
+
+static void write_attributes(document *d, const subject *s)
+{
+    const smk_attribute *attribute = NULL;
+    for (size_t i = 0; (attribute = smk_registry_attribute(s->family->name, i)) != NULL; i++) {
+        char word[SMK_NAME_MAX];
+        write_text(d, "%s : ", attribute->name);
+        for (size_t j = 0; smk_registry_word(attribute->choices, j, word, sizeof word); j++) {
+            write_text(d, "%s\"%s\"", j == 0 ? "" : ", ", word);
+        }
+        write_text(d, "%s\n    ", attribute->kind == SMK_ATTRIBUTE_NONE ? "None" : "");
+        write_sentence(d, attribute->meaning);
+        write_text(d, ".\n");
+    }
+}
+
+static void write_parameters(document *d, const subject *s)
+{
+    write_text(d, "Parameters\n----------\n");
+    for (size_t i = 0; i < s->inputs; i++) {
+        write_input(d, s, i);
+    }
+    write_attributes(d, s);
+    write_text(d,
+               "variant : str\n"
+               "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
+               "out : numpy.ndarray or DeviceArray, optional\n"
+               "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
+               "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
+               "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+               "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n\n"
+               "The inputs are all NumPy or all device arrays%s.\n\n",
+               s->family->name, s->inputs > 1 && s->input[1].type[0] == '\0' ? ", of one type" : "");
+}
+
+static void write_signature(document *d, const subject *s)
+{
+    const smk_attribute *attribute = NULL;
+    write_text(d, "%s(", s->family->name);
+    for (size_t i = 0; i < s->inputs; i++) {
+        write_text(d, "%s, ", s->input[i].name);
+    }
+    for (size_t i = 0; (attribute = smk_registry_attribute(s->family->name, i)) != NULL; i++) {
+        char first[SMK_NAME_MAX] = "";
+        bool has = smk_registry_word(attribute->choices, 0, first, sizeof first);
+        write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
+    }
+    /* the blank row after "--" ends what inspect.signature reads */
+    write_text(d, "*, variant=\"auto\", out=None, backend=None)\n--\n\n");
+}
+
+static void write_document(document *d, const subject *s)
+{
+    write_signature(d, s);
+    write_sentence(d, s->family->sentence);
+    write_text(d, ".\n\n");
+    write_parameters(d, s);
+    write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", s->family->signature);
+    write_text(
+        d,
+        "Returns\n-------\nnumpy.ndarray%s for NumPy inputs, DeviceArray for device arrays; out itself where given.\n"
+        "On the GPU a call with device arrays returns before the kernel has ended.\n\n"
+        "Raises\n------\nArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,\n"
+        "OutOfMemoryError (MemoryError), StepBudgetError where SMEMKIT_MAX_STEPS is set too low.\n\n",
+        s->signature.rank[s->inputs] == 0 ? " without axes, a scalar" : "");
+    write_example(d, s);
+}
+
+PyMethodDef *smk_family_methods(void)
+{
+    for (PyMethodDef *row = methods; row->ml_name != NULL; row++) {
+        subject about = {.family = smk_registry_find_family(row->ml_name)};
+        smk_error error = {0};
+        if (row->ml_doc != NULL) {
+            continue; /* a second import; the text lives as long as the process */
+        }
+        if (about.family == NULL || smk_signature_parse(about.family->signature, &about.signature, &error) != SMK_OK ||
+            smk_registry_inputs(about.family, about.input, &about.inputs, &error) != SMK_OK ||
+            about.signature.input_count != about.inputs || about.signature.output_count != 1) {
+            PyErr_Format(PyExc_SystemError, "families.def: %s: %s", row->ml_name, error.message);
+            return NULL;
+        }
+        document d = {smk_heap_allocate(DOCUMENT_BYTES, 1), 0};
+        if (d.text == NULL) {
+            PyErr_NoMemory();
+            return NULL;
+        }
+        write_document(&d, &about);
+        row->ml_doc = d.text;
+    }
+    return methods;
+}

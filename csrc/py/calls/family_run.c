@@ -1,0 +1,199 @@
+/* A family's call run: addresses for the plan, and the result. */
+#include "py/calls/family_call.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/ndarray.h"
+#include "py/backends/package_kernels.h"
+#include "py/error.h"
+
+#include <stdio.h>
+
+/* What the job of a call points to. */
+typedef struct spending {
+    smk_job job;
+    smk_job_step steps[SMK_PLAN_STEPS_MAX];
+    void *parameters[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
+    char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_ENTRY_BYTES];
+    char symbol[SMK_FAMILY_ENTRY_BYTES];
+    smk_job_place places[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
+} spending;
+
+/* Where a parameter's value will be found: addresses are known when the job runs. */
+static void *find_parameter(spending *s, smk_parameter *parameter, uint64_t *const *operands)
+{
+    switch (parameter->source) {
+    case SMK_SOURCE_OPERAND:
+        return operands[parameter->value];
+    case SMK_SOURCE_WORKSPACE: {
+        smk_job_place *place = &s->places[s->job.workspace.place_count];
+        place->offset = (uint64_t)parameter->value;
+        s->job.workspace.place_count++;
+        return &place->address;
+    }
+    default:
+        return &parameter->value;
+    }
+}
+
+static void write_steps(smk_family_call *call, spending *s, uint64_t *const *operands)
+{
+    smk_plan *plan = &call->plan;
+    s->job.steps = s->steps;
+    s->job.step_count = plan->step_count;
+    s->job.workspace =
+        (smk_job_workspace){.bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .places = s->places};
+    for (size_t i = 0; i < plan->step_count; i++) {
+        smk_step *step = &plan->step[i];
+        smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
+                           step->type != NULL ? step->type : call->type, s->entries[i], sizeof s->entries[i]);
+        for (size_t j = 0; j < step->parameter_count; j++) {
+            s->parameters[i][j] = find_parameter(s, &step->parameter[j], operands);
+        }
+        s->steps[i] = (smk_job_step){
+            .entry = s->entries[i],
+            .launch = {.grid = step->grid,
+                       .block = step->block,
+                       .shared_bytes = step->shared_bytes,
+                       .parameters = s->parameters[i],
+                       .parameter_count = step->parameter_count},
+        };
+    }
+}
+
+/* Everything behind the operands' addresses, inputs first. */
+static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    int64_t out_bytes = 0;
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_shelf_unit(call->state, call->variant, &s->job.unit, &error);
+    Py_END_ALLOW_THREADS
+    if (status == SMK_OK) {
+        status = smk_signature_bytes(&call->signature, call->family->name, call->inputs, call->dimensions,
+                                     (int64_t)PyDataType_ELSIZE(call->result_descr), &out_bytes, &error);
+    }
+    if (status != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    s->job.backend = call->backend;
+    s->job.device = call->device;
+    write_steps(call, s, operands);
+    if (call->plan.clears_outputs) {
+        s->job.cleared = (smk_job_range){operands[call->inputs], (uint64_t)out_bytes};
+    }
+    if (call->plan.symbol != NULL) {
+        size_t operand = call->plan.symbol_operand;
+        int64_t bytes = 0;
+        (void)snprintf(s->symbol, sizeof s->symbol, "%s_%s_%s_%s", call->variant->family, call->variant->name,
+                       call->plan.symbol, call->type);
+        if (smk_signature_bytes(&call->signature, call->family->name, operand, call->dimensions,
+                                (int64_t)PyDataType_ELSIZE(call->descr), &bytes, &error) != SMK_OK) {
+            smk_error_raise(call->state, &error);
+            return -1;
+        }
+        s->job.symbol = s->symbol;
+        s->job.symbol_value = (smk_job_range){operands[operand], (uint64_t)bytes};
+    }
+    /* our own kernels end, and a large product takes many steps: no budget unless the user sets one */
+    if (smk_backend_steps(call->state, NULL, UINT64_MAX, &s->job.max_steps) < 0) {
+        return -1;
+    }
+    return smk_job_run(call->state, &s->job);
+}
+
+static bool is_idle(const smk_family_call *call)
+{
+    return call->plan.step_count == 0 && !call->plan.clears_outputs;
+}
+
+static PyObject *run_on_device(smk_family_call *call, spending *s)
+{
+    uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
+    smk_array *out = smk_array_cast(call->state, call->out);
+    if (out != NULL) {
+        Py_INCREF(out);
+    } else {
+        out = smk_array_create(call->state, call->family->name, call->backend, call->device, call->result_descr,
+                               call->out_rank, call->out_shape);
+    }
+    if (out == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < call->inputs; i++) {
+        operands[i] = &smk_array_cast(call->state, call->operands[i])->address;
+    }
+    operands[call->inputs] = &out->address;
+    if (!is_idle(call) && run_job(call, s, operands) < 0) {
+        Py_CLEAR(out);
+    }
+    return (PyObject *)out;
+}
+
+/* `plain` are the inputs as copied in, `target` what is copied out. */
+static int run_on_host(smk_family_call *call, spending *s, PyArrayObject *const *plain, PyArrayObject *target)
+{
+    smk_transfer transfers[SMK_OPERANDS_MAX_FAMILY] = {{0}};
+    uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
+    for (size_t i = 0; i <= call->inputs; i++) {
+        PyArrayObject *array = i < call->inputs ? plain[i] : target;
+        transfers[i].host = PyArray_DATA(array);
+        transfers[i].bytes = (uint64_t)PyArray_NBYTES(array);
+        transfers[i].in = i < call->inputs;
+        transfers[i].out = i == call->inputs;
+        transfers[i].fresh = (PyObject *)array != call->out;
+        operands[i] = &transfers[i].address;
+    }
+    s->job.transfers = transfers;
+    s->job.transfer_count = call->inputs + 1;
+    return run_job(call, s, operands);
+}
+
+/* The inputs are on the device, and the run is over, before the result is written: an out that overlaps an input
+ * is as good as any other. */
+static PyObject *take_host(smk_family_call *call, spending *s)
+{
+    PyArrayObject *plain[SMK_FAMILY_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
+    PyObject *result = NULL;
+    if (out != NULL && smk_host_is_plain(out, true)) {
+        target = (PyArrayObject *)Py_NewRef(call->out);
+    } else {
+        Py_INCREF(call->result_descr); /* PyArray_NewFromDescr takes one */
+        target = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, call->result_descr, call->out_rank,
+                                                       call->out_shape, NULL, NULL, 0, NULL);
+    }
+    if (target == NULL) {
+        goto done;
+    }
+    for (size_t i = 0; !is_idle(call) && i < call->inputs; i++) {
+        plain[i] = smk_host_pack((PyArrayObject *)call->operands[i]);
+        if (plain[i] == NULL) {
+            goto done;
+        }
+    }
+    if (!is_idle(call) && run_on_host(call, s, plain, target) < 0) {
+        goto done;
+    }
+    if (out != NULL && out != target && PyArray_CopyInto(out, target) < 0) {
+        goto done;
+    }
+    if (out != NULL) {
+        result = Py_NewRef(call->out);
+    } else {
+        result = PyArray_Return(target); /* takes it: a scalar where there are no axes, as NumPy's own functions */
+        target = NULL;
+    }
+done:
+    for (size_t i = 0; i < call->inputs; i++) {
+        Py_XDECREF(plain[i]);
+    }
+    Py_XDECREF(target);
+    return result;
+}
+
+PyObject *smk_family_run(smk_family_call *call)
+{
+    spending s = {.job = {.unit = NULL}};
+    return call->on_device ? run_on_device(call, &s) : take_host(call, &s);
+}

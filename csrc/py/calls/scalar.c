@@ -1,0 +1,221 @@
+/* Numbers and structures as the bytes of one kernel parameter. */
+#include "py/calls/argument.h"
+
+#include "py/arrays/ndarray.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static int refuse(const smk_state *state, const char *where, PyObject *value, const char *wanted)
+{
+    const char *type = Py_TYPE(value)->tp_name;
+    if (PyFloat_Check(value) || PyComplex_Check(value) || PyLong_Check(value) || PyArray_IsScalar(value, Number)) {
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %S of type %.100s", where, wanted, value, type);
+    } else {
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %.100s", where, wanted, type);
+    }
+    return -1;
+}
+
+/* What is too large or too small for an integer parameter. */
+static int refuse_range(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed)
+{
+    const unsigned long long half = 1ULL << (bits - 1), highest = is_signed ? half - 1 : half - 1 + half;
+    const long long lowest = -(long long)(half - 1) - 1;
+    smk_error_fail(state, SMK_ARGUMENT, "%s takes %lld to %llu and does not hold %R", where, lowest, highest, value);
+    return -1;
+}
+
+static bool is_kind_of_bool(PyObject *value)
+{
+    return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
+}
+
+/* The low `bits` bits of an integer; -1 with an exception where `is_signed` or unsigned numbers of that width
+ * do not hold it. nvcc declares int and unsigned alike as .u32, so that unsigned parameters take both ranges. */
+static int read_integer(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed,
+                        uint64_t *result)
+{
+    int overflow = 0;
+    if (is_kind_of_bool(value)) {
+        int truth = PyObject_IsTrue(value);
+        *result = truth > 0;
+        return truth < 0 ? -1 : 0;
+    }
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    if (whole == NULL) {
+        char wanted[64];
+        (void)snprintf(wanted, sizeof wanted, "%s integer of %u bits", bits == 64 ? "an array or an" : "an", bits);
+        return refuse(state, where, value, wanted);
+    }
+    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    bool fits = overflow == 0;
+    if (overflow > 0 && !is_signed && bits == 64) {
+        number = (long long)PyLong_AsUnsignedLongLong(whole);
+        fits = !PyErr_Occurred();
+        PyErr_Clear();
+    } else if (fits && bits < 64) {
+        long long lowest = -(1LL << (bits - 1)), highest = (1LL << (is_signed ? bits - 1 : bits)) - 1;
+        fits = number >= lowest && number <= highest;
+    }
+    Py_DECREF(whole);
+    if (!fits) {
+        return refuse_range(state, where, value, bits, is_signed);
+    }
+    *result = (uint64_t)number;
+    return 0;
+}
+
+/* bfloat16 by rounding a float to its upper half, ties to even. */
+static uint16_t round_to_bfloat16(float number)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &number, sizeof bits);
+    if (isnan(number)) {
+        return (uint16_t)((bits >> 16) | 0x40u);
+    }
+    return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+static int write_float(const smk_state *state, const char *where, PyObject *value, smk_type type, unsigned char *target)
+{
+    /* NumPy would drop an imaginary part, read a number from a text, and make one of a date */
+    bool is_number = PyArray_IsScalar(value, Number) || PyArray_IsScalar(value, Bool);
+    if (PyArray_IsScalar(value, ComplexFloating) || (PyArray_IsScalar(value, Generic) && !is_number)) {
+        return refuse(state, where, value, "a real number");
+    }
+    double number = PyFloat_AsDouble(value);
+    if (number == -1.0 && PyErr_Occurred()) {
+        bool too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
+        if (!too_large && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+            return -1; /* what the number's own __float__ raised */
+        }
+        PyErr_Clear();
+        if (!too_large) {
+            return refuse(state, where, value, "a real number");
+        }
+        number = DBL_MAX; /* larger than any parameter but a double, and that one is refused below */
+        if (type == SMK_TYPE_F64) {
+            smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
+            return -1;
+        }
+    }
+    bool fits = true;
+    if (type == SMK_TYPE_F64) {
+        memcpy(target, &number, sizeof number);
+    } else if (type == SMK_TYPE_F16) {
+        fits = PyFloat_Pack2(number, (char *)target, PY_LITTLE_ENDIAN) == 0;
+        PyErr_Clear();
+    } else {
+        float rounded = (float)number;
+        uint16_t upper = round_to_bfloat16(rounded);
+        bool is_half = type == SMK_TYPE_BF16;
+        fits = isfinite(number) ? isfinite(rounded) && (!is_half || (upper & 0x7f80u) != 0x7f80u) : true;
+        memcpy(target, is_half ? (const void *)&upper : (const void *)&rounded,
+               is_half ? sizeof upper : sizeof rounded);
+    }
+    if (!fits) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
+        return -1;
+    }
+    return 0;
+}
+
+/* A NumPy scalar or a 0-d array, in native byte order, as its bytes; NULL with an exception. */
+static PyArrayObject *get_native(const smk_state *state, const char *where, PyObject *value)
+{
+    PyArrayObject *array = smk_host_convert(value), *plain = NULL;
+    if (array != NULL) {
+        plain = smk_host_plain(state, where, array);
+        Py_DECREF(array);
+    }
+    return plain;
+}
+
+static bool is_bytes(PyObject *value)
+{
+    return PyBytes_Check(value) || PyByteArray_Check(value);
+}
+
+static bool is_structure(PyObject *value)
+{
+    return PyArray_CheckScalar(value) || (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) == 0);
+}
+
+/* Size of a structure argument, and its bytes where `target` is not NULL and `room` is that size. */
+static int read_structure(const smk_state *state, const char *where, PyObject *value, size_t *bytes, size_t room,
+                          unsigned char *target)
+{
+    PyArrayObject *plain = NULL;
+    const void *source = NULL;
+    if (PyBytes_Check(value)) {
+        source = PyBytes_AS_STRING(value);
+        *bytes = (size_t)PyBytes_GET_SIZE(value);
+    } else if (PyByteArray_Check(value)) {
+        source = PyByteArray_AS_STRING(value);
+        *bytes = (size_t)PyByteArray_GET_SIZE(value);
+    } else {
+        plain = get_native(state, where, value);
+        if (plain == NULL) {
+            return -1;
+        }
+        source = PyArray_DATA(plain);
+        *bytes = (size_t)PyArray_NBYTES(plain);
+    }
+    if (target != NULL && *bytes == room) {
+        memcpy(target, source, room);
+    }
+    Py_XDECREF(plain);
+    return 0;
+}
+
+static int write_structure(const smk_state *state, const char *where, PyObject *value, size_t bytes,
+                           unsigned char *target)
+{
+    size_t has = 0;
+    if (!is_bytes(value) && !is_structure(value)) {
+        char wanted[128];
+        (void)snprintf(wanted, sizeof wanted, "a structure of %zu bytes: bytes, numpy.void or a structured 0-d array",
+                       bytes);
+        return refuse(state, where, value, wanted);
+    }
+    if (read_structure(state, where, value, &has, bytes, target) < 0) {
+        return -1;
+    }
+    if (has != bytes) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s takes %zu bytes, the argument has %zu", where, bytes, has);
+        return -1;
+    }
+    return 0;
+}
+
+int smk_argument_scalar(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
+                        unsigned char *target)
+{
+    unsigned bits = smk_module_type_bits(type);
+    smk_type_kind kind = smk_module_type_kind(type);
+    uint64_t number = 0;
+    if (bytes * 8 != bits || bits > 64) {
+        return write_structure(state, where, value, bytes, target); /* an array of elements, or .b128 */
+    }
+    if (type == SMK_TYPE_F16 || type == SMK_TYPE_BF16 || type == SMK_TYPE_F32 || type == SMK_TYPE_F64) {
+        return write_float(state, where, value, type, target);
+    }
+    bool is_integer = is_kind_of_bool(value) || PyIndex_Check(value);
+    bool is_raw = kind == SMK_KIND_BITS && !is_integer && (is_bytes(value) || is_structure(value));
+    if (is_raw || kind == SMK_KIND_FLOAT) { /* bits of any meaning; .f16x2 and its like */
+        return write_structure(state, where, value, bytes, target);
+    }
+    if (read_integer(state, where, value, bits, kind == SMK_KIND_SIGNED, &number) < 0) {
+        return -1;
+    }
+    memcpy(target, &number, bytes); /* little-endian: every machine that CUDA runs on */
+    return 0;
+}

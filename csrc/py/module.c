@@ -1,0 +1,175 @@
+/* smemkit._core: the module itself. */
+#define SMK_PY_IMPORTS_NUMPY
+#include "py/state.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/transfer.h"
+#include "py/backends/capture.h"
+#include "py/backends/package_kernels.h"
+#include "py/calls/family.h"
+#include "py/calls/raw.h"
+#include "py/error.h"
+#include "py/queries/access_query.h"
+#include "py/queries/catalog.h"
+#include "py/queries/config.h"
+#include "py/queries/internals.h"
+#include "py/queries/internals_fuse.h"
+#include "py/queries/limits.h"
+#include "py/queries/measure.h"
+#include "py/queries/occupancy_query.h"
+
+#include <stdlib.h>
+
+enum { NUMPY_OLDEST = 2 };
+
+/* The functions of the module; those of the families come beside them. */
+static PyMethodDef *const tables[] = {
+    smk_config_methods,  smk_door_methods,     smk_door_fuse_methods, smk_limits_methods,   smk_listing_methods,
+    smk_measure_methods, smk_resident_methods, smk_rules_methods,     smk_transfer_methods, smk_watch_methods,
+};
+
+/* The folder that the extension lies in, which is the package's. */
+static PyObject *find_folder(PyObject *module)
+{
+    PyObject *file = PyModule_GetFilenameObject(module), *path = NULL, *folder = NULL, *result = NULL;
+    if (file == NULL) {
+        return NULL;
+    }
+    path = PyImport_ImportModule("os.path");
+    folder = path == NULL ? NULL : PyObject_CallMethod(path, "dirname", "O", file);
+    result = folder == NULL ? NULL : PyUnicode_EncodeFSDefault(folder);
+    Py_DECREF(file);
+    Py_XDECREF(path);
+    Py_XDECREF(folder);
+    return result;
+}
+
+static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)(void *)PyType_FromModuleAndSpec(module, spec, NULL);
+    return *type == NULL ? -1 : PyModule_AddType(module, *type);
+}
+
+/* The simulator's memory, the driver and the choice of machine belong to the process, and NumPy holds to its first
+ * interpreter. The slot below says so too, but Python minds it only where an interpreter asks for it. */
+static int check_interpreter(void)
+{
+    if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
+        PyErr_SetString(PyExc_ImportError, "smemkit works in the main interpreter only, not in a subinterpreter: "
+                                           "neither its own memory and devices nor NumPy can be had in several");
+        return -1;
+    }
+    return 0;
+}
+
+/* NumPy's own import of its API says of every failure that it failed, and prints the reason or keeps it to itself. */
+static int import_numpy(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    PyObject *version = numpy == NULL ? NULL : PyObject_GetAttrString(numpy, "__version__");
+    const char *text = version == NULL ? NULL : PyUnicode_AsUTF8(version);
+    int result = -1;
+    if (text != NULL && strtol(text, NULL, 10) < NUMPY_OLDEST) {
+        PyErr_Format(PyExc_ImportError, "smemkit needs NumPy %d.0 or newer, this is %s: %R", NUMPY_OLDEST, text, numpy);
+    } else if (text != NULL) {
+        result = PyArray_ImportNumPyAPI();
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(version);
+    return result;
+}
+
+static int add_functions(PyObject *module)
+{
+    PyMethodDef *families = smk_family_methods();
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        if (PyModule_AddFunctions(module, tables[i]) < 0) {
+            return -1;
+        }
+    }
+    return families == NULL ? -1 : PyModule_AddFunctions(module, families);
+}
+
+static int execute(PyObject *module)
+{
+    smk_state *state = smk_state_of_module(module);
+    if (check_interpreter() < 0 || import_numpy() < 0) {
+        return -1;
+    }
+    state->folder = find_folder(module);
+    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_shelf_create(state) < 0 ||
+        add_functions(module) < 0 || add_type(module, &smk_array_spec, &state->array_type) < 0 ||
+        add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
+        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0 ||
+        smk_resident_create(module, state) < 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int traverse(PyObject *module, visitproc visit, void *arg)
+{
+    smk_state *state = smk_state_of_module(module);
+    Py_VISIT(state->root);
+    for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
+        Py_VISIT(state->exceptions[i]);
+    }
+    Py_VISIT(state->array_type);
+    Py_VISIT(state->raw_module_type);
+    Py_VISIT(state->raw_kernel_type);
+    Py_VISIT(state->bank_access);
+    Py_VISIT(state->occupancy);
+    return 0;
+}
+
+static int clear(PyObject *module)
+{
+    smk_state *state = smk_state_of_module(module);
+    Py_CLEAR(state->root);
+    for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
+        Py_CLEAR(state->exceptions[i]);
+    }
+    Py_CLEAR(state->array_type);
+    Py_CLEAR(state->raw_module_type);
+    Py_CLEAR(state->raw_kernel_type);
+    Py_CLEAR(state->bank_access);
+    Py_CLEAR(state->occupancy);
+    return 0;
+}
+
+static void release(void *module)
+{
+    smk_state *state = smk_state_of_module(module);
+    (void)clear(module);
+    Py_CLEAR(state->folder);
+    smk_shelf_free(state);
+}
+
+static PyModuleDef_Slot module_slots[] = {
+    {Py_mod_exec, SMK_PY_SLOT(execute)},
+#if PY_VERSION_HEX >= 0x030C0000
+    {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
+#endif
+#if PY_VERSION_HEX >= 0x030D0000
+    /* The GIL guards the module's state: the shelf of loaded kernels, the choice of machine, what watches calls. Nobody
+     * has shown that these hold without it, so a free-threaded Python turns it on. */
+    {Py_mod_gil, Py_MOD_GIL_USED},
+#endif
+    {0, NULL},
+};
+
+static PyModuleDef definition = {
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "smemkit._core",
+    .m_doc = "The compiled part of smemkit; import smemkit instead.",
+    .m_size = sizeof(smk_state),
+    .m_slots = module_slots,
+    .m_traverse = traverse,
+    .m_clear = clear,
+    .m_free = release,
+};
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,483 @@
+#include "py/queries/access_query.h"
+
+#include "py/arrays/ndarray.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include "sim/cost/bank.h"
+#include "sim/cost/sector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
+
+/* The arguments of a call, checked. */
+typedef struct accesses {
+    const smk_state *state;
+    const char *function;
+    PyArrayObject *address; /* uint64, C-contiguous, (..., 32) */
+    PyArrayObject *mask;    /* uint32, C-contiguous: of the leading axes; or without axes, for all */
+    PyObject *holds[2];     /* what keeps the two from being resized */
+    npy_intp count;         /* warps */
+    unsigned bytes;         /* a lane */
+    uint64_t end;           /* addresses lie below; 0: all are good */
+    smk_bank_op op;
+} accesses;
+
+int smk_rules_create(PyObject *module, smk_state *state)
+{
+    PyObject *collections = PyImport_ImportModule("collections");
+    PyObject *make = NULL, *arguments = NULL, *keywords = NULL;
+    int status = -1;
+    if (collections != NULL) {
+        make = PyObject_GetAttrString(collections, "namedtuple");
+        arguments = Py_BuildValue("s(ssss)", "BankAccess", "wavefronts", "conflicts", "phases", "words");
+        keywords = Py_BuildValue("{s:s}", "module", "smemkit._core");
+    }
+    if (make != NULL && arguments != NULL && keywords != NULL) {
+        state->bank_access = PyObject_Call(make, arguments, keywords);
+    }
+    if (state->bank_access != NULL) {
+        status = PyModule_AddObjectRef(module, "BankAccess", state->bank_access);
+    }
+    Py_XDECREF(collections);
+    Py_XDECREF(make);
+    Py_XDECREF(arguments);
+    Py_XDECREF(keywords);
+    return status;
+}
+
+/* Arguments -------------------------------------------------------------------------------------- */
+
+/* Any array of integers, as NumPy makes one; NULL with an exception. A new reference. */
+static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
+{
+    if (smk_host_check_mask(given->state, given->function, name, value) < 0) {
+        return NULL;
+    }
+    PyArrayObject *array = smk_host_convert(value);
+    if (array == NULL) {
+        return NULL;
+    }
+    if (PyArray_SIZE(array) > 0 && !PyTypeNum_ISINTEGER(PyArray_TYPE(array))) {
+        PyObject *type = smk_host_type_name(PyArray_DESCR(array));
+        if (type != NULL && PyArray_TYPE(array) == NPY_OBJECT) {
+            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers that 64 bits hold", given->function, name);
+        } else if (type != NULL) {
+            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers, not %U", given->function, name, type);
+        }
+        Py_XDECREF(type);
+        Py_CLEAR(array);
+    }
+    return array;
+}
+
+/* The same numbers as one C-contiguous array of a type that holds them modulo its width: an object of our own, whose
+ * shape nobody else can set. Takes the reference. */
+static PyArrayObject *convert(PyArrayObject *array, int type)
+{
+    if (array == NULL) {
+        return NULL;
+    }
+    const int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED;
+    PyObject *same = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
+    PyObject *result = same == NULL ? NULL : PyArray_View((PyArrayObject *)same, NULL, &PyArray_Type);
+    Py_XDECREF(same);
+    Py_DECREF(array);
+    return (PyArrayObject *)result;
+}
+
+static int refuse_shape(const accesses *given, PyArrayObject *array)
+{
+    PyObject *shape = smk_host_shape(PyArray_NDIM(array), PyArray_DIMS(array));
+    if (shape != NULL) {
+        smk_error_fail(given->state, SMK_SHAPE,
+                       "%s: the last axis of addresses must have 32 lanes; the shape of addresses is %R",
+                       given->function, shape);
+        Py_DECREF(shape);
+    }
+    return -1;
+}
+
+/* The sign is looked at first: as uint64 it is gone. -1 with an exception. */
+static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
+{
+    PyArrayObject *array = get_integers(given, "addresses", value);
+    if (array == NULL) {
+        return -1;
+    }
+    const int rank = PyArray_NDIM(array);
+    if (rank == 0 || PyArray_DIM(array, rank - 1) != LANES) {
+        int status = refuse_shape(given, array);
+        Py_DECREF(array);
+        return status;
+    }
+    *is_signed = PyTypeNum_ISSIGNED(PyArray_TYPE(array));
+    given->count = PyArray_SIZE(array) / LANES;
+    given->address = convert(array, NPY_UINT64);
+    given->holds[0] = given->address == NULL ? NULL : smk_host_hold(given->address);
+    return given->holds[0] == NULL ? -1 : 0;
+}
+
+/* One mask for all, or an array of the leading axes' shape; a new reference, NULL with an exception. */
+static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
+{
+    const int rank = PyArray_NDIM(given->address) - 1;
+    if (PyArray_NDIM(mask) == 0) {
+        return (PyArrayObject *)Py_NewRef((PyObject *)mask);
+    }
+    PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
+    PyObject *shape = smk_host_shape(rank, PyArray_DIMS(given->address));
+    if (numpy != NULL && shape != NULL) {
+        result = PyObject_CallMethod(numpy, "broadcast_to", "OO", (PyObject *)mask, shape);
+        if (result == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+            PyErr_Clear();
+            PyObject *own = smk_host_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
+            if (own != NULL) {
+                smk_error_fail(given->state, SMK_SHAPE,
+                               "%s: mask of shape %R does not fit the leading axes of addresses, %R", given->function,
+                               own, shape);
+                Py_DECREF(own);
+            }
+        }
+    }
+    Py_XDECREF(numpy);
+    Py_XDECREF(shape);
+    return (PyArrayObject *)result;
+}
+
+static int refuse_mask(const accesses *given, PyObject *mask)
+{
+    smk_error_fail(given->state, SMK_ARGUMENT, "%s: mask is %R; it has one bit for each of 32 lanes, 0 to 0xffffffff",
+                   given->function, mask);
+    return -1;
+}
+
+static int read_mask(accesses *given, PyObject *value)
+{
+    PyArrayObject *array = NULL, *wide = NULL;
+    if (value == NULL) {
+        given->mask = (PyArrayObject *)PyArray_SimpleNew(0, NULL, NPY_UINT32);
+        if (given->mask != NULL) {
+            *(uint32_t *)PyArray_DATA(given->mask) = UINT32_MAX;
+        }
+        return given->mask == NULL ? -1 : 0;
+    }
+    if (PyLong_Check(value) && !PyBool_Check(value)) { /* an int that no array holds */
+        int overflow = 0;
+        (void)PyLong_AsLongLongAndOverflow(value, &overflow);
+        if (overflow != 0) {
+            return refuse_mask(given, value);
+        }
+    }
+    array = get_integers(given, "mask", value);
+    if (array == NULL) {
+        return -1;
+    }
+    wide = broadcast_mask(given, array);
+    Py_DECREF(array);
+    wide = convert(wide, NPY_INT64); /* a uint64 above its range becomes negative, and is refused as such */
+    if (wide == NULL) {
+        return -1;
+    }
+    const int64_t *number = PyArray_DATA(wide);
+    for (npy_intp i = 0; i < PyArray_SIZE(wide); i++) {
+        if (number[i] < 0 || number[i] > (int64_t)UINT32_MAX) {
+            PyObject *item = PyLong_FromLongLong(number[i]);
+            int status = item == NULL ? -1 : refuse_mask(given, item);
+            Py_XDECREF(item);
+            Py_DECREF(wide);
+            return status;
+        }
+    }
+    given->mask = convert(wide, NPY_UINT32);
+    given->holds[1] = given->mask == NULL ? NULL : smk_host_hold(given->mask);
+    return given->holds[1] == NULL ? -1 : 0;
+}
+
+static int read_width(accesses *given, PyObject *value)
+{
+    long width = 4;
+    if (value != NULL) {
+        PyObject *whole = smk_bind_index(value);
+        if (whole == NULL && PyErr_Occurred()) {
+            return -1;
+        }
+        if (whole == NULL) {
+            smk_error_fail(given->state, SMK_TYPE, "%s: width must be an int, not %.100s", given->function,
+                           Py_TYPE(value)->tp_name);
+            return -1;
+        }
+        int overflow = 0;
+        width = PyLong_AsLongAndOverflow(whole, &overflow);
+        Py_DECREF(whole);
+    }
+    if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16) {
+        smk_error_fail(given->state, SMK_ARGUMENT, "%s: width is %R; accepted are 1, 2, 4, 8 and 16 bytes a lane",
+                       given->function, value);
+        return -1;
+    }
+    given->bytes = (unsigned)width;
+    return 0;
+}
+
+static int read_op(accesses *given, PyObject *value)
+{
+    const char *text = value == NULL ? "load" : smk_bind_text(given->state, given->function, "op", value);
+    if (text == NULL) {
+        return -1;
+    }
+    char accepted[128];
+    size_t length = 0;
+    for (int op = 0; op < SMK_BANK_OP_COUNT; op++) {
+        const char *name = smk_bank_name((smk_bank_op)op), *before = op + 1 == SMK_BANK_OP_COUNT ? " and " : ", ";
+        if (strcmp(text, name) == 0) {
+            given->op = (smk_bank_op)op;
+            return 0;
+        }
+        length += (size_t)snprintf(accepted + length, sizeof accepted - length, "%s'%s'", op == 0 ? "" : before, name);
+    }
+    smk_error_fail(given->state, SMK_ARGUMENT, "%s: op is %R; accepted are %s", given->function, value, accepted);
+    return -1;
+}
+
+static uint32_t get_mask(const accesses *given, npy_intp warp)
+{
+    const uint32_t *mask = PyArray_DATA(given->mask);
+    return mask[PyArray_NDIM(given->mask) == 0 ? 0 : warp];
+}
+
+/* Names the first lane whose address is not accepted; lanes that are not active may hold anything. */
+static int check_addresses(const accesses *given, bool is_signed)
+{
+    const uint64_t *address = PyArray_DATA(given->address);
+    for (npy_intp warp = 0; warp < given->count; warp++) {
+        const uint32_t mask = get_mask(given, warp);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            const uint64_t own = address[warp * LANES + lane];
+            const char *fault = is_signed && own >> 63 != 0           ? "it must not be negative"
+                                : own % given->bytes != 0             ? "it must be a multiple of the width"
+                                : given->end > 0 && own >= given->end ? "an address of shared memory has 32 bits"
+                                                                      : NULL;
+            if (fault == NULL || (mask >> lane & 1) == 0) {
+                continue;
+            }
+            char where[64] = "", number[32];
+            if (PyArray_NDIM(given->address) > 1) {
+                (void)PyOS_snprintf(where, sizeof where, " of access %lld", (long long)warp);
+            }
+            (void)PyOS_snprintf(number, sizeof number, is_signed ? "%lld" : "%llu", (long long)own);
+            smk_error_fail(given->state, SMK_ARGUMENT, "%s: the address of lane %u%s is %s; %s (width %u)",
+                           given->function, lane, where, number, fault, given->bytes);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_call(accesses *given, PyObject *const values[3])
+{
+    bool is_signed = false;
+    return read_width(given, values[1]) < 0 || read_addresses(given, values[0], &is_signed) < 0 ||
+                   read_mask(given, values[2]) < 0
+               ? -1
+               : check_addresses(given, is_signed);
+}
+
+static void release(accesses *given)
+{
+    Py_CLEAR(given->holds[0]);
+    Py_CLEAR(given->holds[1]);
+    Py_CLEAR(given->address);
+    Py_CLEAR(given->mask);
+}
+
+/* Results ---------------------------------------------------------------------------------------- */
+
+/* int64, of the leading axes and `last` more elements at the end of each where that is not 0. */
+static PyArrayObject *create_result(const accesses *given, npy_intp last)
+{
+    npy_intp shape[LENGTHS_MAX];
+    int rank = PyArray_NDIM(given->address) - 1;
+    memcpy(shape, PyArray_DIMS(given->address), (size_t)rank * sizeof *shape);
+    if (last > 0) {
+        shape[rank++] = last;
+    }
+    return (PyArrayObject *)PyArray_ZEROS(rank, shape, NPY_INT64, 0);
+}
+
+/* An int for an array without axes. Takes the reference. */
+static PyObject *finish_result(PyArrayObject *array)
+{
+    if (array == NULL || PyArray_NDIM(array) > 0) {
+        return (PyObject *)array;
+    }
+    PyObject *number = PyLong_FromLongLong(*(const int64_t *)PyArray_DATA(array));
+    Py_DECREF(array);
+    return number;
+}
+
+static void count_banks(const accesses *given, int64_t *const columns[3], int64_t *words)
+{
+    const uint64_t *address = PyArray_DATA(given->address);
+    for (npy_intp warp = 0; warp < given->count; warp++) {
+        uint32_t row[BANKS];
+        const uint32_t mask = get_mask(given, warp);
+        const uint64_t *own = address + warp * LANES;
+        const smk_bank_cost cost = smk_bank_count(own, given->bytes, mask, given->op);
+        columns[0][warp] = cost.wavefronts;
+        columns[1][warp] = cost.conflicts;
+        columns[2][warp] = cost.ideal;
+        smk_bank_words(own, given->bytes, mask, given->op, row);
+        for (unsigned bank = 0; bank < BANKS; bank++) {
+            words[warp * BANKS + bank] = row[bank];
+        }
+    }
+}
+
+static const char bank_access_doc[] =
+    "bank_access(addresses, width=4, *, mask=0xffffffff, op=\"load\")\n--\n\n"
+    "What one warp-wide access to shared memory costs: its wavefronts and bank conflicts.\n\n"
+    "Shared memory has 32 banks of 4-byte words: byte a lies in bank a // 4 % 32. An access goes in phases\n"
+    "of consecutive lanes, 32 lanes for widths up to 4 bytes, 16 for 8, 8 for 16, and each phase takes as\n"
+    "many wavefronts as the bank with the most distinct words has of them; lanes on one word share it. A\n"
+    "load of 8 or 16 bytes doubles its phases where every lane's address is that of lane ^ 1, or every\n"
+    "one's is that of lane ^ 2. In atomics and copies each lane counts, also those on one word.\n\n"
+    "Parameters\n----------\n"
+    "addresses : array-like of int\n"
+    "    Bytes from the start of shared memory, one a lane; multiples of width. Lanes not in mask may hold\n"
+    "    anything.\n"
+    "width : int\n"
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"
+    "mask : int or array-like of int\n"
+    "    Bit i is set where lane i takes part.\n"
+    "op : \"load\", \"store\", \"atomic\", \"async\", \"cas\", \"increment\" or \"matrix\"\n"
+    "    \"async\" is the shared side of cp.async.ca from a row of global memory; other sources cost more, and\n"
+    "    profile counts all. \"cas\" is compare and swap, \"increment\" is red.add of the constant 1, whose\n"
+    "    lanes share words. \"matrix\" is ldmatrix (width 16): each matrix, 8 rows, is a phase.\n\n"
+    "Shapes\n------\n"
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. Counts\n"
+    "have the shape of the leading axes, words is (..., 32).\n\n"
+    "Units\n-----\n"
+    "Addresses and width in bytes, words in 4-byte words.\n\n"
+    "Returns\n-------\n"
+    "BankAccess, a named tuple: wavefronts; conflicts, the wavefronts more than there are phases; phases,\n"
+    "with a lane that takes part (twice as many for cas, which brings two operands); words, how many distinct\n"
+    "words (of atomics: lanes) each bank serves in its busiest phase. The first three are ints for one access\n"
+    "and int64 arrays for more.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width, op or mask that\n"
+    "does not exist and for a lane whose address is negative, misaligned or has more than 32 bits.\n\n"
+    "Source\n------\n"
+    "Measured on an H200 with Nsight Compute: l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_* are the\n"
+    "conflicts, l1tex__data_pipe_lsu_wavefronts_mem_shared_op_* the wavefronts (Nsight Compute\n"
+    "documentation, Memory Tables).\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> lane = numpy.arange(32)\n"
+    ">>> smemkit.bank_access(4 * 32 * lane).conflicts  # a column of a tile of 32 floats\n"
+    "31\n"
+    ">>> smemkit.bank_access(4 * 33 * lane).conflicts  # padded\n"
+    "0\n";
+
+static PyObject *call_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    static const char *const names[] = {"addresses", "width", "mask", "op"};
+    static const smk_call call = {"bank_access", names, 4, 2, 1};
+    accesses given = {.state = smk_state_of_module(module), .function = "bank_access", .end = UINT64_C(1) << 32};
+    PyObject *values[4], *result = NULL;
+    PyArrayObject *columns[4] = {NULL};
+    if (smk_bind_call(&call, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
+        read_call(&given, values) < 0) {
+        goto done;
+    }
+    for (int i = 0; i < 4; i++) {
+        columns[i] = create_result(&given, i == 3 ? BANKS : 0);
+        if (columns[i] == NULL) {
+            goto done;
+        }
+    }
+    int64_t *const data[3] = {PyArray_DATA(columns[0]), PyArray_DATA(columns[1]), PyArray_DATA(columns[2])};
+    Py_BEGIN_ALLOW_THREADS
+    count_banks(&given, data, PyArray_DATA(columns[3]));
+    Py_END_ALLOW_THREADS
+    PyObject *fields[4] = {NULL};
+    for (int i = 0; i < 4; i++) {
+        fields[i] = finish_result(columns[i]);
+        columns[i] = NULL;
+    }
+    if (fields[0] != NULL && fields[1] != NULL && fields[2] != NULL && fields[3] != NULL) {
+        result =
+            PyObject_CallFunctionObjArgs(given.state->bank_access, fields[0], fields[1], fields[2], fields[3], NULL);
+    }
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(fields[i]);
+    }
+done:
+    for (int i = 0; i < 4; i++) {
+        Py_XDECREF(columns[i]);
+    }
+    release(&given);
+    return result;
+}
+
+static const char sectors_doc[] =
+    "sectors(addresses, width=4, *, mask=0xffffffff)\n--\n\n"
+    "How many sectors of global memory one warp-wide access touches; a sector is 32 aligned bytes.\n\n"
+    "Parameters\n----------\n"
+    "addresses : array-like of int\n"
+    "    In bytes, one a lane; multiples of width. Lanes not in mask may hold anything.\n"
+    "width : int\n"
+    "    Bytes a lane: 1, 2, 4, 8 or 16.\n"
+    "mask : int or array-like of int\n"
+    "    Bit i is set where lane i takes part.\n\n"
+    "Shapes\n------\n"
+    "addresses is (..., 32), one row a warp; mask has no axes or broadcasts to the leading ones. The result\n"
+    "has the shape of the leading axes.\n\n"
+    "Units\n-----\n"
+    "Addresses and width in bytes.\n\n"
+    "Returns\n-------\n"
+    "int for one access, else an int64 array.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError) where addresses or mask are no integers, ShapeError (ValueError) where\n"
+    "the last axis is not 32 or mask does not fit, ArgumentError (ValueError) for a width or mask that does\n"
+    "not exist and for a lane whose address is negative or misaligned.\n\n"
+    "Source\n------\n"
+    "Measured on an H200 with Nsight Compute: smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_* (Nsight\n"
+    "Compute documentation, Memory Tables).\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> lane = numpy.arange(32)\n"
+    ">>> smemkit.sectors(4 * lane), smemkit.sectors(4 * lane + 4), smemkit.sectors(32 * lane)\n"
+    "(4, 5, 32)\n";
+
+static PyObject *call_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
+{
+    static const char *const names[] = {"addresses", "width", "mask"};
+    static const smk_call call = {"sectors", names, 3, 2, 1};
+    accesses given = {.state = smk_state_of_module(module), .function = "sectors"};
+    PyObject *values[3];
+    PyArrayObject *column = NULL;
+    if (smk_bind_call(&call, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
+        column = create_result(&given, 0);
+    }
+    if (column != NULL) {
+        const uint64_t *address = PyArray_DATA(given.address);
+        int64_t *sectors = PyArray_DATA(column);
+        Py_BEGIN_ALLOW_THREADS
+        for (npy_intp warp = 0; warp < given.count; warp++) {
+            sectors[warp] = smk_sector_count(address + warp * LANES, given.bytes, get_mask(&given, warp));
+        }
+        Py_END_ALLOW_THREADS
+    }
+    release(&given);
+    return finish_result(column);
+}
+
+PyMethodDef smk_rules_methods[] = {
+    {"bank_access", SMK_PY_FUNCTION(call_bank_access), SMK_PY_FAST, bank_access_doc},
+    {"sectors", SMK_PY_FUNCTION(call_sectors), SMK_PY_FAST, sectors_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,396 @@
+#include "py/queries/catalog.h"
+
+#include "py/arrays/ndarray.h"
+#include "py/backends/package_kernels.h"
+#include "py/calls/raw.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include "base/heap.h"
+
+#include <string.h>
+
+/* A dict entry that takes the reference to value; NULL passes an error on. */
+static int set_item(PyObject *dict, const char *key, PyObject *value)
+{
+    if (value == NULL) {
+        return -1;
+    }
+    int status = PyDict_SetItemString(dict, key, value);
+    Py_DECREF(value);
+    return status;
+}
+
+/* A tuple of all items of a list, which it takes; NULL passes an error on. */
+static PyObject *freeze(PyObject *list)
+{
+    PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tuple;
+}
+
+static PyObject *list_variants(const smk_family *family)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < smk_registry_variant_count(); i++) {
+        const smk_variant *variant = smk_registry_variant(i);
+        PyObject *name = NULL;
+        if (strcmp(variant->family, family->name) != 0) {
+            continue;
+        }
+        name = PyUnicode_FromString(variant->name);
+        if (name == NULL || PyList_Append(list, name) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(name);
+    }
+    return freeze(list);
+}
+
+static PyObject *optional_text(const char *text)
+{
+    return text == NULL ? Py_NewRef(Py_None) : PyUnicode_FromString(text);
+}
+
+static const char families_doc[] =
+    "families()\n--\n\n"
+    "The kernel families.\n\n"
+    "Shapes\n------\n"
+    "A family's signature is in the language of NumPy's generalised ufuncs.\n\n"
+    "Returns\n-------\n"
+    "dict from name to {\"signature\": str, \"shows\": str, \"variants\": tuple of names}\n\n"
+    "Raises\n------\n"
+    "Nothing.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.families()[\"gemm\"][\"signature\"]\n"
+    "'(m,k),(k,n)->(m,n)'\n";
+
+static PyObject *call_families(PyObject *module, PyObject *ignored)
+{
+    PyObject *result = PyDict_New();
+    (void)module;
+    (void)ignored;
+    for (size_t i = 0; result != NULL && i < smk_registry_family_count(); i++) {
+        const smk_family *family = smk_registry_family(i);
+        PyObject *facts = PyDict_New();
+        if (facts == NULL || set_item(facts, "signature", optional_text(family->signature)) < 0 ||
+            set_item(facts, "shows", PyUnicode_FromString(family->sentence)) < 0 ||
+            set_item(facts, "variants", list_variants(family)) < 0 ||
+            PyDict_SetItemString(result, family->name, facts) < 0) {
+            Py_CLEAR(result);
+        }
+        Py_XDECREF(facts);
+    }
+    return result;
+}
+
+/* "float32 float64" -> ("float32", "float64") */
+static PyObject *split_types(const smk_variant *variant)
+{
+    PyObject *text = PyUnicode_FromString(variant->types), *list = NULL;
+    if (text != NULL) {
+        list = PyUnicode_Split(text, NULL, -1);
+        Py_DECREF(text);
+    }
+    return freeze(list);
+}
+
+static PyObject *describe(const smk_variant *variant)
+{
+    PyObject *facts = PyDict_New();
+    if (facts != NULL && (set_item(facts, "shows", PyUnicode_FromString(variant->shows)) < 0 ||
+                          set_item(facts, "dtypes", split_types(variant)) < 0 ||
+                          set_item(facts, "block", Py_BuildValue("(II)", variant->block_x, variant->block_y)) < 0 ||
+                          set_item(facts, "tile", Py_BuildValue("(II)", variant->tile_x, variant->tile_y)) < 0 ||
+                          set_item(facts, "compute_capability",
+                                   PyUnicode_FromFormat("%d.%d", variant->arch / 10, variant->arch % 10)) < 0 ||
+                          set_item(facts, "auto", PyBool_FromLong(variant->speed > 0)) < 0)) {
+        Py_CLEAR(facts);
+    }
+    return facts;
+}
+
+static const char variants_doc[] =
+    "variants(family)\n--\n\n"
+    "The variants of a family: what each shows and accepts.\n\n"
+    "Parameters\n----------\n"
+    "family : str\n"
+    "    A key of smemkit.families().\n\n"
+    "Shapes\n------\n"
+    "block is threads, tile is elements of the result that one block computes, both (x, y).\n\n"
+    "Returns\n-------\n"
+    "dict from name to {\"shows\": str, \"dtypes\": tuple of str, \"block\": (x, y), \"tile\": (x, y),\n"
+    "\"compute_capability\": str, \"auto\": bool}; dtypes are NumPy's names, or bits8, bits16, bits32, bits64: any "
+    "type\n"
+    "of that size; compute_capability is the lowest it runs on; auto says whether variant=\"auto\" may take it.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such family.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.variants(\"gemm\")[\"padded\"][\"tile\"]\n"
+    "(32, 32)\n";
+
+static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"family"};
+    static const smk_call call = {"variants", names, 1, 1, 1};
+    const smk_state *state = smk_state_of_module(module);
+    PyObject *values[1], *result = NULL;
+    smk_error error = {0};
+    const smk_variant *ignored = NULL;
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const char *family = smk_bind_text(state, "variants", "family", values[0]);
+    if (family == NULL) {
+        return NULL;
+    }
+    if (smk_registry_find_family(family) == NULL) {
+        /* the registry words the refusal, with the families that there are */
+        (void)smk_registry_select(family, "auto", "", &ignored, &error);
+        return smk_error_raise(state, &error);
+    }
+    result = PyDict_New();
+    for (size_t i = 0; result != NULL && i < smk_registry_variant_count(); i++) {
+        const smk_variant *variant = smk_registry_variant(i);
+        if (strcmp(variant->family, family) == 0 && set_item(result, variant->name, describe(variant)) < 0) {
+            Py_CLEAR(result);
+        }
+    }
+    return result;
+}
+
+/* An ArgumentError with the variants that there are; "auto" is none of them: it stands for no file. */
+static void refuse_variant(const smk_state *state, const char *family, const char *variant)
+{
+    PyObject *known = PyUnicode_FromString("");
+    for (size_t i = 0; known != NULL && i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, family) == 0) {
+            const char *comma = PyUnicode_GetLength(known) > 0 ? ", " : "";
+            PyObject *longer = PyUnicode_FromFormat("%U%s%s", known, comma, row->name);
+            Py_SETREF(known, longer);
+        }
+    }
+    if (known != NULL && strcmp(variant, "auto") == 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not 'auto'; there are: %U", family, known);
+    } else if (known != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s has no variant '%.60s'; there are: %U", family, variant, known);
+    }
+    Py_XDECREF(known);
+}
+
+const smk_variant *smk_listing_find(const smk_state *state, const char *family, const char *variant)
+{
+    smk_error error = {0};
+    const smk_variant *selected = NULL;
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, family) == 0 && strcmp(row->name, variant) == 0) {
+            return row;
+        }
+    }
+    if (smk_registry_find_family(family) == NULL) {
+        (void)smk_registry_select(family, variant, "", &selected, &error);
+        smk_error_raise(state, &error);
+    } else {
+        refuse_variant(state, family, variant);
+    }
+    return NULL;
+}
+
+static PyObject *read_text(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
+                           const char *function, const char *kind)
+{
+    static const char *const names[] = {"family", "variant"};
+    const smk_call call = {function, names, 2, 2, 2};
+    const smk_state *state = smk_state_of_module(module);
+    PyObject *values[2], *result = NULL;
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    char *text = NULL;
+    size_t length = 0;
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const char *family = smk_bind_text(state, function, "family", values[0]);
+    const char *name = family == NULL ? NULL : smk_bind_text(state, function, "variant", values[1]);
+    const smk_variant *variant = name == NULL ? NULL : smk_listing_find(state, family, name);
+    if (variant == NULL) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_shelf_read(state, variant, kind, &text, &length, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        return smk_error_raise(state, &error);
+    }
+    result = PyUnicode_DecodeUTF8(text, (Py_ssize_t)length, "strict");
+    smk_heap_free(text);
+    return result;
+}
+
+static const char source_doc[] =
+    "source(family, variant)\n--\n\n"
+    "The CUDA C source of a kernel; T stands for the element type.\n\n"
+    "Parameters\n----------\n"
+    "family, variant : str\n"
+    "    Keys of smemkit.families() and smemkit.variants(family).\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "str\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such variant; it lists those there are.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> \"__global__\" in smemkit.source(\"gemm\", \"padded\")\n"
+    "True\n";
+
+static PyObject *call_source(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    return read_text(module, arguments, given, keywords, "source", "cu");
+}
+
+static const char ptx_doc[] = "ptx(family, variant)\n--\n\n"
+                              "The PTX of a kernel: one entry for each element type, <family>_<variant>_<dtype>.\n\n"
+                              "Parameters\n----------\n"
+                              "family, variant : str\n"
+                              "    Keys of smemkit.families() and smemkit.variants(family).\n\n"
+                              "Shapes\n------\n"
+                              "None.\n\n"
+                              "Returns\n-------\n"
+                              "str\n\n"
+                              "Raises\n------\n"
+                              "ArgumentError (ValueError) where there is no such variant; it lists those there are.\n\n"
+                              "Example\n-------\n"
+                              ">>> import smemkit\n"
+                              ">>> smemkit.RawModule(smemkit.ptx(\"gemm\", \"tiled\")).kernels\n"
+                              "('gemm_tiled_float32', 'gemm_tiled_float64')\n";
+
+static PyObject *call_ptx(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    return read_text(module, arguments, given, keywords, "ptx", "ptx");
+}
+
+/* The type's word as the row spells it: "float32" itself, or bits32 for it. NULL with an exception. */
+static int find_type(const smk_state *state, const smk_variant *variant, PyObject *value, char *type, size_t type_bytes)
+{
+    PyArray_Descr *descr = NULL;
+    PyObject *name = NULL;
+    int64_t place = 0;
+    if (value == NULL) {
+        return smk_registry_word(variant->types, 0, type, type_bytes) ? 0 : -1;
+    }
+    if (PyArray_DescrConverter(value, &descr) == NPY_FAIL) {
+        return -1;
+    }
+    name = smk_host_type_name(descr);
+    const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    if (text != NULL) {
+        (void)snprintf(type, type_bytes, "%s", text);
+        if (!smk_registry_lists(variant->types, type, &place)) {
+            (void)snprintf(type, type_bytes, "bits%d", (int)PyDataType_ELSIZE(descr) * 8);
+        }
+        if (!smk_registry_lists(variant->types, type, &place)) {
+            smk_error_fail(state, SMK_TYPE, "%s variant '%s' is compiled for %s, not %s", variant->family,
+                           variant->name, variant->types, text);
+            text = NULL;
+        }
+    }
+    Py_XDECREF(name);
+    Py_DECREF(descr);
+    return text == NULL ? -1 : 0;
+}
+
+/* The compiled choice by name, the first by default; "" where the family has none. */
+static int find_choice(const smk_state *state, const smk_variant *variant, PyObject *value, char *choice,
+                       size_t choice_bytes)
+{
+    const smk_attribute *attribute = NULL;
+    int64_t place = 0;
+    for (size_t i = 0; (attribute = smk_registry_attribute(variant->family, i)) != NULL; i++) {
+        if (attribute->kind == SMK_ATTRIBUTE_COMPILED) {
+            break;
+        }
+    }
+    const char *word = value == NULL ? NULL : smk_bind_text(state, "kernel", "choice", value);
+    if (value != NULL && word == NULL) {
+        return -1;
+    }
+    if (attribute == NULL && word != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s has no choices that are compiled in", variant->family);
+        return -1;
+    }
+    if (word != NULL && !smk_registry_lists(attribute->choices, word, &place)) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: choice is '%s', accepted are: %s", variant->family, word,
+                       attribute->choices);
+        return -1;
+    }
+    if (attribute != NULL) {
+        (void)smk_registry_word(attribute->choices, (size_t)place, choice, choice_bytes);
+    }
+    return 0;
+}
+
+/* kernel(family, variant, dtype=None, choice=None) */
+static const char kernel_doc[] =
+    "kernel(family, variant, dtype=None, choice=None)\n--\n\n"
+    "One of the package's kernels as a RawKernel, for launches, profiles and checks of your own.\n\n"
+    "Parameters\n----------\n"
+    "family, variant : str\n"
+    "    Keys of smemkit.families() and smemkit.variants(family).\n"
+    "dtype : numpy.dtype or what makes one, optional\n"
+    "    The element type; by default the first that the variant takes.\n"
+    "choice : str, optional\n"
+    "    Where the family compiles a choice in (the op of reduce): which; by default the first.\n\n"
+    "Shapes\n------\n"
+    "None; the kernel's header says what its parameters are, and smemkit.variants its block.\n\n"
+    "Returns\n-------\n"
+    "RawKernel\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError), ArgumentTypeError (TypeError).\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.kernel(\"gemm\", \"padded\", \"float64\").name\n"
+    "'gemm_padded_float64'\n";
+
+PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"family", "variant", "dtype", "choice"};
+    static const smk_call call = {"kernel", names, 4, 4, 2};
+    enum { ENTRY_BYTES = 128 };
+    const smk_state *state = smk_state_of_module(module);
+    char type[SMK_NAME_MAX] = "", choice[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
+    PyObject *values[4], *name = NULL, *result = NULL;
+    smk_raw_module *code = NULL;
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const char *family = smk_bind_text(state, "kernel", "family", values[0]);
+    const char *text = family == NULL ? NULL : smk_bind_text(state, "kernel", "variant", values[1]);
+    const smk_variant *variant = text == NULL ? NULL : smk_listing_find(state, family, text);
+    if (variant == NULL || find_type(state, variant, smk_bind_optional(values[2]), type, sizeof type) < 0 ||
+        find_choice(state, variant, smk_bind_optional(values[3]), choice, sizeof choice) < 0) {
+        return NULL;
+    }
+    smk_registry_entry(variant, "", choice, type, entry, sizeof entry);
+    name = PyUnicode_FromString(entry);
+    code = name == NULL ? NULL : smk_raw_module_of_variant(state, variant);
+    if (code != NULL) {
+        result = smk_raw_kernel_create(state, code, name);
+        Py_DECREF(code);
+    }
+    Py_XDECREF(name);
+    return result;
+}
+
+PyMethodDef smk_listing_methods[] = {
+    {"families", call_families, METH_NOARGS, families_doc},
+    {"variants", SMK_PY_FUNCTION(call_variants), SMK_PY_FAST, variants_doc},
+    {"source", SMK_PY_FUNCTION(call_source), SMK_PY_FAST, source_doc},
+    {"ptx", SMK_PY_FUNCTION(call_ptx), SMK_PY_FAST, ptx_doc},
+    {"kernel", SMK_PY_FUNCTION(smk_listing_kernel), SMK_PY_FAST, kernel_doc},
+    {NULL, NULL, 0, NULL},
+};

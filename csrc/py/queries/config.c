@@ -1,0 +1,212 @@
+#include "py/queries/config.h"
+
+#include "py/backends/backend.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include "base/heap.h"
+#include "base/quota.h"
+#include "gpu/gpu.h"
+#include "registry/registry.h"
+
+#include <limits.h>
+
+static const char set_backend_doc[] =
+    "set_backend(backend)\n--\n\n"
+    "Choose the machine of every call that names none.\n\n"
+    "Parameters\n----------\n"
+    "backend : \"auto\", \"cuda\", \"sim\" or None\n"
+    "    \"auto\" is the GPU where there is one and the simulator where not. None takes the choice back: then\n"
+    "    the environment variable SMEMKIT_BACKEND decides, and \"auto\" where it is not set.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "None\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for another word; BackendError for \"cuda\" where there is no GPU.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.set_backend(\"sim\")\n"
+    ">>> smemkit.get_backend()\n"
+    "'sim'\n"
+    ">>> smemkit.set_backend(None)\n";
+
+static PyObject *call_set_backend(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"backend"};
+    static const smk_call call = {"set_backend", names, 1, 1, 1};
+    PyObject *values[1];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
+        smk_backend_prefer(smk_state_of_module(module), smk_bind_optional(values[0])) < 0) {
+        return NULL;
+    }
+    Py_RETURN_NONE;
+}
+
+static const char get_backend_doc[] =
+    "get_backend()\n--\n\n"
+    "The machine that a call without backend= runs on now.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "\"cuda\" or \"sim\"\n\n"
+    "Raises\n------\n"
+    "BackendError where SMEMKIT_BACKEND asks for a GPU and there is none; ArgumentError (ValueError)\n"
+    "where it holds another word.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.get_backend() in (\"cuda\", \"sim\")\n"
+    "True\n";
+
+static PyObject *call_get_backend(PyObject *module, PyObject *ignored)
+{
+    const smk_backend *backend = NULL;
+    (void)ignored;
+    return smk_backend_choose(smk_state_of_module(module), NULL, &backend) < 0 ? NULL
+                                                                               : PyUnicode_FromString(backend->name);
+}
+
+/* The simulated machine under the names that facts.def gives a real one. */
+static PyObject *describe_simulator(void)
+{
+    return Py_BuildValue("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i}", "name", "smemkit simulator", "compute_capability", "9.0",
+                         "compute_capability_major", 9, "compute_capability_minor", 0, "warp_lanes", SMK_SIM_WARP_LANES,
+                         "threads_per_block_max", SMK_SIM_BLOCK_THREADS_MAX, "shared_bytes_per_block",
+                         SMK_SIM_SHARED_STATIC_MAX, "shared_bytes_per_block_optin", SMK_SIM_SHARED_BYTES_MAX);
+}
+
+static PyObject *get_value(const smk_fact *fact)
+{
+    switch (fact->kind) {
+    case SMK_FACT_INTEGER:
+        return PyLong_FromLongLong(fact->integer);
+    case SMK_FACT_REAL:
+        return PyFloat_FromDouble(fact->real);
+    case SMK_FACT_TEXT:
+        return PyUnicode_DecodeUTF8(fact->text, (Py_ssize_t)strlen(fact->text), "replace");
+    }
+    Py_RETURN_NONE;
+}
+
+/* The number of a device; -1 with an exception. */
+static int read_device(const smk_state *state, PyObject *device)
+{
+    long number = PyLong_Check(device) ? PyLong_AsLong(device) : -1;
+    if (PyErr_Occurred()) {
+        PyErr_Clear(); /* a number that no long holds */
+    }
+    if (!PyLong_Check(device)) {
+        smk_error_fail(state, SMK_TYPE, "device_info: device must be an int, not %.100s", Py_TYPE(device)->tp_name);
+    } else if (number < 0 || number > INT_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT, "device_info: there is no device %R", device);
+    }
+    return number < 0 || number > INT_MAX ? -1 : (int)number;
+}
+
+/* Device NULL: the present one. */
+static PyObject *describe_device(const smk_state *state, PyObject *device)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    size_t count = 0;
+    int number = 0;
+    if (device != NULL && (number = read_device(state, device)) < 0) {
+        return NULL;
+    }
+    smk_fact *facts = smk_heap_allocate(SMK_FACTS_MAX, sizeof *facts);
+    if (facts == NULL) {
+        return smk_error_fail(state, SMK_MEMORY, "device_info: no memory left");
+    }
+    Py_BEGIN_ALLOW_THREADS
+    if (device == NULL) {
+        status = smk_context_current(&number, &error);
+    }
+    if (status == SMK_OK) {
+        status = smk_context_facts(number, facts, &count, &error);
+    }
+    Py_END_ALLOW_THREADS
+    PyObject *result = status == SMK_OK ? PyDict_New() : smk_error_raise(state, &error);
+    for (size_t i = 0; result != NULL && i < count; i++) {
+        PyObject *value = get_value(&facts[i]);
+        if (value == NULL || PyDict_SetItemString(result, facts[i].name, value) < 0) {
+            Py_CLEAR(result);
+        }
+        Py_XDECREF(value);
+    }
+    smk_heap_free(facts);
+    return result;
+}
+
+static const char device_info_doc[] =
+    "device_info(device=None, backend=None)\n--\n\n"
+    "Facts of a machine; the unit stands in the name of each.\n\n"
+    "Parameters\n----------\n"
+    "device : int, optional\n"
+    "    Number of a GPU; by default the present one.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    \"sim\" gives the limits of the simulated machine, under the names they have on a GPU.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "dict from str to int, float or str\n\n"
+    "Raises\n------\n"
+    "BackendError where there is no GPU, ArgumentError (ValueError) where there is no such device.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.device_info(backend=\"sim\")[\"warp_lanes\"]\n"
+    "32\n";
+
+PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"device", "backend"};
+    static const smk_call call = {"device_info", names, 2, 2, 0};
+    const smk_state *state = smk_state_of_module(module);
+    const smk_backend *backend = NULL;
+    PyObject *values[2];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
+        smk_backend_choose(state, smk_bind_optional(values[1]), &backend) < 0) {
+        return NULL;
+    }
+    PyObject *device = smk_bind_optional(values[0]);
+    if (backend->id == SMK_BACKEND_CUDA) {
+        return describe_device(state, device);
+    }
+    int number = device == NULL ? 0 : read_device(state, device);
+    if (number > 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "device_info: the simulator is one device, 0, not %R", device);
+    }
+    return number == 0 ? describe_simulator() : NULL;
+}
+
+static const char config_doc[] = "_config()\n--\n\n";
+
+static PyObject *call_config(PyObject *module, PyObject *ignored)
+{
+    const smk_state *state = smk_state_of_module(module);
+    const smk_backend *backend = NULL;
+    const char *reason = NULL;
+    smk_error error = {0};
+    int driver = 0, runtime = 0, devices = 0;
+    smk_status status = SMK_OK;
+    (void)ignored;
+    if (smk_backend_explain(state, &backend, &reason) < 0) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    smk_context_versions(&driver, &runtime);
+    status = smk_context_count(&devices, &error);
+    Py_END_ALLOW_THREADS
+    return Py_BuildValue("{s:s,s:s,s:s,s:I,s:K,s:i,s:i,s:i,s:s,s:n}", "backend", backend->name, "reason", reason, "isa",
+                         smk_sim_isa(), "threads", smk_quota_cores(), "memory_bytes",
+                         (unsigned long long)smk_memory_limit(), "cuda_driver", driver, "cuda_runtime", runtime,
+                         "cuda_devices", status == SMK_OK ? devices : 0, "cuda_absence",
+                         status == SMK_OK ? "" : error.message, "kernels", (Py_ssize_t)smk_registry_variant_count());
+}
+
+PyMethodDef smk_config_methods[] = {
+    {"set_backend", SMK_PY_FUNCTION(call_set_backend), SMK_PY_FAST, set_backend_doc},
+    {"get_backend", call_get_backend, METH_NOARGS, get_backend_doc},
+    {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, device_info_doc},
+    {"_config", call_config, METH_NOARGS, config_doc},
+    {NULL, NULL, 0, NULL},
+};

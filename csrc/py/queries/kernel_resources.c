@@ -1,0 +1,406 @@
+#include "py/queries/kernel_resources.h"
+
+#include "py/backends/package_kernels.h"
+#include "py/backends/pause.h"
+#include "py/error.h"
+#include "py/keywords.h"
+#include "py/queries/catalog.h"
+
+#include "base/heap.h"
+#include "registry/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BARRIERS_MAX = 16, NAME_BYTES = 128, UNKNOWN = -1 };
+
+/* The kernel ---------------------------------------------------------------------------------------- */
+
+static int refuse_kernel(const smk_use *use, PyObject *value)
+{
+    smk_error_fail(use->state, SMK_TYPE,
+                   "%s: kernel must be a RawKernel, a text like \"gemm/tiled\" or a tuple (family, variant[, dtype]), "
+                   "not %R",
+                   use->function, value);
+    return -1;
+}
+
+/* ("gemm", "tiled") of "gemm/tiled"; a tuple as it is; NULL, perhaps with an exception, for anything else. */
+static PyObject *split_name(PyObject *given)
+{
+    if (PyTuple_Check(given)) {
+        return Py_NewRef(given);
+    }
+    PyObject *slash = PyUnicode_Check(given) ? PyUnicode_FromString("/") : NULL;
+    PyObject *list = slash == NULL ? NULL : PyUnicode_Split(given, slash, 1);
+    PyObject *parts = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(slash);
+    Py_XDECREF(list);
+    return parts;
+}
+
+/* smemkit.kernel(family, variant, dtype, choice) of "family/variant" or (family, variant[, dtype]). */
+static int open_variant(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+{
+    PyObject *parts = split_name(arguments->kernel);
+    const Py_ssize_t count = parts == NULL ? 0 : PyTuple_GET_SIZE(parts);
+    if (PyErr_Occurred()) {
+        return -1;
+    }
+    if (count < 2 || count > 3) {
+        (void)refuse_kernel(use, arguments->kernel);
+    } else if (count == 3 && arguments->dtype != NULL) {
+        smk_error_fail(use->state, SMK_ARGUMENT, "%s: the element type is given twice, in %R and as dtype",
+                       use->function, arguments->kernel);
+    } else {
+        PyObject *dtype = count == 3 ? PyTuple_GET_ITEM(parts, 2) : arguments->dtype;
+        PyObject *const call[4] = {PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1),
+                                   dtype == NULL ? Py_None : dtype,
+                                   arguments->choice == NULL ? Py_None : arguments->choice};
+        use->kernel = smk_listing_kernel(module, call, 4, NULL);
+    }
+    Py_XDECREF(parts);
+    return use->kernel == NULL ? -1 : 0;
+}
+
+/* The row whose kernel the entry is: the longest "<family>_<variant>_" that it begins with. */
+static const smk_variant *find_variant(const char *entry)
+{
+    const smk_variant *found = NULL;
+    size_t longest = 0;
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        char start[NAME_BYTES];
+        int length = snprintf(start, sizeof start, "%s_%s_", row->family, row->name);
+        if (length > 0 && (size_t)length > longest && strncmp(entry, start, (size_t)length) == 0) {
+            found = row;
+            longest = (size_t)length;
+        }
+    }
+    return found;
+}
+
+static int open_kernel(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+{
+    PyObject *given = arguments->kernel;
+    if (!Py_IS_TYPE(given, use->state->raw_kernel_type)) {
+        if (open_variant(module, use, arguments) < 0) {
+            return -1;
+        }
+    } else if (arguments->dtype != NULL || arguments->choice != NULL) {
+        smk_error_fail(use->state, SMK_ARGUMENT, "%s: dtype and choice belong to a family's variant, not to %R",
+                       use->function, given);
+        return -1;
+    } else {
+        use->kernel = Py_NewRef(given);
+    }
+    (void)smk_raw_kernel_open(use->state, use->kernel, &use->module, &use->entry);
+    /* a kernel of the package, also where smemkit.kernel has made it; nobody else's module has a fatbin */
+    bool ours = use->kernel != given || use->module->unit->fatbin != NULL;
+    use->variant = ours ? find_variant(use->entry) : NULL;
+    return 0;
+}
+
+/* What the kernel takes ----------------------------------------------------------------------------- */
+
+/* The number of a barrier that an instruction names, plus one; all that there are where a register does; 0 for what
+ * is no barrier of a block. */
+static uint32_t read_barrier(const smk_instruction *in)
+{
+    bool reduces = smk_module_has(in, SMK_MODIFIER_RED);
+    if ((in->opcode != SMK_OPCODE_BAR && in->opcode != SMK_OPCODE_BARRIER) || smk_module_has(in, SMK_MODIFIER_WARP) ||
+        in->operand_count <= (reduces ? 1 : 0)) {
+        return 0;
+    }
+    const smk_operand *number = &in->operands[reduces ? 1 : 0];
+    return number->kind == SMK_OPERAND_IMMEDIATE && number->bits < BARRIERS_MAX ? (uint32_t)number->bits + 1
+                                                                                : BARRIERS_MAX;
+}
+
+/* Barriers that an entry, or a function that it may call, names. */
+static uint32_t count_barriers(const smk_module *module, const smk_function *entry)
+{
+    uint32_t most = 0;
+    for (uint32_t f = 0; f < module->function_count; f++) {
+        const smk_function *function = &module->functions[f];
+        for (uint32_t i = 0; (function == entry || !function->is_entry) && i < function->instruction_count; i++) {
+            uint32_t number = read_barrier(&function->instructions[i]);
+            most = number > most ? number : most;
+        }
+    }
+    return most;
+}
+
+/* Launch bounds and barriers by the PTX, where our parser takes it. */
+static void read_ptx(smk_use *use)
+{
+    const smk_module *parsed = smk_raw_module_parsed(use->module);
+    uint32_t index = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, use->entry);
+    use->block.barriers = 1;
+    if (index != SMK_NO_INDEX) {
+        const smk_function *function = &parsed->functions[index];
+        smk_dim3 most = function->maxntid.x != 0 ? function->maxntid : function->reqntid;
+        use->block.threads_max = most.x * most.y * most.z;
+        use->block.barriers = count_barriers(parsed, function);
+    }
+}
+
+/* Registers and static shared memory of the kernel as a machine has loaded it. */
+static int read_loaded(smk_use *use, const smk_backend *backend, int *registers)
+{
+    smk_code_facts facts = {0};
+    smk_code *code = NULL;
+    smk_error error = {0};
+    smk_unit *unit = use->module->unit;
+    const char *entry = use->entry;
+    smk_status status = SMK_OK;
+    if (backend->id == SMK_BACKEND_SIM && use->module->refusal.status != SMK_OK) {
+        smk_error_raise(use->state, &use->module->refusal);
+        return -1;
+    }
+    smk_pause pause;
+    smk_pause_begin(&pause);
+    status = smk_unit_code(unit, backend, entry, &code, &error);
+    if (status == SMK_OK) {
+        status = backend->query(code, entry, &facts, &error);
+    }
+    status = smk_pause_end(&pause, status);
+    if (status != SMK_OK) {
+        smk_error_raise(use->state, &error);
+        return -1;
+    }
+    *registers = facts.registers;
+    use->block.shared_static = facts.shared_bytes;
+    return 0;
+}
+
+/* The line of the build's record whose machine code the compute capability runs: same major number, the highest minor
+ * that is not above its own. `known` gets what there is ("75 90"). */
+static bool find_usage(const char *text, const smk_use *use, int *registers, uint64_t *shared, char *known,
+                       size_t known_bytes)
+{
+    const int wanted = use->limits->major * 10 + use->limits->minor;
+    int best = 0;
+    size_t used = 0;
+    known[0] = '\0';
+    for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1) {
+        char name[NAME_BYTES];
+        int arch = 0, count = 0;
+        unsigned long long bytes = 0;
+        if (strchr(line, '\n') == NULL || sscanf(line, "%127s %d %d %llu", name, &arch, &count, &bytes) != 4) {
+            break;
+        }
+        if (strcmp(name, use->entry) != 0) {
+            continue;
+        }
+        int wrote = snprintf(known + used, known_bytes - used, "%ssm_%d", used == 0 ? "" : ", ", arch);
+        used += wrote > 0 && (size_t)wrote < known_bytes - used ? (size_t)wrote : 0;
+        if (arch / 10 == wanted / 10 && arch <= wanted && arch > best) {
+            best = arch;
+            *registers = count;
+            *shared = bytes;
+        }
+    }
+    return best != 0;
+}
+
+/* Of a kernel of the package, from what ptxas said when it was built. -1 only with an exception. */
+static int read_built(smk_use *use, int *registers, char *known, size_t known_bytes)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    char *text = NULL;
+    size_t length = 0;
+    uint64_t shared = 0;
+    if (use->variant == NULL) {
+        return 0;
+    }
+    const smk_state *state = use->state;
+    const smk_variant *variant = use->variant;
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_shelf_read(state, variant, "usage", &text, &length, &error);
+    Py_END_ALLOW_THREADS
+    if (status == SMK_MEMORY) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    if (status == SMK_OK && find_usage(text, use, registers, &shared, known, known_bytes)) {
+        use->block.shared_static = shared;
+    }
+    smk_heap_free(text);
+    return 0;
+}
+
+/* By ptxas, where one is installed: smemkit.assemble.count_registers(ptx, entry, major, minor) or None. */
+static int assemble(const smk_use *use, int *registers)
+{
+    PyObject *assembler = PyImport_ImportModule("smemkit.assemble"), *answer = NULL;
+    int status = -1;
+    if (assembler != NULL) {
+        answer = PyObject_CallMethod(assembler, "count_registers", "s#sii", use->module->unit->ptx,
+                                     (Py_ssize_t)use->module->unit->ptx_length, use->entry, use->limits->major,
+                                     use->limits->minor);
+    }
+    if (answer != NULL && answer != Py_None) {
+        *registers = (int)PyLong_AsLong(answer);
+    }
+    status = answer == NULL || PyErr_Occurred() ? -1 : 0;
+    Py_XDECREF(assembler);
+    Py_XDECREF(answer);
+    return status;
+}
+
+static int refuse_unknown(const smk_use *use, const char *known)
+{
+    const smk_limits *limits = use->limits;
+    if (known[0] != '\0') {
+        smk_error_fail(use->state, SMK_ARGUMENT,
+                       "%s: the registers of %s are not known for compute capability %d.%d: this build has machine "
+                       "code of it for %s; give registers=",
+                       use->function, use->entry, limits->major, limits->minor, known);
+    } else {
+        smk_error_fail(use->state, SMK_ARGUMENT,
+                       "%s: the registers of %s are not known for compute capability %d.%d: they are the machine "
+                       "code's, and there is neither such a GPU nor a ptxas that makes code for it; give registers=",
+                       use->function, use->entry, limits->major, limits->minor);
+    }
+    return -1;
+}
+
+static int read_registers(const smk_use *use, PyObject *value, int *registers)
+{
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    long number = whole == NULL ? -1 : PyLong_AsLong(whole);
+    Py_XDECREF(whole);
+    PyErr_Clear();
+    if (whole == NULL) {
+        smk_error_fail(use->state, SMK_TYPE, "%s: registers must be an int, not %.100s", use->function,
+                       Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    if (number < 0 || number > (long)use->limits->registers_thread) {
+        smk_error_fail(use->state, SMK_ARGUMENT,
+                       "%s: registers is %R; a thread has 0 to %d of them at compute "
+                       "capability %d.%d",
+                       use->function, value, (int)use->limits->registers_thread, use->limits->major,
+                       use->limits->minor);
+        return -1;
+    }
+    *registers = (int)number;
+    return 0;
+}
+
+/* The best source that there is: the loaded kernel, the build's record, ptxas; `given` overrides the registers. */
+static int read_use(smk_use *use, PyObject *given)
+{
+    char known[NAME_BYTES] = "";
+    int registers = UNKNOWN, wanted = UNKNOWN;
+    if (given != NULL && read_registers(use, given, &wanted) < 0) {
+        return -1;
+    }
+    read_ptx(use);
+    if (use->present != NULL && use->present->id == SMK_BACKEND_CUDA) {
+        if (read_loaded(use, use->present, &registers) < 0) {
+            return -1;
+        }
+    } else if (read_built(use, &registers, known, sizeof known) < 0) {
+        return -1;
+    }
+    if (registers == UNKNOWN) {
+        int ignored = UNKNOWN;
+        if (read_loaded(use, &smk_backend_sim, &ignored) < 0 || (wanted == UNKNOWN && assemble(use, &registers) < 0)) {
+            return -1;
+        }
+    }
+    registers = wanted == UNKNOWN ? registers : wanted;
+    if (registers == UNKNOWN) {
+        return refuse_unknown(use, known);
+    }
+    use->block.registers = (uint32_t)registers;
+    return 0;
+}
+
+/* What the kernel's plan asks for: dynamic shared memory ---------------------------------------------- */
+
+/* True where the family compiles such a choice in: what else stands before the type names a kernel beside the main
+ * one, of which the row says nothing. */
+static bool is_choice(const char *family, const char *word)
+{
+    const smk_attribute *attribute = NULL;
+    int64_t ignored = 0;
+    for (size_t i = 0; (attribute = smk_registry_attribute(family, i)) != NULL; i++) {
+        if (attribute->kind == SMK_ATTRIBUTE_COMPILED && smk_registry_lists(attribute->choices, word, &ignored)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Dynamic shared memory of a variant's own launch for arrays of one element: all that it ever asks for, or where that
+ * depends on the shape the least. 0 where no plan says. */
+static uint64_t plan_bytes(const smk_use *use)
+{
+    const smk_variant *variant = use->variant;
+    const smk_family *family = variant == NULL ? NULL : smk_registry_find_family(variant->family);
+    const char *type = strrchr(use->entry, '_');
+    char name[NAME_BYTES], choice[NAME_BYTES] = "";
+    smk_signature signature;
+    smk_plan plan = {.step_count = 0};
+    int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_DIMENSIONS_MAX] = {0};
+    uint64_t most = 0;
+    if (family == NULL || family->signature == NULL || type == NULL ||
+        smk_signature_parse(family->signature, &signature, NULL) != SMK_OK) {
+        return 0;
+    }
+    const int length = snprintf(name, sizeof name, "%s_%s_", variant->family, variant->name);
+    const size_t before = (size_t)(type - use->entry);
+    if (length > 0 && before > (size_t)length && before - (size_t)length < sizeof choice) {
+        memcpy(choice, use->entry + length, before - (size_t)length);
+        choice[before - (size_t)length] = '\0';
+    }
+    if (choice[0] != '\0' && !is_choice(family->name, choice)) {
+        return 0;
+    }
+    for (size_t i = 0; i < SMK_DIMENSIONS_MAX; i++) {
+        dimensions[i] = 1;
+    }
+    const smk_machine machine = {use->limits->major * 10 + use->limits->minor, 1, SIZE_MAX};
+    const smk_request request = {
+        .family = family,
+        .variant = variant,
+        .signature = &signature,
+        .dimensions = dimensions,
+        .numbers = numbers,
+        .choice = choice,
+        .type = type + 1,
+        .item_bytes = strtoul(type + 1 + strcspn(type + 1, "0123456789"), NULL, 10) / 8, /* of "float32" 4 */
+        .machine = &machine,
+    };
+    if (request.item_bytes == 0 || variant->plan(&request, &plan, NULL) != SMK_OK) {
+        return 0;
+    }
+    for (size_t i = 0; i < plan.step_count; i++) {
+        const bool larger = plan.step[i].part == NULL && plan.step[i].shared_bytes > most;
+        most = larger ? plan.step[i].shared_bytes : most;
+    }
+    return most;
+}
+
+void smk_use_close(smk_use *use)
+{
+    Py_CLEAR(use->kernel);
+}
+
+int smk_use_open(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+{
+    if (smk_limits_read(use->state, use->function, arguments->compute_capability, &use->limits, &use->present) < 0 ||
+        open_kernel(module, use, arguments) < 0 || read_use(use, arguments->registers) < 0) {
+        return -1;
+    }
+    use->block.shared_dynamic = plan_bytes(use);
+    return 0;
+}

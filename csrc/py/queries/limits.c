@@ -1,0 +1,310 @@
+#include "py/queries/limits.h"
+
+#include "py/error.h"
+#include "py/keywords.h"
+#include "py/queries/config.h"
+
+#include <string.h>
+
+/* Compute capabilities ------------------------------------------------------------------------------ */
+
+static int refuse_form(const smk_state *state, const char *function, PyObject *value)
+{
+    smk_error_fail(state, SMK_TYPE, "%s: compute_capability must be a text like \"9.0\" or a tuple like (9, 0), not %R",
+                   function, value);
+    return -1;
+}
+
+/* "9.0": digits, a point, digits. */
+static bool parse_text(const char *text, int *major, int *minor)
+{
+    int *const parts[] = {major, minor};
+    for (int i = 0; i < 2; i++) {
+        int value = 0, digits = 0;
+        for (; *text >= '0' && *text <= '9' && digits < 4; text++, digits++) {
+            value = value * 10 + (*text - '0');
+        }
+        if (digits == 0 || (i == 0 && *text++ != '.')) {
+            return false;
+        }
+        *parts[i] = value;
+    }
+    return *text == '\0';
+}
+
+static int parse_value(const smk_state *state, const char *function, PyObject *value, int *major, int *minor)
+{
+    if (PyUnicode_Check(value)) {
+        const char *text = smk_bind_text(state, function, "compute_capability", value);
+        if (text == NULL) {
+            return -1;
+        }
+        if (!parse_text(text, major, minor)) {
+            smk_error_fail(state, SMK_ARGUMENT, "%s: compute_capability is %R; it is written like \"9.0\"", function,
+                           value);
+            return -1;
+        }
+        return 0;
+    }
+    if ((!PyTuple_Check(value) && !PyList_Check(value)) || PySequence_Size(value) != 2) {
+        return refuse_form(state, function, value);
+    }
+    int *const parts[] = {major, minor};
+    for (Py_ssize_t i = 0; i < 2; i++) {
+        PyObject *item = PySequence_GetItem(value, i);
+        PyObject *whole = item == NULL ? NULL : smk_bind_index(item);
+        if (whole == NULL && PyErr_Occurred()) {
+            Py_XDECREF(item);
+            return -1;
+        }
+        long number = whole == NULL ? -1 : PyLong_AsLong(whole);
+        Py_XDECREF(item);
+        Py_XDECREF(whole);
+        PyErr_Clear(); /* one that no long holds */
+        if (whole == NULL) {
+            return refuse_form(state, function, value);
+        }
+        *parts[i] = number >= 0 && number < 10000 ? (int)number : -1;
+    }
+    return 0;
+}
+
+/* "3.0, 3.2, ..., 12.1" */
+static PyObject *list_known(void)
+{
+    PyObject *result = PyUnicode_FromString("");
+    for (size_t i = 0; result != NULL && i < smk_occupancy_limits_count(); i++) {
+        const smk_limits *row = smk_occupancy_limits(i);
+        PyObject *longer = PyUnicode_FromFormat("%U%s%d.%d", result, i == 0 ? "" : ", ", row->major, row->minor);
+        Py_SETREF(result, longer);
+    }
+    return result;
+}
+
+static int refuse_unknown(const smk_state *state, const char *function, PyObject *value, int capability)
+{
+    PyObject *known = list_known();
+    if (known != NULL && value != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: compute capability %S is not in the table; known are %U", function,
+                       value, known);
+    } else if (known != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%s: the present device has compute capability %d.%d, which is not in the table; known are %U",
+                       function, capability / 10, capability % 10, known);
+    }
+    Py_XDECREF(known);
+    return -1;
+}
+
+/* Compute capability times ten of the machine in use; -1 with an exception where there is none. */
+static int ask_machine(const smk_state *state, const smk_backend **backend)
+{
+    const smk_machine *machine = NULL;
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    if (smk_backend_choose(state, NULL, backend) < 0) {
+        return -1;
+    }
+    const smk_backend *chosen = *backend;
+    Py_BEGIN_ALLOW_THREADS
+    status = chosen->machine(&machine, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return machine->capability;
+}
+
+int smk_limits_read(const smk_state *state, const char *function, PyObject *value, const smk_limits **limits,
+                    const smk_backend **present)
+{
+    const smk_backend *backend = NULL;
+    int major = 0, minor = 0;
+    if (value != NULL && parse_value(state, function, value, &major, &minor) < 0) {
+        return -1;
+    }
+    int capability = ask_machine(state, &backend);
+    if (capability < 0 && value == NULL) {
+        return -1;
+    }
+    PyErr_Clear(); /* the table can be read where no machine works */
+    if (value == NULL) {
+        major = capability / 10;
+        minor = capability % 10;
+    }
+    *limits = smk_occupancy_find(major, minor);
+    if (*limits == NULL) {
+        return refuse_unknown(state, function, value, capability);
+    }
+    *present = capability == major * 10 + minor ? backend : NULL;
+    return 0;
+}
+
+/* The table ----------------------------------------------------------------------------------------- */
+
+/* A dict entry that takes the reference to value; NULL passes an error on. */
+static int set_item(PyObject *dict, const char *key, PyObject *value)
+{
+    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
+    Py_XDECREF(value);
+    return status;
+}
+
+/* Sizes in bytes of "0 8 16" KiB. */
+static PyObject *list_carveouts(const smk_limits *limits)
+{
+    PyObject *list = PyList_New(0);
+    const char *text = limits->carveouts_kb;
+    unsigned long bytes = limits->shared_sm;
+    bool more = list != NULL;
+    while (more) {
+        char *end = NULL;
+        if (*text != '\0') {
+            bytes = strtoul(text, &end, 10) * 1024;
+            text = end;
+        }
+        PyObject *size = PyLong_FromUnsignedLong(bytes);
+        if (size == NULL || PyList_Append(list, size) < 0) {
+            Py_CLEAR(list);
+        }
+        Py_XDECREF(size);
+        more = list != NULL && *text != '\0';
+    }
+    PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tuple;
+}
+
+/* Names are those of device_info wherever it knows the fact too. */
+static PyObject *describe(const smk_limits *limits)
+{
+    const struct {
+        const char *name;
+        uint32_t value;
+    } numbers[] = {
+        {"warp_lanes", SMK_OCCUPANCY_WARP_LANES},
+        {"threads_per_block_max", SMK_OCCUPANCY_BLOCK_THREADS_MAX},
+        {"threads_per_multiprocessor_max", limits->threads_sm},
+        {"warps_per_multiprocessor_max", limits->warps_sm},
+        {"blocks_per_multiprocessor_max", limits->blocks_sm},
+        {"registers_per_multiprocessor", limits->registers_sm},
+        {"registers_per_block", limits->registers_block},
+        {"registers_per_thread_max", limits->registers_thread},
+        {"register_allocation_unit", SMK_OCCUPANCY_REGISTER_UNIT},
+        {"warp_allocation_granularity", limits->partitions},
+        {"shared_bytes_per_block", SMK_OCCUPANCY_SHARED_DEFAULT},
+        {"shared_bytes_per_block_optin", limits->shared_optin},
+        {"shared_bytes_per_multiprocessor", limits->shared_sm},
+        {"shared_bytes_per_block_reserved", limits->shared_reserved},
+        {"shared_allocation_unit_bytes", limits->shared_unit},
+    };
+    const bool built = smk_occupancy_has_kernels(limits);
+    PyObject *facts = PyDict_New();
+    if (facts == NULL ||
+        set_item(facts, "compute_capability", PyUnicode_FromFormat("%d.%d", limits->major, limits->minor)) < 0) {
+        Py_CLEAR(facts);
+    }
+    for (size_t i = 0; facts != NULL && i < sizeof numbers / sizeof numbers[0]; i++) {
+        if (set_item(facts, numbers[i].name, PyLong_FromUnsignedLong(numbers[i].value)) < 0) {
+            Py_CLEAR(facts);
+        }
+    }
+    if (facts != NULL &&
+        (set_item(facts, "shared_carveout_bytes", list_carveouts(limits)) < 0 ||
+         set_item(facts, "kernels", PyBool_FromLong(built)) < 0 ||
+         set_item(facts, "source",
+                  PyUnicode_FromFormat("programming guide of CUDA %s; units: cuda_occupancy.h of CUDA "
+                                       "13.0%s",
+                                       limits->source, built ? "" : "; for reading: no kernel is built for it")) < 0)) {
+        Py_CLEAR(facts);
+    }
+    return facts;
+}
+
+/* {name: (the table's, the device's)} of every fact in which they differ. */
+static PyObject *find_differences(PyObject *facts, PyObject *device)
+{
+    PyObject *result = PyDict_New(), *name = NULL, *ours = NULL;
+    Py_ssize_t position = 0;
+    while (result != NULL && PyDict_Next(facts, &position, &name, &ours)) {
+        PyObject *theirs = PyDict_GetItemWithError(device, name); /* borrowed */
+        int equal = theirs == NULL ? (PyErr_Occurred() ? -1 : 1) : PyObject_RichCompareBool(ours, theirs, Py_EQ);
+        PyObject *pair = equal == 0 ? PyTuple_Pack(2, ours, theirs) : NULL;
+        if (equal < 0 || (equal == 0 && (pair == NULL || PyDict_SetItem(result, name, pair) < 0))) {
+            Py_CLEAR(result);
+        }
+        Py_XDECREF(pair);
+    }
+    return result;
+}
+
+/* Adds "differences": None where the machine in use is another one. */
+static int compare(PyObject *module, PyObject *facts, const smk_backend *present)
+{
+    PyObject *device = NULL, *differences = NULL;
+    int status = -1;
+    if (present == NULL) {
+        return PyDict_SetItemString(facts, "differences", Py_None);
+    }
+    device = smk_config_device_info(module, NULL, 0, NULL);
+    differences = device == NULL ? NULL : find_differences(facts, device);
+    if (differences != NULL && PyDict_SetItemString(facts, "differences", differences) == 0) {
+        status = PyDict_GET_SIZE(differences) == 0
+                     ? 0
+                     : PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
+                                        "smemkit.limits: the present device says otherwise than the table "
+                                        "(table, device): %R",
+                                        differences);
+    }
+    Py_XDECREF(device);
+    Py_XDECREF(differences);
+    return status;
+}
+
+static const char limits_doc[] =
+    "limits(compute_capability=None)\n--\n\n"
+    "What a multiprocessor of a compute capability holds, from NVIDIA's table.\n\n"
+    "Parameters\n----------\n"
+    "compute_capability : str or tuple of two ints, optional\n"
+    "    \"9.0\" or (9, 0), 3.0 to 12.1; by default the present machine's (the simulator's is 9.0).\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "dict, under the names of device_info where it knows the fact too: threads of a block; threads, warps, blocks,\n"
+    "registers (32 bits) and shared bytes of a multiprocessor; registers of a block and of a thread; shared bytes of\n"
+    "a block, with opt-in, and those that the driver takes of each block; the units in which registers (of a warp),\n"
+    "warps and shared bytes are given; the sizes of the shared part of the L1 storage. \"kernels\" says whether this\n"
+    "package has kernels for it (from 7.5 up; older rows are for reading), \"source\" where the row comes from, and\n"
+    "\"differences\", where the present machine has that compute capability, in which facts its own query differs:\n"
+    "{name: (table, device)}, which also gives a RuntimeWarning where it is not empty.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for one that is not in the table, ArgumentTypeError (TypeError), BackendError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> facts = smemkit.limits(\"8.6\")\n"
+    ">>> facts[\"threads_per_multiprocessor_max\"], facts[\"shared_bytes_per_block_optin\"] // 1024\n"
+    "(1536, 99)\n";
+
+static PyObject *call_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"compute_capability"};
+    static const smk_call call = {"limits", names, 1, 1, 0};
+    const smk_limits *limits = NULL;
+    const smk_backend *present = NULL;
+    PyObject *values[1];
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
+        smk_limits_read(smk_state_of_module(module), "limits", smk_bind_optional(values[0]), &limits, &present) < 0) {
+        return NULL;
+    }
+    PyObject *facts = describe(limits);
+    if (facts != NULL && compare(module, facts, present) < 0) {
+        Py_CLEAR(facts);
+    }
+    return facts;
+}
+
+PyMethodDef smk_limits_methods[] = {
+    {"limits", SMK_PY_FUNCTION(call_limits), SMK_PY_FAST, limits_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,444 @@
+#include "py/queries/occupancy_query.h"
+
+#include "py/error.h"
+#include "py/keywords.h"
+#include "py/queries/kernel_resources.h"
+
+#include "gpu/gpu.h"
+
+#include <string.h>
+
+int smk_resident_create(PyObject *module, smk_state *state)
+{
+    PyObject *collections = PyImport_ImportModule("collections");
+    PyObject *make = collections == NULL ? NULL : PyObject_GetAttrString(collections, "namedtuple");
+    PyObject *arguments =
+        Py_BuildValue("s(sssssssssssss)", "Occupancy", "blocks", "warps", "threads", "percent", "limited_by", "limits",
+                      "registers", "block_registers", "shared_bytes", "block_shared_bytes", "spare_shared_bytes",
+                      "carveout_bytes", "compute_capability");
+    PyObject *keywords = Py_BuildValue("{s:s}", "module", "smemkit._core");
+    if (make != NULL && arguments != NULL && keywords != NULL) {
+        state->occupancy = PyObject_Call(make, arguments, keywords);
+    }
+    Py_XDECREF(collections);
+    Py_XDECREF(make);
+    Py_XDECREF(arguments);
+    Py_XDECREF(keywords);
+    return state->occupancy == NULL ? -1 : PyModule_AddObjectRef(module, "Occupancy", state->occupancy);
+}
+
+/* Block and shared memory --------------------------------------------------------------------------- */
+
+/* A positive product of 1 to 3 ints; NULL: the row's own block. */
+static int read_block(smk_use *use, PyObject *value)
+{
+    PyObject *tuple = NULL;
+    if (value == NULL && use->variant != NULL) {
+        use->block.threads = use->variant->block_x * use->variant->block_y;
+        return 0;
+    }
+    tuple = value == NULL                                 ? NULL
+            : PyTuple_Check(value) || PyList_Check(value) ? PySequence_Tuple(value)
+                                                          : PyTuple_Pack(1, value);
+    Py_ssize_t count = tuple == NULL ? 0 : PyTuple_GET_SIZE(tuple);
+    uint64_t threads = 1;
+    bool good = count >= 1 && count <= 3;
+    for (Py_ssize_t i = 0; good && i < count; i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+        PyObject *whole = smk_bind_index(item);
+        if (whole == NULL && PyErr_Occurred()) {
+            Py_DECREF(tuple);
+            return -1;
+        }
+        long length = whole == NULL ? 0 : PyLong_AsLong(whole);
+        good = whole != NULL;
+        Py_XDECREF(whole);
+        PyErr_Clear(); /* one that no long holds, which is refused below */
+        if (good && (length < 1 || length > INT32_MAX)) {
+            smk_error_fail(use->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
+                           use->function, value);
+            Py_DECREF(tuple);
+            return -1;
+        }
+        threads = threads > UINT32_MAX ? threads : threads * (uint64_t)length;
+    }
+    Py_XDECREF(tuple);
+    if (!good) {
+        smk_error_fail(use->state, SMK_TYPE, "%s: block must be an int or a tuple of 1 to 3 ints, not %R",
+                       use->function, value == NULL ? Py_None : value);
+        return -1;
+    }
+    use->block.threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads;
+    return 0;
+}
+
+/* NULL: none. */
+static int read_bytes(smk_use *use, PyObject *value)
+{
+    int overflow = 0;
+    if (value == NULL) {
+        return 0;
+    }
+    PyObject *whole = smk_bind_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    if (whole == NULL) {
+        smk_error_fail(use->state, SMK_TYPE, "%s: shared_bytes must be an int, not %.100s", use->function,
+                       Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    long long bytes = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow < 0 || (overflow == 0 && bytes < 0)) {
+        smk_error_fail(use->state, SMK_ARGUMENT, "%s: shared_bytes is %R; bytes cannot be negative", use->function,
+                       value);
+        return -1;
+    }
+    use->block.shared_dynamic = overflow > 0 ? (uint64_t)INT64_MAX : (uint64_t)bytes;
+    return 0;
+}
+
+/* A number, or a function of the block size. */
+static int ask_bytes(smk_use *use, PyObject *value)
+{
+    if (value == NULL || !PyCallable_Check(value)) {
+        return read_bytes(use, value);
+    }
+    PyObject *answer = PyObject_CallFunction(value, "I", use->block.threads);
+    int status = answer == NULL ? -1 : read_bytes(use, answer);
+    Py_XDECREF(answer);
+    return status;
+}
+
+/* Results ------------------------------------------------------------------------------------------- */
+
+static PyObject *describe_limits(const smk_occupancy *found, PyObject **limited_by)
+{
+    PyObject *limits = PyDict_New(), *names = PyList_New(0);
+    for (int i = 0; limits != NULL && names != NULL && i < SMK_OCCUPANCY_LIMIT_COUNT; i++) {
+        PyObject *name = PyUnicode_FromString(smk_occupancy_limit_name((smk_occupancy_limit)i));
+        PyObject *blocks =
+            found->limit[i] == SMK_OCCUPANCY_NONE ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(found->limit[i]);
+        if (name == NULL || blocks == NULL || PyDict_SetItem(limits, name, blocks) < 0 ||
+            ((found->limited_by >> i & 1U) != 0 && PyList_Append(names, name) < 0)) {
+            Py_CLEAR(limits);
+        }
+        Py_XDECREF(name);
+        Py_XDECREF(blocks);
+    }
+    *limited_by = limits == NULL || names == NULL ? NULL : PyList_AsTuple(names);
+    Py_XDECREF(names);
+    if (*limited_by == NULL) {
+        Py_CLEAR(limits);
+    }
+    return limits;
+}
+
+static PyObject *create_result(const smk_state *state, const smk_limits *limits, const smk_block_use *use,
+                               const smk_occupancy *found)
+{
+    PyObject *limited_by = NULL, *all = describe_limits(found, &limited_by);
+    if (all == NULL) {
+        return NULL;
+    }
+    PyObject *fields = Py_BuildValue(
+        "(IIIdNNIKKKKKN)", found->blocks, found->warps, found->threads,
+        100.0 * (double)found->warps / (double)limits->warps_sm, limited_by, all, use->registers,
+        (unsigned long long)found->registers_block, (unsigned long long)(use->shared_static + use->shared_dynamic),
+        (unsigned long long)found->shared_block, (unsigned long long)found->shared_spare,
+        (unsigned long long)found->carveout, PyUnicode_FromFormat("%d.%d", limits->major, limits->minor));
+    PyObject *result = fields == NULL ? NULL : PyObject_CallObject(state->occupancy, fields);
+    Py_XDECREF(fields);
+    return result;
+}
+
+/* Parameters that occupancy and suggest_block have in common. */
+#define KERNEL_PARAMETERS                                                                                              \
+    "compute_capability : str or tuple of two ints, optional\n"                                                        \
+    "    \"9.0\" or (9, 0); by default the present machine's (the simulator's is 9.0).\n"                              \
+    "dtype : numpy.dtype or what makes one, optional\n"                                                                \
+    "    Of a variant; by default the first that it takes.\n"                                                          \
+    "choice : str, optional\n"                                                                                         \
+    "    Of a variant whose family compiles a choice in (the op of reduce).\n"                                         \
+    "registers : int, optional\n"                                                                                      \
+    "    Of a thread, in the place of what is known: on a GPU of that compute capability the loaded kernel's; else\n"  \
+    "    for the package's kernels what ptxas used when they were built; else what a ptxas that is found uses.\n"
+
+static const char occupancy_doc[] =
+    "occupancy(kernel, block=None, shared_bytes=None, compute_capability=None, *, dtype=None, choice=None, "
+    "registers=None)\n--\n\n"
+    "How many blocks of a kernel a multiprocessor holds at once, and what limits them.\n\n"
+    "Parameters\n----------\n"
+    "kernel : RawKernel, str or tuple\n"
+    "    One of your own, or \"gemm/tiled\", or (family, variant) or (family, variant, dtype).\n"
+    "block : int or tuple of 1 to 3 ints\n"
+    "    Threads of a block; by default a variant's own.\n"
+    "shared_bytes : int, optional\n"
+    "    Dynamic shared memory of a block; static shared memory is the kernel's. By default what a variant asks for\n"
+    "    (conv2d/shared: for a filter of one weight), and none for a kernel of your own.\n" KERNEL_PARAMETERS "\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "Occupancy, a named tuple: blocks, warps and threads resident on a multiprocessor (0: a block does not run);\n"
+    "percent, of the warps that it can hold; limited_by, the names of the limits that are reached; limits, a dict\n"
+    "of the blocks that each admits (threads, blocks, registers, shared_memory, barriers; None: any number);\n"
+    "registers of a thread and block_registers that a block is given; shared_bytes that a block asks for, static\n"
+    "and dynamic, and block_shared_bytes that it is given, rounded up and with the driver's own; spare_shared_bytes\n"
+    "that it could ask for more without a loss of blocks; carveout_bytes, the smallest shared part of the L1\n"
+    "storage that holds the blocks; compute_capability.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) for an unknown variant or compute capability, and where the registers are not\n"
+    "known; ArgumentTypeError (TypeError); LaunchError for a length below 1; BackendError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> found = smemkit.occupancy(\"gemm/tiled\", (32, 32), compute_capability=\"8.6\", registers=40)\n"
+    ">>> found.blocks, found.warps, round(found.percent), found.limited_by\n"
+    "(1, 32, 67, ('threads', 'registers'))\n";
+
+static PyObject *call_occupancy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"kernel", "block",  "shared_bytes", "compute_capability",
+                                        "dtype",  "choice", "registers"};
+    static const smk_call call = {"occupancy", names, 7, 4, 1};
+    smk_use use = {.state = smk_state_of_module(module), .function = "occupancy"};
+    PyObject *values[7], *result = NULL;
+    smk_occupancy found = {0};
+    smk_error error = {0};
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const smk_use_arguments kernel = {.kernel = values[0],
+                                      .compute_capability = smk_bind_optional(values[3]),
+                                      .dtype = smk_bind_optional(values[4]),
+                                      .choice = smk_bind_optional(values[5]),
+                                      .registers = smk_bind_optional(values[6])};
+    if (smk_use_open(module, &use, &kernel) == 0 && read_block(&use, smk_bind_optional(values[1])) == 0 &&
+        read_bytes(&use, smk_bind_optional(values[2])) == 0) {
+        if (smk_occupancy_count(use.limits, &use.block, &found, &error) == SMK_OK) {
+            result = create_result(use.state, use.limits, &use.block, &found);
+        } else {
+            smk_error_raise(use.state, &error);
+        }
+    }
+    smk_use_close(&use);
+    return result;
+}
+
+/* Tries every size from the top. `smallest`: the smallest of the best sizes, else the largest. */
+static int search_block(smk_use *use, PyObject *shared_bytes, bool smallest, uint32_t *best)
+{
+    smk_occupancy found = {0};
+    smk_error error = {0};
+    uint32_t most = 0;
+    *best = 0;
+    for (uint32_t size = smk_occupancy_next_block(0, use->block.threads_max); size > 0;
+         size = smk_occupancy_next_block(size, use->block.threads_max)) {
+        use->block.threads = size;
+        if (ask_bytes(use, shared_bytes) < 0) {
+            return -1;
+        }
+        if (smk_occupancy_count(use->limits, &use->block, &found, &error) != SMK_OK) {
+            smk_error_raise(use->state, &error);
+            return -1;
+        }
+        if (found.threads > most || (smallest && found.threads == most && most > 0)) {
+            most = found.threads;
+            *best = size;
+        }
+    }
+    return 0;
+}
+
+static int read_prefer(const smk_use *use, PyObject *value, bool *smallest)
+{
+    const char *text = value == NULL ? "largest" : smk_bind_text(use->state, use->function, "prefer", value);
+    if (text == NULL) {
+        return -1;
+    }
+    *smallest = strcmp(text, "smallest") == 0;
+    if (!*smallest && strcmp(text, "largest") != 0) {
+        smk_error_fail(use->state, SMK_ARGUMENT, "%s: prefer is %R; accepted are 'largest' and 'smallest'",
+                       use->function, value);
+        return -1;
+    }
+    return 0;
+}
+
+static const char suggest_block_doc[] =
+    "suggest_block(kernel, shared_bytes=None, compute_capability=None, *, dtype=None, choice=None, registers=None, "
+    "prefer=\"largest\")\n--\n\n"
+    "The block size with the best occupancy: the most resident threads.\n\n"
+    "Parameters\n----------\n"
+    "kernel : RawKernel, str or tuple\n"
+    "    One of your own, or \"gemm/tiled\", or (family, variant) or (family, variant, dtype).\n"
+    "shared_bytes : int or callable, optional\n"
+    "    Dynamic shared memory of a block, or a function of the block size that gives it; by default as for\n"
+    "    occupancy.\n" KERNEL_PARAMETERS "prefer : \"largest\" or \"smallest\"\n"
+    "    Which of equally good sizes; the CUDA runtime's calculator takes the largest.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "int: a multiple of 32, or the most threads that the kernel's launch bounds allow. (A kernel whose tile fixes\n"
+    "its block must be launched with that one: its launch bounds say only what is the most.)\n\n"
+    "Raises\n------\n"
+    "As occupancy; SharedMemoryError (MemoryError) where no block runs at all.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.suggest_block(\"gemm/tiled16\", registers=32, compute_capability=\"9.0\")\n"
+    "256\n";
+
+static PyObject *call_suggest_block(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"kernel",    "shared_bytes", "compute_capability", "dtype", "choice",
+                                        "registers", "prefer"};
+    static const smk_call call = {"suggest_block", names, 7, 3, 1};
+    smk_use use = {.state = smk_state_of_module(module), .function = "suggest_block"};
+    PyObject *values[7], *result = NULL;
+    bool smallest = false;
+    uint32_t best = 0;
+    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const smk_use_arguments kernel = {.kernel = values[0],
+                                      .compute_capability = smk_bind_optional(values[2]),
+                                      .dtype = smk_bind_optional(values[3]),
+                                      .choice = smk_bind_optional(values[4]),
+                                      .registers = smk_bind_optional(values[5])};
+    if (read_prefer(&use, smk_bind_optional(values[6]), &smallest) == 0 && smk_use_open(module, &use, &kernel) == 0 &&
+        search_block(&use, smk_bind_optional(values[1]), smallest, &best) == 0) {
+        if (best != 0) {
+            result = PyLong_FromUnsignedLong(best);
+        } else {
+            smk_error_fail(use.state, SMK_SHARED_MEMORY,
+                           "suggest_block: no block of %s runs at compute capability %d.%d: one of %u threads needs "
+                           "%llu bytes of shared memory, and a block has %u at most",
+                           use.entry, use.limits->major, use.limits->minor, use.block.threads,
+                           (unsigned long long)(use.block.shared_static + use.block.shared_dynamic),
+                           use.limits->shared_optin);
+        }
+    }
+    smk_use_close(&use);
+    return result;
+}
+
+/* Doors for tests ----------------------------------------------------------------------------------- */
+
+/* The arithmetic alone. */
+static const char occupancy_arithmetic_doc[] =
+    "_occupancy(compute_capability, threads, threads_max, registers, barriers, static, dynamic, /)\n--\n\n";
+
+static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const smk_state *state = smk_state_of_module(module);
+    const smk_limits *limits = NULL;
+    const smk_backend *ignored = NULL;
+    unsigned long long numbers[6];
+    smk_occupancy found = {0};
+    smk_error error = {0};
+    if (given != 7) {
+        PyErr_SetString(PyExc_TypeError, "_occupancy takes 7 arguments");
+        return NULL;
+    }
+    for (int i = 0; i < 6; i++) {
+        numbers[i] = PyLong_AsUnsignedLongLong(arguments[i + 1]);
+        if (PyErr_Occurred()) {
+            return NULL;
+        }
+    }
+    if (smk_limits_read(state, "_occupancy", arguments[0], &limits, &ignored) < 0) {
+        return NULL;
+    }
+    const smk_block_use use = {
+        .threads = (uint32_t)numbers[0],
+        .threads_max = (uint32_t)numbers[1],
+        .registers = (uint32_t)numbers[2],
+        .barriers = (uint32_t)numbers[3],
+        .shared_static = numbers[4],
+        .shared_dynamic = numbers[5],
+    };
+    if (smk_occupancy_count(limits, &use, &found, &error) != SMK_OK) {
+        return smk_error_raise(state, &error);
+    }
+    return create_result(state, limits, &use, &found);
+}
+
+/* The kernel on the present device, in a library of its own. */
+static smk_status load_kernel(const smk_raw_module *code, const char *entry, smk_library **library, void **kernel,
+                              smk_error *error)
+{
+    int devices = 0;
+    const void *image = code->unit->fatbin == NULL ? code->unit->ptx : code->unit->fatbin;
+    smk_status status = smk_context_count(&devices, error);
+    if (status == SMK_OK) {
+        status = smk_library_load(image, code->unit->origin, library, error);
+    }
+    return status == SMK_OK ? smk_library_kernel(*library, entry, kernel, error) : status;
+}
+
+/* A list of the blocks for each number of threads; of none: what the runtime suggests, (grid, block). */
+static PyObject *ask_calculator(const smk_state *state, void *kernel, PyObject *threads, size_t shared_bytes)
+{
+    smk_error error = {0};
+    int grid = 0, block = 0;
+    const Py_ssize_t count = PyTuple_GET_SIZE(threads);
+    if (count == 0) {
+        return smk_calculator_suggest(kernel, shared_bytes, &grid, &block, &error) == SMK_OK
+                   ? Py_BuildValue("(ii)", grid, block)
+                   : smk_error_raise(state, &error);
+    }
+    PyObject *list = PyList_New(count);
+    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
+        long size = PyLong_AsLong(PyTuple_GET_ITEM(threads, i));
+        PyObject *blocks = NULL;
+        if (!PyErr_Occurred()) {
+            blocks = smk_calculator_blocks(kernel, (int)size, shared_bytes, &block, &error) == SMK_OK
+                         ? PyLong_FromLong(block)
+                         : smk_error_raise(state, &error);
+        }
+        if (blocks == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, i, blocks);
+        }
+    }
+    return list;
+}
+
+/* By the CUDA runtime: a list of the resident blocks for each size of a tuple; for () the (grid, block) that it
+ * suggests. */
+static const char calculator_doc[] = "_calculator(kernel, threads, shared_bytes, /)\n--\n\n";
+
+static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const smk_state *state = smk_state_of_module(module);
+    const smk_raw_module *code = NULL;
+    const char *entry = NULL;
+    smk_error error = {0};
+    smk_library *library = NULL;
+    void *kernel = NULL;
+    PyObject *result = NULL;
+    if (given != 3 || !smk_raw_kernel_open(state, arguments[0], &code, &entry) || !PyTuple_Check(arguments[1])) {
+        PyErr_SetString(PyExc_TypeError, "_calculator takes a RawKernel, a tuple of threads, and shared_bytes");
+        return NULL;
+    }
+    unsigned long long shared_bytes = PyLong_AsUnsignedLongLong(arguments[2]);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (load_kernel(code, entry, &library, &kernel, &error) == SMK_OK) {
+        result = ask_calculator(state, kernel, arguments[1], (size_t)shared_bytes);
+    } else {
+        smk_error_raise(state, &error);
+    }
+    smk_library_free(library);
+    return result;
+}
+
+PyMethodDef smk_resident_methods[] = {
+    {"occupancy", SMK_PY_FUNCTION(call_occupancy), SMK_PY_FAST, occupancy_doc},
+    {"suggest_block", SMK_PY_FUNCTION(call_suggest_block), SMK_PY_FAST, suggest_block_doc},
+    {"_occupancy", SMK_PY_FUNCTION(call_occupancy_arithmetic), METH_FASTCALL, occupancy_arithmetic_doc},
+    {"_calculator", SMK_PY_FUNCTION(call_calculator), METH_FASTCALL, calculator_doc},
+    {NULL, NULL, 0, NULL},
+};
