@@ -1,5 +1,6 @@
 """setup.py: what it says where something is missing, what it makes of a kernel."""
 
+import ast
 import json
 import os
 import re
@@ -11,9 +12,9 @@ from pathlib import Path
 
 import pytest
 import setuptools
-import tables
 
 ROOT = Path(__file__).resolve().parents[1]
+OWN = ("read_tables", "nvcc", "compile_kernels")  # what setup.py imports of csrc
 EXHIBIT = Path("csrc/kernels/gemm/tiled.cu")
 TABLE = Path("csrc/registry/variants.def")
 
@@ -24,18 +25,44 @@ def tree(tmp_path):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    copy_modules(tmp_path)
     for name in ("csrc/kernels", "csrc/registry"):
-        ignore = shutil.ignore_patterns("*.c", "*.h")
-        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore)
+        ignore = shutil.ignore_patterns("*.c", "*.h", "__pycache__")
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=ignore, dirs_exist_ok=True)
     return tmp_path
 
 
+def copy_modules(tree):
+    for path in [ROOT / "csrc/read_tables.py", *(ROOT / "csrc/kernels").glob("*.py")]:
+        target = tree / path.relative_to(ROOT)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, target)
+
+
 @pytest.fixture
-def setup(tree, monkeypatch):
-    """The names of setup.py, run without setting anything up."""
-    monkeypatch.chdir(tree)
-    monkeypatch.setattr("setuptools.setup", lambda **_: None)
-    return runpy.run_path(str(tree / "setup.py"))
+def run_setup(monkeypatch):
+    """A function that runs a tree's setup.py without setting anything up: the names in it.
+
+    What it imports of csrc comes from that tree, and is forgotten after the test.
+    """
+
+    def run(tree):
+        monkeypatch.chdir(tree)
+        monkeypatch.setattr("setuptools.setup", lambda **_: None)
+        monkeypatch.setattr(sys, "path", list(sys.path))
+        for name in OWN:
+            monkeypatch.setitem(sys.modules, name, None)
+            del sys.modules[name]
+        return runpy.run_path(str(tree / "setup.py"))
+
+    return run
+
+
+@pytest.fixture
+def kernels(tree, run_setup):
+    """The module that compiles the kernels of the copy."""
+    run_setup(tree)
+    return sys.modules["compile_kernels"]
 
 
 def build(tree, *, status=1, **variables):
@@ -102,20 +129,20 @@ def test_wrong_nvcc_is_named(tree):
     )
 
 
-def make_prebuilt(tree, setup):
+def make_prebuilt(tree, kernels):
     """What an sdist carries."""
-    folder = tree / setup["PREBUILT"]
+    folder = tree / kernels.PREBUILT
     table = {}
-    for kernel in setup["list_kernels"]():
+    for kernel in kernels.list_kernels():
         path = kernel.files(folder, ".ptx")[0]
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("// PTX\n")
         table[kernel.name] = kernel.source_hash
-    (tree / setup["PREBUILT_LIST"]).write_text(json.dumps(table))
+    (tree / kernels.PREBUILT_LIST).write_text(json.dumps(table))
 
 
-def test_prebuilt_ptx_serves_where_there_is_no_nvcc(tree, setup):
-    make_prebuilt(tree, setup)
+def test_prebuilt_ptx_serves_where_there_is_no_nvcc(tree, kernels):
+    make_prebuilt(tree, kernels)
     stale = tree / "smemkit/kernels/gemm/gone.fatbin"
     stale.write_bytes(b"")
     output = build(tree, status=0)
@@ -126,15 +153,15 @@ def test_prebuilt_ptx_serves_where_there_is_no_nvcc(tree, setup):
     assert not stale.exists()
 
 
-def test_prebuilt_ptx_of_another_source_is_refused(tree, setup):
-    make_prebuilt(tree, setup)
+def test_prebuilt_ptx_of_another_source_is_refused(tree, kernels):
+    make_prebuilt(tree, kernels)
     with open(tree / EXHIBIT, "a", encoding="utf-8") as file:
         file.write("// changed\n")
     assert f"{EXHIBIT} differs from the prebuilt PTX" in build(tree)
 
 
-def test_wrapper_makes_an_entry_of_each_type(setup):
-    kernel = setup["Kernel"](EXHIBIT, ["float32", "float64"], "75", [])
+def test_wrapper_makes_an_entry_of_each_type(kernels):
+    kernel = kernels.Kernel(EXHIBIT, ["float32", "float64"], "75", [])
     assert kernel.wrapper.splitlines() == [
         "#define T float",
         "#define gemm_tiled gemm_tiled_float32",
@@ -149,11 +176,11 @@ def test_wrapper_makes_an_entry_of_each_type(setup):
     ]
 
 
-def test_wrapper_makes_an_entry_of_each_choice(tree, setup):
+def test_wrapper_makes_an_entry_of_each_choice(tree, kernels):
     (tree / EXHIBIT).write_text("__constant__ T gemm_tiled_weights[9];\n")
     row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
     row |= {"expression": "a + b", "neutral": "0ll"}
-    kernel = setup["Kernel"](EXHIBIT, ["int32"], "75", [row, row | {"family": "dot"}])
+    kernel = kernels.Kernel(EXHIBIT, ["int32"], "75", [row, row | {"family": "dot"}])
     assert kernel.wrapper.splitlines() == [
         "__device__ inline long long gemm_sum_int32(long long a, long long b) { return a + b; }",
         "#define T int",
@@ -172,16 +199,16 @@ def test_wrapper_makes_an_entry_of_each_choice(tree, setup):
     ]
 
 
-def test_choice_without_a_row_for_a_type(setup):
+def test_choice_without_a_row_for_a_type(kernels):
     row = {"family": "gemm", "choice": "sum", "type": "int32", "result": "int64"}
     with pytest.raises(SystemExit, match="choices.def has no row for gemm/tiled of float32"):
-        setup["Kernel"](EXHIBIT, ["float32"], "75", [row])
+        kernels.Kernel(EXHIBIT, ["float32"], "75", [row])
 
 
-def test_file_lines_keep_the_name_only(setup):
+def test_file_lines_keep_the_name_only(kernels):
     text = '\t.file\t1 "/home/a b/x/tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
     cut = '\t.file\t1 "tiled.cu"\n.file 2 "plain.h"\n// "/home/x"\n'
-    assert setup["cut_file_paths"](text) == cut
+    assert kernels.cut_file_paths(text) == cut
 
 
 def spell(text, width):
@@ -191,21 +218,21 @@ def spell(text, width):
 
 
 @pytest.mark.parametrize("width", [1, 7, 40, 100])
-def test_names_of_a_unit_do_not_tell_its_folder(setup, width):
+def test_names_of_a_unit_do_not_tell_its_folder(kernels, width):
     made = [
         f"_ZN4_INTERNAL_{number}_4_u_cu_c9ef41e7_1fE\n" + spell(f"a._INTERNAL_{number}_b", width)
         for number in ("887bc3c9", "72fb4412")
     ]
     assert made[0] != made[1]
-    cut = [setup["cut_unit_names"](text) for text in made]
+    cut = [kernels.cut_unit_names(text) for text in made]
     assert cut[0] == cut[1] and "c9ef41e7" in cut[0]
     assert len(cut[0].splitlines()) == len(made[0].splitlines())
     assert spell("a._INTERNAL_00000000_b", width) in cut[0]
-    assert setup["cut_unit_names"](cut[0]) == cut[0]
+    assert kernels.cut_unit_names(cut[0]) == cut[0]
 
 
-def test_a_kernel_does_not_depend_on_where_it_is_built(tree, setup, tmp_path, monkeypatch):
-    toolkit, reason = setup["look_for_toolkit"]()
+def test_a_kernel_does_not_depend_on_where_it_is_built(tree, kernels, tmp_path, monkeypatch):
+    toolkit, reason = sys.modules["nvcc"].look_for_toolkit()
     if toolkit is None:
         pytest.skip(f"no nvcc: {reason}")
     monkeypatch.delenv("LD_PRELOAD", raising=False)  # nvcc does not run under a sanitizer
@@ -214,15 +241,35 @@ def test_a_kernel_does_not_depend_on_where_it_is_built(tree, setup, tmp_path, mo
         (tmp_path / folder).mkdir(parents=True)
         shutil.copytree(tree / "csrc", tmp_path / folder / "csrc")
         monkeypatch.chdir(tmp_path / folder)
-        kernel = setup["Kernel"](EXHIBIT, ["float32"], "75", [])
+        kernel = kernels.Kernel(EXHIBIT, ["float32"], "75", [])
         kernel.compile(toolkit, ["90"], Path("build"))
         made.append([path.read_bytes() for path in kernel.files("build", ".ptx", ".fatbin")])
     assert made[0] == made[1]
 
 
-def test_columns_are_those_of_the_tests(setup):
-    assert setup["VARIANT_COLUMNS"] == tables.COLUMNS["SMK_VARIANT"].split()
-    assert setup["CHOICE_COLUMNS"] == tables.COLUMNS["SMK_CHOICE"].split()
+def test_what_setup_imports_needs_nothing_installed():
+    for name in OWN:
+        (path,) = [*ROOT.glob(f"csrc/{name}.py"), *ROOT.glob(f"csrc/kernels/{name}.py")]
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            used = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            used += [node.module] if isinstance(node, ast.ImportFrom) else []
+            for module in used:
+                assert module in OWN or module.partition(".")[0] in sys.stdlib_module_names, path
+
+
+def test_build_of_pip_finds_what_setup_imports(tree):
+    """Where pip builds, the folder of setup.py is not on the path."""
+    code = (
+        "import os, sys, setuptools.build_meta as backend\n"
+        "assert not {'', os.getcwd()} & set(sys.path)\n"
+        "print(backend.prepare_metadata_for_build_wheel('made'))\n"
+    )
+    (tree / "made").mkdir()
+    command = [sys.executable, "-P", "-W", "ignore", "-c", code]
+    environment = os.environ | {"SMEMKIT_NVCC": "none"}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    done = subprocess.run(command, cwd=tree, env=environment, text=True, timeout=120, **pipes)
+    assert done.returncode == 0 and ".dist-info" in done.stdout, done.stdout
 
 
 # C files -----------------------------------------------------------------------------------------
@@ -241,22 +288,21 @@ int smk_probe(int x)
 
 
 @pytest.fixture
-def compile_probe(monkeypatch, tmp_path):
+def compile_probe(monkeypatch, run_setup, tmp_path):
     """A function that compiles a C file in a folder of that name as setup.py would; its object."""
     for name in ("CFLAGS", "CPPFLAGS", "SMEMKIT_SANITIZE"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("setuptools.setup", lambda **_: None)
 
     def compile_it(name, **variables):
         tree = tmp_path / name
         shutil.copytree(ROOT / "csrc/base", tree / "csrc/base")
         shutil.copy(ROOT / "setup.py", tree)
+        copy_modules(tree)
         (tree / "csrc/py").mkdir()
         (tree / "csrc/py/probe.c").write_text(PROBE)
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
-        monkeypatch.chdir(tree)
-        names = runpy.run_path(str(tree / "setup.py"))
+        names = run_setup(tree)
         command = names["BuildExtension"](setuptools.Distribution())
         command.build_temp = "build/temp"
         command.compiler = setuptools.distutils.ccompiler.new_compiler()

@@ -13,7 +13,8 @@ from pathlib import Path
 import children
 import numpy
 import pytest
-from tables import PARTS, VARIANTS, read_rows
+from read_tables import read_rows
+from tables import PARTS, VARIANTS
 
 import smemkit
 
@@ -46,7 +47,7 @@ EXHIBITS = sorted(KERNELS.glob("*/*.cu"))
 def list_own_files():
     """Every text file of the house that people edit."""
     folders = [
-        (CSRC, ("*.c", "*.h", "*.def", "*.cu")),
+        (CSRC, ("*.c", "*.h", "*.def", "*.cu", "*.py")),
         (ROOT / "smemkit", ("*.py", "*.pyi")),
         (ROOT / "tests", ("*.py", "*.cu", "*.c")),
     ]
@@ -123,13 +124,22 @@ def test_files_are_short():
 
 def test_every_status_is_an_exception():
     for row in read_rows("base/status.def", "SMK_STATUS"):
-        name, base, mixin, sentence = (row[key] for key in ("name", "base", "mixin", "sentence"))
+        name, base, mixin, sentence = (row[key] for key in ("class", "base", "mixin", "sentence"))
         kind = getattr(smemkit, name)
         assert issubclass(kind, getattr(smemkit, base))
         assert issubclass(kind, smemkit.Error)
         assert mixin == "-" or issubclass(kind, getattr(builtins, mixin))
         assert kind.__doc__.startswith(sentence)
         assert kind.__module__ == "smemkit"
+
+
+def test_tables_have_one_reader():
+    """Other Python code asks read_tables.read_rows for rows and searches no table by itself."""
+    search = re.compile(r"SMK_\w+[\\]\(|\.def\W+read_text")
+    for path in list_own_files():
+        if path.suffix == ".py" and path.name not in ("read_tables.py", "test_house.py"):
+            found = search.search(path.read_text(encoding="utf-8"))
+            assert not found, f"{path.relative_to(ROOT)}: {found[0]}"
 
 
 # Exhibits ----------------------------------------------------------------------------------------
@@ -383,7 +393,8 @@ def test_extra_test_has_the_build_s_cuda():
 def test_readme_names_every_environment_variable():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     used = set()
-    for path in [*CSRC.rglob("*.c"), *(ROOT / "smemkit").glob("*.py"), ROOT / "setup.py"]:
+    sources = [*CSRC.rglob("*.c"), *CSRC.rglob("*.py"), *(ROOT / "smemkit").rglob("*.py")]
+    for path in [*sources, ROOT / "setup.py"]:
         used |= set(re.findall(r'"(SMEMKIT_[A-Z_]+)"', path.read_text(encoding="utf-8")))
     used.add("SMEMKIT_TEST_SEED")
     assert used == set(re.findall(r"`(SMEMKIT_[A-Z_]+)", readme))

@@ -26,7 +26,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(HERE.parent), str(HERE)]
+    sys.path[:0] = [str(ROOT), str(ROOT / "csrc"), str(HERE.parent), str(HERE)]
 
 import fuzz_kernels  # noqa: E402
 import fuzz_texts  # noqa: E402

@@ -7,7 +7,7 @@ What the table gains is fuzzed from then on. Forms with addresses, labels, or a 
 import functools
 import re
 
-from tables import CSRC
+from read_tables import read_rows
 
 # These need more than operands: other lanes, other threads, or a place to go to.
 NOT_ARITHMETIC = set(
@@ -43,40 +43,17 @@ class Form:
         return self.opcode not in NOT_ARITHMETIC and all(map(PLACE.match, self.places))
 
 
-def split_row(text):
-    """The cells of a row; a cell is strings and names of strings, side by side."""
-    cells, depth = [""], False
-    for char in text:
-        depth ^= char == '"'
-        if char == "," and not depth:
-            cells.append("")
-        else:
-            cells[-1] += char
-    return cells
-
-
 @functools.cache
 def read_forms():
     """Every row of the table that the simulator executes."""
-    text = (CSRC / "ptx" / "opcode.def").read_text(encoding="utf-8")
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    names = {}
-
-    def evaluate(cell):
-        pieces = re.findall(r'"([^"]*)"|(\w+)', cell)
-        return "".join(names[name] if name else string for string, name in pieces)
-
     spelling, forms = {}, []
-    for line in text.splitlines():
-        if match := re.match(r'#define (\w+) (.*")\s*$', line):
-            names[match[1]] = evaluate(match[2])
-        elif match := re.match(r'SMK_PTX_OPCODE\((\w+), "(\w+)"', line):
-            spelling[match[1]] = match[2]
-        elif match := re.match(r"SMK_PTX_FORM\((.*)\)\s*$", line):
-            name, types, words, places = split_row(match[1])[:4]
-            row = Form(spelling[name.strip()], *map(evaluate, (types, words, places)))
-            if row.places != ["!"]:
-                forms.append(row)
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE", "SMK_PTX_FORM"):
+        if "spelling" in row:
+            spelling[row["id"]] = row["spelling"]
+        else:
+            form = Form(spelling[row["id"]], row["types"], row["words"], row["operands"])
+            if form.places != ["!"]:
+                forms.append(form)
     return forms
 
 

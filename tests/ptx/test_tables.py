@@ -2,48 +2,29 @@
 
 import itertools
 import re
-from pathlib import Path
 
 import pytest
+from read_tables import read_rows
 
 import smemkit
 from smemkit import _core
 
-FOLDER = Path(__file__).resolve().parents[2] / "csrc" / "ptx"
 HEADER = ".version 9.0\n.target sm_100\n.address_size 64\n"  # which has every form
 
 
-def read_rows(name, macro):
-    text = re.sub(r"/\*.*?\*/", "", (FOLDER / name).read_text(), flags=re.S)
-    return re.findall(rf"^{macro}\((.*)\)$", text, re.M)
-
-
 def read_forms():
-    """(id, types, words, operands) of every form, with the names of lists replaced.
-
-    The target that a form needs is left out.
-    """
-    text = (FOLDER / "opcode.def").read_text()
-    lists = dict(re.findall(r'^#define (SMK_PTX_\w+) "(.*)"$', text, re.M))
+    """(id, types, words, operands) of every form; the target that a form needs is left out."""
     forms = []
-    for row in re.findall(r"^SMK_PTX_FORM\((.*)\)$", text, re.M):
-        fields = []
-        for field in re.split(r",(?=(?:[^\"]*\"[^\"]*\")*[^\"]*$)", row):
-            pieces = re.findall(r'"([^"]*)"|(\w+)', field)
-            fields.append("".join(lists.get(word, word) if word else text for text, word in pieces))
-        fields[3] = fields[3].partition(" @")[0]
-        forms.append(tuple(fields))
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM"):
+        operands = row["operands"].partition(" @")[0]
+        forms.append((row["id"], row["types"], row["words"], operands))
     return forms
 
 
 FORMS = read_forms()
-OPCODES = [row.split(",")[0] for row in read_rows("opcode.def", "SMK_PTX_OPCODE")]
-TYPES = {
-    m[1]: int(m[2])
-    for row in read_rows("type.def", "SMK_PTX_TYPE")
-    if (m := re.search(r'"(\w+)",\s*(\d+)', row))
-}
-MODIFIERS = re.findall(r'"([^"]+)"', "\n".join(read_rows("modifier.def", "SMK_PTX_MODIFIER")))
+OPCODES = [row["id"] for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")]
+TYPES = {row["spelling"]: int(row["bits"]) for row in read_rows("ptx/type.def", "SMK_PTX_TYPE")}
+MODIFIERS = [row["spelling"] for row in read_rows("ptx/modifier.def", "SMK_PTX_MODIFIER")]
 
 
 def slots(text):
@@ -80,12 +61,12 @@ def test_every_modifier_is_used():
 
 
 def test_refused_words_are_not_also_taken():
-    text = (FOLDER / "unsupported.def").read_text()
-    refused = re.findall(r'SMK_PTX_UNSUPPORTED_WORD\("([^"]+)"\)', text)
+    table = "ptx/unsupported.def"
+    refused = [row["spelling"] for row in read_rows(table, "SMK_PTX_UNSUPPORTED_WORD")]
     assert len(set(refused)) == len(refused)
     assert not set(refused) & (set(MODIFIERS) | set(TYPES))
-    opcodes = re.findall(r'SMK_PTX_UNSUPPORTED_OPCODE\("([^"]+)"\)', text)
-    assert not {x.upper() for x in opcodes} & set(OPCODES)
+    opcodes = {row["spelling"].upper() for row in read_rows(table, "SMK_PTX_UNSUPPORTED_OPCODE")}
+    assert not opcodes & set(OPCODES)
 
 
 REGISTERS = "".join(

@@ -2,16 +2,13 @@
 
 import builtins
 import pickle
-import re
-from pathlib import Path
 
 import pytest
+from read_tables import read_rows
 
 import smemkit
 
-TABLE = Path(__file__).resolve().parents[2] / "csrc" / "base" / "status.def"
-ROW = re.compile(r'^SMK_STATUS\((\w+),\s*"(\w+)",\s*"(\w+)",\s*"([\w-]+)",\s*"([^"]+)"\)', re.M)
-ROWS = ROW.findall(TABLE.read_text(encoding="utf-8"))
+ROWS = read_rows("base/status.def", "SMK_STATUS")
 ATTRIBUTES = ("kernel", "ptx_line", "ptx_column", "source_file", "source_line", "block", "thread")
 
 FAR = """
@@ -34,13 +31,9 @@ FAR = """
 """
 
 
-def test_table_is_read():
-    assert len(ROWS) == TABLE.read_text(encoding="utf-8").count("\nSMK_STATUS(") > 15
-
-
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[1])
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row["class"])
 def test_class(row):
-    _, name, base, mixin, sentence = row
+    name, base, mixin, sentence = (row[key] for key in ("class", "base", "mixin", "sentence"))
     cls = getattr(smemkit, name)
     assert cls.__module__ == "smemkit" and cls.__name__ == name
     assert cls.__doc__ == sentence

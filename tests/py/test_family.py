@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 import pytest
-from tables import CHOICES, FAMILIES, VARIANTS, list_entries, read_rows
+from read_tables import read_rows
+from tables import CHOICES, FAMILIES, VARIANTS, list_entries
 
 import smemkit
 from smemkit import _core, samples

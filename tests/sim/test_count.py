@@ -1,24 +1,24 @@
 """What profile counts, by kernels small enough to count by hand: instructions, lines, blocks."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 from count_tools import ROWS, SUMS, check, check_absent, check_sums, profile
 from handmade import build
+from read_tables import read_rows
 
 import smemkit
 from smemkit import _core
 
-TABLE = Path(__file__).resolve().parents[2] / "csrc" / "sim" / "profile" / "counters.def"
 
 # The table ---------------------------------------------------------------------------------------
 
 
 def test_rows():
-    text = TABLE.read_text(encoding="utf-8")
-    names = re.findall(r'^SMK_(?:COUNTER|RATIO)\([A-Z_]+, "([^"]+)"', text, flags=re.MULTILINE)
+    names = [
+        row["name"] for row in read_rows("sim/profile/counters.def", "SMK_COUNTER", "SMK_RATIO")
+    ]
     assert names == list(ROWS) and len(set(names)) == len(names) > 40
     assert len(SUMS) < len(ROWS)
     for name, row in ROWS.items():
