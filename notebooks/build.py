@@ -6,11 +6,13 @@
 
 The .py file (jupytext's percent format) is what people edit and compare. The .ipynb holds the same
 cells and what they print, and nothing else that changes from run to run: no times of execution, no
-random names of cells. It needs smemkit[notebook].
+random names of cells. A notebook whose cells and printed texts are what they were is not written:
+its pictures would change with the version of matplotlib. It needs smemkit[notebook].
 """
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -25,6 +27,11 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# What a compiler of another version may number otherwise.
+CHANGING = (
+    (re.compile(r"PTX line \d+(, column \d+)?"), "PTX line N"),
+    (re.compile(r"0x[0-9a-f]{9,}"), "ADDRESS"),
+)
 
 
 def list_sources():
@@ -78,6 +85,47 @@ def join_streams(outputs):
     return joined
 
 
+def show(text):
+    """A text without what a compiler of another version may number otherwise."""
+    for pattern, name in CHANGING:
+        text = pattern.sub(name, text)
+    return text
+
+
+def list_texts(notebook):
+    """What each cell printed: texts as they are, of pictures that they are there."""
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                yield cell.id, output.name, show(output.text)
+            else:
+                data = dict(output.data)
+                if "image/png" in data:
+                    assert len(data["image/png"]) > 1000
+                    data = {"image/png": "", "text/plain": ""}
+                yield cell.id, output.output_type, {k: show(v) for k, v in data.items()}
+
+
+def list_cells(notebook):
+    """What a reader sees of each cell but its outputs."""
+    return [(cell.id, cell.cell_type, cell.source, cell.metadata) for cell in notebook.cells]
+
+
+def is_same(one, other):
+    """Whether two notebooks have equal cells, and print equal texts."""
+    return list_cells(one) == list_cells(other) and list(list_texts(one)) == list(list_texts(other))
+
+
+def write(notebook, target):
+    """Writes a notebook unless the file holds the same already; whether it was written."""
+    if target.exists() and is_same(nbformat.read(target, as_version=4), notebook):
+        return False
+    nbformat.write(notebook, target)
+    return True
+
+
 def main(arguments=None):
     parser = argparse.ArgumentParser(description="Makes the notebooks from their .py files.")
     parser.add_argument("names", nargs="*", help="how their names begin (default: all)")
@@ -91,9 +139,8 @@ def main(arguments=None):
     for path in chosen:
         target = path.with_suffix(".ipynb")
         made = run(read_source(path))
-        if not options.run:
-            nbformat.write(made, target)
-        print(target.name, flush=True)
+        written = not options.run and write(made, target)
+        print(f"{target.name}{' (written)' if written else ''}", flush=True)
     return 0
 
 

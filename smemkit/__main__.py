@@ -8,6 +8,7 @@ import sys
 import smemkit
 
 from . import bench_command, catalogue, command, compare, demo, record
+from .cli import dev
 
 
 def print_info():
@@ -55,6 +56,7 @@ def main(arguments=None):
     one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
     compare.add_arguments(one)
     one.set_defaults(run=compare.run)
+    dev.add_command(commands)
     chosen = parser.parse_args(arguments)
     try:
         status = chosen.run(chosen)

@@ -7,6 +7,8 @@ import pytest
 
 import smemkit
 
+pytestmark = pytest.mark.generated
+
 FUNCTIONS = [
     name
     for name in smemkit.__all__

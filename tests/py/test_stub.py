@@ -9,6 +9,8 @@ import pytest
 import smemkit
 from smemkit import _core
 
+pytestmark = pytest.mark.generated
+
 PATH = Path(__file__).resolve().parents[2] / "smemkit" / "_core.pyi"
 TREE = ast.parse(PATH.read_text(encoding="utf-8"))
 FUNCTIONS, CLASSES = {}, {}

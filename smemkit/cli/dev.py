@@ -1,0 +1,199 @@
+"""The command dev: what people who change smemkit run, in a clone of its repository.
+
+    python -m smemkit dev test [argument of pytest ...]
+    python -m smemkit dev sanitize [argument of pytest ...]
+    python -m smemkit dev fuzz kernels [argument of tests/fuzz/differential.py ...]
+    python -m smemkit dev fuzz ptx [argument of libFuzzer ...]
+    python -m smemkit dev docs [--check]
+
+An installed package has neither the tests nor the sources, so there the command only says so.
+"""
+
+import argparse
+import importlib.util
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import smemkit
+
+ROOT = Path(__file__).resolve().parents[2]
+PARTS_OF_A_CLONE = ("setup.py", "csrc", "tests", "notebooks")
+SANITIZERS = "address,undefined"
+# Leaks: Python itself frees little when it ends. Tests ask for more memory than there is.
+ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
+# What a copy of the clone needs to be built and tested.
+COPIED = ("csrc", "smemkit", "tests", "notebooks", "setup.py", "pyproject.toml")
+COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
+FUZZ_SECONDS = 60
+TASKS = """\
+tasks:
+  test      run the tests; further arguments go to pytest (-k gemm, -x, tests/test_gemm.py)
+  sanitize  build a copy with AddressSanitizer and UndefinedBehaviorSanitizer, and run the tests
+            in it; further arguments go to pytest
+  fuzz kernels  execute random and altered kernels in every way and compare, for --count or --hours
+                (see tests/fuzz/differential.py --help)
+  fuzz ptx      fuzz the PTX reader and the simulator, for a minute or -max_total_time=SECONDS
+                (needs clang; further arguments go to libFuzzer)
+  docs      make every generated text anew: the tables and pictures of the READMEs, and the
+            notebooks whose cells or outputs have changed; --check only says which are stale
+"""
+
+
+def add_command(commands):
+    """Adds the command to the subparsers of the main parser."""
+    one = commands.add_parser(
+        "dev",
+        help="test, sanitize, fuzz, docs: in a clone of the repository",
+        epilog=TASKS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    one.add_argument("task", choices=list(RUN), help="see below")
+    one.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of the task")
+    one.set_defaults(run=run)
+
+
+def run(chosen):
+    """Runs a task and returns its exit status."""
+    missing = [name for name in PARTS_OF_A_CLONE if not (ROOT / name).exists()]
+    if missing:
+        raise smemkit.Error(
+            f"dev works in a clone of the repository only, and this smemkit is installed in "
+            f"{ROOT}: change to the clone and run: python -m smemkit dev {chosen.task}"
+        )
+    return RUN[chosen.task](chosen.rest)
+
+
+# Shared ------------------------------------------------------------------------------------------
+
+
+def demand_modules(task, *names):
+    """Raises smemkit.Error where a module is not installed, with the command that installs it."""
+    missing = [name for name in names if importlib.util.find_spec(name) is None]
+    if missing:
+        raise smemkit.Error(f'dev {task} needs {", ".join(missing)}: pip install ".[test]"')
+
+
+def call(command, folder=ROOT, **variables):
+    """Runs a command in a folder, with the smemkit of that folder; its exit status."""
+    paths = [str(folder), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | variables
+    return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
+
+
+# Tasks -------------------------------------------------------------------------------------------
+
+
+def run_tests(rest):
+    demand_modules("test", "pytest")
+    return call([sys.executable, "-m", "pytest", *rest])
+
+
+def mirror(origin, target):
+    """Makes `target` equal to `origin`; equal files keep their time, and so their objects."""
+    if origin.is_file():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if not target.exists() or target.read_bytes() != origin.read_bytes():
+            shutil.copy2(origin, target)
+        return
+    names = {path.name for path in origin.iterdir()} - {"__pycache__"}
+    for name in sorted(names):
+        mirror(origin / name, target / name)
+    for path in sorted(target.iterdir()) if target.exists() else ():
+        if path.name in names or path.suffix in (".so", ".pyc"):
+            continue
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+
+def copy_clone(folder):
+    """A copy of the clone with its compiled kernels, so that nvcc need not run again."""
+    for name in COPIED:
+        if (ROOT / name).exists():
+            mirror(ROOT / name, folder / name)
+    if not (folder / "build").exists() and (ROOT / "build").exists():
+        for origin in (ROOT / "build").glob("temp.*"):
+            shutil.copytree(origin, folder / "build" / origin.name)
+
+
+def find_sanitizers():
+    """The libraries that a process with a sanitized extension has to begin with."""
+    compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "gcc"
+    program = shlex.split(compiler)[0]
+    paths = []
+    for name in ("libasan.so", "libubsan.so"):
+        done = subprocess.run(
+            [program, f"-print-file-name={name}"], capture_output=True, text=True, check=False
+        )
+        if done.returncode != 0 or not Path(done.stdout.strip()).is_absolute():
+            raise smemkit.Error(f"dev sanitize needs {name}, which {program} does not have")
+        paths.append(done.stdout.strip())
+    return " ".join(paths)
+
+
+def run_sanitized(rest):
+    demand_modules("sanitize", "pytest", "setuptools")
+    libraries = find_sanitizers()
+    folder = ROOT / "build" / "sanitize"
+    copy_clone(folder)
+    status = call(
+        [sys.executable, "setup.py", "build_ext", "--inplace"],
+        folder,
+        SMEMKIT_SANITIZE=SANITIZERS,
+    )
+    if status != 0:
+        return status
+    return call(
+        [sys.executable, "-m", "pytest", *rest],
+        folder,
+        LD_PRELOAD=libraries,
+        ASAN_OPTIONS=ASAN_OPTIONS,
+    )
+
+
+def fuzz_kernels(rest):
+    return call([sys.executable, "tests/fuzz/differential.py", *rest])
+
+
+def fuzz_ptx(rest):
+    if shutil.which("clang") is None:
+        raise smemkit.Error("dev fuzz ptx needs clang with libFuzzer")
+    program, corpus = ROOT / "build" / "fuzz_ptx", ROOT / "build" / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    status = call(["tests/fuzz/build.sh", str(program)])
+    if status != 0:
+        return status
+    limits = [f"-max_total_time={FUZZ_SECONDS}", "-max_len=30000"]  # the last of equal ones counts
+    return call([str(program), *limits, *rest, str(corpus), "tests/fuzz/corpus"])
+
+
+FUZZ = {"kernels": fuzz_kernels, "ptx": fuzz_ptx}
+
+
+def run_fuzz(rest):
+    if not rest or rest[0] not in FUZZ:
+        raise smemkit.Error(f"dev fuzz takes one of {', '.join(FUZZ)}, and then its arguments")
+    return FUZZ[rest[0]](rest[1:])
+
+
+def make_docs(rest):
+    parser = argparse.ArgumentParser(
+        prog="smemkit dev docs", description="Makes every generated text of the clone anew."
+    )
+    parser.add_argument("--check", action="store_true", help="say what is stale; write nothing")
+    chosen = parser.parse_args(rest)
+    if chosen.check:
+        demand_modules("docs", "pytest", "jupytext", "nbclient", "matplotlib")
+        return call([sys.executable, "-m", "pytest", "-q", "-m", "generated"])
+    demand_modules("docs", "jupytext", "nbclient", "matplotlib")
+    for program in ("readme.py", "build.py"):
+        status = call([sys.executable, f"notebooks/{program}"])
+        if status != 0:
+            return status
+    return 0
+
+
+RUN = {"test": run_tests, "sanitize": run_sanitized, "fuzz": run_fuzz, "docs": make_docs}
