@@ -1,6 +1,6 @@
 /* Python.h and NumPy's C API as every file of this layer needs them, and the module's state. */
-#ifndef SMK_PY_PY_H
-#define SMK_PY_PY_H
+#ifndef SMK_PY_API_H
+#define SMK_PY_API_H
 
 #define PY_SSIZE_T_CLEAN
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION

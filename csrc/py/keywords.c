@@ -2,26 +2,26 @@
 
 #include "py/error.h"
 
-static Py_ssize_t find_name(const smk_call *call, PyObject *keyword)
+static Py_ssize_t find_name(const smk_keywords *accepted, PyObject *keyword)
 {
-    for (Py_ssize_t i = 0; i < call->count; i++) {
-        if (PyUnicode_CompareWithASCIIString(keyword, call->names[i]) == 0) {
+    for (Py_ssize_t i = 0; i < accepted->count; i++) {
+        if (PyUnicode_CompareWithASCIIString(keyword, accepted->names[i]) == 0) {
             return i;
         }
     }
     return -1;
 }
 
-int smk_bind_call(const smk_call *call, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
-                  PyObject **values)
+int smk_keywords_bind(const smk_keywords *accepted, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
+                      PyObject **values)
 {
-    for (Py_ssize_t i = 0; i < call->count; i++) {
+    for (Py_ssize_t i = 0; i < accepted->count; i++) {
         values[i] = NULL;
     }
-    if (given > call->positional) {
-        PyErr_Format(PyExc_TypeError, "%s() takes %s%zd positional argument%s but %zd %s given", call->function,
-                     call->required < call->positional ? "at most " : "", call->positional,
-                     call->positional == 1 ? "" : "s", given, given == 1 ? "was" : "were");
+    if (given > accepted->positional) {
+        PyErr_Format(PyExc_TypeError, "%s() takes %s%zd positional argument%s but %zd %s given", accepted->function,
+                     accepted->required < accepted->positional ? "at most " : "", accepted->positional,
+                     accepted->positional == 1 ? "" : "s", given, given == 1 ? "was" : "were");
         return -1;
     }
     for (Py_ssize_t i = 0; i < given; i++) {
@@ -30,33 +30,33 @@ int smk_bind_call(const smk_call *call, PyObject *const *arguments, Py_ssize_t g
     Py_ssize_t named = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *keyword = PyTuple_GET_ITEM(keywords, i);
-        Py_ssize_t at = find_name(call, keyword);
+        Py_ssize_t at = find_name(accepted, keyword);
         if (at < 0) {
-            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", call->function, keyword);
+            PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", accepted->function, keyword);
             return -1;
         }
         if (values[at] != NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", call->function, keyword);
+            PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", accepted->function, keyword);
             return -1;
         }
         values[at] = arguments[given + i];
     }
-    for (Py_ssize_t i = 0; i < call->required; i++) {
+    for (Py_ssize_t i = 0; i < accepted->required; i++) {
         if (values[i] == NULL) {
-            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (pos %zd)", call->function,
-                         call->names[i], i + 1);
+            PyErr_Format(PyExc_TypeError, "%s() missing required argument '%s' (pos %zd)", accepted->function,
+                         accepted->names[i], i + 1);
             return -1;
         }
     }
     return 0;
 }
 
-PyObject *smk_bind_optional(PyObject *value)
+PyObject *smk_keywords_optional(PyObject *value)
 {
     return value == Py_None ? NULL : value;
 }
 
-PyObject *smk_bind_index(PyObject *value)
+PyObject *smk_keywords_index(PyObject *value)
 {
     PyObject *whole = PyBool_Check(value) || !PyIndex_Check(value) ? NULL : PyNumber_Index(value);
     if (whole == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) {
@@ -65,7 +65,7 @@ PyObject *smk_bind_index(PyObject *value)
     return whole;
 }
 
-const char *smk_bind_text(const smk_state *state, const char *function, const char *name, PyObject *value)
+const char *smk_keywords_text(const smk_state *state, const char *function, const char *name, PyObject *value)
 {
     if (!PyUnicode_Check(value)) {
         smk_error_fail(state, SMK_TYPE, "%s: %s must be a str, not %.100s", function, name, Py_TYPE(value)->tp_name);

@@ -24,8 +24,9 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module; those of the families come beside them. */
 static PyMethodDef *const tables[] = {
-    smk_config_methods,  smk_door_methods,     smk_door_fuse_methods, smk_limits_methods,   smk_listing_methods,
-    smk_measure_methods, smk_resident_methods, smk_rules_methods,     smk_transfer_methods, smk_watch_methods,
+    smk_config_methods,   smk_internals_methods, smk_internals_fuse_methods,  smk_limits_methods,
+    smk_catalog_methods,  smk_measure_methods,   smk_occupancy_query_methods, smk_access_query_methods,
+    smk_transfer_methods, smk_capture_methods,
 };
 
 /* The folder that the extension lies in, which is the package's. */
@@ -97,11 +98,11 @@ static int execute(PyObject *module)
         return -1;
     }
     state->folder = find_folder(module);
-    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_shelf_create(state) < 0 ||
+    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_package_kernels_create(state) < 0 ||
         add_functions(module) < 0 || add_type(module, &smk_array_spec, &state->array_type) < 0 ||
         add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
-        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 || smk_rules_create(module, state) < 0 ||
-        smk_resident_create(module, state) < 0) {
+        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 ||
+        smk_access_query_create(module, state) < 0 || smk_occupancy_query_create(module, state) < 0) {
         return -1;
     }
     return 0;
@@ -142,7 +143,7 @@ static void release(void *module)
     smk_state *state = smk_state_of_module(module);
     (void)clear(module);
     Py_CLEAR(state->folder);
-    smk_shelf_free(state);
+    smk_package_kernels_free(state);
 }
 
 static PyModuleDef_Slot module_slots[] = {

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 
-struct smk_unit;
+struct smk_kernel_binary;
 
 typedef struct smk_state {
     PyObject *root;                         /* smemkit.Error */
@@ -14,10 +14,10 @@ typedef struct smk_state {
     PyTypeObject *array_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
-    PyObject *bank_access;           /* the named tuple BankAccess */
-    PyObject *occupancy;             /* the named tuple Occupancy */
-    PyObject *folder;                /* bytes: the folder of the package, as the file system spells it */
-    struct smk_unit *_Atomic *units; /* one for each variant of the registry, loaded when first used */
+    PyObject *bank_access;                       /* the named tuple BankAccess */
+    PyObject *occupancy;                         /* the named tuple Occupancy */
+    PyObject *folder;                            /* bytes: the folder of the package, as the file system spells it */
+    struct smk_kernel_binary *_Atomic *binaries; /* one for each variant of the registry, loaded when first used */
 } smk_state;
 
 static inline smk_state *smk_state_of_module(PyObject *module)

@@ -151,7 +151,7 @@ static PyObject *get_shape(PyObject *self, void *closure)
 {
     const smk_array *array = (smk_array *)(void *)self;
     (void)closure;
-    return smk_host_shape(array->rank, array->shape);
+    return smk_ndarray_shape(array->rank, array->shape);
 }
 
 static PyObject *get_strides(PyObject *self, void *closure)
@@ -164,7 +164,7 @@ static PyObject *get_strides(PyObject *self, void *closure)
         strides[i] = stride;
         stride *= array->shape[i] > 0 ? array->shape[i] : 1;
     }
-    return smk_host_shape(array->rank, strides);
+    return smk_ndarray_shape(array->rank, strides);
 }
 
 static PyObject *get_rank(PyObject *self, void *closure)
@@ -206,7 +206,7 @@ static PyObject *get_pointer(PyObject *self, void *closure)
 static PyObject *represent(PyObject *self)
 {
     const smk_array *array = (smk_array *)(void *)self;
-    PyObject *shape = smk_host_shape(array->rank, array->shape);
+    PyObject *shape = smk_ndarray_shape(array->rank, array->shape);
     PyObject *result = NULL;
     if (shape != NULL) {
         result = PyUnicode_FromFormat("DeviceArray(shape=%R, dtype=%S, backend='%s')", shape, (PyObject *)array->descr,

@@ -1,6 +1,6 @@
 /* smemkit.DeviceArray: a C-contiguous array in the memory of either machine. */
-#ifndef SMK_PY_ARRAY_H
-#define SMK_PY_ARRAY_H
+#ifndef SMK_PY_ARRAYS_ARRAY_H
+#define SMK_PY_ARRAYS_ARRAY_H
 
 #include "py/backends/interrupt.h"
 

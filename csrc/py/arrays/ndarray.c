@@ -4,7 +4,7 @@
 
 enum { PIECE_ELEMENTS = 1 << 20 };
 
-bool smk_host_fits(const PyArray_Descr *descr)
+bool smk_ndarray_fits(const PyArray_Descr *descr)
 {
     switch (descr->type_num) {
     case NPY_BOOL:
@@ -31,7 +31,7 @@ bool smk_host_fits(const PyArray_Descr *descr)
     }
 }
 
-bool smk_host_moves(const PyArray_Descr *descr)
+bool smk_ndarray_moves(const PyArray_Descr *descr)
 {
     switch (descr->type_num) {
     case NPY_DATETIME:
@@ -40,13 +40,13 @@ bool smk_host_moves(const PyArray_Descr *descr)
     case NPY_UNICODE:
         return true;
     default:
-        return smk_host_fits(descr) || (PyTypeNum_ISUSERDEF(descr->type_num) && !PyDataType_REFCHK(descr));
+        return smk_ndarray_fits(descr) || (PyTypeNum_ISUSERDEF(descr->type_num) && !PyDataType_REFCHK(descr));
     }
 }
 
-PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray_Descr *descr)
+PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *what, PyArray_Descr *descr)
 {
-    if (!smk_host_fits(descr)) {
+    if (!smk_ndarray_fits(descr)) {
         smk_error_fail(state, SMK_TYPE,
                        "%s has the type %S, which does not exist on a device; accepted are bool, integers, float16, "
                        "float32, float64, complex64, complex128 and structures of these",
@@ -56,13 +56,13 @@ PyArray_Descr *smk_host_native(const smk_state *state, const char *what, PyArray
     return PyArray_DescrNewByteorder(descr, NPY_NATIVE);
 }
 
-bool smk_host_is_plain(PyArrayObject *array, bool writeable)
+bool smk_ndarray_is_plain(PyArrayObject *array, bool writeable)
 {
     int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED | (writeable ? NPY_ARRAY_WRITEABLE : 0);
     return PyArray_CHKFLAGS(array, flags) && PyArray_ISNOTSWAPPED(array);
 }
 
-int smk_host_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object)
+int smk_ndarray_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object)
 {
     if (!PyArray_Check(object) || PyArray_CheckExact(object)) {
         return 0;
@@ -81,14 +81,14 @@ int smk_host_check_mask(const smk_state *state, const char *function, const char
     return masked == 0 ? 0 : -1;
 }
 
-PyArrayObject *smk_host_plain(const smk_state *state, const char *what, PyArrayObject *array)
+PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *what, PyArrayObject *array)
 {
-    PyArray_Descr *native = smk_host_native(state, what, PyArray_DESCR(array));
+    PyArray_Descr *native = smk_ndarray_native(state, what, PyArray_DESCR(array));
     if (native == NULL) {
         return NULL;
     }
     Py_DECREF(native);
-    return smk_host_pack(array);
+    return smk_ndarray_pack(array);
 }
 
 /* A part of an array: what stands at `index` along its first `fixed` axes, and `count` from `start` on along the next
@@ -167,7 +167,7 @@ static int copy_pieces(PyArrayObject *target, PyArrayObject *source)
     return 0;
 }
 
-int smk_host_copy(PyArrayObject *target, PyArrayObject *source)
+int smk_ndarray_copy(PyArrayObject *target, PyArrayObject *source)
 {
     PyArrayObject *sorted[2] = {NULL};
     if (PyArray_SIZE(target) <= PIECE_ELEMENTS) {
@@ -189,25 +189,25 @@ static PyArrayObject *convert(PyArrayObject *array, PyArray_Descr *descr)
     }
     PyArrayObject *made = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, PyArray_NDIM(array),
                                                                 PyArray_DIMS(array), NULL, NULL, 0, NULL);
-    if (made != NULL && smk_host_copy(made, array) < 0) {
+    if (made != NULL && smk_ndarray_copy(made, array) < 0) {
         Py_CLEAR(made);
     }
     return made;
 }
 
-PyArrayObject *smk_host_cast(PyArrayObject *array, PyArray_Descr *descr)
+PyArrayObject *smk_ndarray_cast(PyArrayObject *array, PyArray_Descr *descr)
 {
     Py_INCREF(descr);
     return convert(array, descr);
 }
 
-PyArrayObject *smk_host_pack(PyArrayObject *array)
+PyArrayObject *smk_ndarray_pack(PyArrayObject *array)
 {
     PyArray_Descr *native = PyArray_DescrNewByteorder(PyArray_DESCR(array), NPY_NATIVE);
     return native == NULL ? NULL : convert(array, native);
 }
 
-PyArrayObject *smk_host_convert(PyObject *object)
+PyArrayObject *smk_ndarray_convert(PyObject *object)
 {
     PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL), *view = NULL;
     if (array != object) {
@@ -219,7 +219,7 @@ PyArrayObject *smk_host_convert(PyObject *object)
 }
 
 /* NumPy moves no array that has a weak reference. */
-PyObject *smk_host_hold(PyArrayObject *array)
+PyObject *smk_ndarray_hold(PyArrayObject *array)
 {
     PyObject *list = PyList_New(0), *owner = (PyObject *)array;
     while (list != NULL && owner != NULL && PyArray_Check(owner)) {
@@ -233,7 +233,7 @@ PyObject *smk_host_hold(PyArrayObject *array)
     return list;
 }
 
-PyObject *smk_host_shape(int rank, const npy_intp *shape)
+PyObject *smk_ndarray_shape(int rank, const npy_intp *shape)
 {
     PyObject *result = PyTuple_New(rank);
     for (int i = 0; result != NULL && i < rank; i++) {
@@ -247,7 +247,7 @@ PyObject *smk_host_shape(int rank, const npy_intp *shape)
     return result;
 }
 
-PyObject *smk_host_type_name(PyArray_Descr *descr)
+PyObject *smk_ndarray_type_name(PyArray_Descr *descr)
 {
     if (descr->type_num == NPY_UNICODE || descr->type_num == NPY_STRING) { /* NumPy says str32: bits, not characters */
         const char *what = descr->type_num == NPY_UNICODE ? "text" : "bytes";

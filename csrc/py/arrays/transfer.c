@@ -12,7 +12,7 @@ static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObje
     if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
         return NULL;
     }
-    native = smk_host_native(state, what, wanted);
+    native = smk_ndarray_native(state, what, wanted);
     Py_DECREF(wanted);
     return native;
 }
@@ -67,11 +67,11 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
 {
     PyObject *result = NULL, *held = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
-    if (smk_host_check_mask(state, "asarray", "x", object) < 0) {
+    if (smk_ndarray_check_mask(state, "asarray", "x", object) < 0) {
         return NULL;
     }
     if (PyArray_Check(object)) {
-        host = smk_host_convert(object);
+        host = smk_ndarray_convert(object);
     } else {                /* made of the type that is asked for */
         Py_XINCREF(wanted); /* PyArray_FromAny takes one */
         host = (PyArrayObject *)PyArray_FromAny(
@@ -80,9 +80,9 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     if (host == NULL) {
         return NULL;
     }
-    held = smk_host_hold(host);
+    held = smk_ndarray_hold(host);
     if (held != NULL) {
-        plain = wanted != NULL ? smk_host_cast(host, wanted) : smk_host_plain(state, "asarray: x", host);
+        plain = wanted != NULL ? smk_ndarray_cast(host, wanted) : smk_ndarray_plain(state, "asarray: x", host);
     }
     if (plain != NULL) {
         result = (PyObject *)upload_array(state, backend, device, plain);
@@ -135,16 +135,16 @@ static const char asarray_doc[] =
 static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"x", "dtype", "backend"};
-    static const smk_call call = {"asarray", names, 3, 3, 1};
+    static const smk_keywords accepted = {"asarray", names, 3, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Descr *wanted = NULL;
     PyObject *result = NULL, *values[3];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     smk_array *array = smk_array_cast(state, values[0]);
-    PyObject *dtype = smk_bind_optional(values[1]), *choice = smk_bind_optional(values[2]);
+    PyObject *dtype = smk_keywords_optional(values[1]), *choice = smk_keywords_optional(values[2]);
     if (dtype != NULL && (wanted = read_type(state, "asarray: dtype", dtype)) == NULL) {
         return NULL;
     }
@@ -183,16 +183,16 @@ static const char empty_doc[] =
 static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"shape", "dtype", "backend"};
-    static const smk_call call = {"empty", names, 3, 3, 1};
+    static const smk_keywords accepted = {"empty", names, 3, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Dims shape = {0};
     PyArray_Descr *descr = NULL;
     PyObject *result = NULL, *values[3];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    PyObject *dtype = smk_bind_optional(values[1]);
+    PyObject *dtype = smk_keywords_optional(values[1]);
     if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
             bool of_type = PyErr_ExceptionMatches(PyExc_TypeError);
@@ -207,7 +207,7 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         goto done;
     }
     descr = dtype != NULL ? read_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
-    if (descr == NULL || smk_backend_choose(state, smk_bind_optional(values[2]), &backend) < 0) {
+    if (descr == NULL || smk_backend_choose(state, smk_keywords_optional(values[2]), &backend) < 0) {
         goto done;
     }
     result = (PyObject *)smk_array_create(state, "empty", backend, SMK_DEVICE_PRESENT, descr, shape.len, shape.ptr);
@@ -255,8 +255,8 @@ static int check_out(const smk_state *state, const smk_array *array, PyObject *o
         return -1;
     }
     if (PyArray_NDIM(host) != array->rank || !PyArray_CompareLists(PyArray_DIMS(host), array->shape, array->rank)) {
-        PyObject *has = smk_host_shape(PyArray_NDIM(host), PyArray_DIMS(host));
-        PyObject *needs = smk_host_shape(array->rank, array->shape);
+        PyObject *has = smk_ndarray_shape(PyArray_NDIM(host), PyArray_DIMS(host));
+        PyObject *needs = smk_ndarray_shape(array->rank, array->shape);
         if (has != NULL && needs != NULL) {
             smk_error_fail(state, SMK_SHAPE, "asnumpy: out has the shape %R, the device array has %R", has, needs);
         }
@@ -294,23 +294,23 @@ static const char asnumpy_doc[] =
 static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"d", "out"};
-    static const smk_call call = {"asnumpy", names, 2, 2, 1};
+    static const smk_keywords accepted = {"asnumpy", names, 2, 2, 1};
     const smk_state *state = smk_state_of_module(module);
     PyArrayObject *host = NULL;
     PyObject *result = NULL, *held = NULL, *values[2];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     const smk_array *array = smk_array_cast(state, values[0]);
-    PyObject *out = smk_bind_optional(values[1]);
+    PyObject *out = smk_keywords_optional(values[1]);
     if (array == NULL) {
         return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
                               Py_TYPE(values[0])->tp_name);
     }
-    if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_host_hold((PyArrayObject *)out)) == NULL)) {
+    if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_ndarray_hold((PyArrayObject *)out)) == NULL)) {
         return NULL;
     }
-    if (out != NULL && smk_host_is_plain((PyArrayObject *)out, true)) {
+    if (out != NULL && smk_ndarray_is_plain((PyArrayObject *)out, true)) {
         result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
         goto done;
     }
@@ -318,7 +318,7 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     if (host == NULL || download_array(state, array, host) < 0) {
         goto done;
     }
-    if (out != NULL && smk_host_copy((PyArrayObject *)out, host) < 0) {
+    if (out != NULL && smk_ndarray_copy((PyArrayObject *)out, host) < 0) {
         goto done;
     }
     result = Py_NewRef(out != NULL ? out : (PyObject *)host);

@@ -1,6 +1,6 @@
 /* Between host and device on request: asarray, empty, asnumpy. */
-#ifndef SMK_PY_TRANSFER_H
-#define SMK_PY_TRANSFER_H
+#ifndef SMK_PY_ARRAYS_TRANSFER_H
+#define SMK_PY_ARRAYS_TRANSFER_H
 
 #include "py/state.h"
 

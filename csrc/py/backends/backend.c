@@ -73,7 +73,7 @@ static int get_machine(const smk_state *state, int choice, const smk_backend **b
 
 static int read_choice(const smk_state *state, PyObject *name, int *choice)
 {
-    const char *text = smk_bind_text(state, "smemkit", "backend", name);
+    const char *text = smk_keywords_text(state, "smemkit", "backend", name);
     if (text == NULL) {
         return -1;
     }
@@ -102,7 +102,7 @@ int smk_backend_explain(const smk_state *state, const smk_backend **backend, con
 {
     const char *source = "set_backend";
     int choice = preferred;
-    if (smk_watch_simulates()) {
+    if (smk_capture_simulates()) {
         *backend = machines[SMK_BACKEND_SIM];
         *reason = "profile and check work on the simulator";
         return 0;
@@ -141,9 +141,9 @@ int smk_backend_choose(const smk_state *state, PyObject *keyword, const smk_back
     if (read_choice(state, keyword, &choice) < 0) {
         return -1;
     }
-    if (smk_watch_simulates()) {
+    if (smk_capture_simulates()) {
         *backend = machines[SMK_BACKEND_SIM];
-        return choice == SMK_BACKEND_CUDA ? smk_watch_refuse(state) : 0;
+        return choice == SMK_BACKEND_CUDA ? smk_capture_refuse(state) : 0;
     }
     return get_machine(state, choice, backend);
 }
@@ -205,7 +205,7 @@ int smk_backend_steps(const smk_state *state, PyObject *keyword, uint64_t otherw
         *steps = otherwise;
         return 0;
     }
-    PyObject *whole = smk_bind_index(keyword);
+    PyObject *whole = smk_keywords_index(keyword);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }

@@ -1,6 +1,6 @@
 /* The two machines behind one interface, and which of them a call runs on. */
-#ifndef SMK_PY_BACKEND_H
-#define SMK_PY_BACKEND_H
+#ifndef SMK_PY_BACKENDS_BACKEND_H
+#define SMK_PY_BACKENDS_BACKEND_H
 
 #include "py/state.h"
 
@@ -12,17 +12,17 @@
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
 
 /* What a machine loads code from. Everything must outlive the code. */
-typedef struct smk_image {
+typedef struct smk_backend_image {
     const char *ptx;          /* terminated by a NUL */
     const void *fatbin;       /* NULL where there is none */
     const char *origin;       /* who has made the PTX, for messages; NULL where that is not known */
     const smk_module *module; /* the same text parsed; the simulator needs it */
-} smk_image;
+} smk_backend_image;
 
 /* Code that one machine has loaded. */
-typedef struct smk_code smk_code;
+typedef struct smk_backend_code smk_backend_code;
 
-typedef struct smk_code_facts {
+typedef struct smk_kernel_facts {
     int registers; /* -1 where not known */
     size_t shared_bytes;
     size_t local_bytes;
@@ -30,7 +30,7 @@ typedef struct smk_code_facts {
     uint32_t max_threads;
     int ptx_version;    /* compute capability times ten; 0 where not known */
     int binary_version; /* 0 where not known */
-} smk_code_facts;
+} smk_kernel_facts;
 
 /* No function here needs the GIL; all are called without it. `options` concern the simulator only. */
 typedef struct smk_backend {
@@ -57,17 +57,18 @@ typedef struct smk_backend {
     smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
     /* `entry` is one that will be launched, or NULL: by it the GPU sees whether an image fits. */
-    smk_status (*load)(const smk_image *image, const char *entry, smk_code **code, smk_error *error);
-    void (*unload)(smk_code *code); /* accepts NULL */
-    smk_status (*query)(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error);
+    smk_status (*load)(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error);
+    void (*unload)(smk_backend_code *code); /* accepts NULL */
+    smk_status (*query)(smk_backend_code *code, const char *entry, smk_kernel_facts *facts, smk_error *error);
     /* How many parameters an entry takes, and the bytes of the first `room` of them; NULL where the parsed text says
      * it. */
-    smk_status (*parameters)(smk_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
+    smk_status (*parameters)(smk_backend_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
                              smk_error *error);
     /* A module-scope variable. ARGUMENT where there is none of that name. */
-    smk_status (*symbol)(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error);
-    smk_status (*launch)(smk_code *code, const char *entry, const smk_launch *launch, const smk_run_options *options,
+    smk_status (*symbol)(smk_backend_code *code, const char *name, uint64_t *address, uint64_t *bytes,
                          smk_error *error);
+    smk_status (*launch)(smk_backend_code *code, const char *entry, const smk_launch *launch,
+                         const smk_run_options *options, smk_error *error);
     smk_status (*synchronize)(const char *name, const smk_patience *patience, smk_error *error);
     /* Until what was launched before has ended, so that a copy begins at once. NULL where launches are over when they
      * return. */

@@ -8,11 +8,11 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-struct smk_code {
+struct smk_backend_code {
     smk_library *library;
 };
 
-static void unload(smk_code *code)
+static void unload(smk_backend_code *code)
 {
     if (code != NULL) {
         smk_library_free(code->library);
@@ -20,7 +20,7 @@ static void unload(smk_code *code)
     }
 }
 
-static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_facts *facts, smk_error *error)
 {
     smk_kernel_attributes attributes = {0};
     void *kernel = NULL;
@@ -29,7 +29,7 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
         status = smk_library_attributes(kernel, &attributes, error);
     }
     if (status == SMK_OK) {
-        *facts = (smk_code_facts){
+        *facts = (smk_kernel_facts){
             .registers = attributes.registers,
             .shared_bytes = attributes.shared_bytes,
             .local_bytes = attributes.local_bytes,
@@ -42,7 +42,7 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
     return status;
 }
 
-static smk_status parameters(smk_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
+static smk_status parameters(smk_backend_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
                              smk_error *error)
 {
     void *kernel = NULL;
@@ -81,17 +81,17 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
     return SMK_OK;
 }
 
-static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
 {
     return smk_library_symbol(code->library, name, address, bytes, error);
 }
 
 /* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
-static smk_status load_image(const void *image, const char *origin, const char *entry, smk_code **code,
+static smk_status load_image(const void *image, const char *origin, const char *entry, smk_backend_code **code,
                              smk_error *error)
 {
-    smk_code_facts facts = {0};
-    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    smk_kernel_facts facts = {0};
+    smk_backend_code *fresh = smk_heap_allocate(1, sizeof *fresh);
     if (fresh == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
@@ -107,7 +107,7 @@ static smk_status load_image(const void *image, const char *origin, const char *
     return SMK_OK;
 }
 
-static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+static smk_status load(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error)
 {
     if (image->fatbin != NULL) {
         smk_error refusal = {0};
@@ -145,12 +145,12 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
     }
     smk_timer_free(timer);
     return status == SMK_OK
-               ? smk_watch_note_time(entry, what, attributes.shared_bytes + what->shared_bytes, time_ms, error)
+               ? smk_capture_note_time(entry, what, attributes.shared_bytes + what->shared_bytes, time_ms, error)
                : status;
 }
 
-static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
-                         smk_error *error)
+static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
+                         const smk_run_options *options, smk_error *error)
 {
     const smk_patience patience = {options->poll, options->poll_context};
     void *kernel = NULL;
@@ -158,8 +158,8 @@ static smk_status launch(smk_code *code, const char *entry, const smk_launch *wh
     if (status != SMK_OK) {
         return status;
     }
-    return smk_watch_times() ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
-                             : smk_launch_run(kernel, entry, what, error);
+    return smk_capture_times() ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
+                               : smk_launch_run(kernel, entry, what, error);
 }
 
 /* What a kernel printed lies in the C library's buffer by then. */

@@ -6,7 +6,7 @@
 
 #include <stdatomic.h>
 
-struct smk_code {
+struct smk_backend_code {
     const smk_module *module;
     smk_program *program;
 };
@@ -131,7 +131,7 @@ static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error
 /* What is watched may be a part of a launch, or a kernel that is known to be faulty. */
 static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
-    smk_status status = error != NULL && !smk_watch_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
+    smk_status status = error != NULL && !smk_capture_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
     (void)release(address, NULL);
     return status;
 }
@@ -155,7 +155,7 @@ static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_err
     return status;
 }
 
-static void unload(smk_code *code)
+static void unload(smk_backend_code *code)
 {
     if (code != NULL) {
         smk_program_free(code->program);
@@ -163,7 +163,7 @@ static void unload(smk_code *code)
     }
 }
 
-static smk_status load(const smk_image *image, const char *entry, smk_code **code, smk_error *error)
+static smk_status load(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error)
 {
     smk_memory *present = NULL;
     (void)entry;
@@ -171,7 +171,7 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
     if (status != SMK_OK) {
         return status;
     }
-    smk_code *fresh = smk_heap_allocate(1, sizeof *fresh);
+    smk_backend_code *fresh = smk_heap_allocate(1, sizeof *fresh);
     if (fresh == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
@@ -185,7 +185,7 @@ static smk_status load(const smk_image *image, const char *entry, smk_code **cod
     return SMK_OK;
 }
 
-static smk_status find(const smk_code *code, const char *entry, uint32_t *index, smk_error *error)
+static smk_status find(const smk_backend_code *code, const char *entry, uint32_t *index, smk_error *error)
 {
     *index = smk_module_find_entry(code->module, entry);
     if (*index == SMK_NO_INDEX) {
@@ -194,7 +194,7 @@ static smk_status find(const smk_code *code, const char *entry, uint32_t *index,
     return SMK_OK;
 }
 
-static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts, smk_error *error)
+static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_facts *facts, smk_error *error)
 {
     smk_program_attributes attributes = {0};
     uint32_t index = 0;
@@ -203,7 +203,7 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
         status = smk_program_query(code->program, index, &attributes, error);
     }
     if (status == SMK_OK) {
-        *facts = (smk_code_facts){
+        *facts = (smk_kernel_facts){
             .registers = -1,
             .shared_bytes = attributes.shared_bytes,
             .local_bytes = attributes.local_bytes,
@@ -215,19 +215,19 @@ static smk_status query(smk_code *code, const char *entry, smk_code_facts *facts
     return status;
 }
 
-static smk_status symbol(smk_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
+static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
 {
     return smk_program_global(code->program, name, address, bytes, error);
 }
 
-static smk_status launch(smk_code *code, const char *entry, const smk_launch *what, const smk_run_options *options,
-                         smk_error *error)
+static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
+                         const smk_run_options *options, smk_error *error)
 {
     uint32_t index = 0;
     smk_run_result result = {0};
     smk_status status = find(code, entry, &index, error);
     if (status == SMK_OK) {
-        status = smk_watch_run(code->program, code->module, index, entry, what, options, &result, error);
+        status = smk_capture_run(code->program, code->module, index, entry, what, options, &result, error);
     }
     last_run = result;
     return status;

@@ -10,34 +10,34 @@
 
 enum { PADDING_MAX = 1 << 20 }; /* some hundred variables fit the window of shared memory */
 
-static const char *const mode_names[SMK_WATCH_MODE_COUNT] = {"profile", "check", "time"};
+static const char *const mode_names[SMK_CAPTURE_MODE_COUNT] = {"profile", "check", "time"};
 
 typedef struct watch {
-    smk_watch_mode mode;
+    smk_capture_mode mode;
     uint64_t blocks; /* 0: all */
     bool model;
-    bool reverse;             /* of a check */
-    uint64_t padding;         /* of a check: bytes between variables, and between what is allocated meanwhile */
-    smk_watch_record *record; /* not yet collected, oldest first */
-    PyObject *launches;       /* list */
-    PyObject *text;           /* the last module's PTX: often the next one's too */
+    bool reverse;               /* of a check */
+    uint64_t padding;           /* of a check: bytes between variables, and between what is allocated meanwhile */
+    smk_capture_record *record; /* not yet collected, oldest first */
+    PyObject *launches;         /* list */
+    PyObject *text;             /* the last module's PTX: often the next one's too */
 } watch;
 
 static _Thread_local watch *current;
 
-bool smk_watch_simulates(void)
+bool smk_capture_simulates(void)
 {
-    return current != NULL && current->mode != SMK_WATCH_TIME;
+    return current != NULL && current->mode != SMK_CAPTURE_TIME;
 }
 
-bool smk_watch_times(void)
+bool smk_capture_times(void)
 {
-    return current != NULL && current->mode == SMK_WATCH_TIME;
+    return current != NULL && current->mode == SMK_CAPTURE_TIME;
 }
 
-int smk_watch_refuse(const smk_state *state)
+int smk_capture_refuse(const smk_state *state)
 {
-    const char *what = current->mode == SMK_WATCH_PROFILE ? "profile counts" : "check watches";
+    const char *what = current->mode == SMK_CAPTURE_PROFILE ? "profile counts" : "check watches";
     smk_error_fail(state, SMK_BACKEND,
                    "%s on the simulator; the call asks for 'cuda': name no backend, and give NumPy arrays or device "
                    "arrays of smemkit.asarray(..., backend='sim')",
@@ -47,7 +47,7 @@ int smk_watch_refuse(const smk_state *state)
 
 /* Records ---------------------------------------------------------------------------------------- */
 
-static void free_record(smk_watch_record *record)
+static void free_record(smk_capture_record *record)
 {
     if (record != NULL) {
         smk_count_free(&record->count);
@@ -57,9 +57,9 @@ static void free_record(smk_watch_record *record)
     }
 }
 
-static smk_watch_record *create_record(const char *kernel, const smk_launch *launch, smk_error *error)
+static smk_capture_record *create_record(const char *kernel, const smk_launch *launch, smk_error *error)
 {
-    smk_watch_record *record = smk_heap_allocate(1, sizeof *record);
+    smk_capture_record *record = smk_heap_allocate(1, sizeof *record);
     if (record == NULL) {
         (void)smk_status_fail(error, SMK_MEMORY, "no memory left to watch a launch");
         return NULL;
@@ -71,23 +71,23 @@ static smk_watch_record *create_record(const char *kernel, const smk_launch *lau
     return record;
 }
 
-static void append_record(smk_watch_record *record)
+static void append_record(smk_capture_record *record)
 {
-    smk_watch_record **place = &current->record;
+    smk_capture_record **place = &current->record;
     while (*place != NULL) {
         place = &(*place)->next;
     }
     *place = record;
 }
 
-smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_t entry, const char *kernel,
-                         const smk_launch *launch, const smk_run_options *options, smk_run_result *result,
-                         smk_error *error)
+smk_status smk_capture_run(smk_program *program, const smk_module *module, uint32_t entry, const char *kernel,
+                           const smk_launch *launch, const smk_run_options *options, smk_run_result *result,
+                           smk_error *error)
 {
-    if (!smk_watch_simulates()) {
+    if (!smk_capture_simulates()) {
         return smk_grid_run(program, entry, launch, options, result, error);
     }
-    smk_watch_record *record = create_record(kernel, launch, error);
+    smk_capture_record *record = create_record(kernel, launch, error);
     smk_program_attributes attributes = {0};
     smk_status status = SMK_OK;
     if (record == NULL) {
@@ -100,7 +100,7 @@ smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_
         return status;
     }
     record->shared_bytes = attributes.shared_bytes + launch->shared_bytes;
-    if (record->mode == SMK_WATCH_PROFILE) {
+    if (record->mode == SMK_CAPTURE_PROFILE) {
         status = smk_count_run(program, entry, launch, options, current->blocks, current->model, &record->count, error);
         if (status == SMK_OK) {
             *result = record->count.run;
@@ -122,10 +122,10 @@ smk_status smk_watch_run(smk_program *program, const smk_module *module, uint32_
     return SMK_OK;
 }
 
-smk_status smk_watch_note_time(const char *kernel, const smk_launch *launch, uint64_t shared_bytes, double time_ms,
-                               smk_error *error)
+smk_status smk_capture_note_time(const char *kernel, const smk_launch *launch, uint64_t shared_bytes, double time_ms,
+                                 smk_error *error)
 {
-    smk_watch_record *record = create_record(kernel, launch, error);
+    smk_capture_record *record = create_record(kernel, launch, error);
     if (record == NULL) {
         return SMK_MEMORY;
     }
@@ -136,7 +136,7 @@ smk_status smk_watch_note_time(const char *kernel, const smk_launch *launch, uin
 }
 
 /* The PTX of a record's module as a str that the watch keeps; borrowed. NULL with an exception. */
-static PyObject *get_text(const smk_watch_record *record)
+static PyObject *get_text(const smk_capture_record *record)
 {
     Py_ssize_t length = 0;
     const smk_text text = record->module->text;
@@ -151,20 +151,20 @@ static PyObject *get_text(const smk_watch_record *record)
     return fresh;
 }
 
-static int keep_record(const smk_state *state, const smk_watch_record *record)
+static int keep_record(const smk_state *state, const smk_capture_record *record)
 {
     PyObject *text = record->module == NULL ? Py_None : get_text(record);
-    PyObject *dict = text == NULL ? NULL : smk_watch_describe(state, record, text);
+    PyObject *dict = text == NULL ? NULL : smk_capture_describe(state, record, text);
     int status = dict == NULL ? -1 : PyList_Append(current->launches, dict);
     Py_XDECREF(dict);
     return status;
 }
 
-int smk_watch_collect(const smk_state *state, bool keep)
+int smk_capture_collect(const smk_state *state, bool keep)
 {
     int status = 0;
     while (current != NULL && current->record != NULL) {
-        smk_watch_record *record = current->record;
+        smk_capture_record *record = current->record;
         current->record = record->next;
         if (keep && status == 0) {
             status = keep_record(state, record);
@@ -174,7 +174,7 @@ int smk_watch_collect(const smk_state *state, bool keep)
     return status;
 }
 
-int smk_watch_note_refusal(const char *kernel, const char *message)
+int smk_capture_note_refusal(const char *kernel, const char *message)
 {
     if (current == NULL) {
         return 0;
@@ -188,12 +188,12 @@ int smk_watch_note_refusal(const char *kernel, const char *message)
 
 /* The doors -------------------------------------------------------------------------------------- */
 
-static int read_mode(const smk_state *state, PyObject *value, smk_watch_mode *mode)
+static int read_mode(const smk_state *state, PyObject *value, smk_capture_mode *mode)
 {
-    const char *name = smk_bind_text(state, "_watch", "mode", value);
-    for (int i = 0; name != NULL && i < SMK_WATCH_MODE_COUNT; i++) {
+    const char *name = smk_keywords_text(state, "_watch", "mode", value);
+    for (int i = 0; name != NULL && i < SMK_CAPTURE_MODE_COUNT; i++) {
         if (strcmp(name, mode_names[i]) == 0) {
-            *mode = (smk_watch_mode)i;
+            *mode = (smk_capture_mode)i;
             return 0;
         }
     }
@@ -205,7 +205,7 @@ static int read_mode(const smk_state *state, PyObject *value, smk_watch_mode *mo
 
 static int read_count(const smk_state *state, const char *name, PyObject *value, uint64_t *blocks)
 {
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
@@ -285,7 +285,7 @@ static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssi
     smk_memory_pad(w.padding);
     answer = PyObject_Call(arguments[1], arguments[2], arguments[3]);
     smk_memory_pad(0);
-    (void)smk_watch_collect(state, false); /* none is left; no way out may leave one */
+    (void)smk_capture_collect(state, false); /* none is left; no way out may leave one */
     current = NULL;
     if (answer != NULL) {
         result = PyTuple_Pack(2, answer, w.launches);
@@ -317,7 +317,7 @@ static PyObject *call_counters(PyObject *module, PyObject *ignored)
     return result;
 }
 
-PyMethodDef smk_watch_methods[] = {
+PyMethodDef smk_capture_methods[] = {
     {"_watch", SMK_PY_FUNCTION(call_watch), METH_FASTCALL, watch_doc},
     {"_counters", call_counters, METH_NOARGS, counters_doc},
     {NULL, NULL, 0, NULL},

@@ -1,6 +1,6 @@
 /* Work that takes long, in pieces: signals are handled between them, so that Ctrl-C ends it soon. */
-#ifndef SMK_PY_INTERRUPT_H
-#define SMK_PY_INTERRUPT_H
+#ifndef SMK_PY_BACKENDS_INTERRUPT_H
+#define SMK_PY_BACKENDS_INTERRUPT_H
 
 #include "py/backends/backend.h"
 

@@ -1,31 +1,32 @@
-/* A unit of code: a PTX text, perhaps its fatbin, and what each machine has made of it. */
-#ifndef SMK_PY_UNIT_H
-#define SMK_PY_UNIT_H
+/* The code of one or more kernels: a PTX text, perhaps its fatbin, and what each machine has loaded from them. */
+#ifndef SMK_PY_BACKENDS_KERNEL_BINARY_H
+#define SMK_PY_BACKENDS_KERNEL_BINARY_H
 
 #include "py/backends/backend.h"
 
 #include <stdatomic.h>
 
-typedef struct smk_unit {
+typedef struct smk_kernel_binary {
     char *ptx; /* terminated by a NUL */
     size_t ptx_length;
     void *fatbin;               /* NULL where there is none */
     char *origin;               /* the compiler that made the PTX, for messages; NULL where that is not known */
     smk_module *_Atomic module; /* NULL until it was needed */
-    smk_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
-} smk_unit;
+    smk_backend_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
+} smk_kernel_binary;
 
 /* Takes both blocks (from base/heap.h), also where it fails. */
-smk_status smk_unit_create(char *ptx, size_t ptx_length, void *fatbin, smk_unit **unit, smk_error *error);
-void smk_unit_free(smk_unit *unit); /* accepts NULL */
+smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
+                                    smk_error *error);
+void smk_kernel_binary_free(smk_kernel_binary *binary); /* accepts NULL */
 
-/* Takes a copy; before the unit is used. */
-smk_status smk_unit_set_origin(smk_unit *unit, const char *origin, smk_error *error);
+/* Takes a copy; before the binary is used. */
+smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *origin, smk_error *error);
 
 /* The text parsed, or loaded on a machine: done at the first call, and kept. Any number of threads may ask at once;
  * none needs the GIL. */
-smk_status smk_unit_module(smk_unit *unit, const smk_module **module, smk_error *error);
-smk_status smk_unit_code(smk_unit *unit, const smk_backend *backend, const char *entry, smk_code **code,
-                         smk_error *error);
+smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module **module, smk_error *error);
+smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *backend, const char *entry,
+                                  smk_backend_code **code, smk_error *error);
 
 #endif

@@ -10,23 +10,23 @@
 
 enum { READ_BYTES_FIRST = 1 << 16 };
 
-int smk_shelf_create(smk_state *state)
+int smk_package_kernels_create(smk_state *state)
 {
-    state->units = smk_heap_allocate(smk_registry_variant_count(), sizeof *state->units);
-    if (state->units == NULL) {
+    state->binaries = smk_heap_allocate(smk_registry_variant_count(), sizeof *state->binaries);
+    if (state->binaries == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     return 0;
 }
 
-void smk_shelf_free(smk_state *state)
+void smk_package_kernels_free(smk_state *state)
 {
-    for (size_t i = 0; state->units != NULL && i < smk_registry_variant_count(); i++) {
-        smk_unit_free(atomic_load(&state->units[i]));
+    for (size_t i = 0; state->binaries != NULL && i < smk_registry_variant_count(); i++) {
+        smk_kernel_binary_free(atomic_load(&state->binaries[i]));
     }
-    smk_heap_free((void *)state->units);
-    state->units = NULL;
+    smk_heap_free((void *)state->binaries);
+    state->binaries = NULL;
 }
 
 /* Everything of a stream, with a NUL behind it. */
@@ -59,8 +59,8 @@ static smk_status read_stream(FILE *stream, const char *path, char **bytes, size
     return SMK_OK;
 }
 
-smk_status smk_shelf_read(const smk_state *state, const smk_variant *variant, const char *kind, char **bytes,
-                          size_t *length, smk_error *error)
+smk_status smk_package_kernels_read(const smk_state *state, const smk_variant *variant, const char *kind, char **bytes,
+                                    size_t *length, smk_error *error)
 {
     static const char format[] = "%s/kernels/%s/%s.%s";
     const char *folder = PyBytes_AS_STRING(state->folder);
@@ -82,26 +82,28 @@ smk_status smk_shelf_read(const smk_state *state, const smk_variant *variant, co
     return status;
 }
 
-smk_status smk_shelf_load(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
+smk_status smk_package_kernels_load(const smk_state *state, const smk_variant *variant, smk_kernel_binary **binary,
+                                    smk_error *error)
 {
     char *ptx = NULL, *fatbin = NULL;
     size_t ptx_length = 0, fatbin_length = 0;
     smk_error absence = {0};
-    smk_status status = smk_shelf_read(state, variant, "ptx", &ptx, &ptx_length, error);
+    smk_status status = smk_package_kernels_read(state, variant, "ptx", &ptx, &ptx_length, error);
     if (status != SMK_OK) {
         return status;
     }
     /* a build without fatbins is a whole one: the driver compiles the PTX */
-    status = smk_shelf_read(state, variant, "fatbin", &fatbin, &fatbin_length, &absence);
+    status = smk_package_kernels_read(state, variant, "fatbin", &fatbin, &fatbin_length, &absence);
     if (status == SMK_MEMORY) {
         smk_heap_free(ptx);
         *error = absence;
         return status;
     }
-    return smk_unit_create(ptx, ptx_length, fatbin, unit, error);
+    return smk_kernel_binary_create(ptx, ptx_length, fatbin, binary, error);
 }
 
-smk_status smk_shelf_unit(const smk_state *state, const smk_variant *variant, smk_unit **unit, smk_error *error)
+smk_status smk_package_kernels_get(const smk_state *state, const smk_variant *variant, smk_kernel_binary **binary,
+                                   smk_error *error)
 {
     size_t index = 0;
     while (index < smk_registry_variant_count() && smk_registry_variant(index) != variant) {
@@ -110,18 +112,18 @@ smk_status smk_shelf_unit(const smk_state *state, const smk_variant *variant, sm
     if (index == smk_registry_variant_count()) {
         return smk_status_fail(error, SMK_INTERNAL, "variant %s stands in no table", variant->name);
     }
-    smk_unit *fresh = NULL, *present = atomic_load(&state->units[index]);
+    smk_kernel_binary *fresh = NULL, *present = atomic_load(&state->binaries[index]);
     if (present == NULL) {
-        smk_status status = smk_shelf_load(state, variant, &fresh, error);
+        smk_status status = smk_package_kernels_load(state, variant, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(&state->units[index], &present, fresh)) {
+        if (atomic_compare_exchange_strong(&state->binaries[index], &present, fresh)) {
             present = fresh;
         } else {
-            smk_unit_free(fresh);
+            smk_kernel_binary_free(fresh);
         }
     }
-    *unit = present;
+    *binary = present;
     return SMK_OK;
 }

@@ -1,6 +1,6 @@
 /* Work without the GIL that signals can end: parsing and lowering. What Py_BEGIN_ALLOW_THREADS is to short work. */
-#ifndef SMK_PY_PAUSE_H
-#define SMK_PY_PAUSE_H
+#ifndef SMK_PY_BACKENDS_PAUSE_H
+#define SMK_PY_BACKENDS_PAUSE_H
 
 #include "py/state.h"
 

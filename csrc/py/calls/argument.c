@@ -69,7 +69,7 @@ static int share_memory(PyArrayObject *a, PyArrayObject *b)
 /* From here on the array's memory stays where it is, until the arguments are freed. 0, or -1 with an exception. */
 static int hold(smk_arguments *arguments, PyArrayObject *array)
 {
-    PyObject *held = smk_host_hold(array);
+    PyObject *held = smk_ndarray_hold(array);
     if (held != NULL && arguments->holds == NULL) {
         arguments->holds = PyList_New(0);
     }
@@ -104,7 +104,7 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
     }
     size_t next = arguments->transfer_count;
     bool writeable = PyArray_ISWRITEABLE(array);
-    PyArrayObject *plain = smk_host_plain(arguments->state, where, array);
+    PyArrayObject *plain = smk_ndarray_plain(arguments->state, where, array);
     if (plain == NULL) {
         return -1;
     }
@@ -170,7 +170,7 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
         return -1;
     }
     if (device == NULL) {
-        if (smk_host_check_mask(arguments->state, "", where, value) < 0 ||
+        if (smk_ndarray_check_mask(arguments->state, "", where, value) < 0 ||
             hold(arguments, (PyArrayObject *)value) < 0) {
             return -1;
         }
@@ -212,8 +212,8 @@ static int convert_value(smk_arguments *arguments, size_t index, PyObject *value
         return -1;
     }
     arguments->parameters[index] = target;
-    return smk_argument_scalar(arguments->state, where, value, (smk_type)parameter->type, (size_t)parameter->bytes,
-                               target);
+    return smk_scalar_write(arguments->state, where, value, (smk_type)parameter->type, (size_t)parameter->bytes,
+                            target);
 }
 
 /* A structured 0-d array is an array for a pointer, and a value for a parameter that is no pointer. */

@@ -1,6 +1,6 @@
 /* Python values as the parameters of a kernel. */
-#ifndef SMK_PY_ARGUMENT_H
-#define SMK_PY_ARGUMENT_H
+#ifndef SMK_PY_CALLS_ARGUMENT_H
+#define SMK_PY_CALLS_ARGUMENT_H
 
 #include "py/state.h"
 
@@ -39,7 +39,7 @@ void smk_argument_free(smk_arguments *arguments);
 
 /* One value that is no array into `bytes` bytes of a parameter that is declared as `type` (scalar.c).
  * `where` names the argument in messages. 0, or -1 with an exception. */
-int smk_argument_scalar(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
-                        unsigned char *target);
+int smk_scalar_write(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
+                     unsigned char *target);
 
 #endif

@@ -12,7 +12,7 @@
 /* One record on its way to a dict. */
 typedef struct telling {
     const smk_state *state;
-    const smk_watch_record *record;
+    const smk_capture_record *record;
     const smk_module *module;
     size_t *line; /* where each line of the PTX starts, and one more */
     size_t lines;
@@ -330,19 +330,19 @@ static int set_findings(const telling *t, PyObject *dict)
 
 static int fill(telling *t, PyObject *dict, PyObject *text)
 {
-    if (t->record->mode == SMK_WATCH_TIME) {
+    if (t->record->mode == SMK_CAPTURE_TIME) {
         return set_item(dict, "time_ms", PyFloat_FromDouble(t->record->time_ms));
     }
     if (find_lines(t) < 0 || PyDict_SetItemString(dict, "ptx", text) < 0) {
         return -1;
     }
-    if (t->record->mode == SMK_WATCH_CHECK) {
+    if (t->record->mode == SMK_CAPTURE_CHECK) {
         return set_findings(t, dict);
     }
     return create_names(t) < 0 ? -1 : set_counts(t, dict);
 }
 
-PyObject *smk_watch_describe(const smk_state *state, const smk_watch_record *record, PyObject *text)
+PyObject *smk_capture_describe(const smk_state *state, const smk_capture_record *record, PyObject *text)
 {
     telling t = {.state = state, .record = record, .module = record->module};
     PyObject *dict =

@@ -20,7 +20,7 @@ typedef struct watch {
     char *text;
     size_t length, capacity;
     bool lost;           /* there was no memory for some of the text */
-    unsigned generation; /* of the process that the job began in */
+    unsigned generation; /* of the process that the execution began in */
 } watch;
 
 static void append_text(void *context, const char *text, size_t length)
@@ -91,18 +91,18 @@ static bool must_stop(void *context)
     return stop;
 }
 
-static smk_status copy_in(const smk_job *job, size_t *allocated, smk_interrupt *interrupt, smk_error *error)
+static smk_status copy_in(const smk_execution *execution, size_t *allocated, smk_interrupt *interrupt, smk_error *error)
 {
-    for (size_t i = 0; i < job->transfer_count; i++) {
-        smk_transfer *transfer = &job->transfers[i];
-        smk_status status = job->backend->allocate(transfer->bytes, &transfer->address, error);
+    for (size_t i = 0; i < execution->transfer_count; i++) {
+        smk_transfer *transfer = &execution->transfers[i];
+        smk_status status = execution->backend->allocate(transfer->bytes, &transfer->address, error);
         if (status != SMK_OK) {
             return status;
         }
         *allocated = i + 1;
         if (transfer->in) {
-            status = smk_interrupt_upload(job->backend, transfer->address, transfer->host, transfer->bytes, interrupt,
-                                          error);
+            status = smk_interrupt_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
+                                          interrupt, error);
             if (status != SMK_OK) {
                 return status;
             }
@@ -112,7 +112,7 @@ static smk_status copy_in(const smk_job *job, size_t *allocated, smk_interrupt *
 }
 
 /* ARGUMENT where the kernel has changed what nobody may write: the host's array would not show it. */
-static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, smk_interrupt *interrupt,
+static smk_status check_fixed(const smk_execution *execution, const smk_transfer *transfer, smk_interrupt *interrupt,
                               smk_error *error)
 {
     unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
@@ -120,7 +120,7 @@ static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, 
         chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to look at %s", transfer->fixed) : SMK_OK;
     for (uint64_t at = 0; at < transfer->bytes && status == SMK_OK; at += CHUNK_BYTES) {
         const uint64_t left = transfer->bytes - at, part = left < CHUNK_BYTES ? left : CHUNK_BYTES;
-        status = job->backend->download(transfer->address + at, chunk, part, error);
+        status = execution->backend->download(transfer->address + at, chunk, part, error);
         if (status == SMK_OK && memcmp(chunk, (const unsigned char *)transfer->host + at, (size_t)part) != 0) {
             status = smk_status_fail(error, SMK_ARGUMENT,
                                      "%s: the array is read-only, and the kernel writes to it; pass one that is "
@@ -135,18 +135,18 @@ static smk_status check_fixed(const smk_job *job, const smk_transfer *transfer, 
     return status;
 }
 
-static smk_status copy_out(const smk_job *job, smk_interrupt *interrupt, smk_error *error)
+static smk_status copy_out(const smk_execution *execution, smk_interrupt *interrupt, smk_error *error)
 {
     smk_status status = SMK_OK;
-    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
-        if (!job->transfers[i].out && job->transfers[i].fixed != NULL) {
-            status = check_fixed(job, &job->transfers[i], interrupt, error);
+    for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
+        if (!execution->transfers[i].out && execution->transfers[i].fixed != NULL) {
+            status = check_fixed(execution, &execution->transfers[i], interrupt, error);
         }
     }
-    for (size_t i = 0; i < job->transfer_count && status == SMK_OK; i++) {
-        const smk_transfer *transfer = &job->transfers[i];
+    for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
+        const smk_transfer *transfer = &execution->transfers[i];
         if (transfer->out) {
-            status = smk_interrupt_download(job->backend, transfer->address, transfer->host, transfer->bytes,
+            status = smk_interrupt_download(execution->backend, transfer->address, transfer->host, transfer->bytes,
                                             transfer->fresh ? interrupt : NULL, error);
         }
     }
@@ -154,50 +154,56 @@ static smk_status copy_out(const smk_job *job, smk_interrupt *interrupt, smk_err
 }
 
 /* Places in the workspace get their addresses, and what has to be 0 is made so. */
-static smk_status prepare(const smk_job *job, uint64_t workspace, smk_error *error)
+static smk_status prepare(const smk_execution *execution, uint64_t workspace, smk_error *error)
 {
-    for (size_t i = 0; i < job->workspace.place_count; i++) {
-        job->workspace.places[i].address = workspace + job->workspace.places[i].offset;
+    for (size_t i = 0; i < execution->workspace.address_count; i++) {
+        execution->workspace.addresses[i].address = workspace + execution->workspace.addresses[i].offset;
     }
-    return job->cleared.address != NULL ? job->backend->clear(*job->cleared.address, job->cleared.bytes, error)
-                                        : SMK_OK;
+    return execution->cleared.address != NULL
+               ? execution->backend->clear(*execution->cleared.address, execution->cleared.bytes, error)
+               : SMK_OK;
 }
 
-static smk_status run_steps(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+static smk_status run_steps(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                            smk_error *error)
 {
     smk_status status = SMK_OK;
-    for (size_t i = 0; i < job->step_count && status == SMK_OK; i++) {
-        status = job->backend->launch(code, job->steps[i].entry, &job->steps[i].launch, options, error);
+    for (size_t i = 0; i < execution->step_count && status == SMK_OK; i++) {
+        status =
+            execution->backend->launch(code, execution->steps[i].entry, &execution->steps[i].launch, options, error);
     }
     return status;
 }
 
 /* Constants --------------------------------------------------------------------------------------- */
 
-static smk_status find_symbol(const smk_job *job, smk_code *code, uint64_t *address, smk_error *error)
+static smk_status find_symbol(const smk_execution *execution, smk_backend_code *code, uint64_t *address,
+                              smk_error *error)
 {
     uint64_t bytes = 0;
-    smk_status status = job->backend->symbol(code, job->symbol, address, &bytes, error);
-    if (status == SMK_OK && bytes < job->symbol_value.bytes) {
-        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", job->symbol,
-                                 (unsigned long long)bytes, (unsigned long long)job->symbol_value.bytes);
+    smk_status status = execution->backend->symbol(code, execution->symbol, address, &bytes, error);
+    if (status == SMK_OK && bytes < execution->symbol_value.bytes) {
+        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", execution->symbol,
+                                 (unsigned long long)bytes, (unsigned long long)execution->symbol_value.bytes);
     }
     return status;
 }
 
 /* Each launch has constants of its own: the variable itself is left alone, and other calls run meanwhile. */
-static smk_status run_with_own(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+static smk_status run_with_own(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                               smk_error *error)
 {
     smk_run_options own = *options;
-    void *bytes = smk_heap_allocate((size_t)job->symbol_value.bytes, 1);
-    own.constant = (smk_run_constant){.bytes = bytes, .count = job->symbol_value.bytes};
-    smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", job->symbol)
-                                      : find_symbol(job, code, &own.constant.address, error);
+    void *bytes = smk_heap_allocate((size_t)execution->symbol_value.bytes, 1);
+    own.constant = (smk_run_constant){.bytes = bytes, .count = execution->symbol_value.bytes};
+    smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", execution->symbol)
+                                      : find_symbol(execution, code, &own.constant.address, error);
     if (status == SMK_OK) {
-        status = job->backend->download(*job->symbol_value.address, bytes, job->symbol_value.bytes, error);
+        status =
+            execution->backend->download(*execution->symbol_value.address, bytes, execution->symbol_value.bytes, error);
     }
     if (status == SMK_OK) {
-        status = run_steps(job, code, &own, error);
+        status = run_steps(execution, code, &own, error);
     }
     smk_heap_free(bytes);
     return status;
@@ -213,7 +219,8 @@ static void create_constant_lock(void)
 
 /* The one variable is filled, and the steps are queued behind that, before another call may do the same. Nobody waits
  * for a kernel here, and no Python code runs. */
-static smk_status run_with_shared(const smk_job *job, smk_code *code, const smk_run_options *options, smk_error *error)
+static smk_status run_with_shared(const smk_execution *execution, smk_backend_code *code,
+                                  const smk_run_options *options, smk_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     uint64_t address = 0;
@@ -221,14 +228,14 @@ static smk_status run_with_shared(const smk_job *job, smk_code *code, const smk_
     if (!has_constant_lock) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left for a lock");
     }
-    smk_status status = find_symbol(job, code, &address, error);
+    smk_status status = find_symbol(execution, code, &address, error);
     if (status != SMK_OK) {
         return status;
     }
     smk_fork_lock_take(&constant_lock);
-    status = job->backend->copy(address, *job->symbol_value.address, job->symbol_value.bytes, error);
+    status = execution->backend->copy(address, *execution->symbol_value.address, execution->symbol_value.bytes, error);
     if (status == SMK_OK) {
-        status = run_steps(job, code, options, error);
+        status = run_steps(execution, code, options, error);
     }
     smk_fork_lock_give(&constant_lock);
     return status;
@@ -236,89 +243,90 @@ static smk_status run_with_shared(const smk_job *job, smk_code *code, const smk_
 
 /* All launches, and what stands ready before them. The workspace is released as soon as they are under way: machines
  * work in order, and reuse no memory before its time. */
-static smk_status launch_steps(const smk_job *job, smk_code *code, uint64_t workspace, const smk_run_options *options,
-                               smk_error *error)
+static smk_status launch_steps(const smk_execution *execution, smk_backend_code *code, uint64_t workspace,
+                               const smk_run_options *options, smk_error *error)
 {
-    smk_status status = prepare(job, workspace, error);
+    smk_status status = prepare(execution, workspace, error);
     if (status != SMK_OK) {
         return status;
     }
-    if (job->symbol == NULL) {
-        return run_steps(job, code, options, error);
+    if (execution->symbol == NULL) {
+        return run_steps(execution, code, options, error);
     }
-    return job->backend->constants_by_launch ? run_with_own(job, code, options, error)
-                                             : run_with_shared(job, code, options, error);
+    return execution->backend->constants_by_launch ? run_with_own(execution, code, options, error)
+                                                   : run_with_shared(execution, code, options, error);
 }
 
-static smk_status take_workspace(const smk_job *job, uint64_t *workspace, smk_error *error)
+static smk_status take_workspace(const smk_execution *execution, uint64_t *workspace, smk_error *error)
 {
-    const smk_job_workspace *wanted = &job->workspace;
+    const smk_execution_workspace *wanted = &execution->workspace;
     if (wanted->bytes == 0) {
         return SMK_OK;
     }
-    return wanted->restored ? job->backend->borrow(wanted->bytes, workspace, error)
-                            : job->backend->allocate(wanted->bytes, workspace, error);
+    return wanted->restored ? execution->backend->borrow(wanted->bytes, workspace, error)
+                            : execution->backend->allocate(wanted->bytes, workspace, error);
 }
 
 /* The status of the launches, or of a workspace that they should have restored and have not. */
-static smk_status give_workspace(const smk_job *job, uint64_t workspace, smk_status status, smk_error *error)
+static smk_status give_workspace(const smk_execution *execution, uint64_t workspace, smk_status status,
+                                 smk_error *error)
 {
     if (workspace == 0) {
         return status;
     }
-    if (!job->workspace.restored) {
-        (void)job->backend->release(workspace, NULL);
+    if (!execution->workspace.restored) {
+        (void)execution->backend->release(workspace, NULL);
         return status;
     }
     if (status != SMK_OK) {
-        (void)job->backend->give_back(workspace, job->workspace.bytes, NULL);
+        (void)execution->backend->give_back(workspace, execution->workspace.bytes, NULL);
         return status;
     }
-    return job->backend->give_back(workspace, job->workspace.bytes, error);
+    return execution->backend->give_back(workspace, execution->workspace.bytes, error);
 }
 
-static smk_status work(const smk_job *job, const smk_run_options *options, smk_error *error)
+static smk_status work(const smk_execution *execution, const smk_run_options *options, smk_error *error)
 {
-    const smk_backend *backend = job->backend;
-    const char *entry = job->step_count > 0 ? job->steps[0].entry : NULL;
-    smk_code *code = NULL;
+    const smk_backend *backend = execution->backend;
+    const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
+    smk_backend_code *code = NULL;
     size_t allocated = 0;
     uint64_t workspace = 0;
     smk_interrupt interrupt = {.stop = options->poll, .context = options->poll_context};
-    smk_status status = smk_unit_code(job->unit, backend, entry, &code, error);
+    smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = copy_in(job, &allocated, &interrupt, error);
+    status = copy_in(execution, &allocated, &interrupt, error);
     if (status == SMK_OK) {
-        status = take_workspace(job, &workspace, error);
+        status = take_workspace(execution, &workspace, error);
     }
     if (status == SMK_OK) {
-        status = launch_steps(job, code, workspace, options, error);
+        status = launch_steps(execution, code, workspace, options, error);
     }
-    status = give_workspace(job, workspace, status, error);
-    if (status == SMK_OK && (job->wait || job->transfer_count > 0)) {
+    status = give_workspace(execution, workspace, status, error);
+    if (status == SMK_OK && (execution->wait || execution->transfer_count > 0)) {
         const smk_patience patience = smk_interrupt_patience(&interrupt);
         status = backend->synchronize(entry, &patience, error);
     }
     if (status == SMK_OK) {
-        status = copy_out(job, &interrupt, error);
+        status = copy_out(execution, &interrupt, error);
     }
     while (allocated > 0) {
         allocated--;
-        (void)backend->release(job->transfers[allocated].address, NULL);
+        (void)backend->release(execution->transfers[allocated].address, NULL);
     }
     return status;
 }
 
-/* The same on the job's device, which the thread leaves again. */
-static smk_status work_there(const smk_job *job, const smk_run_options *options, smk_error *error)
+/* The same on the execution's device, which the thread leaves again. */
+static smk_status work_there(const smk_execution *execution, const smk_run_options *options, smk_error *error)
 {
     int before = 0;
-    smk_status status = smk_backend_enter(job->backend, job->device, &before, error);
+    smk_status status = smk_backend_enter(execution->backend, execution->device, &before, error);
     if (status == SMK_OK) {
-        status = work(job, options, error);
-        smk_backend_leave(job->backend, job->device, before);
+        status = work(execution, options, error);
+        smk_backend_leave(execution->backend, execution->device, before);
     }
     return status;
 }
@@ -334,19 +342,19 @@ static bool has_variables(const smk_module *module)
 
 /* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it
  * is made for this call (where nobody has passed an address as a number). With the GIL. */
-static bool is_alone(const smk_job *job)
+static bool is_alone(const smk_execution *execution)
 {
     PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     bool others = first != NULL && PyThreadState_Next(first) != NULL;
-    return !others || (job->wait && !has_variables(atomic_load(&job->unit->module)));
+    return !others || (execution->wait && !has_variables(atomic_load(&execution->binary->module)));
 }
 
-int smk_job_run(const smk_state *state, smk_job *job)
+int smk_execute_run(const smk_state *state, smk_execution *execution)
 {
     smk_error error = {0};
     watch w = {.generation = smk_fork_generation()};
-    if (job->backend->id == SMK_BACKEND_CUDA && smk_watch_simulates()) {
-        return smk_watch_refuse(state); /* its arrays live there */
+    if (execution->backend->id == SMK_BACKEND_CUDA && smk_capture_simulates()) {
+        return smk_capture_refuse(state); /* its arrays live there */
     }
     w.lock = PyThread_allocate_lock();
     if (w.lock == NULL) {
@@ -354,8 +362,8 @@ int smk_job_run(const smk_state *state, smk_job *job)
         return -1;
     }
     smk_run_options options = {
-        .max_steps = job->max_steps,
-        .alone = is_alone(job),
+        .max_steps = execution->max_steps,
+        .alone = is_alone(execution),
         .poll = must_stop,
         .poll_context = &w,
         .print = append_text,
@@ -364,13 +372,13 @@ int smk_job_run(const smk_state *state, smk_job *job)
     smk_poll poll; /* what comes before the run: parsing, lowering */
     w.thread = PyEval_SaveThread();
     smk_poll_begin(&poll, must_stop, &w);
-    smk_status status = work_there(job, &options, &error);
+    smk_status status = work_there(execution, &options, &error);
     smk_poll_end(&poll);
     PyEval_RestoreThread(w.thread);
     if (status == SMK_OK && PyErr_Occurred() != NULL) {
         status = SMK_INTERRUPTED; /* it was over when the signal came */
     }
-    if (smk_watch_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
+    if (smk_capture_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
         status = SMK_INTERNAL; /* the exception is set */
     } else if (status != SMK_OK) {
         error.status = status;
@@ -378,8 +386,8 @@ int smk_job_run(const smk_state *state, smk_job *job)
         if (!PyErr_Occurred() && flush_text(&w) < 0) {
             PyErr_Clear();
         }
-        if (!PyErr_Occurred() && job->step_count > 0 &&
-            smk_watch_note_refusal(job->steps[0].entry, error.message) < 0) {
+        if (!PyErr_Occurred() && execution->step_count > 0 &&
+            smk_capture_note_refusal(execution->steps[0].entry, error.message) < 0) {
             PyErr_Clear(); /* no memory: the exception that follows says enough */
         }
         smk_error_raise(state, &error);

@@ -35,7 +35,7 @@ static PyObject *convert_fixed(const smk_family_call *call, const smk_input *inp
                        call->family->name, input->name, (PyObject *)PyArray_DESCR(array), input->type);
         goto done;
     }
-    result = (PyObject *)smk_host_cast(array, wanted);
+    result = (PyObject *)smk_ndarray_cast(array, wanted);
 done:
     Py_XDECREF(name);
     Py_XDECREF(wanted);
@@ -47,13 +47,13 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
 {
     const smk_input *input = &call->input[i];
     if (!call->on_device) {
-        if (smk_host_check_mask(call->state, call->family->name, input->name, value) < 0) {
+        if (smk_ndarray_check_mask(call->state, call->family->name, input->name, value) < 0) {
             return NULL;
         }
-        PyArrayObject *array = smk_host_convert(value);
+        PyArrayObject *array = smk_ndarray_convert(value);
         return input->type[0] == '\0' ? (PyObject *)array : convert_fixed(call, input, array);
     }
-    PyObject *name = input->type[0] == '\0' ? NULL : smk_host_type_name(get_type(call, value));
+    PyObject *name = input->type[0] == '\0' ? NULL : smk_ndarray_type_name(get_type(call, value));
     bool right = name == NULL || PyUnicode_CompareWithASCIIString(name, input->type) == 0;
     Py_XDECREF(name);
     if (PyErr_Occurred()) {
@@ -70,7 +70,7 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
 /* What the next operand is asked for may run any code: the memory of this one stays where it is. */
 static int hold(smk_family_call *call, size_t i, PyObject *array)
 {
-    call->holds[i] = smk_host_hold((PyArrayObject *)array);
+    call->holds[i] = smk_ndarray_hold((PyArrayObject *)array);
     return call->holds[i] == NULL ? -1 : 0;
 }
 
@@ -90,7 +90,7 @@ static int take_operands(smk_family_call *call, PyObject *const *values)
                            call->on_device ? "smemkit.DeviceArray" : "numpy.ndarray", Py_TYPE(call->out)->tp_name);
             return -1;
         }
-        if (smk_host_check_mask(call->state, call->family->name, "out", call->out) < 0) {
+        if (smk_ndarray_check_mask(call->state, call->family->name, "out", call->out) < 0) {
             return -1;
         }
         mixed = mixed || out_on_device != call->on_device;
@@ -178,7 +178,7 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
 {
     static const char *const bits[] = {[1] = "bits8", [2] = "bits16", [4] = "bits32", [8] = "bits64"};
     npy_intp item_bytes = PyDataType_ELSIZE(descr);
-    PyObject *name = smk_host_type_name(descr);
+    PyObject *name = smk_ndarray_type_name(descr);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     if (text != NULL) {
         (void)snprintf(type, SMK_FAMILY_TYPE_BYTES, "%s", text);
@@ -187,7 +187,7 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
     if (text == NULL) {
         return -1;
     }
-    if (smk_host_moves(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
+    if (smk_ndarray_moves(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
         for (size_t i = 0; i < smk_registry_variant_count(); i++) {
             int64_t place = 0;
             const smk_variant *row = smk_registry_variant(i);
@@ -224,7 +224,7 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
         return 0;
     }
     PyArray_Descr *first = get_type(call, call->operands[0]), *other = get_type(call, call->operands[input]);
-    PyObject *names[] = {smk_host_type_name(first), smk_host_type_name(other)};
+    PyObject *names[] = {smk_ndarray_type_name(first), smk_ndarray_type_name(other)};
     bool same = names[0] != NULL && names[1] != NULL && PyUnicode_Compare(names[0], names[1]) == 0;
     if (!same && !PyErr_Occurred()) {
         smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %U and %s has %U; all inputs must have one type",
@@ -385,7 +385,7 @@ static int take_attribute(smk_family_call *call, const smk_attribute *attribute,
         return 0;
     }
     if (value != NULL) {
-        const char *word = smk_bind_text(call->state, call->family->name, attribute->name, value);
+        const char *word = smk_keywords_text(call->state, call->family->name, attribute->name, value);
         if (word == NULL) {
             return -1;
         }
@@ -453,17 +453,17 @@ PyObject *smk_family_call_named(PyObject *module, const char *name, PyObject *co
     names[count + 1] = "out";
     names[count + 2] = "backend";
     Py_ssize_t last = (Py_ssize_t)count;
-    smk_call signature = {name, names, last + KEYWORDS, last, (Py_ssize_t)call.inputs};
-    if (smk_bind_call(&signature, arguments, given, keywords, values) < 0) {
+    smk_keywords accepted = {name, names, last + KEYWORDS, last, (Py_ssize_t)call.inputs};
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     const char *variant = "auto";
-    if (values[count] != NULL && (variant = smk_bind_text(call.state, name, "variant", values[count])) == NULL) {
+    if (values[count] != NULL && (variant = smk_keywords_text(call.state, name, "variant", values[count])) == NULL) {
         return NULL;
     }
-    call.out = smk_bind_optional(values[count + 1]);
+    call.out = smk_keywords_optional(values[count + 1]);
     if (take_attributes(&call, values + call.inputs, attributes) == 0 && take_operands(&call, values) == 0 &&
-        choose_machine(&call, smk_bind_optional(values[count + 2])) == 0 && select_variant(&call, variant) == 0 &&
+        choose_machine(&call, smk_keywords_optional(values[count + 2])) == 0 && select_variant(&call, variant) == 0 &&
         choose_types(&call) == 0 && bind_shapes(&call) == 0 && check_out(&call) == 0 &&
         make_plan(&call, variant) == 0) {
         result = run(&call, variant);

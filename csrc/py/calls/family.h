@@ -1,6 +1,6 @@
 /* The kernel families as Python functions: one body for all of them. */
-#ifndef SMK_PY_FAMILY_H
-#define SMK_PY_FAMILY_H
+#ifndef SMK_PY_CALLS_FAMILY_H
+#define SMK_PY_CALLS_FAMILY_H
 
 #include "py/state.h"
 

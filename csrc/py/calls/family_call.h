@@ -1,6 +1,6 @@
 /* A call of a family, filled in from top to bottom: family.c makes it, family_run.c spends it. */
-#ifndef SMK_PY_FAMILY_CALL_H
-#define SMK_PY_FAMILY_CALL_H
+#ifndef SMK_PY_CALLS_FAMILY_CALL_H
+#define SMK_PY_CALLS_FAMILY_CALL_H
 
 #include "py/calls/execute.h"
 #include "py/calls/family.h"

@@ -8,26 +8,26 @@
 
 #include <stdio.h>
 
-/* What the job of a call points to. */
+/* What the execution of a call points to. */
 typedef struct spending {
-    smk_job job;
-    smk_job_step steps[SMK_PLAN_STEPS_MAX];
+    smk_execution execution;
+    smk_execution_step steps[SMK_PLAN_STEPS_MAX];
     void *parameters[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
     char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_ENTRY_BYTES];
     char symbol[SMK_FAMILY_ENTRY_BYTES];
-    smk_job_place places[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
+    smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
 } spending;
 
-/* Where a parameter's value will be found: addresses are known when the job runs. */
+/* Where a parameter's value will be found: addresses are known when the execution runs. */
 static void *find_parameter(spending *s, smk_parameter *parameter, uint64_t *const *operands)
 {
     switch (parameter->source) {
     case SMK_SOURCE_OPERAND:
         return operands[parameter->value];
     case SMK_SOURCE_WORKSPACE: {
-        smk_job_place *place = &s->places[s->job.workspace.place_count];
+        smk_workspace_address *place = &s->addresses[s->execution.workspace.address_count];
         place->offset = (uint64_t)parameter->value;
-        s->job.workspace.place_count++;
+        s->execution.workspace.address_count++;
         return &place->address;
     }
     default:
@@ -38,10 +38,10 @@ static void *find_parameter(spending *s, smk_parameter *parameter, uint64_t *con
 static void write_steps(smk_family_call *call, spending *s, uint64_t *const *operands)
 {
     smk_plan *plan = &call->plan;
-    s->job.steps = s->steps;
-    s->job.step_count = plan->step_count;
-    s->job.workspace =
-        (smk_job_workspace){.bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .places = s->places};
+    s->execution.steps = s->steps;
+    s->execution.step_count = plan->step_count;
+    s->execution.workspace = (smk_execution_workspace){
+        .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = s->addresses};
     for (size_t i = 0; i < plan->step_count; i++) {
         smk_step *step = &plan->step[i];
         smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
@@ -49,7 +49,7 @@ static void write_steps(smk_family_call *call, spending *s, uint64_t *const *ope
         for (size_t j = 0; j < step->parameter_count; j++) {
             s->parameters[i][j] = find_parameter(s, &step->parameter[j], operands);
         }
-        s->steps[i] = (smk_job_step){
+        s->steps[i] = (smk_execution_step){
             .entry = s->entries[i],
             .launch = {.grid = step->grid,
                        .block = step->block,
@@ -67,7 +67,7 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
     smk_status status = SMK_OK;
     int64_t out_bytes = 0;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_shelf_unit(call->state, call->variant, &s->job.unit, &error);
+    status = smk_package_kernels_get(call->state, call->variant, &s->execution.binary, &error);
     Py_END_ALLOW_THREADS
     if (status == SMK_OK) {
         status = smk_signature_bytes(&call->signature, call->family->name, call->inputs, call->dimensions,
@@ -77,11 +77,11 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
         smk_error_raise(call->state, &error);
         return -1;
     }
-    s->job.backend = call->backend;
-    s->job.device = call->device;
+    s->execution.backend = call->backend;
+    s->execution.device = call->device;
     write_steps(call, s, operands);
     if (call->plan.clears_outputs) {
-        s->job.cleared = (smk_job_range){operands[call->inputs], (uint64_t)out_bytes};
+        s->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
     }
     if (call->plan.symbol != NULL) {
         size_t operand = call->plan.symbol_operand;
@@ -93,14 +93,14 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
             smk_error_raise(call->state, &error);
             return -1;
         }
-        s->job.symbol = s->symbol;
-        s->job.symbol_value = (smk_job_range){operands[operand], (uint64_t)bytes};
+        s->execution.symbol = s->symbol;
+        s->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
     }
     /* our own kernels end, and a large product takes many steps: no budget unless the user sets one */
-    if (smk_backend_steps(call->state, NULL, UINT64_MAX, &s->job.max_steps) < 0) {
+    if (smk_backend_steps(call->state, NULL, UINT64_MAX, &s->execution.max_steps) < 0) {
         return -1;
     }
-    return smk_job_run(call->state, &s->job);
+    return smk_execute_run(call->state, &s->execution);
 }
 
 static bool is_idle(const smk_family_call *call)
@@ -145,8 +145,8 @@ static int run_on_host(smk_family_call *call, spending *s, PyArrayObject *const 
         transfers[i].fresh = (PyObject *)array != call->out;
         operands[i] = &transfers[i].address;
     }
-    s->job.transfers = transfers;
-    s->job.transfer_count = call->inputs + 1;
+    s->execution.transfers = transfers;
+    s->execution.transfer_count = call->inputs + 1;
     return run_job(call, s, operands);
 }
 
@@ -156,7 +156,7 @@ static PyObject *take_host(smk_family_call *call, spending *s)
 {
     PyArrayObject *plain[SMK_FAMILY_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
     PyObject *result = NULL;
-    if (out != NULL && smk_host_is_plain(out, true)) {
+    if (out != NULL && smk_ndarray_is_plain(out, true)) {
         target = (PyArrayObject *)Py_NewRef(call->out);
     } else {
         Py_INCREF(call->result_descr); /* PyArray_NewFromDescr takes one */
@@ -167,7 +167,7 @@ static PyObject *take_host(smk_family_call *call, spending *s)
         goto done;
     }
     for (size_t i = 0; !is_idle(call) && i < call->inputs; i++) {
-        plain[i] = smk_host_pack((PyArrayObject *)call->operands[i]);
+        plain[i] = smk_ndarray_pack((PyArrayObject *)call->operands[i]);
         if (plain[i] == NULL) {
             goto done;
         }
@@ -194,6 +194,6 @@ done:
 
 PyObject *smk_family_run(smk_family_call *call)
 {
-    spending s = {.job = {.unit = NULL}};
+    spending s = {.execution = {.binary = NULL}};
     return call->on_device ? run_on_device(call, &s) : take_host(call, &s);
 }

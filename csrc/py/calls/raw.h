@@ -1,13 +1,13 @@
 /* smemkit.RawModule and smemkit.RawKernel: the user's own kernels, with CuPy's conventions. */
-#ifndef SMK_PY_RAW_H
-#define SMK_PY_RAW_H
+#ifndef SMK_PY_CALLS_RAW_H
+#define SMK_PY_CALLS_RAW_H
 
 #include "py/backends/backend.h"
 #include "py/backends/kernel_binary.h"
 
 /* raw_module.c */
 typedef struct smk_raw_module {
-    PyObject_HEAD smk_unit *unit;
+    PyObject_HEAD smk_kernel_binary *binary;
     smk_error refusal;          /* why our own parser does not take the text; status OK where it does */
     const smk_backend *backend; /* asked for at construction; NULL: chosen call by call */
     PyObject *source;           /* str: the CUDA C that it was made from; None for PTX */
@@ -43,7 +43,7 @@ PyObject *smk_raw_module_names(const smk_raw_module *module);
 /* The declaration of an entry that the GPU alone takes, as far as the GPU knows it: how many parameters there are, and
  * their bytes. The type of each is by the value that comes: a float is one of the parameter's size, all else bits. It
  * lives in the arena. 0, or -1 with an exception. */
-int smk_raw_layout_make(const smk_state *state, smk_unit *unit, const char *entry, PyObject *tuple, smk_arena *arena,
-                        const smk_function **function);
+int smk_raw_layout_make(const smk_state *state, smk_kernel_binary *binary, const char *entry, PyObject *tuple,
+                        smk_arena *arena, const smk_function **function);
 
 #endif

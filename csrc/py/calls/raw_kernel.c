@@ -70,15 +70,15 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
  * seen the whole module before. */
 static int prepare(const smk_state *state, smk_raw_module *module, const char *entry)
 {
-    smk_code_facts facts = {0};
-    smk_code *code = NULL;
+    smk_kernel_facts facts = {0};
+    smk_backend_code *code = NULL;
     smk_error error = {0};
     smk_pause pause;
     if (module->backend == NULL || module->backend->id != SMK_BACKEND_SIM) {
         return 0;
     }
     smk_pause_begin(&pause);
-    smk_status status = smk_unit_code(module->unit, module->backend, entry, &code, &error);
+    smk_status status = smk_kernel_binary_code(module->binary, module->backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = module->backend->query(code, entry, &facts, &error);
     }
@@ -93,7 +93,7 @@ static int prepare(const smk_state *state, smk_raw_module *module, const char *e
 PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
 {
     const smk_module *parsed = smk_raw_module_parsed(module);
-    const char *text = smk_bind_text(state, "RawKernel", "name", name);
+    const char *text = smk_keywords_text(state, "RawKernel", "name", name);
     if (text == NULL) {
         return NULL;
     }
@@ -160,7 +160,7 @@ static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_
 {
     const smk_state *state = smk_state_of_instance((PyObject *)kernel);
     int overflow = 0;
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
@@ -215,7 +215,7 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
         *bytes = 0;
         return 0;
     }
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
@@ -252,7 +252,7 @@ static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arg
         }
     } else if (arguments->backend != NULL) {
         *backend = arguments->backend;
-    } else if (kernel->module->backend != NULL && !smk_watch_simulates()) {
+    } else if (kernel->module->backend != NULL && !smk_capture_simulates()) {
         *backend = kernel->module->backend;
     } else if (smk_backend_choose(state, NULL, backend) < 0) {
         return -1;
@@ -283,7 +283,7 @@ static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject 
     if (*tuple == NULL || choose_machine(kernel, arguments, keyword, &backend) < 0) {
         return -1;
     }
-    return smk_raw_layout_make(arguments->state, kernel->module->unit, kernel->text, *tuple, &arguments->arena,
+    return smk_raw_layout_make(arguments->state, kernel->module->binary, kernel->text, *tuple, &arguments->arena,
                                &arguments->function);
 }
 
@@ -296,15 +296,15 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         .module = smk_raw_module_parsed(kernel->module),
         .function = get_function(kernel),
     };
-    smk_job_step step = {.entry = kernel->text};
-    smk_job job = {.unit = kernel->module->unit, .steps = &step, .step_count = 1};
+    smk_execution_step step = {.entry = kernel->text};
+    smk_execution execution = {.binary = kernel->module->binary, .steps = &step, .step_count = 1};
     if (read_lengths(kernel, "grid", values[0], &step.launch.grid) < 0 ||
         read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
         read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
-        smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &job.max_steps) < 0 ||
+        smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &execution.max_steps) < 0 ||
         find_layout(kernel, values[2], values[4], &arguments, &tuple) < 0 ||
         smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
-        choose_machine(kernel, &arguments, values[4], &job.backend) < 0) {
+        choose_machine(kernel, &arguments, values[4], &execution.backend) < 0) {
         goto done;
     }
     smk_error error = {0};
@@ -313,15 +313,15 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
         smk_error_raise(arguments.state, &error);
         goto done;
     }
-    job.device = arguments.backend != NULL ? arguments.device : SMK_DEVICE_PRESENT;
-    job.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
+    execution.device = arguments.backend != NULL ? arguments.device : SMK_DEVICE_PRESENT;
+    execution.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
     step.launch.prefers_carveout = kernel->carveout != CARVEOUT_NONE;
     step.launch.carveout_percent = kernel->carveout;
-    job.transfers = arguments.transfers;
-    job.transfer_count = arguments.transfer_count;
-    if (smk_job_run(arguments.state, &job) < 0 || smk_argument_copy_back(&arguments) < 0) {
+    execution.transfers = arguments.transfers;
+    execution.transfer_count = arguments.transfer_count;
+    if (smk_execute_run(arguments.state, &execution) < 0 || smk_argument_copy_back(&arguments) < 0) {
         goto done;
     }
     result = Py_NewRef(Py_None);
@@ -366,8 +366,8 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
                                      &values[2], &values[3], &values[4], &values[5])) {
         return NULL;
     }
-    values[4] = smk_bind_optional(values[4]);
-    values[5] = smk_bind_optional(values[5]);
+    values[4] = smk_keywords_optional(values[4]);
+    values[5] = smk_keywords_optional(values[5]);
     return launch_kernel((smk_raw_kernel *)(void *)self, values);
 }
 
@@ -417,8 +417,8 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     const smk_state *state = smk_state_of_instance(self);
     const smk_arguments none = {.state = state};
     const smk_backend *backend = NULL;
-    smk_code_facts facts = {0};
-    smk_code *code = NULL;
+    smk_kernel_facts facts = {0};
+    smk_backend_code *code = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
     (void)closure;
@@ -427,7 +427,7 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     }
     smk_pause pause;
     smk_pause_begin(&pause);
-    status = smk_unit_code(kernel->module->unit, backend, kernel->text, &code, &error);
+    status = smk_kernel_binary_code(kernel->module->binary, backend, kernel->text, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, kernel->text, &facts, &error);
     }
@@ -472,7 +472,7 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
         PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
         return -1;
     }
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }

@@ -22,13 +22,14 @@ static smk_type choose_type(PyObject *value, size_t bytes)
 }
 
 /* The sizes, which need no GIL. */
-static smk_status ask(smk_unit *unit, const char *entry, size_t room, size_t *bytes, size_t *count, smk_error *error)
+static smk_status ask(smk_kernel_binary *binary, const char *entry, size_t room, size_t *bytes, size_t *count,
+                      smk_error *error)
 {
     const smk_backend *backend = &smk_backend_cuda;
-    smk_code *code = NULL;
+    smk_backend_code *code = NULL;
     smk_status status = SMK_OK;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_unit_code(unit, backend, entry, &code, error);
+    status = smk_kernel_binary_code(binary, backend, entry, &code, error);
     if (status == SMK_OK) {
         status = backend->parameters(code, entry, room, bytes, count, error);
     }
@@ -36,8 +37,8 @@ static smk_status ask(smk_unit *unit, const char *entry, size_t room, size_t *by
     return status;
 }
 
-int smk_raw_layout_make(const smk_state *state, smk_unit *unit, const char *entry, PyObject *tuple, smk_arena *arena,
-                        const smk_function **function)
+int smk_raw_layout_make(const smk_state *state, smk_kernel_binary *binary, const char *entry, PyObject *tuple,
+                        smk_arena *arena, const smk_function **function)
 {
     static const char name[] = "parameter";
     smk_error error = {0};
@@ -50,7 +51,7 @@ int smk_raw_layout_make(const smk_state *state, smk_unit *unit, const char *entr
         smk_error_fail(state, SMK_MEMORY, "%s: no memory left for %zu arguments", entry, given);
         return -1;
     }
-    if (ask(unit, entry, given, bytes, &count, &error) != SMK_OK) {
+    if (ask(binary, entry, given, bytes, &count, &error) != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;
     }

@@ -133,8 +133,9 @@ static PyObject *get_ptx(const smk_state *state, PyObject *code, PyObject *optio
     return *source == NULL ? refuse_text(state) : compile_source(*source, options, origin);
 }
 
-/* A unit with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */
-static smk_status create_unit(const char *text, size_t length, const char *origin, smk_unit **unit, smk_error *error)
+/* A binary with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */
+static smk_status create_unit(const char *text, size_t length, const char *origin, smk_kernel_binary **binary,
+                              smk_error *error)
 {
     while (length > 0 && text[length - 1] == '\0') {
         length--;
@@ -144,15 +145,15 @@ static smk_status create_unit(const char *text, size_t length, const char *origi
         return smk_status_fail(error, SMK_MEMORY, "no memory left for PTX of %zu bytes", length);
     }
     memcpy(copy, text, length);
-    smk_status status = smk_unit_create(copy, length, NULL, unit, error);
-    return status == SMK_OK && origin != NULL ? smk_unit_set_origin(*unit, origin, error) : status;
+    smk_status status = smk_kernel_binary_create(copy, length, NULL, binary, error);
+    return status == SMK_OK && origin != NULL ? smk_kernel_binary_set_origin(*binary, origin, error) : status;
 }
 
 /* Construction ----------------------------------------------------------------------------------- */
 
 const smk_module *smk_raw_module_parsed(const smk_raw_module *module)
 {
-    return atomic_load(&module->unit->module);
+    return atomic_load(&module->binary->module);
 }
 
 /* Parses the text and, where a machine was named, loads it there, so that errors show now. What our parser refuses a
@@ -162,11 +163,11 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     smk_error error = {0};
     const smk_module *parsed = NULL;
     const smk_backend *backend = self->backend;
-    smk_code *code = NULL;
+    smk_backend_code *code = NULL;
     smk_status status = SMK_OK;
     smk_pause pause;
     smk_pause_begin(&pause);
-    status = smk_unit_module(self->unit, &parsed, &error);
+    status = smk_kernel_binary_module(self->binary, &parsed, &error);
     status = smk_pause_end(&pause, status);
     bool refused = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED;
     if (refused) {
@@ -179,7 +180,7 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     }
     if (status == SMK_OK && self->backend != NULL) {
         smk_pause_begin(&pause);
-        status = smk_unit_code(self->unit, self->backend, NULL, &code, &error);
+        status = smk_kernel_binary_code(self->binary, self->backend, NULL, &code, &error);
         status = smk_pause_end(&pause, status);
     }
     if (status != SMK_OK) {
@@ -215,12 +216,12 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     if (self == NULL) {
         goto done;
     }
-    self->unit = NULL;
+    self->binary = NULL;
     self->backend = machine;
     self->source = Py_NewRef(source);
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
-    status = create_unit(text, (size_t)length, compiler, &self->unit, &error);
+    status = create_unit(text, (size_t)length, compiler, &self->binary, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
@@ -241,15 +242,15 @@ done:
 smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_variant *variant)
 {
     smk_raw_module *self = NULL;
-    smk_unit *unit = NULL;
+    smk_kernel_binary *binary = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
     char *source = NULL;
     size_t length = 0;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_shelf_read(state, variant, "cu", &source, &length, &error);
+    status = smk_package_kernels_read(state, variant, "cu", &source, &length, &error);
     if (status == SMK_OK) {
-        status = smk_shelf_load(state, variant, &unit, &error);
+        status = smk_package_kernels_load(state, variant, &binary, &error);
     }
     Py_END_ALLOW_THREADS
     PyObject *text = status != SMK_OK ? NULL : PyUnicode_DecodeUTF8(source, (Py_ssize_t)length, "strict");
@@ -260,10 +261,10 @@ smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_vari
     }
     if (self == NULL) {
         Py_XDECREF(text);
-        smk_unit_free(unit);
+        smk_kernel_binary_free(binary);
         return NULL;
     }
-    self->unit = unit;
+    self->binary = binary;
     self->backend = NULL;
     self->source = text;
     memset(&self->refusal, 0, sizeof self->refusal);
@@ -287,9 +288,9 @@ static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *ke
 static void deallocate(PyObject *self)
 {
     PyTypeObject *type = Py_TYPE(self);
-    smk_unit *unit = ((smk_raw_module *)(void *)self)->unit;
+    smk_kernel_binary *binary = ((smk_raw_module *)(void *)self)->binary;
     Py_BEGIN_ALLOW_THREADS
-    smk_unit_free(unit);
+    smk_kernel_binary_free(binary);
     Py_END_ALLOW_THREADS
     Py_DECREF(((smk_raw_module *)(void *)self)->source);
     PyObject_Free(self);
@@ -345,9 +346,9 @@ static const char get_function_doc[] =
 static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"name"};
-    static const smk_call call = {"get_function", names, 1, 1, 1};
+    static const smk_keywords accepted = {"get_function", names, 1, 1, 1};
     PyObject *values[1];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     return smk_raw_kernel_create(smk_state_of_instance(self), (smk_raw_module *)(void *)self, values[0]);

@@ -46,7 +46,7 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
         *result = truth > 0;
         return truth < 0 ? -1 : 0;
     }
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
@@ -131,9 +131,9 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
 /* A NumPy scalar or a 0-d array, in native byte order, as its bytes; NULL with an exception. */
 static PyArrayObject *get_native(const smk_state *state, const char *where, PyObject *value)
 {
-    PyArrayObject *array = smk_host_convert(value), *plain = NULL;
+    PyArrayObject *array = smk_ndarray_convert(value), *plain = NULL;
     if (array != NULL) {
-        plain = smk_host_plain(state, where, array);
+        plain = smk_ndarray_plain(state, where, array);
         Py_DECREF(array);
     }
     return plain;
@@ -196,8 +196,8 @@ static int write_structure(const smk_state *state, const char *where, PyObject *
     return 0;
 }
 
-int smk_argument_scalar(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
-                        unsigned char *target)
+int smk_scalar_write(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
+                     unsigned char *target)
 {
     unsigned bits = smk_module_type_bits(type);
     smk_type_kind kind = smk_module_type_kind(type);

@@ -25,7 +25,7 @@ typedef struct accesses {
     smk_bank_op op;
 } accesses;
 
-int smk_rules_create(PyObject *module, smk_state *state)
+int smk_access_query_create(PyObject *module, smk_state *state)
 {
     PyObject *collections = PyImport_ImportModule("collections");
     PyObject *make = NULL, *arguments = NULL, *keywords = NULL;
@@ -53,15 +53,15 @@ int smk_rules_create(PyObject *module, smk_state *state)
 /* Any array of integers, as NumPy makes one; NULL with an exception. A new reference. */
 static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
 {
-    if (smk_host_check_mask(given->state, given->function, name, value) < 0) {
+    if (smk_ndarray_check_mask(given->state, given->function, name, value) < 0) {
         return NULL;
     }
-    PyArrayObject *array = smk_host_convert(value);
+    PyArrayObject *array = smk_ndarray_convert(value);
     if (array == NULL) {
         return NULL;
     }
     if (PyArray_SIZE(array) > 0 && !PyTypeNum_ISINTEGER(PyArray_TYPE(array))) {
-        PyObject *type = smk_host_type_name(PyArray_DESCR(array));
+        PyObject *type = smk_ndarray_type_name(PyArray_DESCR(array));
         if (type != NULL && PyArray_TYPE(array) == NPY_OBJECT) {
             smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers that 64 bits hold", given->function, name);
         } else if (type != NULL) {
@@ -90,7 +90,7 @@ static PyArrayObject *convert(PyArrayObject *array, int type)
 
 static int refuse_shape(const accesses *given, PyArrayObject *array)
 {
-    PyObject *shape = smk_host_shape(PyArray_NDIM(array), PyArray_DIMS(array));
+    PyObject *shape = smk_ndarray_shape(PyArray_NDIM(array), PyArray_DIMS(array));
     if (shape != NULL) {
         smk_error_fail(given->state, SMK_SHAPE,
                        "%s: the last axis of addresses must have 32 lanes; the shape of addresses is %R",
@@ -116,7 +116,7 @@ static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
     *is_signed = PyTypeNum_ISSIGNED(PyArray_TYPE(array));
     given->count = PyArray_SIZE(array) / LANES;
     given->address = convert(array, NPY_UINT64);
-    given->holds[0] = given->address == NULL ? NULL : smk_host_hold(given->address);
+    given->holds[0] = given->address == NULL ? NULL : smk_ndarray_hold(given->address);
     return given->holds[0] == NULL ? -1 : 0;
 }
 
@@ -128,12 +128,12 @@ static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
         return (PyArrayObject *)Py_NewRef((PyObject *)mask);
     }
     PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
-    PyObject *shape = smk_host_shape(rank, PyArray_DIMS(given->address));
+    PyObject *shape = smk_ndarray_shape(rank, PyArray_DIMS(given->address));
     if (numpy != NULL && shape != NULL) {
         result = PyObject_CallMethod(numpy, "broadcast_to", "OO", (PyObject *)mask, shape);
         if (result == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
             PyErr_Clear();
-            PyObject *own = smk_host_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
+            PyObject *own = smk_ndarray_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
             if (own != NULL) {
                 smk_error_fail(given->state, SMK_SHAPE,
                                "%s: mask of shape %R does not fit the leading axes of addresses, %R", given->function,
@@ -192,7 +192,7 @@ static int read_mask(accesses *given, PyObject *value)
         }
     }
     given->mask = convert(wide, NPY_UINT32);
-    given->holds[1] = given->mask == NULL ? NULL : smk_host_hold(given->mask);
+    given->holds[1] = given->mask == NULL ? NULL : smk_ndarray_hold(given->mask);
     return given->holds[1] == NULL ? -1 : 0;
 }
 
@@ -200,7 +200,7 @@ static int read_width(accesses *given, PyObject *value)
 {
     long width = 4;
     if (value != NULL) {
-        PyObject *whole = smk_bind_index(value);
+        PyObject *whole = smk_keywords_index(value);
         if (whole == NULL && PyErr_Occurred()) {
             return -1;
         }
@@ -224,7 +224,7 @@ static int read_width(accesses *given, PyObject *value)
 
 static int read_op(accesses *given, PyObject *value)
 {
-    const char *text = value == NULL ? "load" : smk_bind_text(given->state, given->function, "op", value);
+    const char *text = value == NULL ? "load" : smk_keywords_text(given->state, given->function, "op", value);
     if (text == NULL) {
         return -1;
     }
@@ -385,11 +385,11 @@ static const char bank_access_doc[] =
 static PyObject *call_bank_access(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
 {
     static const char *const names[] = {"addresses", "width", "mask", "op"};
-    static const smk_call call = {"bank_access", names, 4, 2, 1};
+    static const smk_keywords accepted = {"bank_access", names, 4, 2, 1};
     accesses given = {.state = smk_state_of_module(module), .function = "bank_access", .end = UINT64_C(1) << 32};
     PyObject *values[4], *result = NULL;
     PyArrayObject *columns[4] = {NULL};
-    if (smk_bind_call(&call, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
+    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
         read_call(&given, values) < 0) {
         goto done;
     }
@@ -456,11 +456,11 @@ static const char sectors_doc[] =
 static PyObject *call_sectors(PyObject *module, PyObject *const *arguments, Py_ssize_t count, PyObject *keywords)
 {
     static const char *const names[] = {"addresses", "width", "mask"};
-    static const smk_call call = {"sectors", names, 3, 2, 1};
+    static const smk_keywords accepted = {"sectors", names, 3, 2, 1};
     accesses given = {.state = smk_state_of_module(module), .function = "sectors"};
     PyObject *values[3];
     PyArrayObject *column = NULL;
-    if (smk_bind_call(&call, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
+    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
         column = create_result(&given, 0);
     }
     if (column != NULL) {
@@ -476,7 +476,7 @@ static PyObject *call_sectors(PyObject *module, PyObject *const *arguments, Py_s
     return finish_result(column);
 }
 
-PyMethodDef smk_rules_methods[] = {
+PyMethodDef smk_access_query_methods[] = {
     {"bank_access", SMK_PY_FUNCTION(call_bank_access), SMK_PY_FAST, bank_access_doc},
     {"sectors", SMK_PY_FUNCTION(call_sectors), SMK_PY_FAST, sectors_doc},
     {NULL, NULL, 0, NULL},

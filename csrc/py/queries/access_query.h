@@ -1,12 +1,12 @@
 /* The rules of banks and sectors as functions of arrays. */
-#ifndef SMK_PY_RULES_H
-#define SMK_PY_RULES_H
+#ifndef SMK_PY_QUERIES_ACCESS_QUERY_H
+#define SMK_PY_QUERIES_ACCESS_QUERY_H
 
 #include "py/state.h"
 
 /* Creates the named tuple BankAccess, keeps it in the state and adds it to the module. 0, or -1 with an exception. */
-int smk_rules_create(PyObject *module, smk_state *state);
+int smk_access_query_create(PyObject *module, smk_state *state);
 
-extern PyMethodDef smk_rules_methods[];
+extern PyMethodDef smk_access_query_methods[];
 
 #endif

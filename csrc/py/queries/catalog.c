@@ -134,15 +134,15 @@ static const char variants_doc[] =
 static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"family"};
-    static const smk_call call = {"variants", names, 1, 1, 1};
+    static const smk_keywords accepted = {"variants", names, 1, 1, 1};
     const smk_state *state = smk_state_of_module(module);
     PyObject *values[1], *result = NULL;
     smk_error error = {0};
     const smk_variant *ignored = NULL;
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const char *family = smk_bind_text(state, "variants", "family", values[0]);
+    const char *family = smk_keywords_text(state, "variants", "family", values[0]);
     if (family == NULL) {
         return NULL;
     }
@@ -181,7 +181,7 @@ static void refuse_variant(const smk_state *state, const char *family, const cha
     Py_XDECREF(known);
 }
 
-const smk_variant *smk_listing_find(const smk_state *state, const char *family, const char *variant)
+const smk_variant *smk_catalog_find(const smk_state *state, const char *family, const char *variant)
 {
     smk_error error = {0};
     const smk_variant *selected = NULL;
@@ -204,24 +204,24 @@ static PyObject *read_text(PyObject *module, PyObject *const *arguments, Py_ssiz
                            const char *function, const char *kind)
 {
     static const char *const names[] = {"family", "variant"};
-    const smk_call call = {function, names, 2, 2, 2};
+    const smk_keywords accepted = {function, names, 2, 2, 2};
     const smk_state *state = smk_state_of_module(module);
     PyObject *values[2], *result = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
     char *text = NULL;
     size_t length = 0;
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const char *family = smk_bind_text(state, function, "family", values[0]);
-    const char *name = family == NULL ? NULL : smk_bind_text(state, function, "variant", values[1]);
-    const smk_variant *variant = name == NULL ? NULL : smk_listing_find(state, family, name);
+    const char *family = smk_keywords_text(state, function, "family", values[0]);
+    const char *name = family == NULL ? NULL : smk_keywords_text(state, function, "variant", values[1]);
+    const smk_variant *variant = name == NULL ? NULL : smk_catalog_find(state, family, name);
     if (variant == NULL) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_shelf_read(state, variant, kind, &text, &length, &error);
+    status = smk_package_kernels_read(state, variant, kind, &text, &length, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);
@@ -286,7 +286,7 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
     if (PyArray_DescrConverter(value, &descr) == NPY_FAIL) {
         return -1;
     }
-    name = smk_host_type_name(descr);
+    name = smk_ndarray_type_name(descr);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     if (text != NULL) {
         (void)snprintf(type, type_bytes, "%s", text);
@@ -315,7 +315,7 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
             break;
         }
     }
-    const char *word = value == NULL ? NULL : smk_bind_text(state, "kernel", "choice", value);
+    const char *word = value == NULL ? NULL : smk_keywords_text(state, "kernel", "choice", value);
     if (value != NULL && word == NULL) {
         return -1;
     }
@@ -356,23 +356,23 @@ static const char kernel_doc[] =
     ">>> smemkit.kernel(\"gemm\", \"padded\", \"float64\").name\n"
     "'gemm_padded_float64'\n";
 
-PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+PyObject *smk_catalog_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"family", "variant", "dtype", "choice"};
-    static const smk_call call = {"kernel", names, 4, 4, 2};
+    static const smk_keywords accepted = {"kernel", names, 4, 4, 2};
     enum { ENTRY_BYTES = 128 };
     const smk_state *state = smk_state_of_module(module);
     char type[SMK_NAME_MAX] = "", choice[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
     PyObject *values[4], *name = NULL, *result = NULL;
     smk_raw_module *code = NULL;
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const char *family = smk_bind_text(state, "kernel", "family", values[0]);
-    const char *text = family == NULL ? NULL : smk_bind_text(state, "kernel", "variant", values[1]);
-    const smk_variant *variant = text == NULL ? NULL : smk_listing_find(state, family, text);
-    if (variant == NULL || find_type(state, variant, smk_bind_optional(values[2]), type, sizeof type) < 0 ||
-        find_choice(state, variant, smk_bind_optional(values[3]), choice, sizeof choice) < 0) {
+    const char *family = smk_keywords_text(state, "kernel", "family", values[0]);
+    const char *text = family == NULL ? NULL : smk_keywords_text(state, "kernel", "variant", values[1]);
+    const smk_variant *variant = text == NULL ? NULL : smk_catalog_find(state, family, text);
+    if (variant == NULL || find_type(state, variant, smk_keywords_optional(values[2]), type, sizeof type) < 0 ||
+        find_choice(state, variant, smk_keywords_optional(values[3]), choice, sizeof choice) < 0) {
         return NULL;
     }
     smk_registry_entry(variant, "", choice, type, entry, sizeof entry);
@@ -386,11 +386,11 @@ PyObject *smk_listing_kernel(PyObject *module, PyObject *const *arguments, Py_ss
     return result;
 }
 
-PyMethodDef smk_listing_methods[] = {
+PyMethodDef smk_catalog_methods[] = {
     {"families", call_families, METH_NOARGS, families_doc},
     {"variants", SMK_PY_FUNCTION(call_variants), SMK_PY_FAST, variants_doc},
     {"source", SMK_PY_FUNCTION(call_source), SMK_PY_FAST, source_doc},
     {"ptx", SMK_PY_FUNCTION(call_ptx), SMK_PY_FAST, ptx_doc},
-    {"kernel", SMK_PY_FUNCTION(smk_listing_kernel), SMK_PY_FAST, kernel_doc},
+    {"kernel", SMK_PY_FUNCTION(smk_catalog_kernel), SMK_PY_FAST, kernel_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -34,10 +34,10 @@ static const char set_backend_doc[] =
 static PyObject *call_set_backend(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"backend"};
-    static const smk_call call = {"set_backend", names, 1, 1, 1};
+    static const smk_keywords accepted = {"set_backend", names, 1, 1, 1};
     PyObject *values[1];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
-        smk_backend_prefer(smk_state_of_module(module), smk_bind_optional(values[0])) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_backend_prefer(smk_state_of_module(module), smk_keywords_optional(values[0])) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -159,15 +159,15 @@ static const char device_info_doc[] =
 PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"device", "backend"};
-    static const smk_call call = {"device_info", names, 2, 2, 0};
+    static const smk_keywords accepted = {"device_info", names, 2, 2, 0};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyObject *values[2];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
-        smk_backend_choose(state, smk_bind_optional(values[1]), &backend) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_backend_choose(state, smk_keywords_optional(values[1]), &backend) < 0) {
         return NULL;
     }
-    PyObject *device = smk_bind_optional(values[0]);
+    PyObject *device = smk_keywords_optional(values[0]);
     if (backend->id == SMK_BACKEND_CUDA) {
         return describe_device(state, device);
     }

@@ -1,6 +1,6 @@
 /* Which machine, and what it is: set_backend, get_backend, device_info, and the facts behind show_config. */
-#ifndef SMK_PY_CONFIG_H
-#define SMK_PY_CONFIG_H
+#ifndef SMK_PY_QUERIES_CONFIG_H
+#define SMK_PY_QUERIES_CONFIG_H
 
 #include "py/state.h"
 

@@ -121,7 +121,7 @@ static PyObject *call_registry_plan(PyObject *module, PyObject *const *arguments
         }
         return NULL;
     }
-    const smk_variant *variant = smk_listing_find(state, family, name);
+    const smk_variant *variant = smk_catalog_find(state, family, name);
     if (variant == NULL) {
         return NULL;
     }
@@ -275,7 +275,7 @@ static PyObject *call_run_stats(PyObject *module, PyObject *ignored)
                          (unsigned long long)last.blocks, "threads", last.threads);
 }
 
-PyMethodDef smk_door_methods[] = {
+PyMethodDef smk_internals_methods[] = {
     {"_ptx_print", call_ptx_print, METH_O, ptx_print_doc},
     {"_ptx_equal", SMK_PY_FUNCTION(call_ptx_equal), METH_FASTCALL, ptx_equal_doc},
     {"_registry_plan", SMK_PY_FUNCTION(call_registry_plan), METH_FASTCALL, registry_plan_doc},

@@ -171,7 +171,7 @@ done:
     return result;
 }
 
-PyMethodDef smk_door_fuse_methods[] = {
+PyMethodDef smk_internals_fuse_methods[] = {
     {"_fuse", SMK_PY_FUNCTION(call_fuse), METH_FASTCALL, fuse_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,9 +1,9 @@
 /* _fuse: what the model of ptxas makes of the accesses of a program. */
-#ifndef SMK_PY_DOOR_FUSE_H
-#define SMK_PY_DOOR_FUSE_H
+#ifndef SMK_PY_QUERIES_INTERNALS_FUSE_H
+#define SMK_PY_QUERIES_INTERNALS_FUSE_H
 
 #include "py/state.h"
 
-extern PyMethodDef smk_door_fuse_methods[];
+extern PyMethodDef smk_internals_fuse_methods[];
 
 #endif

@@ -17,12 +17,12 @@ enum { BARRIERS_MAX = 16, NAME_BYTES = 128, UNKNOWN = -1 };
 
 /* The kernel ---------------------------------------------------------------------------------------- */
 
-static int refuse_kernel(const smk_use *use, PyObject *value)
+static int refuse_kernel(const smk_kernel_resources *resources, PyObject *value)
 {
-    smk_error_fail(use->state, SMK_TYPE,
+    smk_error_fail(resources->state, SMK_TYPE,
                    "%s: kernel must be a RawKernel, a text like \"gemm/tiled\" or a tuple (family, variant[, dtype]), "
                    "not %R",
-                   use->function, value);
+                   resources->function, value);
     return -1;
 }
 
@@ -41,7 +41,7 @@ static PyObject *split_name(PyObject *given)
 }
 
 /* smemkit.kernel(family, variant, dtype, choice) of "family/variant" or (family, variant[, dtype]). */
-static int open_variant(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+static int open_variant(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *parts = split_name(arguments->kernel);
     const Py_ssize_t count = parts == NULL ? 0 : PyTuple_GET_SIZE(parts);
@@ -49,19 +49,19 @@ static int open_variant(PyObject *module, smk_use *use, const smk_use_arguments 
         return -1;
     }
     if (count < 2 || count > 3) {
-        (void)refuse_kernel(use, arguments->kernel);
+        (void)refuse_kernel(resources, arguments->kernel);
     } else if (count == 3 && arguments->dtype != NULL) {
-        smk_error_fail(use->state, SMK_ARGUMENT, "%s: the element type is given twice, in %R and as dtype",
-                       use->function, arguments->kernel);
+        smk_error_fail(resources->state, SMK_ARGUMENT, "%s: the element type is given twice, in %R and as dtype",
+                       resources->function, arguments->kernel);
     } else {
         PyObject *dtype = count == 3 ? PyTuple_GET_ITEM(parts, 2) : arguments->dtype;
         PyObject *const call[4] = {PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1),
                                    dtype == NULL ? Py_None : dtype,
                                    arguments->choice == NULL ? Py_None : arguments->choice};
-        use->kernel = smk_listing_kernel(module, call, 4, NULL);
+        resources->kernel = smk_catalog_kernel(module, call, 4, NULL);
     }
     Py_XDECREF(parts);
-    return use->kernel == NULL ? -1 : 0;
+    return resources->kernel == NULL ? -1 : 0;
 }
 
 /* The row whose kernel the entry is: the longest "<family>_<variant>_" that it begins with. */
@@ -81,24 +81,24 @@ static const smk_variant *find_variant(const char *entry)
     return found;
 }
 
-static int open_kernel(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+static int open_kernel(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *given = arguments->kernel;
-    if (!Py_IS_TYPE(given, use->state->raw_kernel_type)) {
-        if (open_variant(module, use, arguments) < 0) {
+    if (!Py_IS_TYPE(given, resources->state->raw_kernel_type)) {
+        if (open_variant(module, resources, arguments) < 0) {
             return -1;
         }
     } else if (arguments->dtype != NULL || arguments->choice != NULL) {
-        smk_error_fail(use->state, SMK_ARGUMENT, "%s: dtype and choice belong to a family's variant, not to %R",
-                       use->function, given);
+        smk_error_fail(resources->state, SMK_ARGUMENT, "%s: dtype and choice belong to a family's variant, not to %R",
+                       resources->function, given);
         return -1;
     } else {
-        use->kernel = Py_NewRef(given);
+        resources->kernel = Py_NewRef(given);
     }
-    (void)smk_raw_kernel_open(use->state, use->kernel, &use->module, &use->entry);
+    (void)smk_raw_kernel_open(resources->state, resources->kernel, &resources->module, &resources->entry);
     /* a kernel of the package, also where smemkit.kernel has made it; nobody else's module has a fatbin */
-    bool ours = use->kernel != given || use->module->unit->fatbin != NULL;
-    use->variant = ours ? find_variant(use->entry) : NULL;
+    bool ours = resources->kernel != given || resources->module->binary->fatbin != NULL;
+    resources->variant = ours ? find_variant(resources->entry) : NULL;
     return 0;
 }
 
@@ -133,54 +133,54 @@ static uint32_t count_barriers(const smk_module *module, const smk_function *ent
 }
 
 /* Launch bounds and barriers by the PTX, where our parser takes it. */
-static void read_ptx(smk_use *use)
+static void read_ptx(smk_kernel_resources *resources)
 {
-    const smk_module *parsed = smk_raw_module_parsed(use->module);
-    uint32_t index = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, use->entry);
-    use->block.barriers = 1;
+    const smk_module *parsed = smk_raw_module_parsed(resources->module);
+    uint32_t index = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, resources->entry);
+    resources->block.barriers = 1;
     if (index != SMK_NO_INDEX) {
         const smk_function *function = &parsed->functions[index];
         smk_dim3 most = function->maxntid.x != 0 ? function->maxntid : function->reqntid;
-        use->block.threads_max = most.x * most.y * most.z;
-        use->block.barriers = count_barriers(parsed, function);
+        resources->block.threads_max = most.x * most.y * most.z;
+        resources->block.barriers = count_barriers(parsed, function);
     }
 }
 
 /* Registers and static shared memory of the kernel as a machine has loaded it. */
-static int read_loaded(smk_use *use, const smk_backend *backend, int *registers)
+static int read_loaded(smk_kernel_resources *resources, const smk_backend *backend, int *registers)
 {
-    smk_code_facts facts = {0};
-    smk_code *code = NULL;
+    smk_kernel_facts facts = {0};
+    smk_backend_code *code = NULL;
     smk_error error = {0};
-    smk_unit *unit = use->module->unit;
-    const char *entry = use->entry;
+    smk_kernel_binary *binary = resources->module->binary;
+    const char *entry = resources->entry;
     smk_status status = SMK_OK;
-    if (backend->id == SMK_BACKEND_SIM && use->module->refusal.status != SMK_OK) {
-        smk_error_raise(use->state, &use->module->refusal);
+    if (backend->id == SMK_BACKEND_SIM && resources->module->refusal.status != SMK_OK) {
+        smk_error_raise(resources->state, &resources->module->refusal);
         return -1;
     }
     smk_pause pause;
     smk_pause_begin(&pause);
-    status = smk_unit_code(unit, backend, entry, &code, &error);
+    status = smk_kernel_binary_code(binary, backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, entry, &facts, &error);
     }
     status = smk_pause_end(&pause, status);
     if (status != SMK_OK) {
-        smk_error_raise(use->state, &error);
+        smk_error_raise(resources->state, &error);
         return -1;
     }
     *registers = facts.registers;
-    use->block.shared_static = facts.shared_bytes;
+    resources->block.shared_static = facts.shared_bytes;
     return 0;
 }
 
 /* The line of the build's record whose machine code the compute capability runs: same major number, the highest minor
  * that is not above its own. `known` gets what there is ("75 90"). */
-static bool find_usage(const char *text, const smk_use *use, int *registers, uint64_t *shared, char *known,
-                       size_t known_bytes)
+static bool find_usage(const char *text, const smk_kernel_resources *resources, int *registers, uint64_t *shared,
+                       char *known, size_t known_bytes)
 {
-    const int wanted = use->limits->major * 10 + use->limits->minor;
+    const int wanted = resources->limits->major * 10 + resources->limits->minor;
     int best = 0;
     size_t used = 0;
     known[0] = '\0';
@@ -191,7 +191,7 @@ static bool find_usage(const char *text, const smk_use *use, int *registers, uin
         if (strchr(line, '\n') == NULL || sscanf(line, "%127s %d %d %llu", name, &arch, &count, &bytes) != 4) {
             break;
         }
-        if (strcmp(name, use->entry) != 0) {
+        if (strcmp(name, resources->entry) != 0) {
             continue;
         }
         int wrote = snprintf(known + used, known_bytes - used, "%ssm_%d", used == 0 ? "" : ", ", arch);
@@ -206,41 +206,41 @@ static bool find_usage(const char *text, const smk_use *use, int *registers, uin
 }
 
 /* Of a kernel of the package, from what ptxas said when it was built. -1 only with an exception. */
-static int read_built(smk_use *use, int *registers, char *known, size_t known_bytes)
+static int read_built(smk_kernel_resources *resources, int *registers, char *known, size_t known_bytes)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
     char *text = NULL;
     size_t length = 0;
     uint64_t shared = 0;
-    if (use->variant == NULL) {
+    if (resources->variant == NULL) {
         return 0;
     }
-    const smk_state *state = use->state;
-    const smk_variant *variant = use->variant;
+    const smk_state *state = resources->state;
+    const smk_variant *variant = resources->variant;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_shelf_read(state, variant, "usage", &text, &length, &error);
+    status = smk_package_kernels_read(state, variant, "usage", &text, &length, &error);
     Py_END_ALLOW_THREADS
     if (status == SMK_MEMORY) {
         smk_error_raise(state, &error);
         return -1;
     }
-    if (status == SMK_OK && find_usage(text, use, registers, &shared, known, known_bytes)) {
-        use->block.shared_static = shared;
+    if (status == SMK_OK && find_usage(text, resources, registers, &shared, known, known_bytes)) {
+        resources->block.shared_static = shared;
     }
     smk_heap_free(text);
     return 0;
 }
 
 /* By ptxas, where one is installed: smemkit.assemble.count_registers(ptx, entry, major, minor) or None. */
-static int assemble(const smk_use *use, int *registers)
+static int assemble(const smk_kernel_resources *resources, int *registers)
 {
     PyObject *assembler = PyImport_ImportModule("smemkit.assemble"), *answer = NULL;
     int status = -1;
     if (assembler != NULL) {
-        answer = PyObject_CallMethod(assembler, "count_registers", "s#sii", use->module->unit->ptx,
-                                     (Py_ssize_t)use->module->unit->ptx_length, use->entry, use->limits->major,
-                                     use->limits->minor);
+        answer = PyObject_CallMethod(assembler, "count_registers", "s#sii", resources->module->binary->ptx,
+                                     (Py_ssize_t)resources->module->binary->ptx_length, resources->entry,
+                                     resources->limits->major, resources->limits->minor);
     }
     if (answer != NULL && answer != Py_None) {
         *registers = (int)PyLong_AsLong(answer);
@@ -251,26 +251,26 @@ static int assemble(const smk_use *use, int *registers)
     return status;
 }
 
-static int refuse_unknown(const smk_use *use, const char *known)
+static int refuse_unknown(const smk_kernel_resources *resources, const char *known)
 {
-    const smk_limits *limits = use->limits;
+    const smk_limits *limits = resources->limits;
     if (known[0] != '\0') {
-        smk_error_fail(use->state, SMK_ARGUMENT,
+        smk_error_fail(resources->state, SMK_ARGUMENT,
                        "%s: the registers of %s are not known for compute capability %d.%d: this build has machine "
                        "code of it for %s; give registers=",
-                       use->function, use->entry, limits->major, limits->minor, known);
+                       resources->function, resources->entry, limits->major, limits->minor, known);
     } else {
-        smk_error_fail(use->state, SMK_ARGUMENT,
+        smk_error_fail(resources->state, SMK_ARGUMENT,
                        "%s: the registers of %s are not known for compute capability %d.%d: they are the machine "
                        "code's, and there is neither such a GPU nor a ptxas that makes code for it; give registers=",
-                       use->function, use->entry, limits->major, limits->minor);
+                       resources->function, resources->entry, limits->major, limits->minor);
     }
     return -1;
 }
 
-static int read_registers(const smk_use *use, PyObject *value, int *registers)
+static int read_registers(const smk_kernel_resources *resources, PyObject *value, int *registers)
 {
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
@@ -278,16 +278,16 @@ static int read_registers(const smk_use *use, PyObject *value, int *registers)
     Py_XDECREF(whole);
     PyErr_Clear();
     if (whole == NULL) {
-        smk_error_fail(use->state, SMK_TYPE, "%s: registers must be an int, not %.100s", use->function,
+        smk_error_fail(resources->state, SMK_TYPE, "%s: registers must be an int, not %.100s", resources->function,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
-    if (number < 0 || number > (long)use->limits->registers_thread) {
-        smk_error_fail(use->state, SMK_ARGUMENT,
+    if (number < 0 || number > (long)resources->limits->registers_thread) {
+        smk_error_fail(resources->state, SMK_ARGUMENT,
                        "%s: registers is %R; a thread has 0 to %d of them at compute "
                        "capability %d.%d",
-                       use->function, value, (int)use->limits->registers_thread, use->limits->major,
-                       use->limits->minor);
+                       resources->function, value, (int)resources->limits->registers_thread, resources->limits->major,
+                       resources->limits->minor);
         return -1;
     }
     *registers = (int)number;
@@ -295,32 +295,33 @@ static int read_registers(const smk_use *use, PyObject *value, int *registers)
 }
 
 /* The best source that there is: the loaded kernel, the build's record, ptxas; `given` overrides the registers. */
-static int read_use(smk_use *use, PyObject *given)
+static int read_use(smk_kernel_resources *resources, PyObject *given)
 {
     char known[NAME_BYTES] = "";
     int registers = UNKNOWN, wanted = UNKNOWN;
-    if (given != NULL && read_registers(use, given, &wanted) < 0) {
+    if (given != NULL && read_registers(resources, given, &wanted) < 0) {
         return -1;
     }
-    read_ptx(use);
-    if (use->present != NULL && use->present->id == SMK_BACKEND_CUDA) {
-        if (read_loaded(use, use->present, &registers) < 0) {
+    read_ptx(resources);
+    if (resources->present != NULL && resources->present->id == SMK_BACKEND_CUDA) {
+        if (read_loaded(resources, resources->present, &registers) < 0) {
             return -1;
         }
-    } else if (read_built(use, &registers, known, sizeof known) < 0) {
+    } else if (read_built(resources, &registers, known, sizeof known) < 0) {
         return -1;
     }
     if (registers == UNKNOWN) {
         int ignored = UNKNOWN;
-        if (read_loaded(use, &smk_backend_sim, &ignored) < 0 || (wanted == UNKNOWN && assemble(use, &registers) < 0)) {
+        if (read_loaded(resources, &smk_backend_sim, &ignored) < 0 ||
+            (wanted == UNKNOWN && assemble(resources, &registers) < 0)) {
             return -1;
         }
     }
     registers = wanted == UNKNOWN ? registers : wanted;
     if (registers == UNKNOWN) {
-        return refuse_unknown(use, known);
+        return refuse_unknown(resources, known);
     }
-    use->block.registers = (uint32_t)registers;
+    resources->block.registers = (uint32_t)registers;
     return 0;
 }
 
@@ -342,11 +343,11 @@ static bool is_choice(const char *family, const char *word)
 
 /* Dynamic shared memory of a variant's own launch for arrays of one element: all that it ever asks for, or where that
  * depends on the shape the least. 0 where no plan says. */
-static uint64_t plan_bytes(const smk_use *use)
+static uint64_t plan_bytes(const smk_kernel_resources *resources)
 {
-    const smk_variant *variant = use->variant;
+    const smk_variant *variant = resources->variant;
     const smk_family *family = variant == NULL ? NULL : smk_registry_find_family(variant->family);
-    const char *type = strrchr(use->entry, '_');
+    const char *type = strrchr(resources->entry, '_');
     char name[NAME_BYTES], choice[NAME_BYTES] = "";
     smk_signature signature;
     smk_plan plan = {.step_count = 0};
@@ -357,9 +358,9 @@ static uint64_t plan_bytes(const smk_use *use)
         return 0;
     }
     const int length = snprintf(name, sizeof name, "%s_%s_", variant->family, variant->name);
-    const size_t before = (size_t)(type - use->entry);
+    const size_t before = (size_t)(type - resources->entry);
     if (length > 0 && before > (size_t)length && before - (size_t)length < sizeof choice) {
-        memcpy(choice, use->entry + length, before - (size_t)length);
+        memcpy(choice, resources->entry + length, before - (size_t)length);
         choice[before - (size_t)length] = '\0';
     }
     if (choice[0] != '\0' && !is_choice(family->name, choice)) {
@@ -368,7 +369,7 @@ static uint64_t plan_bytes(const smk_use *use)
     for (size_t i = 0; i < SMK_DIMENSIONS_MAX; i++) {
         dimensions[i] = 1;
     }
-    const smk_machine machine = {use->limits->major * 10 + use->limits->minor, 1, SIZE_MAX};
+    const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, 1, SIZE_MAX};
     const smk_request request = {
         .family = family,
         .variant = variant,
@@ -390,17 +391,18 @@ static uint64_t plan_bytes(const smk_use *use)
     return most;
 }
 
-void smk_use_close(smk_use *use)
+void smk_kernel_resources_release(smk_kernel_resources *resources)
 {
-    Py_CLEAR(use->kernel);
+    Py_CLEAR(resources->kernel);
 }
 
-int smk_use_open(PyObject *module, smk_use *use, const smk_use_arguments *arguments)
+int smk_kernel_resources_read(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
-    if (smk_limits_read(use->state, use->function, arguments->compute_capability, &use->limits, &use->present) < 0 ||
-        open_kernel(module, use, arguments) < 0 || read_use(use, arguments->registers) < 0) {
+    if (smk_limits_read(resources->state, resources->function, arguments->compute_capability, &resources->limits,
+                        &resources->present) < 0 ||
+        open_kernel(module, resources, arguments) < 0 || read_use(resources, arguments->registers) < 0) {
         return -1;
     }
-    use->block.shared_dynamic = plan_bytes(use);
+    resources->block.shared_dynamic = plan_bytes(resources);
     return 0;
 }

@@ -35,7 +35,7 @@ static bool parse_text(const char *text, int *major, int *minor)
 static int parse_value(const smk_state *state, const char *function, PyObject *value, int *major, int *minor)
 {
     if (PyUnicode_Check(value)) {
-        const char *text = smk_bind_text(state, function, "compute_capability", value);
+        const char *text = smk_keywords_text(state, function, "compute_capability", value);
         if (text == NULL) {
             return -1;
         }
@@ -52,7 +52,7 @@ static int parse_value(const smk_state *state, const char *function, PyObject *v
     int *const parts[] = {major, minor};
     for (Py_ssize_t i = 0; i < 2; i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        PyObject *whole = item == NULL ? NULL : smk_bind_index(item);
+        PyObject *whole = item == NULL ? NULL : smk_keywords_index(item);
         if (whole == NULL && PyErr_Occurred()) {
             Py_XDECREF(item);
             return -1;
@@ -289,12 +289,13 @@ static const char limits_doc[] =
 static PyObject *call_limits(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"compute_capability"};
-    static const smk_call call = {"limits", names, 1, 1, 0};
+    static const smk_keywords accepted = {"limits", names, 1, 1, 0};
     const smk_limits *limits = NULL;
     const smk_backend *present = NULL;
     PyObject *values[1];
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0 ||
-        smk_limits_read(smk_state_of_module(module), "limits", smk_bind_optional(values[0]), &limits, &present) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_limits_read(smk_state_of_module(module), "limits", smk_keywords_optional(values[0]), &limits, &present) <
+            0) {
         return NULL;
     }
     PyObject *facts = describe(limits);

@@ -1,6 +1,6 @@
 /* Limits of compute capabilities, and the occupancy of kernels. */
-#ifndef SMK_PY_LIMITS_H
-#define SMK_PY_LIMITS_H
+#ifndef SMK_PY_QUERIES_LIMITS_H
+#define SMK_PY_QUERIES_LIMITS_H
 
 #include "py/backends/backend.h"
 

@@ -1,6 +1,6 @@
 /* For smemkit.bench, with a leading underscore in Python: CUDA events, and work of a known size on device arrays. */
-#ifndef SMK_PY_MEASURE_H
-#define SMK_PY_MEASURE_H
+#ifndef SMK_PY_QUERIES_MEASURE_H
+#define SMK_PY_QUERIES_MEASURE_H
 
 #include "py/state.h"
 

@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-int smk_resident_create(PyObject *module, smk_state *state)
+int smk_occupancy_query_create(PyObject *module, smk_state *state)
 {
     PyObject *collections = PyImport_ImportModule("collections");
     PyObject *make = collections == NULL ? NULL : PyObject_GetAttrString(collections, "namedtuple");
@@ -30,11 +30,11 @@ int smk_resident_create(PyObject *module, smk_state *state)
 /* Block and shared memory --------------------------------------------------------------------------- */
 
 /* A positive product of 1 to 3 ints; NULL: the row's own block. */
-static int read_block(smk_use *use, PyObject *value)
+static int read_block(smk_kernel_resources *resources, PyObject *value)
 {
     PyObject *tuple = NULL;
-    if (value == NULL && use->variant != NULL) {
-        use->block.threads = use->variant->block_x * use->variant->block_y;
+    if (value == NULL && resources->variant != NULL) {
+        resources->block.threads = resources->variant->block_x * resources->variant->block_y;
         return 0;
     }
     tuple = value == NULL                                 ? NULL
@@ -45,7 +45,7 @@ static int read_block(smk_use *use, PyObject *value)
     bool good = count >= 1 && count <= 3;
     for (Py_ssize_t i = 0; good && i < count; i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        PyObject *whole = smk_bind_index(item);
+        PyObject *whole = smk_keywords_index(item);
         if (whole == NULL && PyErr_Occurred()) {
             Py_DECREF(tuple);
             return -1;
@@ -55,8 +55,8 @@ static int read_block(smk_use *use, PyObject *value)
         Py_XDECREF(whole);
         PyErr_Clear(); /* one that no long holds, which is refused below */
         if (good && (length < 1 || length > INT32_MAX)) {
-            smk_error_fail(use->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
-                           use->function, value);
+            smk_error_fail(resources->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
+                           resources->function, value);
             Py_DECREF(tuple);
             return -1;
         }
@@ -64,49 +64,49 @@ static int read_block(smk_use *use, PyObject *value)
     }
     Py_XDECREF(tuple);
     if (!good) {
-        smk_error_fail(use->state, SMK_TYPE, "%s: block must be an int or a tuple of 1 to 3 ints, not %R",
-                       use->function, value == NULL ? Py_None : value);
+        smk_error_fail(resources->state, SMK_TYPE, "%s: block must be an int or a tuple of 1 to 3 ints, not %R",
+                       resources->function, value == NULL ? Py_None : value);
         return -1;
     }
-    use->block.threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads;
+    resources->block.threads = threads > UINT32_MAX ? UINT32_MAX : (uint32_t)threads;
     return 0;
 }
 
 /* NULL: none. */
-static int read_bytes(smk_use *use, PyObject *value)
+static int read_bytes(smk_kernel_resources *resources, PyObject *value)
 {
     int overflow = 0;
     if (value == NULL) {
         return 0;
     }
-    PyObject *whole = smk_bind_index(value);
+    PyObject *whole = smk_keywords_index(value);
     if (whole == NULL && PyErr_Occurred()) {
         return -1;
     }
     if (whole == NULL) {
-        smk_error_fail(use->state, SMK_TYPE, "%s: shared_bytes must be an int, not %.100s", use->function,
+        smk_error_fail(resources->state, SMK_TYPE, "%s: shared_bytes must be an int, not %.100s", resources->function,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
     long long bytes = PyLong_AsLongLongAndOverflow(whole, &overflow);
     Py_DECREF(whole);
     if (overflow < 0 || (overflow == 0 && bytes < 0)) {
-        smk_error_fail(use->state, SMK_ARGUMENT, "%s: shared_bytes is %R; bytes cannot be negative", use->function,
-                       value);
+        smk_error_fail(resources->state, SMK_ARGUMENT, "%s: shared_bytes is %R; bytes cannot be negative",
+                       resources->function, value);
         return -1;
     }
-    use->block.shared_dynamic = overflow > 0 ? (uint64_t)INT64_MAX : (uint64_t)bytes;
+    resources->block.shared_dynamic = overflow > 0 ? (uint64_t)INT64_MAX : (uint64_t)bytes;
     return 0;
 }
 
 /* A number, or a function of the block size. */
-static int ask_bytes(smk_use *use, PyObject *value)
+static int ask_bytes(smk_kernel_resources *resources, PyObject *value)
 {
     if (value == NULL || !PyCallable_Check(value)) {
-        return read_bytes(use, value);
+        return read_bytes(resources, value);
     }
-    PyObject *answer = PyObject_CallFunction(value, "I", use->block.threads);
-    int status = answer == NULL ? -1 : read_bytes(use, answer);
+    PyObject *answer = PyObject_CallFunction(value, "I", resources->block.threads);
+    int status = answer == NULL ? -1 : read_bytes(resources, answer);
     Py_XDECREF(answer);
     return status;
 }
@@ -135,19 +135,20 @@ static PyObject *describe_limits(const smk_occupancy *found, PyObject **limited_
     return limits;
 }
 
-static PyObject *create_result(const smk_state *state, const smk_limits *limits, const smk_block_use *use,
+static PyObject *create_result(const smk_state *state, const smk_limits *limits, const smk_block_use *resources,
                                const smk_occupancy *found)
 {
     PyObject *limited_by = NULL, *all = describe_limits(found, &limited_by);
     if (all == NULL) {
         return NULL;
     }
-    PyObject *fields = Py_BuildValue(
-        "(IIIdNNIKKKKKN)", found->blocks, found->warps, found->threads,
-        100.0 * (double)found->warps / (double)limits->warps_sm, limited_by, all, use->registers,
-        (unsigned long long)found->registers_block, (unsigned long long)(use->shared_static + use->shared_dynamic),
-        (unsigned long long)found->shared_block, (unsigned long long)found->shared_spare,
-        (unsigned long long)found->carveout, PyUnicode_FromFormat("%d.%d", limits->major, limits->minor));
+    PyObject *fields =
+        Py_BuildValue("(IIIdNNIKKKKKN)", found->blocks, found->warps, found->threads,
+                      100.0 * (double)found->warps / (double)limits->warps_sm, limited_by, all, resources->registers,
+                      (unsigned long long)found->registers_block,
+                      (unsigned long long)(resources->shared_static + resources->shared_dynamic),
+                      (unsigned long long)found->shared_block, (unsigned long long)found->shared_spare,
+                      (unsigned long long)found->carveout, PyUnicode_FromFormat("%d.%d", limits->major, limits->minor));
     PyObject *result = fields == NULL ? NULL : PyObject_CallObject(state->occupancy, fields);
     Py_XDECREF(fields);
     return result;
@@ -200,46 +201,47 @@ static PyObject *call_occupancy(PyObject *module, PyObject *const *arguments, Py
 {
     static const char *const names[] = {"kernel", "block",  "shared_bytes", "compute_capability",
                                         "dtype",  "choice", "registers"};
-    static const smk_call call = {"occupancy", names, 7, 4, 1};
-    smk_use use = {.state = smk_state_of_module(module), .function = "occupancy"};
+    static const smk_keywords accepted = {"occupancy", names, 7, 4, 1};
+    smk_kernel_resources resources = {.state = smk_state_of_module(module), .function = "occupancy"};
     PyObject *values[7], *result = NULL;
     smk_occupancy found = {0};
     smk_error error = {0};
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const smk_use_arguments kernel = {.kernel = values[0],
-                                      .compute_capability = smk_bind_optional(values[3]),
-                                      .dtype = smk_bind_optional(values[4]),
-                                      .choice = smk_bind_optional(values[5]),
-                                      .registers = smk_bind_optional(values[6])};
-    if (smk_use_open(module, &use, &kernel) == 0 && read_block(&use, smk_bind_optional(values[1])) == 0 &&
-        read_bytes(&use, smk_bind_optional(values[2])) == 0) {
-        if (smk_occupancy_count(use.limits, &use.block, &found, &error) == SMK_OK) {
-            result = create_result(use.state, use.limits, &use.block, &found);
+    const smk_kernel_query kernel = {.kernel = values[0],
+                                     .compute_capability = smk_keywords_optional(values[3]),
+                                     .dtype = smk_keywords_optional(values[4]),
+                                     .choice = smk_keywords_optional(values[5]),
+                                     .registers = smk_keywords_optional(values[6])};
+    if (smk_kernel_resources_read(module, &resources, &kernel) == 0 &&
+        read_block(&resources, smk_keywords_optional(values[1])) == 0 &&
+        read_bytes(&resources, smk_keywords_optional(values[2])) == 0) {
+        if (smk_occupancy_count(resources.limits, &resources.block, &found, &error) == SMK_OK) {
+            result = create_result(resources.state, resources.limits, &resources.block, &found);
         } else {
-            smk_error_raise(use.state, &error);
+            smk_error_raise(resources.state, &error);
         }
     }
-    smk_use_close(&use);
+    smk_kernel_resources_release(&resources);
     return result;
 }
 
 /* Tries every size from the top. `smallest`: the smallest of the best sizes, else the largest. */
-static int search_block(smk_use *use, PyObject *shared_bytes, bool smallest, uint32_t *best)
+static int search_block(smk_kernel_resources *resources, PyObject *shared_bytes, bool smallest, uint32_t *best)
 {
     smk_occupancy found = {0};
     smk_error error = {0};
     uint32_t most = 0;
     *best = 0;
-    for (uint32_t size = smk_occupancy_next_block(0, use->block.threads_max); size > 0;
-         size = smk_occupancy_next_block(size, use->block.threads_max)) {
-        use->block.threads = size;
-        if (ask_bytes(use, shared_bytes) < 0) {
+    for (uint32_t size = smk_occupancy_next_block(0, resources->block.threads_max); size > 0;
+         size = smk_occupancy_next_block(size, resources->block.threads_max)) {
+        resources->block.threads = size;
+        if (ask_bytes(resources, shared_bytes) < 0) {
             return -1;
         }
-        if (smk_occupancy_count(use->limits, &use->block, &found, &error) != SMK_OK) {
-            smk_error_raise(use->state, &error);
+        if (smk_occupancy_count(resources->limits, &resources->block, &found, &error) != SMK_OK) {
+            smk_error_raise(resources->state, &error);
             return -1;
         }
         if (found.threads > most || (smallest && found.threads == most && most > 0)) {
@@ -250,16 +252,17 @@ static int search_block(smk_use *use, PyObject *shared_bytes, bool smallest, uin
     return 0;
 }
 
-static int read_prefer(const smk_use *use, PyObject *value, bool *smallest)
+static int read_prefer(const smk_kernel_resources *resources, PyObject *value, bool *smallest)
 {
-    const char *text = value == NULL ? "largest" : smk_bind_text(use->state, use->function, "prefer", value);
+    const char *text =
+        value == NULL ? "largest" : smk_keywords_text(resources->state, resources->function, "prefer", value);
     if (text == NULL) {
         return -1;
     }
     *smallest = strcmp(text, "smallest") == 0;
     if (!*smallest && strcmp(text, "largest") != 0) {
-        smk_error_fail(use->state, SMK_ARGUMENT, "%s: prefer is %R; accepted are 'largest' and 'smallest'",
-                       use->function, value);
+        smk_error_fail(resources->state, SMK_ARGUMENT, "%s: prefer is %R; accepted are 'largest' and 'smallest'",
+                       resources->function, value);
         return -1;
     }
     return 0;
@@ -292,33 +295,34 @@ static PyObject *call_suggest_block(PyObject *module, PyObject *const *arguments
 {
     static const char *const names[] = {"kernel",    "shared_bytes", "compute_capability", "dtype", "choice",
                                         "registers", "prefer"};
-    static const smk_call call = {"suggest_block", names, 7, 3, 1};
-    smk_use use = {.state = smk_state_of_module(module), .function = "suggest_block"};
+    static const smk_keywords accepted = {"suggest_block", names, 7, 3, 1};
+    smk_kernel_resources resources = {.state = smk_state_of_module(module), .function = "suggest_block"};
     PyObject *values[7], *result = NULL;
     bool smallest = false;
     uint32_t best = 0;
-    if (smk_bind_call(&call, arguments, given, keywords, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const smk_use_arguments kernel = {.kernel = values[0],
-                                      .compute_capability = smk_bind_optional(values[2]),
-                                      .dtype = smk_bind_optional(values[3]),
-                                      .choice = smk_bind_optional(values[4]),
-                                      .registers = smk_bind_optional(values[5])};
-    if (read_prefer(&use, smk_bind_optional(values[6]), &smallest) == 0 && smk_use_open(module, &use, &kernel) == 0 &&
-        search_block(&use, smk_bind_optional(values[1]), smallest, &best) == 0) {
+    const smk_kernel_query kernel = {.kernel = values[0],
+                                     .compute_capability = smk_keywords_optional(values[2]),
+                                     .dtype = smk_keywords_optional(values[3]),
+                                     .choice = smk_keywords_optional(values[4]),
+                                     .registers = smk_keywords_optional(values[5])};
+    if (read_prefer(&resources, smk_keywords_optional(values[6]), &smallest) == 0 &&
+        smk_kernel_resources_read(module, &resources, &kernel) == 0 &&
+        search_block(&resources, smk_keywords_optional(values[1]), smallest, &best) == 0) {
         if (best != 0) {
             result = PyLong_FromUnsignedLong(best);
         } else {
-            smk_error_fail(use.state, SMK_SHARED_MEMORY,
+            smk_error_fail(resources.state, SMK_SHARED_MEMORY,
                            "suggest_block: no block of %s runs at compute capability %d.%d: one of %u threads needs "
                            "%llu bytes of shared memory, and a block has %u at most",
-                           use.entry, use.limits->major, use.limits->minor, use.block.threads,
-                           (unsigned long long)(use.block.shared_static + use.block.shared_dynamic),
-                           use.limits->shared_optin);
+                           resources.entry, resources.limits->major, resources.limits->minor, resources.block.threads,
+                           (unsigned long long)(resources.block.shared_static + resources.block.shared_dynamic),
+                           resources.limits->shared_optin);
         }
     }
-    smk_use_close(&use);
+    smk_kernel_resources_release(&resources);
     return result;
 }
 
@@ -349,7 +353,7 @@ static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *ar
     if (smk_limits_read(state, "_occupancy", arguments[0], &limits, &ignored) < 0) {
         return NULL;
     }
-    const smk_block_use use = {
+    const smk_block_use resources = {
         .threads = (uint32_t)numbers[0],
         .threads_max = (uint32_t)numbers[1],
         .registers = (uint32_t)numbers[2],
@@ -357,10 +361,10 @@ static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *ar
         .shared_static = numbers[4],
         .shared_dynamic = numbers[5],
     };
-    if (smk_occupancy_count(limits, &use, &found, &error) != SMK_OK) {
+    if (smk_occupancy_count(limits, &resources, &found, &error) != SMK_OK) {
         return smk_error_raise(state, &error);
     }
-    return create_result(state, limits, &use, &found);
+    return create_result(state, limits, &resources, &found);
 }
 
 /* The kernel on the present device, in a library of its own. */
@@ -368,10 +372,10 @@ static smk_status load_kernel(const smk_raw_module *code, const char *entry, smk
                               smk_error *error)
 {
     int devices = 0;
-    const void *image = code->unit->fatbin == NULL ? code->unit->ptx : code->unit->fatbin;
+    const void *image = code->binary->fatbin == NULL ? code->binary->ptx : code->binary->fatbin;
     smk_status status = smk_context_count(&devices, error);
     if (status == SMK_OK) {
-        status = smk_library_load(image, code->unit->origin, library, error);
+        status = smk_library_load(image, code->binary->origin, library, error);
     }
     return status == SMK_OK ? smk_library_kernel(*library, entry, kernel, error) : status;
 }
@@ -435,7 +439,7 @@ static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, P
     return result;
 }
 
-PyMethodDef smk_resident_methods[] = {
+PyMethodDef smk_occupancy_query_methods[] = {
     {"occupancy", SMK_PY_FUNCTION(call_occupancy), SMK_PY_FAST, occupancy_doc},
     {"suggest_block", SMK_PY_FUNCTION(call_suggest_block), SMK_PY_FAST, suggest_block_doc},
     {"_occupancy", SMK_PY_FUNCTION(call_occupancy_arithmetic), METH_FASTCALL, occupancy_arithmetic_doc},
