@@ -7,7 +7,8 @@ import sys
 
 import smemkit
 
-from . import bench_command, catalogue, command, compare, demo, record
+from . import bench_command, catalogue, command, demo
+from .bench import ncu, record
 from .cli import dev
 
 
@@ -54,8 +55,8 @@ def main(arguments=None):
     one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
     record.add_arguments(one)
     one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
-    compare.add_arguments(one)
-    one.set_defaults(run=compare.run)
+    ncu.add_arguments(one)
+    one.set_defaults(run=ncu.run)
     dev.add_command(commands)
     chosen = parser.parse_args(arguments)
     try:

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import smemkit
 
-from . import bench, cases, evolution, goals, measuring, peers
-from .ceilings import Ceilings
+from . import bench
+from .bench import Ceilings, Results, peers, targets, timing, workloads
 from .command import UsageError
-from .results import Results
 
 EXAMPLES = """\
 examples:
@@ -42,7 +41,7 @@ def add_commands(commands):
 def add_bench_arguments(parser):
     """What `smemkit bench` takes."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.description, parser.epilog = measuring.__doc__, EXAMPLES
+    parser.description, parser.epilog = timing.__doc__, EXAMPLES
     parser.add_argument("family", nargs="?", help="default: all cases that have goals")
     group = parser.add_argument_group("of a family")
     group.add_argument("--variants", help="with commas between (default: all)")
@@ -59,13 +58,13 @@ def add_bench_arguments(parser):
     group = parser.add_argument_group("of the cases that have goals")
     group.add_argument("--only", action="append", default=[], metavar="FAMILY", help="repeatable")
     group.add_argument("--all", action="store_true", help="every variant, not our fastest alone")
-    group.add_argument("--size", choices=goals.SIZES, help="default: full on a GPU, else small")
+    group.add_argument("--size", choices=targets.SIZES, help="default: full on a GPU, else small")
     parser.add_argument(
         "--peers", action="store_true", help="CuPy, torch, CUB and the device's copy beside ours"
     )
     parser.add_argument("--seconds", type=float, default=0.5, help="of samples a subject (0.5)")
     parser.add_argument(
-        "--seed", type=int, default=measuring.SEED, help=f"of the values ({measuring.SEED})"
+        "--seed", type=int, default=timing.SEED, help=f"of the values ({timing.SEED})"
     )
     parser.add_argument("--backend", help="cuda or sim; default: the GPU where there is one")
     parser.add_argument("--json", metavar="FILE", help="write every sample; - is standard output")
@@ -171,7 +170,7 @@ def show_row(case, row):
 def choose_cases(chosen, backend):
     """The cases that the command line asks for."""
     size = chosen.size or ("full" if backend == "cuda" else "small")
-    known = goals.list_cases(size)
+    known = targets.list_cases(size)
     families = list(dict.fromkeys(case.family for case in known))
     for family in chosen.only:
         if family not in families:
@@ -192,8 +191,8 @@ def check_options(chosen):
         if getattr(chosen, name):
             words = "goes without a family" if chosen.family else "needs a family, as in bench gemm"
             raise UsageError(f"--{name} {words}")
-    if chosen.family and chosen.family not in cases.KINDS:
-        there = ", ".join(cases.KINDS)
+    if chosen.family and chosen.family not in workloads.KINDS:
+        there = ", ".join(workloads.KINDS)
         raise UsageError(f"there is no family {chosen.family!r} to measure; there are {there}")
 
 
@@ -201,7 +200,7 @@ def run_goals(chosen, backend, say):
     """The cases that have goals, and what became of these."""
     wanted = choose_cases(chosen, backend)
     found = peers.find_peers(complain) if chosen.peers else []
-    results = measuring.run_cases(
+    results = timing.run_cases(
         wanted,
         backend,
         found,
@@ -211,10 +210,10 @@ def run_goals(chosen, backend, say):
         say=say,
         warn=complain,
     )
-    verdicts = goals.judge(results, wanted)
+    verdicts = targets.judge(results, wanted)
     results.provenance["goals"] = verdicts
     if verdicts and say:
-        goals.show_verdicts(verdicts)
+        targets.show_verdicts(verdicts)
     return results
 
 
@@ -234,7 +233,7 @@ def run_family(chosen, backend, say):
     if chosen.evolution:
         if len(shapes) > 1:
             raise UsageError("--evolution is of one size")
-        found = evolution.evolution(chosen.family, shapes[0] if shapes else None, **words)
+        found = bench.evolution(chosen.family, shapes[0] if shapes else None, **words)
         if say:
             print(found)
         return found
@@ -315,7 +314,7 @@ def choose_rows(results, chosen):
     names, parameters = read_names(chosen.variants), read_parameters(chosen.parameter)
     shape = read_shape(chosen.shape) if chosen.shape else None
     if shape is not None and len(shape) == 1 and chosen.family:
-        shape = cases.complete_shape(chosen.family, shape)
+        shape = workloads.complete_shape(chosen.family, shape)
     rows = [
         row
         for row in results

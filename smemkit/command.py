@@ -11,7 +11,8 @@ import numpy
 
 import smemkit
 
-from . import counting, html, report, samples
+from . import counting, html, report
+from .bench import samples
 
 ARGUMENTS = """\
 arguments of a kernel (--arg, once for each parameter, in order):

@@ -5,12 +5,13 @@ from collections.abc import Mapping
 
 import numpy
 
-from . import _core, asked
+from . import _core
+from .bench import arguments
+from .bench.peers import LIBRARIES
+from .bench.results import Measurement, is_count, is_number, is_table
 from .counting import Counters, add_sums
-from .evolution import LIBRARIES
 from .probed import ProbeResult
 from .report import Report
-from .results import Measurement, is_count, is_number, is_table
 
 # Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -242,7 +243,7 @@ def choose_unit(rows, unit):
         if busy:
             return "gflop_per_s"
         return "gb_per_s" if any(row.nbytes for row in rows) else "median_ms"
-    return asked.check_one_of("unit", unit, UNITS)
+    return arguments.check_one_of("unit", unit, UNITS)
 
 
 def spread(row, unit):
@@ -293,7 +294,7 @@ def label_sized(rows):
 
 
 def keep_parameter(rows, parameter):
-    asked.check_text("parameter", parameter)
+    arguments.check_text("parameter", parameter)
     rows = [row for row in rows if is_number(row.parameters.get(parameter), -LARGE, LARGE)]
     if not rows:
         raise _core.ArgumentError(f"nothing to draw: no row has the parameter {parameter!r}")
@@ -314,7 +315,7 @@ def find_peer(rows, peer):
         library, callers = LIBRARIES.get(rows[0].family, (None, ()))
         wanted = (row for name in (library, *callers) for row in others if row.variant == name)
         return next(wanted, others[-1] if others else None)
-    asked.check_text("peer", peer)
+    arguments.check_text("peer", peer)
     for row in rows:
         if row.variant == peer:
             return row

@@ -6,7 +6,9 @@ and Ito, which every kind of sight tells apart; marks and hatches say the same o
 
 import numpy
 
-from . import _core, asked
+from . import _core
+from .bench import arguments
+from .bench.results import is_number
 from .counting import Sample
 from .drawing import (
     BLACK,
@@ -43,7 +45,6 @@ from .drawing import (
     title_rows,
 )
 from .report import Report
-from .results import is_number
 
 __all__ = [
     "bank_stride",
@@ -476,7 +477,7 @@ def sectors(source, *, op="load", ax=None):
     >>> [float(bar.get_width()) for bar in plot.sectors(reports).patches]
     [2.5, 16.5]
     """
-    asked.check_one_of("op", op, ("load", "store", "atomic"))
+    arguments.check_one_of("op", op, ("load", "store", "atomic"))
     names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
     bars = list_counted(source, names[0])
     ax = make_axes(ax, height=1.3 + 0.32 * len(bars))

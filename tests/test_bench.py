@@ -10,11 +10,11 @@ import numpy
 import pytest
 
 import smemkit
-from smemkit import _core, bench, cases, goals, measuring, peers, stopwatch
-from smemkit.results import Results
+from smemkit import _core, bench
+from smemkit.bench import Results, peers, stopwatch, targets, timing, workloads
 
-SMALL = goals.list_cases("small")
-FULL = goals.list_cases("full")
+SMALL = targets.list_cases("small")
+FULL = targets.list_cases("full")
 
 
 def by_name(case):
@@ -26,8 +26,8 @@ def by_name(case):
 
 @pytest.mark.parametrize("case", SMALL, ids=by_name)
 def test_every_variant_of_a_case_is_right(case, machine, rng):
-    ours = measuring.Ours(case, case.make_inputs(rng), machine)
-    variants = measuring.list_ours(case)
+    ours = timing.Ours(case, case.make_inputs(rng), machine)
+    variants = timing.list_ours(case)
     assert variants
     ran = [ours.check(variant) for variant in variants]
     assert any(ran)
@@ -37,24 +37,24 @@ def test_every_variant_of_a_case_is_right(case, machine, rng):
 def test_a_wrong_result_is_found(case, rng):
     inputs = case.make_inputs(rng)
     expected = case.expect(inputs)
-    ours = measuring.Ours(case, inputs, "sim")
+    ours = timing.Ours(case, inputs, "sim")
     case.call(ours.arrays, ours.out, "auto")
     right = smemkit.asnumpy(ours.out)
-    measuring.check(case, expected, "ours", right)
+    timing.check(case, expected, "ours", right)
     places = {(0,) * right.ndim, tuple(length - 1 for length in right.shape)}
     for place in places:  # corners are always among what is checked
         for change in (1, -1):
             wrong = right.copy()
             wrong[place] += change
             with pytest.raises(bench.WrongResultError, match="the result of me is wrong"):
-                measuring.check(case, expected, "me", wrong)
+                timing.check(case, expected, "me", wrong)
     if right.dtype.kind == "f":
         wrong = right.copy()
         wrong[(0,) * right.ndim] = numpy.nan
         with pytest.raises(bench.WrongResultError):
-            measuring.check(case, expected, "me", wrong)
+            timing.check(case, expected, "me", wrong)
     with pytest.raises(bench.WrongResultError, match="shape"):
-        measuring.check(case, expected, "me", right[numpy.newaxis])
+        timing.check(case, expected, "me", right[numpy.newaxis])
 
 
 @pytest.mark.parametrize("case", [*SMALL, *FULL], ids=by_name)
@@ -69,7 +69,7 @@ def test_case_fits_its_family(case):
     lengths = dict(zip(names, case.shape, strict=True))
     axes = [n for n in result.strip("()").split(",") if n]
     assert tuple(lengths[n] for n in axes) == tuple(case.result_shape)
-    assert measuring.list_ours(case)
+    assert timing.list_ours(case)
     row = case.make_row("x", "cuda", cache="warm")
     assert case.owns(row)
     assert [other.name for other in FULL if other.owns(row)] in ([case.name], [])
@@ -131,7 +131,7 @@ class Doubled(peers.Copy):
 
 def measure(case, rng, found, whole=False, warn=None):
     watch = PretendedWatch({"warm": 2.0, "cold": 3.0, "warm alone": 4.0, "cold alone": 5.0})
-    return list(measuring.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
+    return list(timing.measure_on_gpu(case, rng, watch, found, whole, warn)), watch
 
 
 def test_rows_of_ours_and_of_peers(rng):
@@ -146,15 +146,15 @@ def test_rows_of_ours_and_of_peers(rng):
     assert [row.call_median_ms for row in rows] == [40.0, 50.0, 40.0, 50.0]
     assert all(row.machine == "cuda" and len(row.times_ms) == 7 for row in rows)
     assert peer.forgotten == 1
-    trials = [samples for _, samples in watch.asked].count(measuring.TRIAL_SAMPLES)
-    assert trials == len(measuring.list_ours(case))
+    trials = [samples for _, samples in watch.asked].count(timing.TRIAL_SAMPLES)
+    assert trials == len(timing.list_ours(case))
 
 
 def test_every_variant_where_all_are_wanted(rng):
     case = next(case for case in SMALL if case.family == "transpose")
     rows, _ = measure(case, rng, [peers.Copy()], whole=True)
     names = [row.variant for row in rows if row.cache == "cold"]
-    assert names == [*measuring.list_ours(case), "memcpy"]
+    assert names == [*timing.list_ours(case), "memcpy"]
 
 
 def test_a_peer_that_is_wrong_ends_the_run(rng):
@@ -182,14 +182,14 @@ def make_results(case, ours, theirs, peer, cache="warm"):
 @pytest.mark.parametrize(("theirs", "met"), [(9.4, False), (9.5, True), (20.0, True)])
 def test_judge(theirs, met):
     case = next(case for case in FULL if case.name == "gemm 4096")
-    (verdict,) = goals.judge(make_results(case, 10.0, theirs, "torch"), FULL)
+    (verdict,) = targets.judge(make_results(case, 10.0, theirs, "torch"), FULL)
     assert verdict["met"] is met
     assert (verdict["variant"], verdict["peer"], verdict["goal"]) == ("tuned", "torch", 0.95)
     assert verdict["ratio"] == theirs / 10
     # the second choice, where the first is not there
-    assert goals.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
-    assert goals.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
-    (verdict,) = goals.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
+    assert targets.judge(make_results(case, 1.0, 1.0, "cupy"), FULL)[0]["peer"] == "cupy"
+    assert targets.judge(make_results(case, 1.0, 1.0, "cub"), FULL) == []
+    (verdict,) = targets.judge(make_results(case, 1.0, float("nan"), "torch"), FULL)
     assert verdict["met"] is False and verdict["ratio"] is None
     assert verdict["call_ratio"] is None
 
@@ -197,12 +197,12 @@ def test_judge(theirs, met):
 def test_fastest_on_the_gpu_alone(rng):
     """Of two clocks that disagree, that of the GPU counts; both ratios are told."""
     small = next(case for case in SMALL if case.family == "reduce")
-    case = dataclasses.replace(small, goals=(goals.Goal(("cub",), 1.5),))
+    case = dataclasses.replace(small, goals=(targets.Goal(("cub",), 1.5),))
     rows = [
         small.make_row(name, "cuda", times_ms=(gpu,), call_times_ms=(call, call), cache="warm")
         for name, gpu, call in (("shuffle", 1.0, 8.0), ("single_pass", 2.0, 4.0), ("cub", 1.6, 5.0))
     ]
-    (verdict,) = goals.judge(Results(rows, {}), [case])
+    (verdict,) = targets.judge(Results(rows, {}), [case])
     assert (verdict["variant"], verdict["met"]) == ("shuffle", True)
     assert (verdict["ratio"], verdict["call_ratio"]) == (1.6, 0.625)
 
@@ -213,12 +213,12 @@ def test_fastest_on_the_gpu_alone(rng):
             self.asked.append((cache, samples))
             return (float(100 - len(self.asked)),) * samples
 
-    every = measuring.list_ours(small)
-    ours = measuring.Ours(case, case.make_inputs(rng), "sim")
-    assert measuring.find_fastest(case, ours, Watch({})) == (every[-1], every)
+    every = timing.list_ours(small)
+    ours = timing.Ours(case, case.make_inputs(rng), "sim")
+    assert timing.find_fastest(case, ours, Watch({})) == (every[-1], every)
     ours.check = lambda variant: False  # as where no variant runs on the device
-    assert measuring.find_fastest(case, ours, Watch({})) == (None, [])
-    assert list(measuring.measure_ours(case, ours, Watch({}), whole=False)) == []
+    assert timing.find_fastest(case, ours, Watch({})) == (None, [])
+    assert list(timing.measure_ours(case, ours, Watch({}), whole=False)) == []
 
 
 def test_verdicts_are_shown(capsys):
@@ -228,9 +228,9 @@ def test_verdicts_are_shown(capsys):
         for name, ms in (("shuffle", 0.005), ("cub", 0.01))
         for cache in stopwatch.CACHES
     ]
-    verdicts = goals.judge(Results(rows, {}), FULL)
+    verdicts = targets.judge(Results(rows, {}), FULL)
     assert json.loads(json.dumps(verdicts)) == verdicts
-    goals.show_verdicts(verdicts)
+    targets.show_verdicts(verdicts)
     lines = capsys.readouterr().out.splitlines()
     told = [line.split() for line in lines if line.startswith(case.name)]
     assert [words[2] for words in told] == list(stopwatch.CACHES)
@@ -268,7 +268,7 @@ def test_command_without_a_gpu(tmp_path):
 
 
 def test_dataframe(monkeypatch):
-    case = cases.make_case("reduce", 100, parameters={"op": "max"})
+    case = workloads.make_case("reduce", 100, parameters={"op": "max"})
     rows = [
         case.make_row("shuffle", "cuda", times_ms=(1.0, 2.0, 3.0), cache="warm"),
         case.make_row("shuffle", "sim", host_times_ms=(5.0,), counters={"barrier.count": 4}),
@@ -287,7 +287,7 @@ def test_dataframe(monkeypatch):
 
 
 def test_counters_are_compared():
-    case = cases.make_case("gemm", 8)
+    case = workloads.make_case("gemm", 8)
     made = [
         case.make_row(name, "sim", counters={"barrier.count": count, "async.bytes": 0})
         for name, count in (("naive", 0), ("tiled", 2), ("tiled", 3))
@@ -318,11 +318,11 @@ def test_clocks(monkeypatch):
         (answer("1980\n"), {}),
         (answer("", 9), {}),
     ):
-        monkeypatch.setattr(measuring.subprocess, "run", told)
-        assert measuring.read_clocks("GPU-7") == clocks
+        monkeypatch.setattr(timing.subprocess, "run", told)
+        assert timing.read_clocks("GPU-7") == clocks
     monkeypatch.undo()
     monkeypatch.setenv("PATH", "/nowhere")
-    assert measuring.read_clocks("GPU-7") == {}
+    assert timing.read_clocks("GPU-7") == {}
 
 
 def test_command_writes_json_to_standard_output():
@@ -388,13 +388,13 @@ def test_peers_compute_the_same(watch, kind, rng):
         pytest.skip(f"without {kind.name}: {error}")
     for case in SMALL:
         inputs = case.make_inputs(rng)
-        ours = measuring.Ours(case, inputs, "cuda")
+        ours = timing.Ours(case, inputs, "cuda")
         subject = peer.prepare(case, inputs, ours)
         if subject is not None:
             call, fetch = subject
             call()
             if fetch:
-                measuring.check(case, ours.expected, peer.name, fetch())
+                timing.check(case, ours.expected, peer.name, fetch())
 
 
 def test_copy_and_clear(machine, rng):
@@ -444,7 +444,7 @@ def test_an_independent_timer_agrees(watch, timer, family, shape, variant, rng):
     """Within 3 %, of launches that take long enough for both; a clock may change once or twice."""
     if os.environ.get("PYTEST_XDIST_WORKER"):
         pytest.skip("other tests have the GPU at the same time: run this file alone")
-    case = cases.make_case(family, shape)
+    case = workloads.make_case(family, shape)
     inputs = [smemkit.asarray(array, backend="cuda") for array in case.make_inputs(rng)]
     out = smemkit.empty(case.result_shape, case.result_dtype, backend="cuda")
 

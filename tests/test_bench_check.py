@@ -9,7 +9,8 @@ import itertools
 import numpy as np
 import pytest
 
-from smemkit import bench, cases, measuring
+from smemkit import bench
+from smemkit.bench import timing, workloads
 
 LENGTHS = (256, 1024, 4096, 16384)
 M, N = 40, 48
@@ -51,7 +52,7 @@ def add_parts(a, b, products):
 
 def is_found(case, inputs, result):
     try:
-        measuring.check(case, case.expect(inputs), "it", result)
+        timing.check(case, case.expect(inputs), "it", result)
     except bench.WrongResultError:
         return True
     return False
@@ -59,7 +60,7 @@ def is_found(case, inputs, result):
 
 @pytest.fixture(params=LENGTHS)
 def product(request, rng):
-    case = cases.make_case("gemm", (M, request.param, N))
+    case = workloads.make_case("gemm", (M, request.param, N))
     return case, case.make_inputs(rng)
 
 
@@ -87,7 +88,7 @@ def test_products_without_some_parts_are_found(product):
 
 def test_a_right_product_is_far_from_the_bound(rng):
     """Room for the largest of many elements: the worst of these is below half of it."""
-    case = cases.make_case("gemm", (256, 4096, 512))
+    case = workloads.make_case("gemm", (256, 4096, 512))
     a, b = case.make_inputs(rng)
     rows, exact, bound = case.expect((a, b))
     error = abs(add_up(a[rows], b, 1) - exact)
@@ -95,10 +96,10 @@ def test_a_right_product_is_far_from_the_bound(rng):
 
 
 def test_rows_and_pixels_are_others_each_time(rng):
-    drawn = {place for _ in range(40) for place in cases.choose_places(100_000, 16)}
+    drawn = {place for _ in range(40) for place in workloads.choose_places(100_000, 16)}
     assert len(drawn) > 400 and {0, 99_999} <= drawn
-    assert cases.choose_places(5, 16).tolist() == [0, 1, 2, 3, 4]
-    case = cases.make_case("conv2d", 200)
+    assert workloads.choose_places(5, 16).tolist() == [0, 1, 2, 3, 4]
+    case = workloads.make_case("conv2d", 200)
     inputs = case.make_inputs(rng)
     first, second = (case.expect(inputs)[0] for _ in range(2))
     assert not np.array_equal(first, second)
@@ -125,7 +126,7 @@ def compute(case, inputs):
 @pytest.mark.parametrize(("family", "parameters"), FLOATS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rounded_operands_are_found(family, parameters, dtype, rng):
-    case = cases.make_case(family, 300, dtype, parameters)
+    case = workloads.make_case(family, 300, dtype, parameters)
     for _ in range(5):
         inputs = case.make_inputs(rng)
         assert not is_found(case, inputs, compute(case, inputs))
@@ -144,7 +145,7 @@ WHOLE += [("transpose", {})]
 
 @pytest.mark.parametrize(("family", "parameters"), WHOLE, ids=str)
 def test_whole_numbers_that_lose_their_upper_half_are_found(family, parameters, rng):
-    case = cases.make_case(family, 300, "int32", parameters)
+    case = workloads.make_case(family, 300, "int32", parameters)
     inputs = case.make_inputs(rng)
     assert not is_found(case, inputs, compute(case, inputs))
     narrow = [x.astype(np.int16).astype(x.dtype) if x.dtype == np.int32 else x for x in inputs]
@@ -153,7 +154,7 @@ def test_whole_numbers_that_lose_their_upper_half_are_found(family, parameters, 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_a_sum_of_whole_numbers_in_32_bits_is_found(dtype, rng):
-    case = cases.make_case("reduce", 300, dtype)
+    case = workloads.make_case("reduce", 300, dtype)
     inputs = case.make_inputs(rng)
     total = compute(case, inputs)
     assert not is_found(case, inputs, total)

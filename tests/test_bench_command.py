@@ -7,8 +7,8 @@ import sys
 import pytest
 
 import smemkit
-from smemkit import __main__, bench, bench_command, cases, command
-from smemkit.results import Measurement, Results
+from smemkit import __main__, bench, bench_command, command
+from smemkit.bench import Measurement, Results, workloads
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of matplotlib's parts
 
@@ -75,7 +75,7 @@ def test_bench_evolution(capsys):
 
 
 def test_bench_compares(tmp_path, capsys, monkeypatch):
-    case = cases.make_case("gemm", 8)
+    case = workloads.make_case("gemm", 8)
     rows = [[case.make_row("tiled", "cuda", times_ms=(ms,), cache="warm")] for ms in (2.0, 3.0)]
     Results(rows[0], {"date": "yesterday"}).save(tmp_path / "before.json")
     monkeypatch.setattr(bench, "run", lambda *_, **__: Results(rows[1], {}))
@@ -147,7 +147,7 @@ def make_rows(sizes=(64, 128), machine="cuda"):
     """Rows of two variants and a library at some sizes, with times or counters; and ceilings."""
     rows = []
     for n in sizes:
-        case = cases.make_case("gemm", n)
+        case = workloads.make_case("gemm", n)
         for place, name in enumerate(("naive", "tiled", "cublas")):
             counters = {"global.load.requests": 8, "global.load.sectors": 32 * (place + 1)}
             more = {"times_ms": (1.0 / (place + 1),) * 3, "cache": "warm"}
@@ -203,9 +203,9 @@ def make_mixture():
     """Rows of two families, two types and both states of the cache; and the three probes' kinds."""
     rows = make_rows((64,)).rows
     for dtype, cache in (("float64", "warm"), ("float32", "cold")):
-        case = cases.make_case("gemm", 64, dtype)
+        case = workloads.make_case("gemm", 64, dtype)
         rows.append(case.make_row("naive", "cuda", times_ms=(1.0,), cache=cache))
-    case = cases.make_case("dot", 64)
+    case = workloads.make_case("dot", 64)
     rows.append(case.make_row("atomic", "cuda", times_ms=(1.0,), cache="warm"))
     words = {"machine": "cuda", "times_ms": (1.0,), "cache": "warm"}
     counters = {"shared.load.instructions": 1, "shared.load.wavefronts": 1, "instructions.warp": 2}
@@ -250,7 +250,7 @@ def test_plot_of_many_families(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("error")  # of a picture in which there is no room
-@pytest.mark.parametrize("family", cases.KINDS)
+@pytest.mark.parametrize("family", workloads.KINDS)
 def test_plot_of_the_record(tmp_path, capsys, family):
     pytest.importorskip("matplotlib")
     for kind in ("speed", "ladder"):

@@ -8,12 +8,25 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit import bench, cases, ceilings, compile, evolution, measuring, progress, stopwatch, wall
-from smemkit.results import Measurement, Results
+from smemkit import bench, compile
+from smemkit.bench import (
+    Measurement,
+    Results,
+    _ceilings,
+    _evolution,
+    _progress,
+    _run,
+    _tile_sweep,
+    arguments,
+    peers,
+    roofline,
+    stopwatch,
+    timing,
+    workloads,
+)
 
-FAMILIES = list(cases.KINDS)
+FAMILIES = list(workloads.KINDS)
 FUNCTIONS = ("run", "evolution", "ceilings", "memory_wall", "tile_sweep", "recorded")
-OWN = ("bench", "evolution", "ceilings", "wall", "sweep")
 SQUARES = ("gemm", "transpose", "conv2d", "gather")
 
 
@@ -31,7 +44,7 @@ def test_docstring(name, monkeypatch):
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
     thing = getattr(bench, name)
     assert name in bench.__all__
-    assert thing.__module__ in [f"smemkit.{own}" for own in OWN]
+    assert thing.__module__ == "smemkit.bench"
     lines = [line.strip() for line in thing.__doc__.splitlines()]
     parts = ["Shapes", "Returns", "Raises", "Example"]
     parts += ["Parameters"] if inspect.signature(thing).parameters else []
@@ -60,7 +73,7 @@ def list_types(family):
 
 
 def list_parameters(family):
-    kind = cases.KINDS[family]
+    kind = workloads.KINDS[family]
     yield {}
     for name, values in kind.choices.items():
         for value in values[1:]:
@@ -73,12 +86,12 @@ def test_every_family_type_and_parameter_is_right(family, machine, rng):
     size = 37 if family in SQUARES else 1003
     for dtype in list_types(family):
         for parameters in list_parameters(family):
-            case = cases.make_case(family, size, dtype, parameters)
+            case = workloads.make_case(family, size, dtype, parameters)
             inputs = case.make_inputs(rng)
-            ours = measuring.Ours(case, inputs, machine)
-            ran = [ours.check(name) for name in measuring.list_ours(case, whole=True)]
+            ours = timing.Ours(case, inputs, machine)
+            ran = [ours.check(name) for name in timing.list_ours(case, whole=True)]
             assert any(ran)
-            measuring.check(case, ours.expected, "NumPy", case.compute(inputs))
+            timing.check(case, ours.expected, "NumPy", case.compute(inputs))
             assert case.nbytes > 0
             row = case.make_row("x", machine)
             assert case.owns(row)
@@ -90,19 +103,19 @@ def test_every_family_type_and_parameter_is_right(family, machine, rng):
 def test_one_number_is_a_shape(family):
     signature = smemkit.families()[family]["signature"]
     names = list(dict.fromkeys("".join(c if c.isalpha() else " " for c in signature).split()))
-    assert cases.KINDS[family].names.split() == names
-    shape = cases.complete_shape(family, 300)
+    assert workloads.KINDS[family].names.split() == names
+    shape = workloads.complete_shape(family, 300)
     assert len(shape) == len(names) and shape[0] == 300
-    assert cases.complete_shape(family, (300,)) == shape
-    assert cases.complete_shape(family, list(shape)) == shape
-    assert cases.complete_shape(family, np.int64(300)) == shape
+    assert workloads.complete_shape(family, (300,)) == shape
+    assert workloads.complete_shape(family, list(shape)) == shape
+    assert workloads.complete_shape(family, np.int64(300)) == shape
 
 
 def test_an_even_filter_by_numpy(rng):
     for p, q in ((1, 1), (2, 3), (4, 6), (9, 2)):
-        case = cases.make_case("conv2d", (11, 13, p, q))
+        case = workloads.make_case("conv2d", (11, 13, p, q))
         inputs = case.make_inputs(rng)
-        measuring.check(case, case.expect(inputs), "NumPy", case.compute(inputs))
+        timing.check(case, case.expect(inputs), "NumPy", case.compute(inputs))
 
 
 # run ---------------------------------------------------------------------------------------------
@@ -192,15 +205,13 @@ class Watch:
 @pytest.fixture
 def pretended(monkeypatch):
     """Everything believes that there is a GPU; the simulator does its work."""
-    from smemkit import asked, sweep
-
-    for module in (bench, evolution, ceilings, sweep):
+    for module in (_run, _evolution, _ceilings, _tile_sweep):
         monkeypatch.setattr(module, "Stopwatch", Watch)
-    monkeypatch.setattr(asked, "choose_backend", lambda backend: "cuda")
-    made = measuring.Ours.__init__
-    monkeypatch.setattr(measuring.Ours, "__init__", lambda s, c, i, b: made(s, c, i, "sim"))
-    known = measuring.describe_protocol
-    monkeypatch.setattr(measuring, "describe_protocol", lambda b, *more: known("sim", *more))
+    monkeypatch.setattr(arguments, "choose_backend", lambda backend: "cuda")
+    made = timing.Ours.__init__
+    monkeypatch.setattr(timing.Ours, "__init__", lambda s, c, i, b: made(s, c, i, "sim"))
+    known = timing.describe_protocol
+    monkeypatch.setattr(timing, "describe_protocol", lambda b, *more: known("sim", *more))
 
 
 class Library:
@@ -233,7 +244,7 @@ def test_run_on_a_clock(pretended):
 
 
 def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
-    call = cases.Gemm.call
+    call = workloads.Gemm.call
 
     def fail(self, arrays, out, variant):
         if variant == "tiled":
@@ -242,7 +253,7 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
             return
         call(self, arrays, out, variant)
 
-    monkeypatch.setattr(cases.Gemm, "call", fail)
+    monkeypatch.setattr(workloads.Gemm, "call", fail)
     with pytest.raises(smemkit.CudaError, match="broken"):
         bench.run("gemm", None, 8)
     with pytest.raises(bench.WrongResultError, match="'padded' is wrong"):
@@ -255,19 +266,19 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
 
 
 def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
-    call = cases.Gemm.call
+    call = workloads.Gemm.call
 
     def refuse(self, arrays, out, variant):
         if variant == "tuned":
             raise smemkit.BackendError("needs compute capability 8.0")
         call(self, arrays, out, variant)
 
-    monkeypatch.setattr(cases.Gemm, "call", refuse)
+    monkeypatch.setattr(workloads.Gemm, "call", refuse)
     found = bench.run("gemm", None, 8)
     assert [row.variant for row in found] == list(smemkit.variants("gemm"))[:-1]
     with pytest.raises(smemkit.BackendError, match="needs compute"):
         bench.run("gemm", ["tiled", "tuned"], 8)
-    monkeypatch.setattr(evolution, "time_host", lambda call, seconds: (8.0,))
+    monkeypatch.setattr(_evolution, "time_host", lambda call, seconds: (8.0,))
     assert "tuned" not in [row.variant for row in bench.evolution("gemm", 8, found=[])]
 
 
@@ -275,7 +286,7 @@ def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
 
 
 def test_evolution_on_a_clock(pretended, monkeypatch):
-    monkeypatch.setattr(evolution, "time_host", lambda call, seconds: (8.0,))
+    monkeypatch.setattr(_evolution, "time_host", lambda call, seconds: (8.0,))
     found = bench.evolution("gemm", 16, found=[Library("cupy"), Library("torch")])
     assert isinstance(found, Results)
     names = ["numpy", *smemkit.variants("gemm"), "cublas"]
@@ -292,13 +303,13 @@ def test_evolution_on_a_clock(pretended, monkeypatch):
 
 
 def test_evolution_of_other_results():
-    case = cases.make_case("gemm", 64)
+    case = workloads.make_case("gemm", 64)
     rows = [
         case.make_row("cublas", "cuda", times_ms=(1.0,), cache="warm"),
         case.make_row("naive", "cuda", times_ms=(10.0, 30.0, 20.0), cache="warm"),
         case.make_row("naive", "cuda", times_ms=(99.0,), cache="cold"),
         case.make_row("numpy", "cpu", times_ms=(4000.0,)),
-        cases.make_case("gemm", 65).make_row("tiled", "cuda", times_ms=(1.0,), cache="warm"),
+        workloads.make_case("gemm", 65).make_row("tiled", "cuda", times_ms=(1.0,), cache="warm"),
     ]
     found = bench.evolution("gemm", 64, results=Results(rows, {"device": "a"}))
     told = [(s.variant, s.time_ms, s.over_cpu, s.over_naive, s.of_library) for s in found.steps]
@@ -310,7 +321,7 @@ def test_evolution_of_other_results():
     assert found.provenance == {"device": "a"}
     with pytest.raises(smemkit.ArgumentError, match="no times of gemm 9x9x9"):
         bench.evolution("gemm", 9, results=Results(rows, {}))
-    assert evolution.Evolution([], {}).steps == []
+    assert bench.Evolution([], {}).steps == []
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -319,8 +330,8 @@ def test_evolution_of_every_family(family):
     assert found.rows[0].variant == "numpy" and found.rows[0].times_ms
     assert all(row.machine == "sim" and not row.times_ms for row in found.rows[1:])
     assert "copy" not in [row.variant for row in found]
-    assert evolution.first_variant(family) in [row.variant for row in found]
-    names, callers = evolution.LIBRARIES[family]
+    assert _evolution.first_variant(family) in [row.variant for row in found]
+    names, callers = peers.LIBRARIES[family]
     assert names not in smemkit.variants(family)
     assert found.steps[1].over_cpu is None
 
@@ -329,7 +340,7 @@ def test_evolution_of_every_family(family):
     ("ms", "words"), [(2500, "2.5 s"), (1, "1 ms"), (0.9994, "999 us"), (1e-3, "1 us")]
 )
 def test_show_time(ms, words):
-    assert evolution.show_time(ms) == words
+    assert _evolution.show_time(ms) == words
 
 
 # ceilings ----------------------------------------------------------------------------------------
@@ -337,18 +348,18 @@ def test_show_time(ms, words):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_multiply_adds_are_right(dtype, machine):
-    call, flops = ceilings.prepare_multiply_add(dtype, machine, 1, 5)
+    call, flops = _ceilings.prepare_multiply_add(dtype, machine, 1, 5)
     call()
-    assert flops == 2 * 5 * ceilings.THREADS * ceilings.FMA_BLOCKS * 128
+    assert flops == 2 * 5 * _ceilings.THREADS * _ceilings.FMA_BLOCKS * 128
     out = smemkit.empty((512,), dtype, backend=machine)
-    kernel = smemkit.RawKernel(ceilings.write_multiply_add(dtype), f"multiply_add_{dtype}")
-    ceilings.run_multiply_add(kernel, out, 7, machine)
-    assert np.array_equal(smemkit.asnumpy(out), ceilings.expect_multiply_add(7, 512))
+    kernel = smemkit.RawKernel(_ceilings.write_multiply_add(dtype), f"multiply_add_{dtype}")
+    _ceilings.run_multiply_add(kernel, out, 7, machine)
+    assert np.array_equal(smemkit.asnumpy(out), _ceilings.expect_multiply_add(7, 512))
 
 
 def test_multiply_adds_are_all_done():
     """As many as are counted as operations, and hardly anything else."""
-    kernel = smemkit.RawKernel(ceilings.write_multiply_add("float32"), "multiply_add_float32")
+    kernel = smemkit.RawKernel(_ceilings.write_multiply_add("float32"), "multiply_add_float32")
     out = smemkit.empty((256,), "float32", backend="sim")
     one = np.float32(1)
     counts = [
@@ -360,19 +371,19 @@ def test_multiply_adds_are_all_done():
     assert counts[1] - counts[0] == 256 * (128 + 3)
 
 
-@pytest.mark.parametrize("variant", ceilings.SHARED)
+@pytest.mark.parametrize("variant", _ceilings.SHARED)
 def test_shared_reads_are_right(variant, machine):
     for rounds in (1, 3, 19):
-        call, nbytes = ceilings.prepare_shared(variant, machine, 1, rounds)
-        assert nbytes == 8 * 256 * 8 * rounds * ceilings.SHARED[variant][1]
-    assert not ceilings.expect_shared(variant, 16).any()
+        call, nbytes = _ceilings.prepare_shared(variant, machine, 1, rounds)
+        assert nbytes == 8 * 256 * 8 * rounds * _ceilings.SHARED[variant][1]
+    assert not _ceilings.expect_shared(variant, 16).any()
 
 
 def test_ceilings_on_a_clock(monkeypatch):
     for name, value in (("FMA_ROUNDS", 2), ("SHARED_ROUNDS", 19), ("COPY_BYTES", 1 << 16)):
-        monkeypatch.setattr(ceilings, name, value)
+        monkeypatch.setattr(_ceilings, name, value)
     facts = {"multiprocessors": 1, "global_memory_bytes": 1 << 30}
-    found = bench.Ceilings(list(ceilings.measure_ceilings(Watch(), facts)), {"device": "none"})
+    found = bench.Ceilings(list(_ceilings.measure_ceilings(Watch(), facts)), {"device": "none"})
     assert found.gb_per_s == pytest.approx(2 * (1 << 16) / 2e-3 / 1e9)
     assert found.gflop_per_s == pytest.approx(2 * 2048 * 128 * 2 / 2e-3 / 1e9)
     assert found.rate_of("float64") == found.gflop_per_s
@@ -384,12 +395,12 @@ def test_ceilings_on_a_clock(monkeypatch):
 
 
 def test_wrong_ceilings_are_no_ceilings(monkeypatch):
-    monkeypatch.setattr(ceilings, "expect_multiply_add", lambda rounds, threads: np.zeros(threads))
+    monkeypatch.setattr(_ceilings, "expect_multiply_add", lambda rounds, threads: np.zeros(threads))
     with pytest.raises(bench.WrongResultError, match="multiply-adds of float32"):
-        ceilings.prepare_multiply_add("float32", "sim", 1, 5)
-    monkeypatch.setattr(ceilings, "expect_shared", lambda variant, rounds: np.ones(32))
+        _ceilings.prepare_multiply_add("float32", "sim", 1, 5)
+    monkeypatch.setattr(_ceilings, "expect_shared", lambda variant, rounds: np.ones(32))
     with pytest.raises(bench.WrongResultError, match="probe/banks"):
-        ceilings.prepare_shared("banks", "sim", 1, 5)
+        _ceilings.prepare_shared("banks", "sim", 1, 5)
 
 
 def test_ceilings_on_a_gpu(cuda_missing):
@@ -448,7 +459,7 @@ def test_memory_wall_of_every_family(family):
 
 def test_a_few_blocks_stand_for_all(monkeypatch):
     whole = bench.memory_wall("gemm", 256, variants=("naive", "tiled"), backend="sim")
-    monkeypatch.setattr(wall, "COUNTED_MOST", 1 << 22)
+    monkeypatch.setattr(roofline, "COUNTED_MOST", 1 << 22)
     part = bench.memory_wall("gemm", 256, variants=("naive", "tiled"), backend="sim")
     for one, other in zip(whole.rows, part.rows, strict=True):
         assert other.blocks < other.blocks_total == one.blocks
@@ -458,7 +469,7 @@ def test_a_few_blocks_stand_for_all(monkeypatch):
 
 
 def test_bound_and_what_is_reached():
-    case = cases.make_case("gemm", 64)
+    case = workloads.make_case("gemm", 64)
     rows = [
         case.make_row("tiled", "cuda", times_ms=(0.001,), cache="warm"),
         case.make_row("tiled", "cuda", times_ms=(5.0,), cache="cold"),
@@ -513,14 +524,12 @@ def test_tiles_of_transpose(dtype, machine, needs_compiler):
 
 
 def test_a_wrong_tile_is_found(needs_compiler, monkeypatch):
-    from smemkit import sweep
-
-    write = sweep.write_source
+    write = _tile_sweep.write_source
 
     def spoil(*arguments):
         return write(*arguments).replace("= sum;", "= sum + 1;")
 
-    monkeypatch.setattr(sweep, "write_source", spoil)
+    monkeypatch.setattr(_tile_sweep, "write_source", spoil)
     with pytest.raises(bench.WrongResultError, match="tiled with tile 8"):
         bench.tile_sweep("gemm", 20, tiles=(8,), backend="sim")
 
@@ -587,7 +596,7 @@ def test_protocol(ms, cache, samples, calls):
 
 
 def test_progress_is_silent_where_nobody_watches(capsys):
-    with progress.Bar(3) as bar:
+    with _progress.Bar(3) as bar:
         bar.begin("words")
         bar.advance()
     assert bar.bar is None
@@ -597,9 +606,9 @@ def test_progress_is_silent_where_nobody_watches(capsys):
 def test_progress_is_shown_on_a_terminal(monkeypatch):
     tqdm = pytest.importorskip("tqdm")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
-    with progress.Bar(3) as bar:
+    with _progress.Bar(3) as bar:
         bar.begin("words")
         bar.advance()
         assert isinstance(bar.bar, tqdm.tqdm) and bar.bar.n == 1
-    with progress.Bar(3, wanted=False) as bar:
+    with _progress.Bar(3, wanted=False) as bar:
         assert bar.bar is None

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 from smemkit.counting import UncountedError
 
 LINE = re.compile(r"([a-z_]+(?:\.[a-z_]+)+) = ([0-9]+(?:\.[0-9]+)?)(?: +(.*))?")

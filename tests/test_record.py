@@ -7,7 +7,8 @@ from importlib import resources
 import pytest
 
 import smemkit
-from smemkit import bench, ceilings, command, measuring, peers, probe, record
+from smemkit import bench, command, probe
+from smemkit.bench import _ceilings, _run, peers, record, timing, workloads
 
 SMALL = (
     ("gemm", 40, "float32", {}),
@@ -47,7 +48,7 @@ class Torch:
 @pytest.fixture(autouse=True)
 def short(monkeypatch):
     for name, value in (("FMA_ROUNDS", 2), ("SHARED_ROUNDS", 19), ("COPY_BYTES", 1 << 16)):
-        monkeypatch.setattr(ceilings, name, value)
+        monkeypatch.setattr(_ceilings, name, value)
     monkeypatch.setattr(record, "HOST_SECONDS", 0.0)
 
 
@@ -68,7 +69,7 @@ def make_recorder(folder, found=(), **options):
 
 
 def load(folder, part=None):
-    return bench.load_record(folder, "fake", part)
+    return _run.load_record(folder, "fake", part)
 
 
 # What is written ---------------------------------------------------------------------------------
@@ -83,11 +84,11 @@ def test_all_parts(tmp_path):
     assert recorder.left_out == []
     assert record.report(tmp_path, "fake", recorder) == 0
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == sorted(f"{part}_fake.json" for part in bench.PARTS)
+    assert names == sorted(f"{part}_fake.json" for part in record.PARTS)
 
     variants = load(tmp_path, "variants")
     for family, size, dtype, parameters in SMALL:
-        case = bench.cases.make_case(family, size, dtype, parameters)
+        case = workloads.make_case(family, size, dtype, parameters)
         rows = [row for row in variants if case.owns(row)]
         caches = ["warm"] if family == "gemm" else ["warm", "cold"]
         expected = [(name, c) for name in smemkit.variants(family) for c in caches]
@@ -101,7 +102,7 @@ def test_all_parts(tmp_path):
     assert found == [("gemm", "cublas", 40), ("transpose", "memcpy", 40), ("gemm", "cublas", 33)]
     made = load(tmp_path, "ceilings")
     assert isinstance(made, bench.Ceilings) and made.gflop_per_s > 0
-    for part in bench.PARTS:
+    for part in record.PARTS:
         facts = load(tmp_path, part).provenance
         assert facts["part"] == part
         assert {"device", "driver", "numpy", "smemkit", "date", "device_facts"} <= facts.keys()
@@ -164,7 +165,7 @@ def test_a_ceiling_that_fails_leaves_those_before(tmp_path, monkeypatch):
     def fail(*_):
         raise LookupError("no such thing")
 
-    monkeypatch.setattr(ceilings, "prepare_shared", fail)
+    monkeypatch.setattr(_ceilings, "prepare_shared", fail)
     recorder, _ = make_recorder(tmp_path)
     recorder.record_ceilings()
     assert len(load(tmp_path, "ceilings")) == 3
@@ -184,7 +185,7 @@ def test_peers_that_cannot_be_looked_for(tmp_path):
 
 
 def test_a_variant_a_peer_and_numpy_that_fail(tmp_path, monkeypatch):
-    kind = bench.cases.Gemm
+    kind = workloads.Gemm
     call = kind.call
 
     def spoil(self, arrays, out, variant):
@@ -247,7 +248,7 @@ def test_records_that_are_not_there(tmp_path):
         load(tmp_path)
     (tmp_path / "host_fake.json").write_text("{}")
     with pytest.raises(smemkit.ArgumentError, match="no record 3; there are: 'fake'"):
-        bench.load_record(tmp_path, 3)
+        _run.load_record(tmp_path, 3)
     with pytest.raises(smemkit.ArgumentError, match="has no part 'peers'; it has host"):
         load(tmp_path, "peers")
     with pytest.raises(smemkit.ArgumentError, match="no results of a benchmark"):
@@ -257,7 +258,7 @@ def test_records_that_are_not_there(tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("family", bench.cases.KINDS)
+@pytest.mark.parametrize("family", workloads.KINDS)
 def test_the_record_of_the_package(family):
     """Each family has its way from NumPy to the library, and the ceilings are plausible."""
     try:
@@ -274,7 +275,7 @@ def test_the_record_of_the_package(family):
     assert made.shared_gb_per_s > 2 * made.gb_per_s
     keys = [row.key for row in everything]
     assert len(set(keys)) == len(keys)
-    for part in bench.PARTS:
+    for part in record.PARTS:
         facts = bench.recorded("h200", part=part).provenance
         assert "H200" in facts["device"] and facts["driver"] and facts["date"]
 
@@ -319,7 +320,7 @@ def test_the_whole_command_on_a_pretended_gpu(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr()
     assert "fake_7.json: " in shown.out and "NOT WRITTEN" not in shown.out
     assert "without cub" in shown.err
-    rows = bench.load_record(folder, "fake_7")
+    rows = _run.load_record(folder, "fake_7")
     assert {row.family for row in rows} == {"gemm", "transpose", "reduce", "probe", "ceiling"}
 
 
@@ -342,20 +343,20 @@ def test_every_case_that_is_recorded_can_be_made():
     assert {"reduce", "histogram"} == set(record.WITH_CUB) <= set(record.COMPARED)
     names = set()
     for chosen in (*record.MAIN, *record.MORE):
-        case = bench.cases.make_case(*chosen)
-        assert measuring.list_ours(case, whole=True)
+        case = workloads.make_case(*chosen)
+        assert timing.list_ours(case, whole=True)
         assert case.name not in names
         names.add(case.name)
         assert case.nbytes < 1 << 33
-    assert {chosen[0] for chosen in record.MAIN} == set(bench.cases.KINDS)
+    assert {chosen[0] for chosen in record.MAIN} == set(workloads.KINDS)
 
 
 def test_driver_version(tmp_path, monkeypatch):
     text = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06  Release Build\n"
     path = tmp_path / "version"
-    monkeypatch.setattr(measuring, "DRIVER", path)
-    assert measuring.read_driver() is None
+    monkeypatch.setattr(timing, "DRIVER", path)
+    assert timing.read_driver() is None
     path.write_text(text)
-    assert measuring.read_driver() == "580.65.06"
+    assert timing.read_driver() == "580.65.06"
     path.write_text("nothing")
-    assert measuring.read_driver() is None
+    assert timing.read_driver() is None

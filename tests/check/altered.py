@@ -14,7 +14,7 @@ import numpy as np
 from tables import PARTS
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 
 STEPS = 400_000  # ends mutants that would never end
 

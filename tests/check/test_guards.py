@@ -27,7 +27,7 @@ from redundant import SPARE_GUARDS
 from test_mutants import counts
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 
 STEPS, MORE = 15_000, 4  # a mutant may take MORE times what ends the kernel, which is STEPS * 2**i
 BUDGETS = {}  # by call

@@ -21,7 +21,7 @@ from altered import altered, check_call, keywords_of, ragged, regular
 from redundant import CLEAN_WITHOUT_BARRIER, MORE_SHAPES, NOT_CLEAN
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 
 COUNTS = Path(__file__).resolve().parents[1] / "counts"
 ORDER = {"race", "warp_hazard", "global_race", "uninitialized", "async_read"}

@@ -5,7 +5,7 @@ import pytest
 from altered import altered, check_call
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 
 
 def forget_zeros(text):

@@ -19,7 +19,7 @@ from count_cases import CASES
 from explained import EXPLAINED, ORDER, POLLED, STRAY
 
 import smemkit
-from smemkit import compare, samples
+from smemkit.bench import ncu, samples
 from smemkit.report import profile
 
 RECORD = Path(smemkit.__file__).parent / "recorded" / "counts_h200.json"
@@ -39,7 +39,7 @@ def record():
 def list_all():
     folder = Path(__file__).parent
     files = [folder / "count_cases.py", folder / "probe_cases.py"]
-    return compare.list_rows(samples.list_families(), files)
+    return ncu.list_rows(samples.list_families(), files)
 
 
 ROWS = list_all()
@@ -140,7 +140,7 @@ def test_record_holds_every_kernel(record, calls):
 @pytest.mark.parametrize("row", ROWS, ids=ROW_IDS)
 def test_counts_equal_the_record(row, record, calls):
     """Of calls that the record has; the test above tells of others."""
-    launches = compare.count_on_simulator(row)
+    launches = ncu.count_on_simulator(row)
     assert launches[0].case == row.case
     for counted in launches:
         assert counted.wrong is None
@@ -152,7 +152,7 @@ def compare_launch(counted, recorded):
     kernel, launch = counted.kernel, counted.launch
     assert list(launch.grid) == recorded["grid"] and list(launch.block) == recorded["block"]
     different = {}
-    for name in compare.held_counters():
+    for name in ncu.held_counters():
         ours = counted.counters[name]
         pair = recorded["counters"].get(name, {"sim": 0, "ncu": 0})
         # The record's own column must be today's: --recount makes it so.
@@ -211,17 +211,17 @@ NCU = """==PROF== Connected to process 7 (/usr/bin/python)
 
 
 def test_parse_csv():
-    rows = compare.parse_csv(NCU)
+    rows = ncu.parse_csv(NCU)
     assert [row["Kernel Name"] for row in rows] == ["copy(const float *, float *)", "add"]
     needed = {"one": ["first.sum"], "both": ["first.sum", "second.sum"]}
-    assert compare.read_counters(rows[0], needed) == {"one": 1024, "both": 1027}
-    assert compare.read_counters(rows[1], needed) == {"one": 0, "both": 12345678}
+    assert ncu.read_counters(rows[0], needed) == {"one": 1024, "both": 1027}
+    assert ncu.read_counters(rows[1], needed) == {"one": 0, "both": 12345678}
     needed["none"] = ["third.sum"]
-    assert compare.read_counters(rows[1], needed, partial=True) == {"one": 0, "both": 12345678}
+    assert ncu.read_counters(rows[1], needed, partial=True) == {"one": 0, "both": 12345678}
     with pytest.raises(smemkit.BackendError, match=r"third\.sum, which is none"):
-        compare.read_counters(rows[1], needed)
+        ncu.read_counters(rows[1], needed)
     with pytest.raises(smemkit.BackendError, match="is no count"):
-        compare.read_number("0.5")
+        ncu.read_number("0.5")
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_parse_csv():
 )
 def test_parse_csv_says_what_is_wrong(text, words):
     with pytest.raises(smemkit.BackendError, match=words):
-        compare.parse_csv(text)
+        ncu.parse_csv(text)
 
 
 def make_csv(rows, needed, change=None):
@@ -244,7 +244,7 @@ def make_csv(rows, needed, change=None):
     lines = ["==PROF== Connected", '"ID","Kernel Name",' + ",".join(f'"{m}"' for m in metrics)]
     lines.append(",".join(['""'] * (len(metrics) + 2)))
     for row in rows:
-        for counted in compare.count_on_simulator(row):
+        for counted in ncu.count_on_simulator(row):
             values = dict.fromkeys(metrics, 0)
             for name, several in needed.items():
                 values[several[-1]] = counted.counters[name]
@@ -256,9 +256,9 @@ def make_csv(rows, needed, change=None):
 
 def run_command(tmp_path, *options):
     parser = argparse.ArgumentParser()
-    compare.add_arguments(parser)
+    ncu.add_arguments(parser)
     words = ["--json", str(tmp_path / "out.json"), *map(str, options)]
-    status = compare.run(parser.parse_args(words))
+    status = ncu.run(parser.parse_args(words))
     return status, json.loads((tmp_path / "out.json").read_text())
 
 
@@ -269,7 +269,7 @@ def run_compare(tmp_path, text, *options):
 
 def test_command_joins_both_counts(tmp_path, capsys):
     """reduce: most of its calls are two launches."""
-    rows, needed = compare.list_rows(["reduce"], []), compare.held_counters()
+    rows, needed = ncu.list_rows(["reduce"], []), ncu.held_counters()
     assert "shared.load.wavefronts" in needed and len(needed["global.atomic.requests"]) == 2
     status, written = run_compare(tmp_path, make_csv(rows, needed), "--family", "reduce")
     assert status == 0
@@ -286,7 +286,7 @@ def test_command_joins_both_counts(tmp_path, capsys):
     out = capsys.readouterr().out
     assert status == 1
     assert name in out and "reduce_shuffle_min_float64" not in out
-    differences = compare.list_differences(written["rows"])
+    differences = ncu.list_differences(written["rows"])
     assert {(kernel, counter, ncu) for kernel, _, counter, _, ncu in differences} == {
         (name, "shared.load.wavefronts", 5)
     }
@@ -311,8 +311,8 @@ def test_explained_differences_end_well(tmp_path, capsys):
         files[name] = tmp_path / f"{name}.py"
         folder = str(Path(__file__).parent)
         files[name].write_text(SMALL.format(folder=folder, explained=explained))
-    needed, family = compare.held_counters(), ["--family", "vector_add"]
-    rows = compare.list_rows(["vector_add"], [files["without"]])
+    needed, family = ncu.held_counters(), ["--family", "vector_add"]
+    rows = ncu.list_rows(["vector_add"], [files["without"]])
     metric = needed["shared.store.wavefronts"][0]
     text = make_csv(rows, needed, {"pad_value": {metric: 5}})
     status, _ = run_compare(tmp_path, text, *family, "--cases", files["without"])
@@ -327,7 +327,7 @@ def test_explained_differences_end_well(tmp_path, capsys):
 
 
 def test_recount_keeps_the_counts_of_the_gpu(tmp_path, capsys):
-    rows, needed = compare.list_rows(["vector_add"], []), compare.held_counters()
+    rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
     metric, family = needed["global.load.sectors"][0], ("--family", "vector_add")
     text = make_csv(rows, needed, {"vector_add_naive_int32": {metric: 7}})
     _, first = run_compare(tmp_path, text, *family)
@@ -351,7 +351,7 @@ def test_recount_keeps_the_counts_of_the_gpu(tmp_path, capsys):
 
 
 def test_command_refuses_a_table_of_other_launches(tmp_path):
-    rows, needed = compare.list_rows(["vector_add"], []), compare.held_counters()
+    rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
     lines = make_csv(rows, needed).splitlines()
     family = ("--family", "vector_add")
     with pytest.raises(smemkit.BackendError, match=f"{len(rows) - 1} launches, and {len(rows)}"):
@@ -363,29 +363,29 @@ def test_command_refuses_a_table_of_other_launches(tmp_path):
 
 def test_command_without_what_it_needs(tmp_path, monkeypatch, cuda_missing):
     with pytest.raises(smemkit.ArgumentError, match="cannot be compared; known: gemm"):
-        compare.list_rows(["sorting"], [])
+        ncu.list_rows(["sorting"], [])
     with pytest.raises(smemkit.ArgumentError, match="no sizes for the family 'sorting'"):
         samples.list_sizes("sorting")
     with pytest.raises(smemkit.ArgumentError, match="no file"):
-        compare.list_rows([], [tmp_path / "absent.py"])
+        ncu.list_rows([], [tmp_path / "absent.py"])
     (tmp_path / "empty.py").write_text("CASES = []\n")
     with pytest.raises(smemkit.ArgumentError, match="no CASES"):
-        compare.list_rows([], [tmp_path / "empty.py"])
+        ncu.list_rows([], [tmp_path / "empty.py"])
     monkeypatch.setenv("SMEMKIT_NCU", str(tmp_path / "ncu"))
     with pytest.raises(smemkit.BackendError, match="ncu is not found"):
-        compare.find_ncu()
+        ncu.find_ncu()
     if cuda_missing is not None:
         parser = argparse.ArgumentParser()
-        compare.add_arguments(parser)
+        ncu.add_arguments(parser)
         with pytest.raises(smemkit.BackendError):
-            compare.run(parser.parse_args([]))
+            ncu.run(parser.parse_args([]))
 
 
 def test_every_kernel_is_compared():
     """Each entry of each family's PTX is launched, at two sizes or more."""
     launched = {}
     for row in ROWS:
-        for counted in compare.count_on_simulator(row):
+        for counted in ncu.count_on_simulator(row):
             launched.setdefault(counted.kernel, set()).add(row.case)
     for family in smemkit.families():
         for variant in smemkit.variants(family):
@@ -422,13 +422,13 @@ def test_wrong_results_and_ncu_failures_are_told(tmp_path, monkeypatch):
         fake.write_text(f"#!/bin/sh\n{body}\n")
         fake.chmod(0o755)
         with pytest.raises(smemkit.BackendError, match=words):
-            compare.measure(chosen, compare.held_counters())
+            ncu.measure(chosen, ncu.held_counters())
 
     def check(result):
         raise AssertionError("argument 1 differs")
 
-    assert compare.is_right(check, None) == "argument 1 differs"
-    assert compare.is_right(lambda result: None, None) is None
+    assert ncu.is_right(check, None) == "argument 1 differs"
+    assert ncu.is_right(lambda result: None, None) is None
 
 
 def test_profile_leaves_the_result(rng):

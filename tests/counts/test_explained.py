@@ -11,7 +11,7 @@ import regenerate_counts
 from explained import CHOSEN, EXPLAINED, GUARDED, POLLED, SPILLED, STRAY
 
 import smemkit
-from smemkit import compare
+from smemkit.bench import ncu
 
 PACKAGE = Path(smemkit.__file__).parent
 ENTRY = re.compile(r"^\s*Function : (\w+)$")
@@ -141,7 +141,7 @@ def test_chosen_zeros(rows, copies):
     known = {entry for entry, own in choices.items() if {"P0", "!P0"} & set(own)}
     assert {kernel for kernel, _ in list_reasons(CHOSEN)} == known
     recorded = {(row["kernel"], row["case"]): row["counters"] for row in rows}
-    calls = [row for row in compare.list_rows(["conv2d"], []) if row.kernel in known]
+    calls = [row for row in ncu.list_rows(["conv2d"], []) if row.kernel in known]
     different = 0
     for call in calls:
         launch = call.make()[0]("sim")[1].launches[0]

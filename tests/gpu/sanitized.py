@@ -10,7 +10,7 @@ import sys
 import numpy
 
 import smemkit
-from smemkit import samples
+from smemkit.bench import samples
 
 THREADS, ROUNDS, STEPS = 256, 3, 5
 

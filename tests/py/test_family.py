@@ -8,7 +8,8 @@ from read_tables import read_rows
 from tables import CHOICES, FAMILIES, VARIANTS, list_entries
 
 import smemkit
-from smemkit import _core, samples
+from smemkit import _core
+from smemkit.bench import samples
 
 NAMES = samples.list_families()
 # A size for each dimension of any signature; a family with another dimension must add it here.

@@ -8,7 +8,7 @@ import pytest
 
 import smemkit
 from smemkit import bench, plot
-from smemkit.results import Measurement, Results
+from smemkit.bench import Measurement, Results
 
 WORDS = {
     "family": "gemm",

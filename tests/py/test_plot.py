@@ -12,7 +12,7 @@ import pytest
 
 import smemkit
 from smemkit import plot, probe
-from smemkit.results import Measurement, Results
+from smemkit.bench import Measurement, Results
 
 matplotlib = pytest.importorskip("matplotlib")
 PICTURES = plot.__all__

@@ -1,13 +1,4 @@
-"""Benchmarks: what kernels take on a GPU, beside NumPy and other libraries, and why.
-
-run measures variants and sizes, evolution shows the way from NumPy to the library, ceilings says
-what the GPU reaches at most, memory_wall what a family could reach, tile_sweep what a tile's size
-does, recorded gives what was measured on another machine. Results can be saved, loaded, compared
-and drawn by smemkit.plot.
-
-Without a GPU the simulator counts: rows then have counters and the host's time, which says nothing
-about a GPU, and no times_ms.
-"""
+"""Measuring variants and sizes of a family, and the results that travel with the package."""
 
 import json
 import warnings
@@ -17,32 +8,11 @@ import numpy
 
 import smemkit
 
-from . import asked, cases, measuring
-from .ceilings import Ceilings, ceilings
-from .evolution import Evolution, evolution
-from .measuring import WrongResultError
-from .progress import Bar
-from .results import Measurement, Results, describe_run
+from . import arguments, timing, workloads
+from ._ceilings import Ceilings
+from ._progress import Bar
+from .results import Results, describe_run
 from .stopwatch import Stopwatch
-from .sweep import tile_sweep
-from .wall import MemoryWall, memory_wall
-
-__all__ = [
-    "Ceilings",
-    "Evolution",
-    "Measurement",
-    "MemoryWall",
-    "Results",
-    "Stopwatch",
-    "WrongResultError",
-    "ceilings",
-    "evolution",
-    "load",
-    "memory_wall",
-    "recorded",
-    "run",
-    "tile_sweep",
-]
 
 PARTS = ("variants", "host", "peers", "ceilings", "probes")
 
@@ -61,17 +31,13 @@ def load(path):
 def _measure(case, backend, names, watch, caches, found, seed, warn):
     """All rows of a case."""
     inputs = case.make_inputs(numpy.random.default_rng(seed))
-    ours = measuring.Ours(case, inputs, backend)
-    chosen = names or measuring.list_ours(case, whole=True)
+    ours = timing.Ours(case, inputs, backend)
+    chosen = names or timing.list_ours(case, whole=True)
     if watch is None:
-        yield from measuring.count_variants(case, ours, chosen)
+        yield from timing.count_variants(case, ours, chosen)
         return
-    yield from measuring.measure_variants(
-        case, ours, watch, chosen, caches, warn, skip=names is None
-    )
-    yield from measuring.measure_peers(
-        case, inputs, ours, watch, found, warn or warnings.warn, caches
-    )
+    yield from timing.measure_variants(case, ours, watch, chosen, caches, warn, skip=names is None)
+    yield from timing.measure_peers(case, inputs, ours, watch, found, warn or warnings.warn, caches)
 
 
 def run(
@@ -84,7 +50,7 @@ def run(
     cache="warm",
     backend=None,
     seconds=0.2,
-    seed=measuring.SEED,
+    seed=timing.SEED,
     progress=None,
     say=None,
     warn=None,
@@ -148,20 +114,20 @@ def run(
     [('naive', (32, 32, 32), 2048), ('tiled', (32, 32, 32), 64),
      ('naive', (64, 32, 64), 8192), ('tiled', (64, 32, 64), 256)]
     """
-    names = asked.check_variants(family, variants)
-    backend = asked.choose_backend(backend)
-    asked.check_seconds(seconds)
-    asked.check_seed(seed)
-    asked.check_talk(progress, say=say, warn=warn)
-    caches = asked.list_caches(cache)
+    names = arguments.check_variants(family, variants)
+    backend = arguments.choose_backend(backend)
+    arguments.check_seconds(seconds)
+    arguments.check_seed(seed)
+    arguments.check_talk(progress, say=say, warn=warn)
+    caches = arguments.list_caches(cache)
     chosen = [
-        cases.make_case(family, shape, dtype, parameters)
-        for shape in asked.list_shapes(family, shapes, backend)
+        workloads.make_case(family, shape, dtype, parameters)
+        for shape in arguments.list_shapes(family, shapes, backend)
     ]
     if backend == "sim":
         for case in chosen:
-            asked.check_work(case)
-    found = asked.list_peers(peers, backend, warn)
+            arguments.check_work(case)
+    found = arguments.list_peers(peers, backend, warn)
     watch = Stopwatch(seconds) if backend == "cuda" else None
     rows = []
     with Bar(len(chosen), progress) as bar:
@@ -172,7 +138,7 @@ def run(
                 if say:
                     say(case, row)
             bar.advance()
-    facts = measuring.describe_protocol(backend, found, seed)
+    facts = timing.describe_protocol(backend, found, seed)
     return Results(rows, describe_run(**facts))
 
 

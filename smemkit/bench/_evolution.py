@@ -6,23 +6,11 @@ import numpy
 
 import smemkit
 
-from . import asked, cases, measuring, peers
-from .progress import Bar
+from . import arguments, peers, timing, workloads
+from ._progress import Bar
 from .results import Results, describe_run
 from .stopwatch import Stopwatch, time_host
 
-# The library that a family is compared with: its name, and the peers that call it, best first.
-LIBRARIES = {
-    "gemm": ("cublas", ("torch", "cupy")),
-    "dot": ("cublas", ("torch", "cupy")),
-    "reduce": ("cub", ("cub", "cupy")),
-    "histogram": ("cub", ("cub", "cupy")),
-    "transpose": ("memcpy", ("memcpy",)),
-    "smooth": ("memcpy", ("memcpy",)),
-    "conv2d": ("cupy", ("cupy", "torch")),
-    "vector_add": ("cupy", ("cupy", "torch")),
-    "gather": ("cupy", ("cupy", "torch")),
-}
 HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
 
 
@@ -63,7 +51,7 @@ class Evolution(Results):
             return []
         family = self.rows[0].family
         first = first_variant(family)
-        library = LIBRARIES[family][0]
+        library = peers.LIBRARIES[family][0]
         cpu = self._find(lambda row: row.machine == "cpu")
         naive = self._find(lambda row: row.machine == "cuda" and row.variant == first)
         best = self._find(lambda row: row.variant == library and is_stranger(row))
@@ -135,17 +123,17 @@ def show_step(step):
 
 def measure_host(case, inputs, expected, seconds):
     """The row of NumPy."""
-    measuring.check(case, expected, "NumPy", case.compute(inputs))
+    timing.check(case, expected, "NumPy", case.compute(inputs))
     times = time_host(lambda: case.compute(inputs), seconds)
     return case.make_row("numpy", "cpu", times_ms=times)
 
 
 def measure_library(case, inputs, ours, watch, found, warn):
     """The row of the library by the first peer that has it, under the library's name."""
-    name, callers = LIBRARIES[case.family]
+    name, callers = peers.LIBRARIES[case.family]
     for caller in callers:
         mine = [peer for peer in found if peer.name == caller]
-        rows = list(measuring.measure_peers(case, inputs, ours, watch, mine, warn, ("warm",)))
+        rows = list(timing.measure_peers(case, inputs, ours, watch, mine, warn, ("warm",)))
         if rows:
             return [replace(row, variant=name) for row in rows]
     return []
@@ -153,7 +141,7 @@ def measure_library(case, inputs, ours, watch, found, warn):
 
 def list_steps(case, variants=None):
     """The variants of an evolution, in the order of their ideas; a copy stands last."""
-    names = measuring.list_ours(case, whole=True)
+    names = timing.list_ours(case, whole=True)
     if variants is None:
         return [name for name in names if (case.family, name) != NO_WORK]
     return list(variants)
@@ -162,7 +150,7 @@ def list_steps(case, variants=None):
 def select_steps(results, case, variants=None):
     """The rows of an evolution among those of other results, in its order."""
     rows = [row for row in results if case.owns(row) and row.cache in (None, "warm")]
-    names = ["numpy", *list_steps(case, variants), LIBRARIES[case.family][0]]
+    names = ["numpy", *list_steps(case, variants), peers.LIBRARIES[case.family][0]]
     kept = {}
     for row in rows:
         if row.variant in names and row.times_ms:
@@ -180,7 +168,7 @@ def evolution(
     found=None,
     backend=None,
     seconds=0.5,
-    seed=measuring.SEED,
+    seed=timing.SEED,
     progress=None,
     warn=None,
     **parameters,
@@ -235,28 +223,28 @@ def evolution(
     >>> [(step.variant, step.machine, step.time_ms is None) for step in table.steps]
     [('numpy', 'cpu', False), ('naive', 'sim', True), ('tiled', 'sim', True)]
     """
-    asked.check_results(results)
-    asked.check_seed(seed)
-    asked.check_talk(progress, warn=warn)
-    found = None if found is None else asked.check_peers(found)
-    backend = asked.choose_backend(backend)
-    shape = asked.default_shape(family, backend) if shape is None else shape
-    case = cases.make_case(family, shape, dtype, parameters)
-    names = list_steps(case, asked.check_variants(family, variants))
+    arguments.check_results(results)
+    arguments.check_seed(seed)
+    arguments.check_talk(progress, warn=warn)
+    found = None if found is None else arguments.check_peers(found)
+    backend = arguments.choose_backend(backend)
+    shape = arguments.default_shape(family, backend) if shape is None else shape
+    case = workloads.make_case(family, shape, dtype, parameters)
+    names = list_steps(case, arguments.check_variants(family, variants))
     if results is not None:
         rows = select_steps(results, case, names)
         if not rows:
             raise smemkit.ArgumentError(f"the results have no times of {case.name}")
         return Evolution(rows, dict(results.provenance))
-    asked.check_seconds(seconds)
+    arguments.check_seconds(seconds)
     if backend == "sim":
-        asked.check_work(case)
+        arguments.check_work(case)
     said = warn or (lambda text: None)
     if found is None:  # CUB is compiled, which takes long: only where it is asked
-        callers = set(LIBRARIES[family][1])
+        callers = set(peers.LIBRARIES[family][1])
         found = peers.find_peers(said, callers) if backend == "cuda" else []
     inputs = case.make_inputs(numpy.random.default_rng(seed))
-    ours = measuring.Ours(case, inputs, backend)
+    ours = timing.Ours(case, inputs, backend)
     rows = [measure_host(case, inputs, ours.expected, seconds)]
     with Bar(len(names) + 1, progress) as bar:
         watch = Stopwatch(seconds) if backend == "cuda" else None
@@ -264,14 +252,14 @@ def evolution(
             bar.begin(f"{case.name} {name}")
             one, caches = [name], ("warm",)
             if watch is None:
-                rows += measuring.count_variants(case, ours, one)
+                rows += timing.count_variants(case, ours, one)
             else:
-                rows += measuring.measure_variants(
+                rows += timing.measure_variants(
                     case, ours, watch, one, caches, warn, skip=variants is None
                 )
             bar.advance()
         if watch is not None:
             rows += measure_library(case, inputs, ours, watch, found, said)
         bar.advance()
-    facts = measuring.describe_protocol(backend, found, seed)
+    facts = timing.describe_protocol(backend, found, seed)
     return Evolution(rows, describe_run(**facts))

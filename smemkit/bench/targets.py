@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import smemkit
 
-from .cases import BYTE_BINS, Conv2d, Dot, Gemm, Histogram, Reduce, Smooth, Transpose
 from .stopwatch import CACHES
+from .workloads import BYTE_BINS, Conv2d, Dot, Gemm, Histogram, Reduce, Smooth, Transpose
 
 SIZES = ("full", "small")
 CUB, CUBLAS = ("cub", "cupy"), ("torch", "cupy")  # CuPy sums with CUB, and calls cuBLAS too

@@ -6,8 +6,11 @@ import numpy
 
 import smemkit
 
-from . import asked, cases, measuring
-from .counting import WAVEFRONTS
+from ..counting import WAVEFRONTS
+from . import arguments, timing, workloads
+from ._ceilings import Ceilings
+from ._ceilings import ceilings as measure_ceilings
+from ._run import run
 from .results import Results
 
 COUNTED_MOST = 1 << 25  # operations or bytes that the simulator does of one variant
@@ -255,7 +258,7 @@ def memory_wall(
     ceilings=None,
     backend=None,
     seconds=0.2,
-    seed=measuring.SEED,
+    seed=timing.SEED,
     **parameters,
 ):
     """What bounds a family at a shape, and what its variants read: predicted against counted.
@@ -306,21 +309,17 @@ def memory_wall(
     >>> [(row.predicted_bytes == row.counted_bytes, row.reuse) for row in wall.rows]
     [(True, 1.0), (True, 32.0)]
     """
-    from .bench import run
-    from .ceilings import Ceilings
-    from .ceilings import ceilings as measure
-
-    asked.check_results(results)
-    asked.check_seed(seed)
-    backend = asked.choose_backend(backend)
-    shape = asked.default_shape(family, backend) if shape is None else shape
-    case = cases.make_case(family, shape, dtype, parameters)
-    names = asked.check_variants(family, variants) or measuring.list_ours(case, whole=True)
-    asked.check_seconds(seconds)
+    arguments.check_results(results)
+    arguments.check_seed(seed)
+    backend = arguments.choose_backend(backend)
+    shape = arguments.default_shape(family, backend) if shape is None else shape
+    case = workloads.make_case(family, shape, dtype, parameters)
+    names = arguments.check_variants(family, variants) or timing.list_ours(case, whole=True)
+    arguments.check_seconds(seconds)
     if results is None and backend == "cuda":
         words = {"backend": "cuda", "seconds": seconds, "seed": seed}
         results = run(family, variants, shape, dtype, **words, **parameters)
-        ceilings = ceilings or measure(backend="cuda", seconds=seconds)
+        ceilings = ceilings or measure_ceilings(backend="cuda", seconds=seconds)
     if ceilings is None and results is not None:
         ceilings = Ceilings(list(results), results.provenance)
     if ceilings is not None and not isinstance(ceilings, Ceilings):

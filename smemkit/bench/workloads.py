@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from . import _core
+from .. import _core
 from .results import LENGTH_MOST, Measurement
 
 CHUNK = 1 << 24  # elements that the host checks at a time
@@ -59,7 +59,7 @@ class Case:
         Of the elements.
     parameters : dict
         What else tells its rows from others.
-    goals : tuple of goals.Goal
+    goals : tuple of targets.Goal
         The first of these peers that is there takes at least a factor times our time.
     """
 

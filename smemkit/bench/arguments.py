@@ -4,7 +4,8 @@ import numpy
 
 import smemkit
 
-from . import _core, cases, peers
+from .. import _core
+from . import peers, workloads
 from .results import Results, is_number
 from .stopwatch import CACHES
 
@@ -20,7 +21,7 @@ def choose_backend(backend):
 
 def default_shape(family, backend):
     """What is measured where no shape is given."""
-    kind = cases.find_kind(family)
+    kind = workloads.find_kind(family)
     if backend == "cuda":
         return DEFAULTS.get(family, DEFAULT)
     return DEFAULT_COUNTED_SQUARE if len(kind.names.split()) > 1 else DEFAULT_COUNTED
@@ -97,7 +98,7 @@ def check_variants(family, variants):
     """The names, after a look; None for all."""
     if variants is None:
         return None
-    known = smemkit.variants(cases.find_kind(family).family)
+    known = smemkit.variants(workloads.find_kind(family).family)
     try:
         names = [variants] if isinstance(variants, str) else list(variants)
     except TypeError:

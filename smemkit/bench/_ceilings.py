@@ -6,10 +6,10 @@ import numpy
 
 import smemkit
 
-from . import _core
-from .measuring import WrongResultError, describe_protocol
+from .. import _core
 from .results import Measurement, Results, describe_run
 from .stopwatch import Stopwatch
+from .timing import WrongResultError, describe_protocol
 
 COPY_BYTES = 1 << 30
 THREADS = 256

@@ -17,10 +17,12 @@ import numpy
 
 import smemkit
 
-from . import cases, evolution, measuring, peers, probe
-from .ceilings import Ceilings, measure_ceilings
-from .command import UsageError
-from .progress import Bar
+from .. import probe
+from ..command import UsageError
+from . import _evolution, peers, timing, workloads
+from ._ceilings import Ceilings, measure_ceilings
+from ._progress import Bar
+from ._run import PARTS
 from .results import Measurement, Results, describe_run
 from .stopwatch import CACHES, Stopwatch
 
@@ -30,7 +32,7 @@ HOST_SECONDS = 0.3
 SLOW_MS = 400.0  # a call that would take longer is left out
 TIMED_PARTS = ("variants", "host", "peers")
 WITH_CUB = ("reduce", "histogram")
-HERE = Path(__file__).resolve().parent / "recorded"  # of this package
+HERE = Path(__file__).resolve().parents[1] / "recorded"  # of this package
 # With peers at every size; the others at the main one.
 COMPARED = ("gemm", "reduce", "transpose", "histogram")
 # (family, shape, element type, parameters); NumPy on the host does these too, and peers.
@@ -216,7 +218,7 @@ class Recorder:
         """Writes a part, if there is anything in it."""
         if not rows:
             return
-        facts = measuring.describe_protocol(self.watch.backend, self.found, clocks=clocks)
+        facts = timing.describe_protocol(self.watch.backend, self.found, clocks=clocks)
         facts |= {"command": "python -m smemkit record", "part": part}
         facts |= {"libraries": self.libraries} if part == "peers" else {}
         facts["left_out"] = list(self.left_out)
@@ -264,9 +266,9 @@ class Recorder:
         """Everything of one case; what fails is left out."""
         start = time.monotonic()
         try:
-            case = cases.make_case(*chosen)
-            inputs = case.make_inputs(numpy.random.default_rng(measuring.SEED))
-            ours = measuring.Ours(case, inputs, self.watch.backend)
+            case = workloads.make_case(*chosen)
+            inputs = case.make_inputs(numpy.random.default_rng(timing.SEED))
+            ours = timing.Ours(case, inputs, self.watch.backend)
         except Exception as error:  # as above
             self.complain(f"{words}: {error!r:.300}")
             return
@@ -277,7 +279,7 @@ class Recorder:
             self.measure_library(case, inputs, ours)
         if is_main:
             try:
-                row = evolution.measure_host(case, inputs, ours.expected, HOST_SECONDS)
+                row = _evolution.measure_host(case, inputs, ours.expected, HOST_SECONDS)
                 self.rows["host"].append(row)
             except Exception as error:  # as above
                 self.complain(f"{words} by NumPy: {error!r:.300}")
@@ -290,7 +292,7 @@ class Recorder:
     def measure_ours(self, case, ours, caches):
         """Rows of our variants, but of those that would take too long."""
         work = max(case.flops or 0.0, float(case.nbytes))
-        for variant in measuring.list_ours(case, whole=True):
+        for variant in timing.list_ours(case, whole=True):
             key = case.family, variant, *case.parameters.values()
             pace = self.speed.get(key)
             if pace and pace * work > SLOW_MS:
@@ -298,9 +300,7 @@ class Recorder:
                 continue
             one = [variant]
             try:
-                made = measuring.measure_variants(
-                    case, ours, self.watch, one, caches, self.complain
-                )
+                made = timing.measure_variants(case, ours, self.watch, one, caches, self.complain)
                 for row in made:
                     self.rows["variants"].append(row)
                     pace = row.median_ms / work  # of small cases it is that of starting
@@ -310,7 +310,7 @@ class Recorder:
 
     def measure_library(self, case, inputs, ours):
         """Rows of the peers; the first that calls the family's library has the library's name."""
-        library, callers = evolution.LIBRARIES[case.family]
+        library, callers = peers.LIBRARIES[case.family]
         try:
             here = self.find_peers(case.family)
         except Exception as error:  # as above
@@ -321,7 +321,7 @@ class Recorder:
         for peer in here:
             try:
                 rows = list(
-                    measuring.measure_peers(
+                    timing.measure_peers(
                         case, inputs, ours, self.watch, [peer], self.complain, ("warm",)
                     )
                 )
@@ -397,8 +397,6 @@ def run(chosen):
 
 def report(folder, name, recorder):
     """Says what was written; the exit status."""
-    from .bench import PARTS
-
     status = 0
     for part in PARTS:
         path = folder / f"{part}_{name}.json"

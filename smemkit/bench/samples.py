@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from . import _core
+from .. import _core
 
 LOW, HIGH = -9, 9
 SMOOTH_BOUND = 8  # units in the last place of the greatest element
@@ -55,7 +55,7 @@ def read_signature(signature):
 
     Example
     -------
-    >>> from smemkit.samples import read_signature
+    >>> from smemkit.bench.samples import read_signature
     >>> read_signature("(n),(m)->(m)")
     ([['n'], ['m']], [['m']], ['n', 'm'])
     """
@@ -72,7 +72,7 @@ def list_families():
 def list_sizes(family):
     """Two dicts or more from dimension to size."""
     if family not in SIZES:
-        raise _core.ArgumentError(f"smemkit.samples has no sizes for the family {family!r}")
+        raise _core.ArgumentError(f"smemkit.bench.samples has no sizes for the family {family!r}")
     return SIZES[family]
 
 
@@ -185,7 +185,7 @@ def make(family, sizes, dtype, random, keywords=None):
     Example
     -------
     >>> import numpy
-    >>> from smemkit import samples
+    >>> from smemkit.bench import samples
     >>> random = numpy.random.RandomState(1)
     >>> sample = samples.make("transpose", {"m": 3, "n": 5}, "bits16", random)
     >>> sample.check(sample.call("padded", backend="sim"), "padded")

@@ -13,7 +13,7 @@ import time
 
 import smemkit
 
-from . import _core
+from .. import _core
 
 WARM_UPS = 3
 SAMPLES_MIN, SAMPLES_MAX = 10, 100

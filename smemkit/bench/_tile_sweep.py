@@ -8,8 +8,8 @@ import numpy
 
 import smemkit
 
-from . import asked, cases, measuring
-from .progress import Bar
+from . import arguments, timing, workloads
+from ._progress import Bar
 from .results import Results, describe_run
 from .stopwatch import Stopwatch
 
@@ -71,7 +71,7 @@ def check_tiles(family, tiles):
 
 def choose_variant(family, variant):
     """The kernel that is varied."""
-    cases.find_kind(family)
+    workloads.find_kind(family)
     if family not in VARIANTS:
         raise smemkit.ArgumentError(
             f"{family} has no kernel with a square tile; there are some of {', '.join(VARIANTS)}"
@@ -109,7 +109,7 @@ def measure_tile(case, ours, watch, variant, side):
     poison = numpy.full(case.result_shape, 77, case.result_dtype)
     out = smemkit.asarray(poison, backend=ours.out.backend)
     tile.call(out)
-    measuring.check(case, ours.expected, f"{variant} with tile {side}", smemkit.asnumpy(out))
+    timing.check(case, ours.expected, f"{variant} with tile {side}", smemkit.asnumpy(out))
     facts = {"counters": dict(smemkit.profile(tile.call).counters)} if watch is None else {}
     if watch is not None:
         facts = {"times_ms": watch.time(tile.call, "warm"), "cache": "warm"}
@@ -127,7 +127,7 @@ def tile_sweep(
     dtype=None,
     backend=None,
     seconds=0.2,
-    seed=measuring.SEED,
+    seed=timing.SEED,
     progress=None,
 ):
     """Measure one kernel with tiles of several sizes, each compiled from the package's source.
@@ -179,20 +179,20 @@ def tile_sweep(
     """
     variant = choose_variant(family, variant)
     sides = check_tiles(family, tiles)
-    asked.check_seconds(seconds)
-    asked.check_seed(seed)
-    asked.check_talk(progress)
-    backend = asked.choose_backend(backend)
-    shape = asked.default_shape(family, backend) if shape is None else shape
-    case = cases.make_case(family, shape, dtype)
+    arguments.check_seconds(seconds)
+    arguments.check_seed(seed)
+    arguments.check_talk(progress)
+    backend = arguments.choose_backend(backend)
+    shape = arguments.default_shape(family, backend) if shape is None else shape
+    case = workloads.make_case(family, shape, dtype)
     if backend == "sim":
-        asked.check_work(case)
+        arguments.check_work(case)
     watch = Stopwatch(seconds) if backend == "cuda" else None
-    ours = measuring.Ours(case, case.make_inputs(numpy.random.default_rng(seed)), backend)
+    ours = timing.Ours(case, case.make_inputs(numpy.random.default_rng(seed)), backend)
     rows = []
     with Bar(len(sides), progress) as bar:
         for side in sides:
             bar.begin(f"{case.name} tile {side}")
             rows.append(measure_tile(case, ours, watch, variant, side))
             bar.advance()
-    return Results(rows, describe_run(**measuring.describe_protocol(backend, (), seed)))
+    return Results(rows, describe_run(**timing.describe_protocol(backend, (), seed)))

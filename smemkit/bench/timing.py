@@ -206,7 +206,7 @@ def run_cases(
 
     Parameters
     ----------
-    chosen : list of cases.Case
+    chosen : list of workloads.Case
     backend : "cuda" or "sim"
     found : list of peers (peers.find_peers)
     whole : bool

@@ -14,7 +14,20 @@ from pathlib import Path
 
 import smemkit
 
-from . import _core, compile
+from .. import _core, compile
+
+# The library that a family is compared with: its name, and the peers that call it, best first.
+LIBRARIES = {
+    "gemm": ("cublas", ("torch", "cupy")),
+    "dot": ("cublas", ("torch", "cupy")),
+    "reduce": ("cub", ("cub", "cupy")),
+    "histogram": ("cub", ("cub", "cupy")),
+    "transpose": ("memcpy", ("memcpy",)),
+    "smooth": ("memcpy", ("memcpy",)),
+    "conv2d": ("cupy", ("cupy", "torch")),
+    "vector_add": ("cupy", ("cupy", "torch")),
+    "gather": ("cupy", ("cupy", "torch")),
+}
 
 CUB_SOURCE = r"""
 #include <cub/device/device_histogram.cuh>

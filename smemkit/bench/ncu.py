@@ -26,10 +26,11 @@ import numpy
 
 import smemkit
 
-from . import _core, samples
-from .counting import counters as list_counters
-from .measuring import read_driver
-from .report import profile
+from .. import _core
+from ..counting import counters as list_counters
+from ..report import profile
+from . import samples
+from .timing import read_driver
 
 # Counters of these kinds are the machine's exactly. Instructions and branches are PTX's on one side
 # and machine code's on the other.
@@ -191,7 +192,7 @@ def parse_csv(text):
 
     Example
     -------
-    >>> from smemkit.compare import parse_csv
+    >>> from smemkit.bench.ncu import parse_csv
     >>> parse_csv('==PROF== Connected\\n"ID","a.sum"\\n"","inst"\\n"0","1,024"\\n')
     [{'ID': '0', 'a.sum': '1,024'}]
     """
@@ -255,7 +256,7 @@ def measure(chosen, needed):
         log, made = Path(folder, "ncu.csv"), Path(folder, "made.json")
         command = [ncu, "--clock-control", "none", "--csv", "--page", "raw"]
         command += ["--print-units", "base", "--log-file", str(log), "--metrics", ",".join(metrics)]
-        command += [sys.executable, "-m", "smemkit.compare", "--child", str(made)]
+        command += [sys.executable, "-m", "smemkit.bench.ncu", "--child", str(made)]
         command += list_options(chosen)
         package = str(Path(__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -525,9 +526,9 @@ def run(arguments):
     Example
     -------
     >>> import argparse
-    >>> from smemkit import compare
+    >>> from smemkit.bench import ncu
     >>> parser = argparse.ArgumentParser()
-    >>> compare.add_arguments(parser)
+    >>> ncu.add_arguments(parser)
     >>> parser.parse_args(["--family", "gemm"]).family
     ['gemm']
     """
@@ -559,7 +560,7 @@ def run(arguments):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="python -m smemkit.compare")
+    parser = argparse.ArgumentParser(prog="python -m smemkit.bench.ncu")
     parser.add_argument("--child", metavar="OUT", help=argparse.SUPPRESS)
     add_arguments(parser)
     arguments = parser.parse_args()

@@ -1,0 +1,340 @@
+"""What a benchmark found: rows with every sample, and what they were made on."""
+
+import datetime
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import numpy
+
+import smemkit
+
+FORMAT = 1  # of the file; a reader refuses another one
+LENGTH_MOST = 2**63 - 1
+
+
+def is_number(value, least=-math.inf, most=math.inf):
+    """Whether it is a finite real number in that range; True and False are none."""
+    kinds = int | float | numpy.integer | numpy.floating
+    if isinstance(value, bool) or not isinstance(value, kinds):
+        return False
+    try:
+        return math.isfinite(value) and least <= value <= most
+    except OverflowError:  # an int beyond every float
+        return False
+
+
+def is_table(value, test=lambda _: True):
+    """Whether it is a mapping from names to what passes the test."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        return False
+    return all(map(test, value.values()))
+
+
+def is_count(value):
+    """Whether it may be that of a counter; a ratio with nothing below it is None."""
+    return value is None or is_number(value, 0)
+
+
+def _is_shape(value):
+    lengths = value if isinstance(value, tuple | list) else [None]
+    whole = all(isinstance(n, int | numpy.integer) for n in lengths)
+    return whole and all(is_number(n, 1, LENGTH_MOST) for n in lengths)
+
+
+def _is_time(value):
+    return is_number(value, 0) or (isinstance(value, float) and math.isnan(value))  # none was taken
+
+
+def _is_times(value):
+    return isinstance(value, tuple | list) and all(map(_is_time, value))
+
+
+RULES = (
+    ("family variant dtype machine", lambda value: isinstance(value, str), "a str"),
+    ("cache", lambda value: value is None or isinstance(value, str), "a str or None"),
+    ("shape", _is_shape, "a tuple of ints, 1 and more"),
+    ("times_ms host_times_ms call_times_ms", _is_times, "a tuple of numbers, 0 and more"),
+    ("nbytes flops", is_count, "a number, 0 or more, or None"),
+    ("counters", lambda value: is_table(value, is_count), "a dict from names to numbers"),
+    ("parameters", is_table, "a dict from names to values"),
+)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One subject at one size: samples of time, or counters, or both.
+
+    Attributes
+    ----------
+    family, variant : str
+        Ours; or the family and the name of a peer ("cublas", "numpy", "memcpy").
+    shape : tuple of int
+        One length for each dimension of the family's signature, in its order.
+    dtype : str
+    machine : "cuda", "sim" or "cpu"
+        What worked: the GPU, the simulator, or NumPy on the host.
+    times_ms : tuple of float
+        Every sample. On "cuda" by CUDA events, on "cpu" by the host's clock; the simulator has no
+        clock: empty.
+    call_times_ms : tuple of float
+        Every sample of one call on a GPU that has nothing to do, by CUDA events: with the time that
+        the host takes to start the work, between its launches too. Empty where not measured.
+    host_times_ms : tuple of float
+        What the call took on the host's clock, copies and simulation included: no GPU time.
+    cache : "warm", "cold" or None
+        Whether the operands may lie in the GPU's L2 cache when a sample begins.
+    counters : dict
+        Simulated counts by name (smemkit.counters()); empty where none were made.
+    nbytes, flops : float or None
+        That must move through memory, and operations that must be done.
+    parameters : dict
+        What else tells this row from others: {"op": "max"}, {"stride": 8}.
+    """
+
+    family: str
+    variant: str
+    shape: tuple
+    dtype: str
+    machine: str
+    times_ms: tuple = ()
+    host_times_ms: tuple = ()
+    cache: str | None = None
+    counters: dict = field(default_factory=dict)
+    nbytes: float | None = None
+    flops: float | None = None
+    parameters: dict = field(default_factory=dict)
+    call_times_ms: tuple = ()
+
+    def __post_init__(self):
+        for names, test, words in RULES:
+            for name in names.split():
+                value = getattr(self, name)
+                if not test(value):
+                    raise smemkit.ArgumentError(
+                        f"{name} of a measurement is {words}; {value!r:.80} is none"
+                    )
+
+    def _rate(self, amount):
+        if amount is None or not self.times_ms:
+            return float("nan")
+        return amount / self.median_ms / 1e6 if self.median_ms else float("inf")
+
+    def quantile_ms(self, q):
+        """The q-quantile of the samples, NaN where there are none."""
+        if not is_number(q, 0, 1):
+            raise smemkit.ArgumentError(f"q is {q!r:.80}; a number from 0 to 1 is needed")
+        return float(numpy.quantile(self.times_ms, q)) if self.times_ms else float("nan")
+
+    @property
+    def median_ms(self):
+        """Milliseconds, NaN where there are no samples."""
+        return self.quantile_ms(0.5)
+
+    @property
+    def call_median_ms(self):
+        """Milliseconds of one call with its start, NaN where not measured."""
+        return float(numpy.median(self.call_times_ms)) if self.call_times_ms else float("nan")
+
+    @property
+    def gb_per_s(self):
+        """Bytes that must move over the median: 10^9 bytes a second, NaN where not known."""
+        return self._rate(self.nbytes)
+
+    @property
+    def gflop_per_s(self):
+        """Operations over the median: 10^9 a second, NaN where not known."""
+        return self._rate(self.flops)
+
+    @property
+    def key(self):
+        """What the same measurement of another run has in common with this one."""
+        rest = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))
+        where = (self.dtype, self.machine, self.cache)
+        return (self.family, self.variant, tuple(self.shape), *where, rest)
+
+
+@dataclass
+class Results:
+    """Measurements of one run, with what they were made on (provenance)."""
+
+    rows: list
+    provenance: dict
+
+    def __post_init__(self):
+        if not isinstance(self.rows, list | tuple) or not isinstance(self.provenance, Mapping):
+            raise smemkit.ArgumentTypeError(
+                "results are made of a list of Measurement and a dict, not of "
+                f"{type(self.rows).__name__} and {type(self.provenance).__name__}"
+            )
+        for row in self.rows:
+            if not isinstance(row, Measurement):
+                raise smemkit.ArgumentTypeError(
+                    f"a row of results is a Measurement, not {row!r:.80}"
+                )
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def select(self, **wanted):
+        """The rows whose attributes or parameters have the wanted values, as Results."""
+
+        def has(row, name, value):
+            held = getattr(row, name, row.parameters.get(name))
+            if isinstance(value, numpy.ndarray):
+                raise smemkit.ArgumentTypeError(
+                    f"{name} is one value or a set of them, not an array: {value!r:.80}"
+                )
+            return held in value if isinstance(value, set | frozenset) else held == value
+
+        rows = [r for r in self.rows if all(has(r, name, value) for name, value in wanted.items())]
+        return Results(rows, self.provenance)
+
+    def to_dict(self):
+        """Everything, as JSON can hold it."""
+        rows = [asdict(row) for row in self.rows]
+        return {"format": FORMAT, "provenance": self.provenance, "rows": rows}
+
+    def to_json(self):
+        """The text that save writes: a line for each row, so that two of them can be compared."""
+        data = self.to_dict()
+        rows = ",\n  ".join(json.dumps(row) for row in data["rows"])
+        provenance = json.dumps(data["provenance"], indent=1).replace("\n", "\n ")
+        return (
+            f'{{\n "format": {FORMAT},\n "provenance": {provenance},\n'
+            f' "rows": [\n  {rows}\n ]\n}}\n'
+        )
+
+    @classmethod
+    def from_dict(cls, data):
+        """What to_dict wrote; ArgumentError where it is something else."""
+        try:
+            if data["format"] != FORMAT:
+                raise smemkit.ArgumentError(
+                    f"results of format {data['format']}; this version reads {FORMAT}"
+                )
+            rows = []
+            for row in data["rows"]:
+                tuples = {name: tuple(row[name]) for name in ("shape", "times_ms", "host_times_ms")}
+                tuples["call_times_ms"] = tuple(row.get("call_times_ms", ()))  # none in old files
+                rows.append(Measurement(**{**row, **tuples}))
+            return cls(rows, dict(data["provenance"]))
+        except smemkit.Error:
+            raise
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise smemkit.ArgumentError(
+                f"these are no results of a benchmark: {error!r}"
+            ) from error
+
+    def save(self, path):
+        """Write to a JSON file."""
+        check_path(path).write_text(self.to_json(), encoding="utf-8")
+
+    @classmethod
+    def load(cls, path):
+        """Read a file that save wrote; ArgumentError where it is something else."""
+        path = check_path(path)
+        try:
+            data = json.loads(path.read_text(encoding="utf-8"))
+        except (ValueError, RecursionError) as error:
+            raise smemkit.ArgumentError(f"{path} is no JSON: {error}") from error
+        return cls.from_dict(data)
+
+    def to_dataframe(self):
+        """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""
+        from ..report import _import_pandas
+
+        return _import_pandas().DataFrame(
+            {
+                "family": row.family,
+                "variant": row.variant,
+                "shape": row.shape,
+                "dtype": row.dtype,
+                "machine": row.machine,
+                "cache": row.cache,
+                "samples": len(row.times_ms),
+                "median_ms": row.median_ms,
+                "q20_ms": row.quantile_ms(0.2),
+                "q80_ms": row.quantile_ms(0.8),
+                "gb_per_s": row.gb_per_s,
+                "gflop_per_s": row.gflop_per_s,
+                "host_median_ms": (
+                    float(numpy.median(row.host_times_ms)) if row.host_times_ms else float("nan")
+                ),
+                **row.parameters,
+                **row.counters,
+            }
+            for row in self.rows
+        )
+
+    def compare(self, before):
+        """(row, row of the other run, ratio of their medians) for all that both have with times.
+
+        A ratio above 1 says that this run was slower than `before`.
+        """
+        known = {row.key: row for row in list_measured(before) if row.median_ms > 0}
+        return [
+            (row, known[row.key], row.median_ms / known[row.key].median_ms)
+            for row in self.rows
+            if row.times_ms and row.key in known
+        ]
+
+    def compare_counters(self, before):
+        """(row, row of the other run, {counter: (then, now)}) for all that both have counted.
+
+        The dict holds what changed: counts are the same from run to run, so that an empty one says
+        that the kernel makes the accesses that it made before.
+        """
+        known = {row.key: row for row in list_measured(before) if row.counters}
+        pairs = [(row, known[row.key]) for row in self.rows if row.counters and row.key in known]
+        return [(row, other, find_changes(row.counters, other.counters)) for row, other in pairs]
+
+
+def list_measured(results):
+    """The Measurements of Results or of an iterable; ArgumentTypeError for anything else."""
+    try:
+        rows = None if isinstance(results, str | bytes | Mapping) else list(results)
+    except TypeError:
+        rows = None
+    if rows is None or not all(isinstance(row, Measurement) for row in rows):
+        raise smemkit.ArgumentTypeError(
+            f"this takes Results, or a list of Measurement, not {results!r:.80}"
+        )
+    return rows
+
+
+def check_path(path):
+    """A Path; ArgumentTypeError for what names no file."""
+    if not isinstance(path, str | os.PathLike):
+        raise smemkit.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
+    return Path(path)
+
+
+def find_changes(now, then):
+    """{name: (then, now)} of the counters that differ; one that is not there is 0."""
+    pairs = {name: (then.get(name) or 0, now.get(name) or 0) for name in {**then, **now}}
+    return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
+
+
+def describe_run(**more):
+    """Provenance of a run made now: versions, date, and the device where there is one."""
+    config = smemkit.show_config(mode="dict")
+    facts = {
+        "smemkit": config["smemkit"],
+        "numpy": config["numpy"],
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "device": None,
+        "cuda_driver": config["cuda_driver"],
+        "cuda_runtime": config["cuda_runtime"],
+    }
+    if config["cuda_devices"]:
+        device = smemkit.device_info(backend="cuda")
+        facts["device"] = device["name"]
+        facts["compute_capability"] = device["compute_capability"]
+    return {**facts, **more}
