@@ -1,6 +1,8 @@
 /* Interprets the forms of opcode.def: which words an instruction takes, and which operands with them. */
 #include "ptx/check.h"
 
+#include "ptx/opcode.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -372,8 +374,8 @@ static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
 {
     const smk_instruction *instruction = &statement->instruction;
     unsigned bits = smk_module_type_bits((smk_type)instruction->type) * instruction->vector;
-    bool memory = instruction->opcode == SMK_OPCODE_LD || instruction->opcode == SMK_OPCODE_ST ||
-                  instruction->opcode == SMK_OPCODE_LDU;
+    smk_class class = smk_opcode_class(instruction);
+    bool memory = class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE;
     if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
         return refuse_form(parser, statement);
     }
@@ -393,6 +395,28 @@ static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
         }
     }
     return SMK_OK;
+}
+
+/* Results stand in front. "mov" writes its first operand, "call" the list of results that it begins with. */
+static uint8_t count_results(const form *form_)
+{
+    smk_text slots[SLOTS_MAX];
+    unsigned total = split(form_->operands, slots);
+    uint8_t results = 0;
+    if (strcmp(form_->operands, "mov") == 0 || strcmp(form_->operands, "call") == 0) {
+        return 1;
+    }
+    while (results < total && *slots[results].start == 'd') {
+        results++;
+    }
+    return results;
+}
+
+/* Enters the form that an instruction was found to have. */
+static void set_form(smk_instruction *instruction, unsigned row)
+{
+    instruction->row = (uint16_t)row;
+    instruction->result_count = count_results(&forms[row]);
 }
 
 static unsigned first_form(uint16_t opcode)
@@ -416,7 +440,7 @@ smk_status smk_check_words(smk_parser *parser, smk_statement *statement)
     for (unsigned i = first_form(statement->instruction.opcode);
          i < FORM_COUNT && forms[i].opcode == statement->instruction.opcode; i++) {
         if (match_words(&forms[i], &statement->instruction, &worst)) {
-            statement->instruction.row = (uint16_t)i;
+            set_form(&statement->instruction, i);
             summarise(&statement->instruction);
             return SMK_OK;
         }
@@ -444,7 +468,7 @@ smk_status smk_check_instruction(smk_parser *parser, smk_statement *statement)
         smk_status found = check_operands(parser, statement, &forms[i], false);
         parser->error = report;
         if (found == SMK_OK) {
-            instruction->row = (uint16_t)i;
+            set_form(instruction, i);
             SMK_TRY(check_operands(parser, statement, &forms[i], true));
             settle_space(parser, instruction);
             return check_rest(parser, statement);

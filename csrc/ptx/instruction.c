@@ -2,6 +2,7 @@
 #include "ptx/instruction.h"
 
 #include "ptx/check.h"
+#include "ptx/opcode.h"
 
 #include <string.h>
 
@@ -448,7 +449,7 @@ static smk_status parse_operands(smk_parser *parser, smk_statement *statement)
         }
         smk_token *at = &statement->operand_at[place];
         *at = parser->token;
-        if (instruction->opcode == SMK_OPCODE_BRA || instruction->opcode == SMK_OPCODE_BRX) {
+        if (smk_opcode_class(instruction) == SMK_CLASS_BRANCH) {
             SMK_TRY(parse_target(parser, statement, place));
         } else {
             SMK_TRY(smk_instruction_parse_operand(parser, &instruction->operands[place]));
@@ -536,16 +537,8 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
 /* Places are kept of what may part threads, or make them meet. */
 static bool has_place(const smk_instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_CALL:
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-        return true;
-    default:
-        return false;
-    }
+    smk_class class = smk_opcode_class(instruction);
+    return class == SMK_CLASS_BRANCH || class == SMK_CLASS_CALL || class == SMK_CLASS_BARRIER;
 }
 
 smk_status smk_instruction_parse(smk_parser *parser)

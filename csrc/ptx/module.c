@@ -36,7 +36,7 @@ static const struct {
 
 static const char *const opcodes[] = {
     "none",
-#define SMK_PTX_OPCODE(id, spelling) spelling,
+#define SMK_PTX_OPCODE(id, spelling, class, meaning) spelling,
 #include "ptx/opcode.def"
 };
 

@@ -50,7 +50,7 @@ typedef enum smk_special {
  * of opcode.def may share one word; `opcode` in an instruction is the word. */
 typedef enum smk_opcode {
     SMK_OPCODE_NONE = 0,
-#define SMK_PTX_OPCODE(id, spelling) SMK_OPCODE_##id,
+#define SMK_PTX_OPCODE(id, spelling, class, meaning) SMK_OPCODE_##id,
 #include "ptx/opcode.def"
     SMK_OPCODE_COUNT
 } smk_opcode;
@@ -111,6 +111,7 @@ typedef struct smk_instruction {
     uint8_t source_type; /* second type word (cvt, set, slct, ...); else equal to type */
     uint8_t space;       /* smk_space of ld st atom red cvta cp prefetch isspacep */
     uint8_t vector;      /* 1, 2, 4 or 8 */
+    uint8_t result_count; /* operands[0 .. result_count) are written: the roles of the form say so */
     bool guarded;        /* @p or @!p */
     bool guard_negate;
     uint32_t guard;      /* register */

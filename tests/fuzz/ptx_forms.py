@@ -9,11 +9,6 @@ import re
 
 from read_tables import read_rows
 
-# These need more than operands: other lanes, other threads, or a place to go to.
-NOT_ARITHMETIC = set(
-    "activemask bar barrier bra brkpt brx call cp elect exit fence griddepcontrol match membar mma "
-    "mov nanosleep pmevent redux ret setmaxnreg shfl trap vote wgmma".split()
-)
 WIDTHS = {
     "pred": "pred",
     **dict.fromkeys("b16 u16 s16 f16 bf16 u8 s8 b8".split(), "b16"),
@@ -28,8 +23,9 @@ SPECIALS = ("%tid.x", "%ctaid.x", "%ntid.x", "%laneid", "%nctaid.x", "%lanemask_
 class Form:
     """One row: what may stand behind an opcode."""
 
-    def __init__(self, opcode, types, words, places):
+    def __init__(self, opcode, kind, types, words, places):
         self.opcode = opcode
+        self.kind = kind
         self.types = [slot.split("|") for slot in types.split()]
         self.words = [
             (slot.rstrip("?").split("|"), slot.endswith("?"))
@@ -40,18 +36,19 @@ class Form:
 
     @property
     def is_arithmetic(self):
-        return self.opcode not in NOT_ARITHMETIC and all(map(PLACE.match, self.places))
+        """Whether operands are all that it needs: no other lane or thread, no place to go to."""
+        return self.kind == "ALU" and all(map(PLACE.match, self.places))
 
 
 @functools.cache
 def read_forms():
     """Every row of the table that the simulator executes."""
-    spelling, forms = {}, []
+    opcodes, forms = {}, []
     for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE", "SMK_PTX_FORM"):
         if "spelling" in row:
-            spelling[row["id"]] = row["spelling"]
+            opcodes[row["id"]] = row["spelling"], row["class"]
         else:
-            form = Form(spelling[row["id"]], row["types"], row["words"], row["operands"])
+            form = Form(*opcodes[row["id"]], row["types"], row["words"], row["operands"])
             if form.places != ["!"]:
                 forms.append(form)
     return forms

@@ -23,6 +23,7 @@ def read_forms():
 
 FORMS = read_forms()
 OPCODES = [row["id"] for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")]
+CLASSES = [row["id"] for row in read_rows("ptx/opcode.def", "SMK_PTX_CLASS")]
 TYPES = {row["spelling"]: int(row["bits"]) for row in read_rows("ptx/type.def", "SMK_PTX_TYPE")}
 MODIFIERS = [row["spelling"] for row in read_rows("ptx/modifier.def", "SMK_PTX_MODIFIER")]
 
@@ -44,6 +45,23 @@ def test_forms_stand_behind_their_opcode():
 
 def test_opcodes_are_unique():
     assert len(set(OPCODES)) == len(OPCODES)
+
+
+def test_every_opcode_has_a_class_and_a_meaning():
+    used = set()
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE"):
+        assert row["spelling"] == row["id"].lower()
+        assert row["class"] in CLASSES, f"{row['id']} is of no class: {row['class']}"
+        assert row["meaning"] and not row["meaning"].endswith("."), row["id"]
+        used.add(row["class"])
+    assert used == set(CLASSES), f"classes without an opcode: {set(CLASSES) - used}"
+
+
+def test_results_stand_in_front():
+    """What an instruction writes follows from the roles: the first operand, or nothing."""
+    for key, _types, _words, operands in FORMS:
+        roles = [place[0] for place in operands.split()] if operands not in ("mov", "call") else []
+        assert "d" not in roles[1:], (key, operands)
 
 
 def test_words_of_forms_are_in_the_tables():

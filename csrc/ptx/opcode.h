@@ -1,0 +1,21 @@
+/* What kind of instruction an opcode is. The facts are those of opcode.def; code asks here and keeps no lists of
+ * opcodes. What an instruction writes is a fact of its form: smk_instruction.result_count. */
+#ifndef SMK_PTX_OPCODE_H
+#define SMK_PTX_OPCODE_H
+
+#include "ptx/module.h"
+
+typedef enum smk_class {
+#define SMK_PTX_CLASS(id, meaning) SMK_CLASS_##id,
+#include "ptx/opcode.def"
+} smk_class;
+
+/* By opcode, a smk_class; of SMK_OPCODE_NONE: ALU. */
+extern const uint8_t smk_opcode_classes[SMK_OPCODE_COUNT];
+
+static inline smk_class smk_opcode_class(const smk_instruction *instruction)
+{
+    return (smk_class)smk_opcode_classes[instruction->opcode];
+}
+
+#endif
