@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy
 
 import smemkit
-from smemkit import bench, catalogue
+from smemkit import bench
+from smemkit.cli import variants
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "notebooks" / "pictures"
@@ -37,7 +38,7 @@ def write_ladder():
     return source + ladder.to_markdown()
 
 
-TABLES = {"variants": catalogue.write_markdown, "ladder": write_ladder}
+TABLES = {"variants": variants.write_markdown, "ladder": write_ladder}
 
 
 def fill(text):

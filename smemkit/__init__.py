@@ -66,11 +66,8 @@ from ._core import (
 )
 from ._version import __version__
 from .config import show_config
-from .counting import counters
-from .explain import explain
-from .gather import ArgumentIndexError, gather
-from .histogram import histogram
-from .report import check, profile
+from .functions import ArgumentIndexError, gather, histogram
+from .report import check, counters, explain, profile
 
 __all__ = [
     "ArgumentError",

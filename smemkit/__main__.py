@@ -7,9 +7,9 @@ import sys
 
 import smemkit
 
-from . import bench_command, catalogue, command, demo
-from .bench import ncu, record
-from .cli import dev
+from .bench import ncu
+from .cli import bench, demo, dev, profile, record, variants
+from .cli.errors import UsageError
 
 
 def print_info():
@@ -49,9 +49,9 @@ def main(arguments=None):
     one.set_defaults(run=lambda chosen: demo.run(seed=chosen.seed))
     one = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
     one.set_defaults(run=lambda chosen: print_info())
-    catalogue.add_command(commands)
-    command.add_commands(commands)
-    bench_command.add_commands(commands)
+    variants.add_command(commands)
+    profile.add_commands(commands)
+    bench.add_commands(commands)
     one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
     record.add_arguments(one)
     one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
@@ -65,7 +65,7 @@ def main(arguments=None):
     except (KeyboardInterrupt, smemkit.InterruptedError):  # Ctrl-C
         print("smemkit: interrupted", file=sys.stderr)
         return 128 + signal.SIGINT
-    except command.UsageError as error:
+    except UsageError as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 2
     except smemkit.Error as error:

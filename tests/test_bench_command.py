@@ -7,8 +7,10 @@ import sys
 import pytest
 
 import smemkit
-from smemkit import __main__, bench, bench_command, command
+from smemkit import __main__, bench
 from smemkit.bench import Measurement, Results, workloads
+from smemkit.cli import bench as bench_command
+from smemkit.cli.errors import UsageError
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of matplotlib's parts
 
@@ -39,7 +41,7 @@ def test_sizes(text, sizes):
 
 @pytest.mark.parametrize("text", ["", "a", "1:", "0:4", "4:2", "1:2:3:4", "-3", "1:9:0", "2.5"])
 def test_sizes_that_are_none(text):
-    with pytest.raises(command.UsageError, match="--sizes"):
+    with pytest.raises(UsageError, match="--sizes"):
         bench_command.read_sizes(text)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 import smemkit
 from smemkit.bench import samples
-from smemkit.counting import UncountedError
+from smemkit.report.counts import UncountedError
 
 LINE = re.compile(r"([a-z_]+(?:\.[a-z_]+)+) = ([0-9]+(?:\.[0-9]+)?)(?: +(.*))?")
 FREE = ((5, 33, 70), (40, 3, 9), (64, 31, 17))  # sizes for dimensions of which nothing is said

@@ -46,7 +46,8 @@ def test_closed_output(words, closed):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, smemkit.InterruptedError])
 def test_interrupted(monkeypatch, capsys, kind):
-    from smemkit import __main__, demo
+    from smemkit import __main__
+    from smemkit.cli import demo
 
     def stop(seed):
         raise kind
@@ -57,7 +58,7 @@ def test_interrupted(monkeypatch, capsys, kind):
 
 
 def test_demo_says_where_a_result_is_wrong(monkeypatch, capsys):
-    from smemkit import demo
+    from smemkit.cli import demo
 
     gemm = smemkit.gemm
 

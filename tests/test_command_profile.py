@@ -8,8 +8,10 @@ import numpy
 import pytest
 from watched import STRIDE
 
-from smemkit import command, compile
+from smemkit import compile
 from smemkit.__main__ import main
+from smemkit.cli import profile
+from smemkit.cli.errors import UsageError
 
 GEMM = ["profile", "gemm", "--variant", "column", "--shape", "64"]
 
@@ -205,7 +207,7 @@ def test_arguments(tmp_path):
     rng = numpy.random.default_rng(1)
 
     def make(text):
-        return command.make_argument(text, rng)
+        return profile.make_argument(text, rng)
 
     path = tmp_path / "x.npy"
     numpy.save(path, numpy.arange(3))
@@ -220,7 +222,7 @@ def test_arguments(tmp_path):
     assert make("int32=5").dtype == "int32" and make("float32=1.5") == 1.5
     assert (make("5"), make("0x10"), make("1.5")) == (5, 16, 1.5)
     for text in ("float32", "float32[a]", "int32=x", "quux[3]", "int8=300", "float32[2]:sideways"):
-        with pytest.raises(command.UsageError):
+        with pytest.raises(UsageError):
             make(text)
 
 

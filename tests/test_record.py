@@ -7,8 +7,10 @@ from importlib import resources
 import pytest
 
 import smemkit
-from smemkit import bench, command, probe
-from smemkit.bench import _ceilings, _run, peers, record, timing, workloads
+from smemkit import bench, probe
+from smemkit.bench import _ceilings, _run, peers, record, results, timing, workloads
+from smemkit.cli import record as record_command
+from smemkit.cli.errors import UsageError
 
 SMALL = (
     ("gemm", 40, "float32", {}),
@@ -82,9 +84,9 @@ def test_all_parts(tmp_path):
     recorder.record_probes(few)
     recorder.record_cases(SMALL, [("gemm", 33, "float32", {})], progress=False)
     assert recorder.left_out == []
-    assert record.report(tmp_path, "fake", recorder) == 0
+    assert record_command.report(tmp_path, "fake", recorder) == 0
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == sorted(f"{part}_fake.json" for part in record.PARTS)
+    assert names == sorted(f"{part}_fake.json" for part in results.PARTS)
 
     variants = load(tmp_path, "variants")
     for family, size, dtype, parameters in SMALL:
@@ -102,7 +104,7 @@ def test_all_parts(tmp_path):
     assert found == [("gemm", "cublas", 40), ("transpose", "memcpy", 40), ("gemm", "cublas", 33)]
     made = load(tmp_path, "ceilings")
     assert isinstance(made, bench.Ceilings) and made.gflop_per_s > 0
-    for part in record.PARTS:
+    for part in results.PARTS:
         facts = load(tmp_path, part).provenance
         assert facts["part"] == part
         assert {"device", "driver", "numpy", "smemkit", "date", "device_facts"} <= facts.keys()
@@ -207,7 +209,7 @@ def test_a_variant_a_peer_and_numpy_that_fail(tmp_path, monkeypatch):
     assert kept == [n for n in smemkit.variants("gemm") if n not in ("tiled", "padded")]
     assert not (tmp_path / "peers_fake.json").exists()
     assert [row.family for row in load(tmp_path, "host")] == ["transpose"]
-    assert record.report(tmp_path, "fake", recorder) == 1
+    assert record_command.report(tmp_path, "fake", recorder) == 1
 
 
 def test_a_case_that_cannot_be_made(tmp_path):
@@ -275,7 +277,7 @@ def test_the_record_of_the_package(family):
     assert made.shared_gb_per_s > 2 * made.gb_per_s
     keys = [row.key for row in everything]
     assert len(set(keys)) == len(keys)
-    for part in record.PARTS:
+    for part in results.PARTS:
         facts = bench.recorded("h200", part=part).provenance
         assert "H200" in facts["device"] and facts["driver"] and facts["date"]
 
@@ -298,8 +300,8 @@ def test_name_device(device, name):
 
 def test_the_whole_command_on_a_pretended_gpu(tmp_path, monkeypatch, capsys):
     """As on a GPU, but that the simulator does the work: every path but the clock's."""
-    monkeypatch.setattr(record, "Stopwatch", Watch)
-    monkeypatch.setattr(record.smemkit, "device_info", lambda **_: FACTS)
+    monkeypatch.setattr(record_command, "Stopwatch", Watch)
+    monkeypatch.setattr(record_command.smemkit, "device_info", lambda **_: FACTS)
     monkeypatch.setattr(record, "MAIN", SMALL[:2])
     monkeypatch.setattr(record, "MORE", SMALL[2:3])
     monkeypatch.setattr(record.Recorder.record_cases, "__defaults__", (SMALL[:2], SMALL[2:3], None))
@@ -310,9 +312,9 @@ def test_the_whole_command_on_a_pretended_gpu(tmp_path, monkeypatch, capsys):
         say(f"without {sorted(names)[0]}")
         return [Torch()] if "torch" in names else []
 
-    monkeypatch.setattr(record.peers, "find_peers", find_peers)
+    monkeypatch.setattr(record_command.peers, "find_peers", find_peers)
     parser = argparse.ArgumentParser()
-    record.add_arguments(parser)
+    record_command.add_arguments(parser)
     folder = tmp_path / "a" / "b"
     chosen = parser.parse_args(["--out", str(folder)])
     assert chosen.run(chosen) == 0
@@ -328,14 +330,14 @@ def test_the_command_without_a_gpu(tmp_path, cuda_missing):
     if cuda_missing is None:
         pytest.skip("there is a GPU")
     parser = argparse.ArgumentParser()
-    record.add_arguments(parser)
+    record_command.add_arguments(parser)
     with pytest.raises(smemkit.BackendError):
-        record.run(parser.parse_args(["--out", str(tmp_path / "x")]))
+        record_command.run(parser.parse_args(["--out", str(tmp_path / "x")]))
     assert not (tmp_path / "x").exists()
     assert parser.parse_args([]).out == resources.files("smemkit") / "recorded"
     for options in (["--budget", "0"], ["--name", "H 200"]):
-        with pytest.raises(command.UsageError, match=options[0]):
-            record.run(parser.parse_args(["--out", "x", *options]))
+        with pytest.raises(UsageError, match=options[0]):
+            record_command.run(parser.parse_args(["--out", "x", *options]))
 
 
 def test_every_case_that_is_recorded_can_be_made():

@@ -11,10 +11,8 @@ import smemkit
 from . import arguments, timing, workloads
 from ._ceilings import Ceilings
 from ._progress import Bar
-from .results import Results, describe_run
+from .results import PARTS, Results, describe_run
 from .stopwatch import Stopwatch
-
-PARTS = ("variants", "host", "peers", "ceilings", "probes")
 
 
 def load(path):

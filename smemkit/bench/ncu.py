@@ -27,8 +27,8 @@ import numpy
 import smemkit
 
 from .. import _core
-from ..counting import counters as list_counters
 from ..report import profile
+from ..report.counts import counters as list_counters
 from . import samples
 from .timing import read_driver
 

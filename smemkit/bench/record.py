@@ -5,26 +5,19 @@ kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes
 told, left out, and named in the file's provenance; the rest is measured all the same.
 """
 
-import os
 import re
-import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy
 
-import smemkit
-
 from .. import probe
-from ..command import UsageError
 from . import _evolution, peers, timing, workloads
 from ._ceilings import Ceilings, measure_ceilings
 from ._progress import Bar
-from ._run import PARTS
 from .results import Measurement, Results, describe_run
-from .stopwatch import CACHES, Stopwatch
+from .stopwatch import CACHES
 
 BUDGET_SECONDS = 130.0  # then no new case is begun
 SUBJECT_SECONDS, SUBJECT_SAMPLES = 0.05, 30
@@ -332,81 +325,3 @@ class Recorder:
                 self.libraries[library] = f"{peer.name} {peer.version}"
                 rows = [replace(row, variant=library) for row in rows]
             self.rows["peers"] += rows
-
-
-def add_arguments(parser):
-    """Adds what `smemkit record` takes."""
-    parser.description = __doc__
-    parser.add_argument(
-        "--out",
-        default=HERE,
-        metavar="FOLDER",
-        help="where the files go (default: where bench.recorded looks, %(default)s)",
-    )
-    parser.add_argument("--name", help="of the machine (default: made of the device's name)")
-    parser.add_argument(
-        "--budget",
-        type=float,
-        default=BUDGET_SECONDS,
-        metavar="SECONDS",
-        help=f"after which no new case is begun ({BUDGET_SECONDS:g})",
-    )
-    parser.set_defaults(run=run)
-
-
-def run(chosen):
-    """Runs the command; 1 where a whole part is missing."""
-    if not chosen.budget > 0:
-        raise UsageError(f"--budget {chosen.budget}: more than 0 is needed")
-    if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
-        raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
-    facts = smemkit.device_info(backend="cuda")  # a BackendError where there is no GPU
-    folder = Path(chosen.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    if not os.access(folder, os.W_OK):
-        raise UsageError(f"--out {folder}: nothing can be written there")
-    start = time.monotonic()
-
-    def say(text):
-        print(f"[{time.monotonic() - start:6.1f} s] {text}", file=sys.stderr, flush=True)
-
-    missing = []
-    with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB; imports would hold up the clock
-        search = pool.submit(peers.find_peers, missing.append, {"cub"})
-        found = peers.find_peers(missing.append, peers.NAMES - {"cub"})
-        name = chosen.name or name_device(facts["name"])
-        watch = Stopwatch(SUBJECT_SECONDS, SUBJECT_SAMPLES)
-        recorder = Recorder(
-            folder,
-            name,
-            watch,
-            lambda family: found + (search.result() if family in WITH_CUB else []),
-            facts,
-            budget=chosen.budget,
-            say=say,
-        )
-        recorder.start = start
-        recorder.record_ceilings()
-        recorder.record_probes()
-        say("ceilings and probes are done")
-        recorder.record_cases()
-    for text in missing:
-        say(text)
-    return report(folder, name, recorder)
-
-
-def report(folder, name, recorder):
-    """Says what was written; the exit status."""
-    status = 0
-    for part in PARTS:
-        path = folder / f"{part}_{name}.json"
-        if path.exists():
-            rows = len(Results.load(path))
-            print(f"{path}: {rows} rows, {path.stat().st_size / 1024:.0f} KiB")
-        else:
-            print(f"{path}: NOT WRITTEN")
-            status = 1
-    print(f"{len(recorder.left_out)} things were left out")
-    for text in recorder.left_out:
-        print(f"  {text}")
-    return status

@@ -12,6 +12,9 @@ import numpy
 
 import smemkit
 
+from .._pandas import import_pandas
+
+PARTS = ("variants", "host", "peers", "ceilings", "probes")  # of a record: a file each
 FORMAT = 1  # of the file; a reader refuses another one
 LENGTH_MOST = 2**63 - 1
 
@@ -248,9 +251,7 @@ class Results:
 
     def to_dataframe(self):
         """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""
-        from ..report import _import_pandas
-
-        return _import_pandas().DataFrame(
+        return import_pandas().DataFrame(
             {
                 "family": row.family,
                 "variant": row.variant,

@@ -6,7 +6,7 @@ import numpy
 
 import smemkit
 
-from ..counting import WAVEFRONTS
+from ..report.counts import WAVEFRONTS
 from . import arguments, timing, workloads
 from ._ceilings import Ceilings
 from ._ceilings import ceilings as measure_ceilings

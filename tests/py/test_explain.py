@@ -5,7 +5,7 @@ import pytest
 from watched import BARRIER_LINE, LOAD_LINE, STORE_LINE, STRIDE, make_kernel, make_stride
 
 import smemkit
-from smemkit import trials
+from smemkit.report import what_if
 
 
 def advise(report):
@@ -121,14 +121,14 @@ def test_cures_of_fragments():
     facts = {"function": "k", "ptx_line": 1, "file": None, "line": None, "space": "shared"}
     facts |= {"op": "load", "rule": "load", "mask": 2**32 - 1, "cost": 2, "warp": 0}
     facts |= {"block": (0, 0, 0)}
-    sources = smemkit.counting.Sources("k", "ld")
+    sources = smemkit.report.counts.Sources("k", "ld")
 
     def cure(addresses, width):
         places = {"addresses": addresses.astype("uint64"), "bytes": width}
-        return trials.try_cures(smemkit.counting.Sample(facts | places, "k", sources), width)
+        return what_if.try_cures(smemkit.report.counts.Sample(facts | places, "k", sources), width)
 
-    assert trials.find_pitch(lane // 4 * 64 + lane % 4 * 4, 4) == 64
-    assert trials.find_pitch(lane * 4, 4) == 4
+    assert what_if.find_pitch(lane // 4 * 64 + lane % 4 * 4, 4) == 64
+    assert what_if.find_pitch(lane * 4, 4) == 4
     # fragments of mma: 4 words of 8 rows of 16 words, 4 rows of 8 doubles
     words = cure(lane // 4 * 64 + lane % 4 * 4, 4)
     assert words == [("4 pad elements (16 bytes) a row of 64 bytes", 1)]
@@ -163,8 +163,8 @@ def test_a_cure_is_tried_not_guessed():
     facts = {"function": "k", "ptx_line": 1, "file": None, "line": None, "space": "shared"}
     facts |= {"op": "load", "rule": "load", "bytes": 4, "mask": 2**32 - 1, "cost": 32, "warp": 0}
     facts |= {"block": (0, 0, 0), "addresses": places.astype("uint64")}
-    sources = smemkit.counting.Sources("k", "ld")
-    assert trials.try_cures(smemkit.counting.Sample(facts, "k", sources), 4) == []
+    sources = smemkit.report.counts.Sources("k", "ld")
+    assert what_if.try_cures(smemkit.report.counts.Sample(facts, "k", sources), 4) == []
 
 
 def test_data_read_once():
@@ -329,7 +329,7 @@ def test_widths_of_ptx():
         "atom.shared.add.u32 %r1, [%r2], 1;": 4,
         "cp.async.cg.shared.global [%r1], [%rd1], 16;": None,
     }
-    assert {text: trials.read_width(text) for text in widths} == widths
+    assert {text: what_if.read_width(text) for text in widths} == widths
 
 
 def test_advice_is_plain_data(square):

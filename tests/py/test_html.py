@@ -8,7 +8,7 @@ import pytest
 from watched import STRIDE, make_kernel, make_stride
 
 import smemkit
-from smemkit import html
+from smemkit.report import html
 
 VOID = {"br", "meta"}
 

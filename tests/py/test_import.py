@@ -19,7 +19,8 @@ import smemkit
 print(*sorted(set(sys.modules) - before))
 """
 # Slow to import, and needed by some functions only.
-LATER = ("smemkit.bench", "smemkit.plot", "smemkit.probe", "smemkit.html", "smemkit.compile")
+LATER = tuple(f"smemkit.{name}" for name in ("bench", "cli", "compile", "plot", "probe"))
+LATER += ("smemkit.report.html",)
 FOREIGN = ("argparse", "html", "json", "matplotlib", "pandas", "subprocess", "tempfile", "difflib")
 
 
@@ -46,7 +47,7 @@ def test_modules_come_when_they_are_asked_for(name):
 def test_functions_are_not_hidden_by_modules_of_their_name():
     code = """
 import smemkit
-import smemkit.bench, smemkit.explain, smemkit.gather, smemkit.histogram, smemkit.report
+import smemkit.bench, smemkit.cli, smemkit.functions, smemkit.plot, smemkit.probe, smemkit.report
 assert all(callable(getattr(smemkit, name)) for name in smemkit.__all__ if name[0] != "_")
 print(sorted(set(smemkit.__all__) - set(dir(smemkit))))
 """

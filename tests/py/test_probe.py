@@ -9,6 +9,7 @@ import pytest
 
 import smemkit
 from smemkit import probe
+from smemkit.probe import _probes
 
 KERNELS = smemkit.variants("probe")
 BITS = {"bits8": "uint8", "bits16": "uint16", "bits32": "uint32", "bits64": "uint64"}
@@ -320,7 +321,7 @@ def test_row_column(width, worst, machine):
 
 def test_divergence(machine):
     found = {name: probe.divergence(name, backend=machine) for name in probe.PATTERNS}
-    warps = probe.COUNTED // 32
+    warps = _probes.COUNTED // 32
     for name in ("warp", "lane_grouped", "lane_selected"):
         assert found[name].divergent_branches == 0 and found[name].active_lanes > 31
     for name in ("lane", "random"):
@@ -348,7 +349,7 @@ def test_latency_without_a_gpu(cuda_missing):
 
 def test_ring_is_one_ring_through_all_places():
     for places, spacing in ((1, 16), (2, 1), (100, 16)):
-        ring = probe._make_ring(places, spacing, 3, "uint64")
+        ring = _probes._make_ring(places, spacing, 3, "uint64")
         place, seen = 0, set()
         for _ in range(places):
             seen.add(place)

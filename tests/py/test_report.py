@@ -16,7 +16,7 @@ from watched import (
 
 import smemkit
 from smemkit import _core
-from smemkit.counting import RATIOS, UncountedError, UnknownCounterError, median
+from smemkit.report.counts import RATIOS, UncountedError, UnknownCounterError, median
 
 
 @pytest.fixture

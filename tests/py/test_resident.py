@@ -9,7 +9,7 @@ import pytest
 from tables import PARTS
 
 import smemkit
-from smemkit import _core, assemble
+from smemkit import _core, _ptxas
 
 KIB = 1024
 CAPABILITIES = (
@@ -91,7 +91,7 @@ def test_unknown_registers(monkeypatch):
 
 
 def test_registers_by_ptxas(monkeypatch):
-    if assemble.find_ptxas() is None:
+    if _ptxas.find_ptxas() is None:
         pytest.skip("no ptxas")
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
     source = smemkit.ptx("gemm", "tiled")

@@ -232,10 +232,10 @@ static int read_built(smk_kernel_resources *resources, int *registers, char *kno
     return 0;
 }
 
-/* By ptxas, where one is installed: smemkit.assemble.count_registers(ptx, entry, major, minor) or None. */
+/* By ptxas, where one is installed: smemkit._ptxas.count_registers(ptx, entry, major, minor) or None. */
 static int assemble(const smk_kernel_resources *resources, int *registers)
 {
-    PyObject *assembler = PyImport_ImportModule("smemkit.assemble"), *answer = NULL;
+    PyObject *assembler = PyImport_ImportModule("smemkit._ptxas"), *answer = NULL;
     int status = -1;
     if (assembler != NULL) {
         answer = PyObject_CallMethod(assembler, "count_registers", "s#sii", resources->module->binary->ptx,

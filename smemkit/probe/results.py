@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 
 import numpy
 
-from .counting import median
+from ..report.counts import median
 
 LANES, SECTOR_BYTES = 32, 32
 

@@ -11,8 +11,11 @@ import numpy
 
 import smemkit
 
-from . import counting, html, report
-from .bench import samples
+from .. import report
+from ..bench import samples
+from ..report import counts, html
+from ..report.capture import ORDERS
+from .errors import UsageError
 
 ARGUMENTS = """\
 arguments of a kernel (--arg, once for each parameter, in order):
@@ -25,10 +28,6 @@ arguments of a kernel (--arg, once for each parameter, in order):
   5  0x10  1.5             a number; the kernel's parameter gives the type
   @data.npy                an array that numpy.save has written
 """
-
-
-class UsageError(smemkit.Error):
-    """What the command line cannot mean; exit status 2."""
 
 
 class Unjudged(UsageError):
@@ -93,7 +92,7 @@ def add_commands(commands):
             )
             one.add_argument(
                 "--order",
-                choices=list(report.ORDERS),
+                choices=list(ORDERS),
                 default="forward",
                 help="who begins: reverse finds what the first block or warp to come does wrong",
             )
@@ -126,8 +125,8 @@ def add_commands(commands):
 def parse_condition(text):
     """ "shared.load.conflicts>0" -> (name, operator, number)."""
     try:
-        return counting.read_condition(text)
-    except counting.UnknownCounterError as error:
+        return counts.read_condition(text)
+    except report.UnknownCounterError as error:
         raise UsageError(f"--fail-on {text!r}: {error}") from None
     except smemkit.ArgumentError as error:
         raise UsageError(f"--fail-on {error}") from None
@@ -139,7 +138,7 @@ def judge_condition(condition, done):
     words = f"{name} {sign} {limit:g}"
     try:
         held = done.holds(f"{name} {sign} {limit!r}")
-    except counting.UncountedError as error:
+    except report.UncountedError as error:
         return 2, f"cannot judge {words}: {error}"
     return (1, f"failed on {words}: it is {done.counters[name]:g}") if held else (0, None)
 

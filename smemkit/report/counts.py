@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping
 
-from . import _core
+from .. import _core
 
 # Ratios are formed from sums, so that they can be formed anew where launches or lines are added:
 # scale * above / below. The table is that of csrc/sim/profile/counters.def; a test compares them.
@@ -176,7 +176,7 @@ class Sources:
         return self._texts[file]
 
     def _read(self, file):
-        from .compile import FILE_NAME  # slow to import; who only calls kernels never needs it
+        from ..compile import FILE_NAME  # slow to import; who only calls kernels never needs it
 
         name = os.path.basename(file)
         if self.variant is not None and name == f"{self.variant[1]}.cu":

@@ -4,7 +4,7 @@ import re
 
 import numpy
 
-from . import _core
+from .. import _core
 
 SECTOR = 32  # bytes
 BANKED = 128  # bytes in all banks together

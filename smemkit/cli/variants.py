@@ -1,6 +1,6 @@
 """The kernels of the package as a table, for the terminal and for the README."""
 
-from . import _core
+from .. import _core
 
 
 def list_rows():

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import numpy
 
-from . import _core
-from .bench import arguments
-from .bench.peers import LIBRARIES
-from .bench.results import Measurement, is_count, is_number, is_table
-from .counting import Counters, add_sums
-from .probed import ProbeResult
-from .report import Report
+from .. import _core
+from ..bench import arguments
+from ..bench.peers import LIBRARIES
+from ..bench.results import Measurement, is_count, is_number, is_table
+from ..probe.results import ProbeResult
+from ..report import Report
+from ..report.counts import Counters, add_sums
 
 # Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"

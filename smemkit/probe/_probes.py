@@ -1,15 +1,12 @@
-"""Probes: small experiments that show one effect of the memory system each, by count and by time.
-
-The counts come from the simulator, of a small launch; times come from a GPU, of a large one, and
-there are none without a GPU. The kernels are smemkit.variants("probe").
-"""
+"""The probes: small kernels of csrc/kernels/probe, launched with chosen access patterns."""
 
 import operator
 
 import numpy
 
-from . import _core
-from .probed import (
+from .. import _core
+from ..report.capture import REPEATS, WARM_UPS
+from .results import (
     LANES,
     BankAccess,
     Divergence,
@@ -19,16 +16,6 @@ from .probed import (
     SharedAccess,
     SharedLimits,
 )
-from .report import REPEATS, WARM_UPS
-
-__all__ = [
-    "bank_access",
-    "divergence",
-    "global_access",
-    "latency",
-    "row_column",
-    "shared_limits",
-]
 
 COUNTED = 1 << 14  # elements of a counted launch: what a request costs does not depend on them
 TIMED_BYTES = 1 << 28  # of memory that a timed launch walks: more than any cache holds

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import smemkit
 
-from . import bench
-from .bench import Ceilings, Results, peers, targets, timing, workloads
-from .command import UsageError
+from .. import bench
+from ..bench import Ceilings, Results, peers, targets, timing, workloads
+from .errors import UsageError
 
 EXAMPLES = """\
 examples:
@@ -388,13 +388,13 @@ def draw(results, kind, path, ceilings=None):
     try:
         import matplotlib
     except ImportError as error:
-        from .drawing import ADVICE
+        from ..plot.style import ADVICE
 
         raise smemkit.BackendError(ADVICE) from error
     matplotlib.use("Agg")  # no window: a file
     from matplotlib import pyplot
 
-    from . import plot
+    from .. import plot
 
     rows = [row for row in results if row.family != "ceiling"]
     kind = kind or choose_kind(rows)

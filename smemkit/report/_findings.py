@@ -2,8 +2,8 @@
 
 import re
 
-from ._version import __version__
-from .counting import Sources, place_of, split_refused
+from .._version import __version__
+from .counts import Sources, place_of, split_refused
 
 LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
 BYTE = re.compile(r", byte \d+$")  # of a variable

@@ -6,8 +6,8 @@ background the page has, so that its own text colour stays readable; each has it
 
 from html import escape
 
-from . import _core
-from .counting import (
+from .. import _core
+from .counts import (
     PTX_FILE,
     WAVEFRONTS,
     count_conflicts,

@@ -2,7 +2,7 @@
 
 import numpy
 
-from . import _core
+from .. import _core
 
 BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each

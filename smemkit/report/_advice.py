@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy
 
-from . import _core
-from .counting import PTX_FILE, Launch, add_sums, choose_ptx, collect_lines, place_of, say_count
-from .trials import (
+from .. import _core
+from .counts import PTX_FILE, Launch, add_sums, choose_ptx, collect_lines, place_of, say_count
+from .what_if import (
     ADDRESS,
     BANKED,
     SECTOR,

@@ -2,7 +2,7 @@
 
 import numpy
 
-from . import _core
+from .. import _core
 
 
 class ArgumentIndexError(_core.ArgumentError, IndexError):

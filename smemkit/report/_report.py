@@ -1,13 +1,11 @@
-"""profile and check: run a call on the simulator and report what its launches did."""
+"""Report: what the launches of a call did; Comparison: the counters of two reports."""
 
-import operator
-import reprlib
-
-import numpy
-
-from . import _core, trials
-from ._version import __version__
-from .counting import (
+from .. import _core
+from .._pandas import import_pandas
+from .._version import __version__
+from . import what_if
+from ._advice import explain
+from .counts import (
     OPERATORS,
     Counters,
     Launch,
@@ -21,12 +19,7 @@ from .counting import (
     read_condition,
     split_refused,
 )
-from .explain import explain
-from .findings import CheckReport, Finding
 
-__all__ = ["CheckReport", "Comparison", "Finding", "Report", "check", "counters", "profile"]
-
-WARM_UPS, REPEATS = 3, 11  # of a timed call; the median of an odd number is a sample
 RANKINGS = (
     ("bank conflicts", "wavefronts", count_conflicts),
     ("excess sectors", "sectors", count_excess_sectors),
@@ -52,16 +45,6 @@ def _tabulate(rows, numbers=()):
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         yield "  ".join(cells).rstrip()
-
-
-def _import_pandas():
-    try:
-        import pandas
-    except ImportError as error:
-        raise _core.BackendError(
-            "to_dataframe needs pandas, which is not here: pip install pandas"
-        ) from error
-    return pandas
 
 
 class Report:
@@ -176,7 +159,7 @@ class Report:
                 f"no access is recorded for {asked or 'this call'}; lines with one: "
                 f"{', '.join(places) or 'none'}"
             )
-        return max(fitting, key=lambda sample: trials.waste(sample))
+        return max(fitting, key=lambda sample: what_if.waste(sample))
 
     def picture(self, line=None, op=None, *, file=None, space=None):
         """A drawing of lanes, banks and words (or sectors) of one request; see access."""
@@ -216,7 +199,7 @@ class Report:
 
     def to_dataframe(self):
         """One row a source line, one column a counter (a pandas.DataFrame); attrs has the label."""
-        pandas = _import_pandas()
+        pandas = import_pandas()
         rows = [
             {"file": line.file, "line": line.line, "text": line.text, **line.counters}
             for line in self.lines
@@ -303,7 +286,7 @@ class Comparison:
 
     def to_dataframe(self):
         columns = ["counter", "unit", *self.names, "ratio"]
-        return _import_pandas().DataFrame(self.rows, columns=columns)
+        return import_pandas().DataFrame(self.rows, columns=columns)
 
     def table(self):
         """Rows of text, the heading first."""
@@ -328,268 +311,3 @@ class Comparison:
         from . import html
 
         return html.draw_comparison(self)
-
-
-# Running -----------------------------------------------------------------------------------------
-
-
-def _prepare(verb, function, blocks):
-    """The number of blocks, 0 for all, after a look at both arguments."""
-    if not callable(function):
-        raise _core.ArgumentTypeError(
-            f"{verb} takes a function and then its arguments, as in "
-            f"smemkit.{verb}(smemkit.gemm, a, b), not {reprlib.repr(function)}"
-        )
-    if blocks is None:
-        return 0
-    try:
-        number = operator.index(blocks)
-    except TypeError:
-        number = None
-    if number is None or isinstance(blocks, bool):
-        raise _core.ArgumentTypeError(f"blocks must be an int or None, not {blocks!r}")
-    if not 1 <= number < 2**63:
-        raise _core.ArgumentError(f"blocks is {number}; 1 or more is needed, or None for all")
-    return number
-
-
-def _demand_launches(verb, function, launches):
-    ran, refused = split_refused(launches)
-    name = getattr(function, "__name__", type(function).__name__)
-    if refused and not ran:
-        kernel, message = refused[0]
-        raise UncountedError(
-            f"{verb}: no launch of {name} ran to its end, so there is nothing to report; {kernel}: "
-            f"{message}"
-        )
-    if not ran:
-        raise _core.ArgumentError(
-            f"{verb}: {name} launched no kernel in this thread, so there is nothing to report; "
-            "give it arguments that are not empty, and launch in the thread that called"
-        )
-
-
-def _find_source(function):
-    """The CUDA C that a RawKernel was made of, where it was."""
-    source = getattr(function, "source", None) if isinstance(function, _core.RawKernel) else None
-    return source if isinstance(source, str) else None
-
-
-TWICE = {
-    "profile": "profile counts on the simulator before it times on the GPU",
-    "check": "check runs a call twice where order is 'both'",
-}
-
-
-def _copy(value, made, verb):
-    """The value with fresh NumPy arrays in it; one array given twice stays one."""
-    if isinstance(value, _core.DeviceArray):
-        raise _core.BackendError(
-            f"{TWICE[verb]}: pass NumPy arrays (smemkit.asnumpy) instead of device arrays"
-        )
-    if isinstance(value, numpy.ndarray):
-        if id(value) not in made:
-            copy = numpy.array(value, order="K", copy=True, subok=True)
-            copy.flags.writeable = value.flags.writeable
-            made[id(value)] = copy
-        return made[id(value)]
-    if isinstance(value, tuple | list) and type(value) in (tuple, list):
-        return type(value)(_copy(item, made, verb) for item in value)
-    if type(value) is dict:
-        return {key: _copy(item, made, verb) for key, item in value.items()}
-    return value
-
-
-def _copy_call(args, kwargs, verb="profile"):
-    return _copy((args, kwargs), {}, verb)
-
-
-def _time(function, args, kwargs, launches):
-    """Samples in milliseconds for each of the launches, and the result of the last, real call."""
-    samples = []
-    for _ in range(WARM_UPS + REPEATS):
-        copies, words = _copy_call(args, kwargs)
-        samples.append(_core._watch("time", function, copies, words, 0, True)[1])
-    result, last = _core._watch("time", function, args, kwargs, 0, True)
-    expected = [launch["kernel"] for launch in launches]
-    for sample in [*samples, last]:
-        found = [launch["kernel"] for launch in sample]
-        if found != expected:
-            raise _core.BackendError(
-                f"profile: the call launched {expected} on the simulator and {found} on the GPU; "
-                "time them apart"
-            )
-    kept = samples[WARM_UPS:]
-    return result, [
-        tuple(repeat[number]["time_ms"] for repeat in kept) for number in range(len(expected))
-    ]
-
-
-def profile(function, *args, blocks=None, model=True, **kwargs):
-    """Run a call on the simulator and count what its kernels do, by source line.
-
-    Parameters
-    ----------
-    function : callable
-        A function of smemkit, a RawKernel, or any Python function that launches some.
-    *args, **kwargs
-        Of the function. With backend="cuda" the counts come from a simulator run on copies of the
-        arguments; then the call is timed on the GPU (warm-up, 11 repeats on copies, and one call on
-        the arguments themselves, which gives the result).
-    blocks : int, optional
-        Counts only so many blocks of each launch, evenly spread; the others do not run, so the
-        result is incomplete. Every view says so.
-    model : bool
-        Count accesses as ptxas makes them of the PTX (neighbours fused); False: as written.
-
-    Shapes
-    ------
-    Those of the function.
-
-    Returns
-    -------
-    Report, with result, counters, lines, launches, advice, time_ms, access(), picture(), holds(),
-    compare(), to_dict(), to_dataframe(); print it, or show it in a notebook.
-
-    Raises
-    ------
-    ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) where
-    nothing was launched, BackendError without the GPU that was asked for, and whatever the call
-    raises.
-
-    Example
-    -------
-    >>> import numpy, smemkit
-    >>> a = numpy.ones((64, 64), dtype="float32")
-    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
-    >>> report.counters["shared.load.conflicts"] > 0
-    True
-    >>> report.counters["global.load.sectors_per_request"]
-    4.0
-    """
-    number = _prepare("profile", function, blocks)
-    given = _find_source(function)
-    if kwargs.get("backend") != "cuda":
-        result, launches = _core._watch("profile", function, args, kwargs, number, bool(model))
-        _demand_launches("profile", function, launches)
-        return Report(launches, result, blocks=number, given=given)
-    copies, words = _copy_call(args, kwargs)
-    _core.device_info(backend="cuda")  # without a GPU: the error that the call would give
-    words["backend"] = "sim"
-    _, launches = _core._watch("profile", function, copies, words, number, bool(model))
-    _demand_launches("profile", function, launches)
-    result, times = _time(function, args, kwargs, launches)
-    report = Report(launches, result, blocks=number, given=given)
-    for launch, times_ms in zip(report.launches, times, strict=True):
-        launch.times_ms = times_ms
-    return report
-
-
-ORDERS = {"forward": (False,), "reverse": (True,), "both": (True, False)}
-
-
-def _read_order(order, padding):
-    """Whether each pass is reversed, and the padding, after a look at both arguments."""
-    if not isinstance(order, str) or order not in ORDERS:
-        raise _core.ArgumentError(
-            f"order is {order!r}; accepted are {', '.join(map(repr, ORDERS))}"
-        )
-    try:
-        number = operator.index(padding)
-    except TypeError:
-        number = None
-    if number is None or isinstance(padding, bool):
-        raise _core.ArgumentTypeError(f"padding must be an int, not {padding!r}")
-    if number < 0:
-        raise _core.ArgumentError(f"padding is {number} bytes; it cannot be negative")
-    return ORDERS[order], number
-
-
-def check(
-    function,
-    *args,
-    blocks=None,
-    ignore_same_value=False,
-    order="forward",
-    padding=0,
-    **kwargs,
-):
-    """Run a call on the simulator and look for races, missing barriers and stray accesses.
-
-    Parameters
-    ----------
-    function : callable
-        A function of smemkit, a RawKernel, or any Python function that launches some.
-    *args, **kwargs
-        Of the function.
-    blocks : int, optional
-        Checks only so many blocks of each launch, evenly spread; the others do not run.
-    ignore_same_value : bool
-        Leaves out races of stores that all write one value (a flag that many threads raise); the
-        report counts them as ignored. They are races by PTX's memory model, and mostly harmless.
-    order : {"forward", "reverse", "both"}
-        "reverse" begins with the last block, and in each block with the last warp: what the thread
-        that comes first does wrong (a lock taken without a fence) shows where it comes last. "both"
-        runs the call twice, first in reverse on copies of its NumPy arrays.
-    padding : int
-        So many bytes are kept free between shared variables, and behind each array that the call
-        brings to the simulator: an access that strays so far from its own is out_of_bounds, by
-        whatever way its address was made. At most 2**20.
-
-    Shapes
-    ------
-    Those of the function.
-
-    Returns
-    -------
-    CheckReport: true where nothing was found; findings is a list of Finding, each with kind
-    ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "overrun", "misaligned",
-    "uninitialized", "shuffle", "async_read"), message, count, and first and second: the accesses,
-    with file, line, text, block, thread, address, space, variable, bytes and op; same_value is true
-    of a race of two stores of one value. Findings of one kind, pair of lines and variable are one,
-    with their count. An overrun is an access by way of one variable or argument that lands in the
-    memory of another. Of local memory and of shuffles (from a lane outside of the mask, or one that
-    has exited) second is where the undefined value is used: stored, as an address, or by a branch.
-    incomplete is not 0 where one byte had more accesses of blocks that wait for each other than are
-    remembered: races may have been missed then, and the report's text says so.
-
-    Raises
-    ------
-    ArgumentTypeError (TypeError) for what cannot be called, ArgumentError (ValueError) where
-    nothing was launched, BackendError for backend="cuda", and whatever the call raises. What the
-    kinds above name is a finding, not an error; a launch in which nothing was found is ended by
-    TrapError (a trap, an assert that fails), DeadlockError (threads that wait without end, unless
-    all wait at barriers), StepBudgetError or UnsupportedError, as a call is. Where something was
-    found, stopped says so instead. What is read out of bounds or at a misaligned address is 0: a
-    block that goes on with that for long, or does it tens of thousands of times, is stopped too.
-
-    Example
-    -------
-    >>> import numpy, smemkit
-    >>> a = numpy.ones((40, 40), dtype="float32")
-    >>> report = smemkit.check(smemkit.gemm, a, a, variant="tiled")
-    >>> bool(report), report.findings
-    (True, [])
-    """
-    number = _prepare("check", function, blocks)
-    if not isinstance(ignore_same_value, bool):
-        raise _core.ArgumentTypeError(
-            f"ignore_same_value is True or False, not {reprlib.repr(ignore_same_value)}"
-        )
-    passes, room = _read_order(order, padding)
-    found = []
-    for reverse in passes:
-        again = len(passes) > 1 and reverse  # the last pass is on the arguments themselves
-        given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)
-        result, launches = _core._watch(
-            "check", function, given, words, number, True, reverse, room
-        )
-        _demand_launches("check", function, launches)
-        found += launches
-    return CheckReport(
-        found,
-        result,
-        blocks=number,
-        given=_find_source(function),
-        ignore_same_value=ignore_same_value,
-    )

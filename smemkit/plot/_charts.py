@@ -1,16 +1,13 @@
-"""Pictures of results: each function draws what was measured or counted, and returns its Axes.
-
-Nothing is measured here. matplotlib is imported when a picture is drawn. Colours are those of Okabe
-and Ito, which every kind of sight tells apart; marks and hatches say the same once more.
-"""
+"""The charts, a function each."""
 
 import numpy
 
-from . import _core
-from .bench import arguments
-from .bench.results import is_number
-from .counting import Sample
-from .drawing import (
+from .. import _core
+from ..bench import arguments
+from ..bench.results import is_number
+from ..report import Report
+from ..report.counts import Sample
+from .style import (
     BLACK,
     BLUE,
     LONG,
@@ -44,19 +41,6 @@ from .drawing import (
     tick_powers,
     title_rows,
 )
-from .report import Report
-
-__all__ = [
-    "bank_stride",
-    "banks",
-    "divergence",
-    "ladder",
-    "roofline",
-    "sectors",
-    "speed",
-    "stride",
-]
-
 
 # Measured -----------------------------------------------------------------------------------------
 
@@ -90,7 +74,7 @@ def speed(results, *, unit=None, ax=None):
     Example
     -------
     >>> from smemkit import plot
-    >>> from smemkit.results import Measurement
+    >>> from smemkit.bench import Measurement
     >>> rows = [Measurement("gemm", "tiled", (n, n, n), "float32", "cuda", times_ms=(n**3 / 4e9,),
     ...                     nbytes=12 * n * n, flops=2 * n**3) for n in (256, 512)]
     >>> plot.speed(rows).get_ylabel()
@@ -150,7 +134,7 @@ def ladder(results, *, peer=None, unit=None, ax=None):
     Example
     -------
     >>> from smemkit import plot
-    >>> from smemkit.results import Measurement
+    >>> from smemkit.bench import Measurement
     >>> words = {"shape": (64, 64, 64), "dtype": "float32", "machine": "cuda", "flops": 2 * 64**3,
     ...          "nbytes": 12 * 64**2}
     >>> rows = [Measurement("gemm", "tiled", times_ms=(2.0,), **words),
@@ -238,7 +222,7 @@ def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None
     Example
     -------
     >>> from smemkit import plot
-    >>> from smemkit.results import Measurement
+    >>> from smemkit.bench import Measurement
     >>> row = Measurement("dot", "shuffle", (2**20,), "float32", "cuda", times_ms=(0.01,),
     ...                   nbytes=2**23, flops=2**21)
     >>> ax = plot.roofline([row], gb_per_s=4000, gflop_per_s=60000)
@@ -308,7 +292,7 @@ def stride(results, *, parameter="stride", ax=None):
     Example
     -------
     >>> from smemkit import plot
-    >>> from smemkit.results import Measurement
+    >>> from smemkit.bench import Measurement
     >>> rows = [Measurement("probe", "global_access", (2**20,), "float32", "cuda",
     ...                     times_ms=(0.01 * step,), nbytes=2**22, parameters={"stride": step})
     ...         for step in (1, 2, 4)]

@@ -1,0 +1,92 @@
+"""The command record: measures on a GPU all that plots and notebooks show."""
+
+import os
+import re
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import smemkit
+
+from ..bench import Results, Stopwatch, peers, record
+from ..bench.results import PARTS
+from .errors import UsageError
+
+
+def add_arguments(parser):
+    """Adds what `smemkit record` takes."""
+    parser.description = record.__doc__
+    parser.add_argument(
+        "--out",
+        default=record.HERE,
+        metavar="FOLDER",
+        help="where the files go (default: where bench.recorded looks, %(default)s)",
+    )
+    parser.add_argument("--name", help="of the machine (default: made of the device's name)")
+    parser.add_argument(
+        "--budget",
+        type=float,
+        default=record.BUDGET_SECONDS,
+        metavar="SECONDS",
+        help=f"after which no new case is begun ({record.BUDGET_SECONDS:g})",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(chosen):
+    """Runs the command; 1 where a whole part is missing."""
+    if not chosen.budget > 0:
+        raise UsageError(f"--budget {chosen.budget}: more than 0 is needed")
+    if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
+        raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
+    facts = smemkit.device_info(backend="cuda")  # a BackendError where there is no GPU
+    folder = Path(chosen.out)
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise UsageError(f"--out {folder}: nothing can be written there")
+    start = time.monotonic()
+
+    def say(text):
+        print(f"[{time.monotonic() - start:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    missing = []
+    with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB; imports would hold up the clock
+        search = pool.submit(peers.find_peers, missing.append, {"cub"})
+        found = peers.find_peers(missing.append, peers.NAMES - {"cub"})
+        name = chosen.name or record.name_device(facts["name"])
+        watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
+        recorder = record.Recorder(
+            folder,
+            name,
+            watch,
+            lambda family: found + (search.result() if family in record.WITH_CUB else []),
+            facts,
+            budget=chosen.budget,
+            say=say,
+        )
+        recorder.start = start
+        recorder.record_ceilings()
+        recorder.record_probes()
+        say("ceilings and probes are done")
+        recorder.record_cases()
+    for text in missing:
+        say(text)
+    return report(folder, name, recorder)
+
+
+def report(folder, name, recorder):
+    """Says what was written; the exit status."""
+    status = 0
+    for part in PARTS:
+        path = folder / f"{part}_{name}.json"
+        if path.exists():
+            rows = len(Results.load(path))
+            print(f"{path}: {rows} rows, {path.stat().st_size / 1024:.0f} KiB")
+        else:
+            print(f"{path}: NOT WRITTEN")
+            status = 1
+    print(f"{len(recorder.left_out)} things were left out")
+    for text in recorder.left_out:
+        print(f"  {text}")
+    return status

@@ -1,0 +1,40 @@
+"""Reports: what a call's launches did, what is wrong with them, and what would help.
+
+profile counts and check looks for errors, both on the simulator; explain gives advice on what was
+counted; counters lists what is counted.
+"""
+
+from .._public import publish
+from ._advice import Advice, explain
+from ._findings import CheckReport, Finding
+from ._report import Comparison, Report
+from .capture import check, profile
+from .counts import (
+    Counters,
+    Launch,
+    Line,
+    Sample,
+    UncountedError,
+    UnknownCounterError,
+    counters,
+)
+
+__all__ = [
+    "Advice",
+    "CheckReport",
+    "Comparison",
+    "Counters",
+    "Finding",
+    "Launch",
+    "Line",
+    "Report",
+    "Sample",
+    "UncountedError",
+    "UnknownCounterError",
+    "check",
+    "counters",
+    "explain",
+    "profile",
+]
+
+publish(__name__)
