@@ -1,11 +1,9 @@
 /* smemkit._core: the module itself. */
 #define SMK_PY_IMPORTS_NUMPY
-#include "py/state.h"
-
 #include "py/arrays/array.h"
 #include "py/arrays/transfer.h"
-#include "py/backends/capture.h"
 #include "py/backends/package_kernels.h"
+#include "py/calls/captured_call.h"
 #include "py/calls/family.h"
 #include "py/calls/raw.h"
 #include "py/error.h"
@@ -17,6 +15,7 @@
 #include "py/queries/limits.h"
 #include "py/queries/measure.h"
 #include "py/queries/occupancy_query.h"
+#include "py/state.h"
 
 #include <stdlib.h>
 
@@ -24,9 +23,9 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module; those of the families come beside them. */
 static PyMethodDef *const tables[] = {
-    smk_config_methods,   smk_internals_methods, smk_internals_fuse_methods,  smk_limits_methods,
-    smk_catalog_methods,  smk_measure_methods,   smk_occupancy_query_methods, smk_access_query_methods,
-    smk_transfer_methods, smk_capture_methods,
+    smk_config_methods,   smk_internals_methods,     smk_internals_fuse_methods,  smk_limits_methods,
+    smk_catalog_methods,  smk_measure_methods,       smk_occupancy_query_methods, smk_access_query_methods,
+    smk_transfer_methods, smk_captured_call_methods,
 };
 
 /* The folder that the extension lies in, which is the package's. */

@@ -1,6 +1,7 @@
 #include "py/arrays/array.h"
 
 #include "py/arrays/ndarray.h"
+#include "py/backends/chunked_copy.h"
 #include "py/error.h"
 
 smk_array *smk_array_cast(const smk_state *state, PyObject *object)
@@ -67,7 +68,7 @@ smk_status smk_array_upload(const smk_array *array, const void *host, smk_interr
     int before = 0;
     smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
     if (status == SMK_OK) {
-        status = smk_interrupt_upload(array->backend, array->address, host, array->bytes, interrupt, error);
+        status = smk_chunked_copy_upload(array->backend, array->address, host, array->bytes, interrupt, error);
         smk_backend_leave(array->backend, array->device, before);
     }
     return status;
@@ -78,7 +79,7 @@ smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt 
     int before = 0;
     smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
     if (status == SMK_OK) {
-        status = smk_interrupt_download(array->backend, array->address, host, array->bytes, interrupt, error);
+        status = smk_chunked_copy_download(array->backend, array->address, host, array->bytes, interrupt, error);
         smk_backend_leave(array->backend, array->device, before);
     }
     return status;

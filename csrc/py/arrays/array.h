@@ -2,7 +2,9 @@
 #ifndef SMK_PY_ARRAYS_ARRAY_H
 #define SMK_PY_ARRAYS_ARRAY_H
 
+#include "py/backends/backend.h"
 #include "py/backends/interrupt.h"
+#include "py/state.h"
 
 typedef struct smk_array {
     PyObject_HEAD const smk_backend *backend;

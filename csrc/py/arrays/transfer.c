@@ -2,8 +2,12 @@
 
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
+#include "py/backends/backend.h"
+#include "py/backends/interrupt.h"
+#include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/state.h"
 
 /* The type that a dtype argument names, in native order; a new reference. NULL with an exception. */
 static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)
@@ -150,7 +154,7 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     }
     if (array != NULL && choice == NULL) {
         backend = array->backend; /* it moves to another machine only when asked */
-    } else if (smk_backend_choose(state, choice, &backend) < 0) {
+    } else if (smk_selection_choose(state, choice, &backend) < 0) {
         goto done;
     }
     result = array != NULL ? take_device(state, array, wanted, backend)
@@ -207,7 +211,7 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         goto done;
     }
     descr = dtype != NULL ? read_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
-    if (descr == NULL || smk_backend_choose(state, smk_keywords_optional(values[2]), &backend) < 0) {
+    if (descr == NULL || smk_selection_choose(state, smk_keywords_optional(values[2]), &backend) < 0) {
         goto done;
     }
     result = (PyObject *)smk_array_create(state, "empty", backend, SMK_DEVICE_PRESENT, descr, shape.len, shape.ptr);

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_ARRAYS_TRANSFER_H
 #define SMK_PY_ARRAYS_TRANSFER_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 extern PyMethodDef smk_transfer_methods[];
 

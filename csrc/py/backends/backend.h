@@ -1,8 +1,6 @@
-/* The two machines behind one interface, and which of them a call runs on. */
+/* The interface of the two machines, and the device that a thread uses of one. */
 #ifndef SMK_PY_BACKENDS_BACKEND_H
 #define SMK_PY_BACKENDS_BACKEND_H
-
-#include "py/state.h"
 
 #include "base/launch.h"
 #include "ptx/module.h"
@@ -75,31 +73,11 @@ typedef struct smk_backend {
     smk_status (*settle)(const smk_patience *patience, smk_error *error);
 } smk_backend;
 
-extern const smk_backend smk_backend_sim;  /* backend_sim.c */
-extern const smk_backend smk_backend_cuda; /* backend_cuda.c */
-
 /* The present device of a machine, 0 where there is one alone; and another one until leave takes it back, in the same
  * thread. SMK_DEVICE_PRESENT changes none. No function needs the GIL. */
 enum { SMK_DEVICE_PRESENT = -1 };
 smk_status smk_backend_device(const smk_backend *backend, int *device, smk_error *error);
 smk_status smk_backend_enter(const smk_backend *backend, int device, int *before, smk_error *error);
 void smk_backend_leave(const smk_backend *backend, int device, int before);
-
-/* Steps, blocks and threads of the calling thread's last simulation. */
-smk_run_result smk_backend_last_run(void);
-
-/* The machine for a call: the keyword (NULL: not given), else set_backend, else SMEMKIT_BACKEND, else the GPU
- * where there is one and the simulator where not. While the thread is watched (watch.h): the simulator. 0, or -1 with
- * an exception. */
-int smk_backend_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
-
-/* The same without keyword, and the reason in words (static memory). */
-int smk_backend_explain(const smk_state *state, const smk_backend **backend, const char **reason);
-
-/* What set_backend asks for; NULL takes the wish back. 0, or -1 with an exception. */
-int smk_backend_prefer(const smk_state *state, PyObject *name);
-
-/* The step budget of a simulation: the keyword (NULL: not given), else SMEMKIT_MAX_STEPS, else `otherwise`. */
-int smk_backend_steps(const smk_state *state, PyObject *keyword, uint64_t otherwise, uint64_t *steps);
 
 #endif

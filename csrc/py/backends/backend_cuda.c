@@ -1,4 +1,4 @@
-#include "py/backends/backend.h"
+#include "py/backends/backend_cuda.h"
 
 #include "py/backends/capture.h"
 
@@ -122,8 +122,7 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
     return load_image(image->ptx, image->origin, entry, code, error);
 }
 
-/* With a watch of mode "time": between two CUDA events, to its end. Loading the kernel lies before the first of
- * them. */
+/* Launches between two CUDA events and waits for the end. The kernel is loaded before the first event. */
 static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, const smk_patience *patience,
                                smk_error *error)
 {
@@ -144,9 +143,17 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
         status = smk_timer_stop(timer, patience, &time_ms, error);
     }
     smk_timer_free(timer);
-    return status == SMK_OK
-               ? smk_capture_note_time(entry, what, attributes.shared_bytes + what->shared_bytes, time_ms, error)
-               : status;
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_capture_record *record = smk_capture_open(entry, what, error);
+    if (record == NULL) {
+        return SMK_MEMORY;
+    }
+    record->shared_bytes = attributes.shared_bytes + what->shared_bytes;
+    record->time_ms = time_ms;
+    smk_capture_close(record, SMK_OK);
+    return SMK_OK;
 }
 
 static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
@@ -158,8 +165,9 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
     if (status != SMK_OK) {
         return status;
     }
-    return smk_capture_times() ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
-                               : smk_launch_run(kernel, entry, what, error);
+    return smk_capture_mode_now() == SMK_CAPTURE_TIME
+               ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
+               : smk_launch_run(kernel, entry, what, error);
 }
 
 /* What a kernel printed lies in the C library's buffer by then. */

@@ -1,4 +1,4 @@
-#include "py/backends/backend.h"
+#include "py/backends/backend_sim.h"
 
 #include "py/backends/capture.h"
 
@@ -17,7 +17,7 @@ static smk_memory *_Atomic memory;
 
 static _Thread_local smk_run_result last_run;
 
-smk_run_result smk_backend_last_run(void)
+smk_run_result smk_backend_sim_last_run(void)
 {
     return last_run;
 }
@@ -128,7 +128,7 @@ static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error
     return SMK_OK;
 }
 
-/* What is watched may be a part of a launch, or a kernel that is known to be faulty. */
+/* A launch that is profiled or checked may be a part of the grid, or of a kernel that is known to be faulty. */
 static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
     smk_status status = error != NULL && !smk_capture_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
@@ -220,15 +220,72 @@ static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *add
     return smk_program_global(code->program, name, address, bytes, error);
 }
 
+/* A record for the launch that has begun, with the shared memory of a block. */
+static smk_status open_record(const smk_backend_code *code, uint32_t index, const char *entry, const smk_launch *launch,
+                              smk_capture_record **record, smk_error *error)
+{
+    smk_program_attributes attributes = {0};
+    *record = smk_capture_open(entry, launch, error);
+    if (*record == NULL) {
+        return SMK_MEMORY;
+    }
+    smk_status status = smk_program_query(code->program, index, &attributes, error);
+    (*record)->module = code->module;
+    (*record)->shared_bytes = attributes.shared_bytes + launch->shared_bytes;
+    return status;
+}
+
+static smk_status run_and_count(const smk_backend_code *code, uint32_t index, const smk_launch *launch,
+                                const smk_run_options *options, smk_capture_record *record, smk_error *error)
+{
+    const smk_capture *capture = smk_capture_current();
+    smk_status status =
+        smk_count_run(code->program, index, launch, options, capture->blocks, capture->model, &record->count, error);
+    if (status == SMK_OK) {
+        record->shared_bytes = record->count.shared_bytes;
+        status = smk_report_lines(code->module, &record->count, &record->lines, &record->line_count, error);
+    }
+    return status;
+}
+
+static smk_status run_and_check(const smk_backend_code *code, uint32_t index, const smk_launch *launch,
+                                const smk_run_options *options, smk_capture_record *record, smk_error *error)
+{
+    const smk_capture *capture = smk_capture_current();
+    const smk_check_options wanted = {capture->blocks, (uint32_t)capture->padding};
+    smk_run_options ordered = *options;
+    ordered.reverse = capture->reverse;
+    return smk_check_run(code->program, index, launch, &ordered, &wanted, &record->check, error);
+}
+
+/* Runs, counts or checks: as the capture of the calling thread wants it. */
 static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
                          const smk_run_options *options, smk_error *error)
 {
-    uint32_t index = 0;
+    smk_capture_record *record = NULL;
     smk_run_result result = {0};
+    uint32_t index = 0;
     smk_status status = find(code, entry, &index, error);
-    if (status == SMK_OK) {
-        status = smk_capture_run(code->program, code->module, index, entry, what, options, &result, error);
+    if (status == SMK_OK && smk_capture_simulates()) {
+        status = open_record(code, index, entry, what, &record, error);
     }
+    if (status == SMK_OK) {
+        switch (smk_capture_mode_now()) {
+        case SMK_CAPTURE_OFF:
+        case SMK_CAPTURE_TIME: /* times the GPU alone */
+            status = smk_grid_run(code->program, index, what, options, &result, error);
+            break;
+        case SMK_CAPTURE_PROFILE:
+            status = run_and_count(code, index, what, options, record, error);
+            result = record->count.run;
+            break;
+        case SMK_CAPTURE_CHECK:
+            status = run_and_check(code, index, what, options, record, error);
+            result.blocks = record->check.blocks;
+            break;
+        }
+    }
+    smk_capture_close(record, status);
     last_run = result;
     return status;
 }

@@ -1,30 +1,32 @@
-/* Watched calls: what smemkit.profile and smemkit.check are made of.
+/* The capture of a thread's launches, behind smemkit.profile, smemkit.check and the timing of smemkit.explain.
  *
- * _watch installs a watch on its thread and calls a Python function; each launch that the thread makes meanwhile
- * leaves a record, which becomes a dict as soon as the launch is over.
- */
+ * While a thread has a capture, each launch that it makes is counted, checked or timed instead of only run, and leaves
+ * a record. The backends decide by smk_capture_mode_now where they launch. Nothing here needs the GIL. */
 #ifndef SMK_PY_BACKENDS_CAPTURE_H
 #define SMK_PY_BACKENDS_CAPTURE_H
-
-#include "py/state.h"
 
 #include "base/launch.h"
 #include "sim/check/check.h"
 #include "sim/profile/report.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 typedef enum smk_capture_mode {
-    SMK_CAPTURE_PROFILE,
-    SMK_CAPTURE_CHECK,
-    SMK_CAPTURE_TIME,
-    SMK_CAPTURE_MODE_COUNT
+    SMK_CAPTURE_OFF,
+    SMK_CAPTURE_PROFILE, /* on the simulator, counted */
+    SMK_CAPTURE_CHECK,   /* on the simulator, checked */
+    SMK_CAPTURE_TIME     /* on the GPU, timed */
 } smk_capture_mode;
 
-/* One launch. What it points to lives as long as the launch's execution. */
+enum { SMK_CAPTURE_MODE_COUNT = SMK_CAPTURE_TIME + 1 };
+
+/* One launch. What it points to lives until the execution that the launch is a part of ends. */
 typedef struct smk_capture_record {
     struct smk_capture_record *next;
     smk_capture_mode mode;
     const char *kernel;
-    const smk_module *module; /* NULL: of mode TIME */
+    const smk_module *module; /* NULL in the mode TIME */
     smk_dim3 grid, block;
     uint64_t shared_bytes;
     smk_count_result count;
@@ -34,31 +36,37 @@ typedef struct smk_capture_record {
     double time_ms;
 } smk_capture_record;
 
-/* True while this thread's launches must run on the simulator; and the exception for one that cannot: -1. */
+typedef struct smk_capture {
+    smk_capture_mode mode;
+    uint64_t blocks;             /* to simulate of each launch; 0: all */
+    bool model;                  /* PROFILE: count accesses as ptxas fuses them */
+    bool reverse;                /* CHECK: blocks and warps begin with the last */
+    uint64_t padding;            /* CHECK: free bytes between variables, and behind what is allocated meanwhile */
+    smk_capture_record *records; /* that have not been taken, oldest first */
+} smk_capture;
+
+/* From here to the end, the launches of the calling thread are captured. Captures do not nest. */
+void smk_capture_begin(smk_capture *capture);
+void smk_capture_end(void); /* frees the records that have not been taken */
+
+/* The capture of the calling thread, or NULL. */
+const smk_capture *smk_capture_current(void);
+
+/* Its mode; SMK_CAPTURE_OFF without one. */
+smk_capture_mode smk_capture_mode_now(void);
+
+/* Whether the launches of the calling thread must run on the simulator. */
 bool smk_capture_simulates(void);
-int smk_capture_refuse(const smk_state *state);
 
-/* smk_grid_run as this thread's watch wants it (sim), without the GIL. */
-smk_status smk_capture_run(smk_program *program, const smk_module *module, uint32_t entry, const char *kernel,
-                           const smk_launch *launch, const smk_run_options *options, smk_run_result *result,
-                           smk_error *error);
+/* The record of a launch, with its mode, kernel, grid and block; NULL with a MEMORY error. The caller hands it to
+ * smk_capture_close. */
+smk_capture_record *smk_capture_open(const char *kernel, const smk_launch *launch, smk_error *error);
 
-/* True where this thread's launches on the GPU are timed; and the record of one. Without the GIL. */
-bool smk_capture_times(void);
-smk_status smk_capture_note_time(const char *kernel, const smk_launch *launch, uint64_t shared_bytes, double time_ms,
-                                 smk_error *error);
+/* Keeps the record where the launch went well, else frees it. Accepts NULL. */
+void smk_capture_close(smk_capture_record *record, smk_status status);
 
-/* With the GIL, at the end of each execution: this thread's new records become dicts (`keep`) or are dropped. 0, or -1
- * with an exception. */
-int smk_capture_collect(const smk_state *state, bool keep);
-
-/* A launch of that kernel has ended with an error, which the watched function may hide: it is noted beside the launches,
- * so that no report speaks of the rest alone. 0, or -1 with an exception. */
-int smk_capture_note_refusal(const char *kernel, const char *message);
-
-/* watch_dict.c: a record as a dict, a new reference; NULL with an exception. `text` is the PTX as a str. */
-PyObject *smk_capture_describe(const smk_state *state, const smk_capture_record *record, PyObject *text);
-
-extern PyMethodDef smk_capture_methods[];
+/* The oldest record that is kept, which the caller frees; NULL where there is none. */
+smk_capture_record *smk_capture_take(void);
+void smk_capture_free(smk_capture_record *record); /* accepts NULL */
 
 #endif

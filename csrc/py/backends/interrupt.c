@@ -1,6 +1,6 @@
 #include "py/backends/interrupt.h"
 
-enum { PIECE_BYTES = 1 << 24, ASK_MS = 20 };
+enum { ASK_MS = 20 };
 
 bool smk_interrupt_is_finalizing(void)
 {
@@ -34,6 +34,19 @@ void smk_interrupt_end(smk_interrupt_thread *thread)
     PyEval_RestoreThread(thread->state);
 }
 
+void smk_interrupt_poll_begin(smk_interrupt_poll *poll)
+{
+    smk_interrupt_begin(&poll->thread);
+    smk_poll_begin(&poll->poll, stop_thread, &poll->thread);
+}
+
+smk_status smk_interrupt_poll_end(smk_interrupt_poll *poll, smk_status status)
+{
+    smk_poll_end(&poll->poll);
+    smk_interrupt_end(&poll->thread);
+    return PyErr_Occurred() != NULL ? SMK_INTERRUPTED : status;
+}
+
 smk_patience smk_interrupt_patience(const smk_interrupt *interrupt)
 {
     return (smk_patience){interrupt->stop, interrupt->context};
@@ -56,40 +69,4 @@ smk_status smk_interrupt_ask(smk_interrupt *interrupt, smk_error *error)
     const bool stop = !first && interrupt->stop(interrupt->context);
     (void)clock_gettime(CLOCK_MONOTONIC, &interrupt->asked);
     return stop ? smk_status_fail(error, SMK_INTERRUPTED, "a copy was interrupted") : SMK_OK;
-}
-
-static smk_status copy(const smk_backend *backend, uint64_t address, const void *from, void *to, uint64_t bytes,
-                       smk_interrupt *interrupt, smk_error *error)
-{
-    smk_status status = SMK_OK;
-    uint64_t at = 0;
-    if (interrupt != NULL && backend->settle != NULL) {
-        const smk_patience patience = smk_interrupt_patience(interrupt);
-        status = backend->settle(&patience, error);
-    }
-    if (status != SMK_OK) {
-        return status;
-    }
-    do { /* what has no bytes is looked at, too */
-        const uint64_t left = bytes - at, piece = left < PIECE_BYTES ? left : PIECE_BYTES;
-        status = to == NULL ? backend->upload(address + at, (const unsigned char *)from + at, piece, error)
-                            : backend->download(address + at, (unsigned char *)to + at, piece, error);
-        at += piece;
-        if (status == SMK_OK) {
-            status = smk_interrupt_ask(interrupt, error);
-        }
-    } while (at < bytes && status == SMK_OK);
-    return status;
-}
-
-smk_status smk_interrupt_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
-                                smk_interrupt *interrupt, smk_error *error)
-{
-    return copy(backend, address, host, NULL, bytes, interrupt, error);
-}
-
-smk_status smk_interrupt_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,
-                                  smk_interrupt *interrupt, smk_error *error)
-{
-    return copy(backend, address, NULL, host, bytes, interrupt, error);
 }

@@ -1,10 +1,10 @@
 #include "py/backends/kernel_binary.h"
 
+#include "py/backends/selection.h"
+
 #include "base/heap.h"
 
 #include <string.h>
-
-static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
 
 smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
                                     smk_error *error)
@@ -27,8 +27,8 @@ void smk_kernel_binary_free(smk_kernel_binary *binary)
     if (binary == NULL) {
         return;
     }
-    for (size_t i = 0; i < SMK_BACKEND_COUNT; i++) {
-        machines[i]->unload(atomic_load(&binary->code[i]));
+    for (int i = 0; i < SMK_BACKEND_COUNT; i++) {
+        smk_selection_backend((smk_backend_id)i)->unload(atomic_load(&binary->code[i]));
     }
     smk_module_free(atomic_load(&binary->module));
     smk_heap_free(binary->ptx);

@@ -1,7 +1,5 @@
 #include "py/backends/package_kernels.h"
 
-#include "py/error.h"
-
 #include "base/heap.h"
 
 #include <errno.h>

@@ -2,11 +2,12 @@
 #ifndef SMK_PY_CALLS_ARGUMENT_H
 #define SMK_PY_CALLS_ARGUMENT_H
 
+#include "py/backends/backend.h"
+#include "py/calls/execute.h"
 #include "py/state.h"
 
 #include "base/arena.h"
 #include "ptx/module.h"
-#include "py/calls/execute.h"
 
 /* All arguments of one call. Zero-initialise; smk_argument_free at the end, whatever happened. */
 typedef struct smk_arguments {

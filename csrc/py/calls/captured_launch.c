@@ -1,5 +1,4 @@
-/* What a watched launch has found, as Python objects. */
-#include "py/backends/capture.h"
+#include "py/calls/captured_launch.h"
 
 #include "py/error.h"
 
@@ -342,7 +341,7 @@ static int fill(telling *t, PyObject *dict, PyObject *text)
     return create_names(t) < 0 ? -1 : set_counts(t, dict);
 }
 
-PyObject *smk_capture_describe(const smk_state *state, const smk_capture_record *record, PyObject *text)
+PyObject *smk_captured_launch_describe(const smk_state *state, const smk_capture_record *record, PyObject *text)
 {
     telling t = {.state = state, .record = record, .module = record->module};
     PyObject *dict =

@@ -1,7 +1,9 @@
 #include "py/calls/execute.h"
 
-#include "py/backends/capture.h"
+#include "py/backends/chunked_copy.h"
 #include "py/backends/interrupt.h"
+#include "py/backends/selection.h"
+#include "py/calls/captured_call.h"
 #include "py/error.h"
 
 #include "base/fork.h"
@@ -101,8 +103,8 @@ static smk_status copy_in(const smk_execution *execution, size_t *allocated, smk
         }
         *allocated = i + 1;
         if (transfer->in) {
-            status = smk_interrupt_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
-                                          interrupt, error);
+            status = smk_chunked_copy_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
+                                             interrupt, error);
             if (status != SMK_OK) {
                 return status;
             }
@@ -146,8 +148,8 @@ static smk_status copy_out(const smk_execution *execution, smk_interrupt *interr
     for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
         const smk_transfer *transfer = &execution->transfers[i];
         if (transfer->out) {
-            status = smk_interrupt_download(execution->backend, transfer->address, transfer->host, transfer->bytes,
-                                            transfer->fresh ? interrupt : NULL, error);
+            status = smk_chunked_copy_download(execution->backend, transfer->address, transfer->host, transfer->bytes,
+                                               transfer->fresh ? interrupt : NULL, error);
         }
     }
     return status;
@@ -353,8 +355,8 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
 {
     smk_error error = {0};
     watch w = {.generation = smk_fork_generation()};
-    if (execution->backend->id == SMK_BACKEND_CUDA && smk_capture_simulates()) {
-        return smk_capture_refuse(state); /* its arrays live there */
+    if (smk_selection_check(state, execution->backend) < 0) {
+        return -1; /* its arrays live on the GPU */
     }
     w.lock = PyThread_allocate_lock();
     if (w.lock == NULL) {
@@ -378,7 +380,7 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
     if (status == SMK_OK && PyErr_Occurred() != NULL) {
         status = SMK_INTERRUPTED; /* it was over when the signal came */
     }
-    if (smk_capture_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
+    if (smk_captured_call_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
         status = SMK_INTERNAL; /* the exception is set */
     } else if (status != SMK_OK) {
         error.status = status;
@@ -387,7 +389,7 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
             PyErr_Clear();
         }
         if (!PyErr_Occurred() && execution->step_count > 0 &&
-            smk_capture_note_refusal(execution->steps[0].entry, error.message) < 0) {
+            smk_captured_call_note_refusal(execution->steps[0].entry, error.message) < 0) {
             PyErr_Clear(); /* no memory: the exception that follows says enough */
         }
         smk_error_raise(state, &error);

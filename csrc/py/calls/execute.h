@@ -4,6 +4,7 @@
 
 #include "py/backends/backend.h"
 #include "py/backends/kernel_binary.h"
+#include "py/state.h"
 
 /* Host memory that the kernel sees as a buffer of its own for the time of the execution. */
 typedef struct smk_transfer {

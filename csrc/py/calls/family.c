@@ -1,9 +1,13 @@
-#include "py/calls/family_call.h"
+#include "py/calls/family.h"
 
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
+#include "py/backends/backend.h"
+#include "py/backends/selection.h"
+#include "py/calls/family_call.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/state.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +157,7 @@ static int choose_device(smk_family_call *call)
 static int choose_machine(smk_family_call *call, PyObject *keyword)
 {
     const smk_backend *asked = NULL;
-    if ((!call->on_device || keyword != NULL) && smk_backend_choose(call->state, keyword, &asked) < 0) {
+    if ((!call->on_device || keyword != NULL) && smk_selection_choose(call->state, keyword, &asked) < 0) {
         return -1;
     }
     call->backend = call->on_device ? smk_array_cast(call->state, call->operands[0])->backend : asked;

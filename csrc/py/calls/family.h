@@ -2,7 +2,7 @@
 #ifndef SMK_PY_CALLS_FAMILY_H
 #define SMK_PY_CALLS_FAMILY_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 #include "registry/registry.h"
 

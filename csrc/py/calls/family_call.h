@@ -2,8 +2,9 @@
 #ifndef SMK_PY_CALLS_FAMILY_CALL_H
 #define SMK_PY_CALLS_FAMILY_CALL_H
 
-#include "py/calls/execute.h"
+#include "py/backends/backend.h"
 #include "py/calls/family.h"
+#include "py/state.h"
 
 #include "registry/plan.h"
 

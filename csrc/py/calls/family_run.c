@@ -1,9 +1,11 @@
 /* A family's call run: addresses for the plan, and the result. */
-#include "py/calls/family_call.h"
-
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/package_kernels.h"
+#include "py/calls/execute.h"
+#include "py/calls/family.h"
+#include "py/calls/family_call.h"
+#include "py/calls/step_budget.h"
 #include "py/error.h"
 
 #include <stdio.h>
@@ -97,7 +99,7 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
         s->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
     }
     /* our own kernels end, and a large product takes many steps: no budget unless the user sets one */
-    if (smk_backend_steps(call->state, NULL, UINT64_MAX, &s->execution.max_steps) < 0) {
+    if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &s->execution.max_steps) < 0) {
         return -1;
     }
     return smk_execute_run(call->state, &s->execution);

@@ -4,6 +4,7 @@
 
 #include "py/backends/backend.h"
 #include "py/backends/kernel_binary.h"
+#include "py/state.h"
 
 /* raw_module.c */
 typedef struct smk_raw_module {

@@ -1,11 +1,15 @@
-#include "py/calls/raw.h"
-
+#include "py/backends/backend.h"
 #include "py/backends/capture.h"
-#include "py/backends/pause.h"
+#include "py/backends/interrupt.h"
+#include "py/backends/kernel_binary.h"
+#include "py/backends/selection.h"
 #include "py/calls/argument.h"
 #include "py/calls/execute.h"
+#include "py/calls/raw.h"
+#include "py/calls/step_budget.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/state.h"
 
 #include <string.h>
 
@@ -73,16 +77,16 @@ static int prepare(const smk_state *state, smk_raw_module *module, const char *e
     smk_kernel_facts facts = {0};
     smk_backend_code *code = NULL;
     smk_error error = {0};
-    smk_pause pause;
+    smk_interrupt_poll poll;
     if (module->backend == NULL || module->backend->id != SMK_BACKEND_SIM) {
         return 0;
     }
-    smk_pause_begin(&pause);
+    smk_interrupt_poll_begin(&poll);
     smk_status status = smk_kernel_binary_code(module->binary, module->backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = module->backend->query(code, entry, &facts, &error);
     }
-    status = smk_pause_end(&pause, status);
+    status = smk_interrupt_poll_end(&poll, status);
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;
@@ -247,14 +251,14 @@ static int choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arg
 {
     const smk_state *state = arguments->state;
     if (keyword != NULL) {
-        if (smk_backend_choose(state, keyword, backend) < 0) {
+        if (smk_selection_choose(state, keyword, backend) < 0) {
             return -1;
         }
     } else if (arguments->backend != NULL) {
         *backend = arguments->backend;
     } else if (kernel->module->backend != NULL && !smk_capture_simulates()) {
         *backend = kernel->module->backend;
-    } else if (smk_backend_choose(state, NULL, backend) < 0) {
+    } else if (smk_selection_choose(state, NULL, backend) < 0) {
         return -1;
     }
     if (arguments->backend != NULL && arguments->backend != *backend) {
@@ -301,7 +305,7 @@ static PyObject *launch_kernel(const smk_raw_kernel *kernel, PyObject *const val
     if (read_lengths(kernel, "grid", values[0], &step.launch.grid) < 0 ||
         read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
         read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
-        smk_backend_steps(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &execution.max_steps) < 0 ||
+        smk_step_budget_read(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &execution.max_steps) < 0 ||
         find_layout(kernel, values[2], values[4], &arguments, &tuple) < 0 ||
         smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
         choose_machine(kernel, &arguments, values[4], &execution.backend) < 0) {
@@ -425,13 +429,13 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     if (choose_machine(kernel, &none, NULL, &backend) < 0) {
         return NULL;
     }
-    smk_pause pause;
-    smk_pause_begin(&pause);
+    smk_interrupt_poll poll;
+    smk_interrupt_poll_begin(&poll);
     status = smk_kernel_binary_code(kernel->module->binary, backend, kernel->text, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, kernel->text, &facts, &error);
     }
-    status = smk_pause_end(&pause, status);
+    status = smk_interrupt_poll_end(&poll, status);
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);
     }

@@ -1,9 +1,12 @@
-#include "py/calls/raw.h"
-
+#include "py/backends/backend.h"
+#include "py/backends/interrupt.h"
+#include "py/backends/kernel_binary.h"
 #include "py/backends/package_kernels.h"
-#include "py/backends/pause.h"
+#include "py/backends/selection.h"
+#include "py/calls/raw.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/state.h"
 
 #include "base/heap.h"
 
@@ -165,23 +168,23 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     const smk_backend *backend = self->backend;
     smk_backend_code *code = NULL;
     smk_status status = SMK_OK;
-    smk_pause pause;
-    smk_pause_begin(&pause);
+    smk_interrupt_poll poll;
+    smk_interrupt_poll_begin(&poll);
     status = smk_kernel_binary_module(self->binary, &parsed, &error);
-    status = smk_pause_end(&pause, status);
+    status = smk_interrupt_poll_end(&poll, status);
     bool refused = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED;
     if (refused) {
         self->refusal = error;
         self->refusal.status = status;
-        if (backend == NULL && smk_backend_choose(state, NULL, &backend) < 0) {
+        if (backend == NULL && smk_selection_choose(state, NULL, &backend) < 0) {
             return -1;
         }
         status = backend->id == SMK_BACKEND_CUDA ? SMK_OK : status;
     }
     if (status == SMK_OK && self->backend != NULL) {
-        smk_pause_begin(&pause);
+        smk_interrupt_poll_begin(&poll);
         status = smk_kernel_binary_code(self->binary, self->backend, NULL, &code, &error);
-        status = smk_pause_end(&pause, status);
+        status = smk_interrupt_poll_end(&poll, status);
     }
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
@@ -199,7 +202,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     smk_status status = SMK_OK;
     const char *text = NULL, *compiler = NULL;
     Py_ssize_t length = 0;
-    if (backend != NULL && smk_backend_choose(state, backend, &machine) < 0) {
+    if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
         return NULL;
     }
     ptx = get_ptx(state, code, options, &source, &origin);

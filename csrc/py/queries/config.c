@@ -1,8 +1,10 @@
 #include "py/queries/config.h"
 
 #include "py/backends/backend.h"
+#include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/state.h"
 
 #include "base/heap.h"
 #include "base/quota.h"
@@ -37,7 +39,7 @@ static PyObject *call_set_backend(PyObject *module, PyObject *const *arguments, 
     static const smk_keywords accepted = {"set_backend", names, 1, 1, 1};
     PyObject *values[1];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
-        smk_backend_prefer(smk_state_of_module(module), smk_keywords_optional(values[0])) < 0) {
+        smk_selection_prefer(smk_state_of_module(module), smk_keywords_optional(values[0])) < 0) {
         return NULL;
     }
     Py_RETURN_NONE;
@@ -62,8 +64,8 @@ static PyObject *call_get_backend(PyObject *module, PyObject *ignored)
 {
     const smk_backend *backend = NULL;
     (void)ignored;
-    return smk_backend_choose(smk_state_of_module(module), NULL, &backend) < 0 ? NULL
-                                                                               : PyUnicode_FromString(backend->name);
+    return smk_selection_choose(smk_state_of_module(module), NULL, &backend) < 0 ? NULL
+                                                                                 : PyUnicode_FromString(backend->name);
 }
 
 /* The simulated machine under the names that facts.def gives a real one. */
@@ -164,7 +166,7 @@ PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, P
     const smk_backend *backend = NULL;
     PyObject *values[2];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
-        smk_backend_choose(state, smk_keywords_optional(values[1]), &backend) < 0) {
+        smk_selection_choose(state, smk_keywords_optional(values[1]), &backend) < 0) {
         return NULL;
     }
     PyObject *device = smk_keywords_optional(values[0]);
@@ -189,7 +191,7 @@ static PyObject *call_config(PyObject *module, PyObject *ignored)
     int driver = 0, runtime = 0, devices = 0;
     smk_status status = SMK_OK;
     (void)ignored;
-    if (smk_backend_explain(state, &backend, &reason) < 0) {
+    if (smk_selection_explain(state, &backend, &reason) < 0) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS

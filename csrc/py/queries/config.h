@@ -2,7 +2,7 @@
 #ifndef SMK_PY_QUERIES_CONFIG_H
 #define SMK_PY_QUERIES_CONFIG_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 

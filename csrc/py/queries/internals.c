@@ -1,12 +1,14 @@
 #include "py/queries/internals.h"
 
-#include "py/backends/backend.h"
+#include "py/backends/backend_sim.h"
 #include "py/error.h"
 #include "py/queries/catalog.h"
+#include "py/state.h"
 
 #include "base/heap.h"
 #include "base/quota.h"
 #include "registry/plan.h"
+#include "sim/profile/count.h"
 
 /* str or bytes as a slice; NULL with an exception. */
 static const char *get_text(PyObject *object, Py_ssize_t *length)
@@ -268,11 +270,32 @@ static const char run_stats_doc[] = "_run_stats()\n--\n\n";
 
 static PyObject *call_run_stats(PyObject *module, PyObject *ignored)
 {
-    smk_run_result last = smk_backend_last_run();
+    smk_run_result last = smk_backend_sim_last_run();
     (void)module;
     (void)ignored;
     return Py_BuildValue("{s:K,s:K,s:I}", "steps", (unsigned long long)last.steps, "blocks",
                          (unsigned long long)last.blocks, "threads", last.threads);
+}
+
+/* _counters() -> tuple of dicts, one for each row of counters.def */
+static const char counters_doc[] = "_counters()\n--\n\n";
+
+static PyObject *call_counters(PyObject *module, PyObject *ignored)
+{
+    PyObject *result = PyTuple_New((Py_ssize_t)smk_counter_row_count);
+    (void)module;
+    (void)ignored;
+    for (unsigned i = 0; result != NULL && i < smk_counter_row_count; i++) {
+        const smk_counter_row *row = &smk_counter_rows[i];
+        PyObject *facts = Py_BuildValue("{s:s,s:s,s:s,s:s,s:N}", "name", row->name, "unit", row->unit, "ncu", row->ncu,
+                                        "meaning", row->meaning, "ratio", PyBool_FromLong(row->is_ratio));
+        if (facts == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, (Py_ssize_t)i, facts);
+        }
+    }
+    return result;
 }
 
 PyMethodDef smk_internals_methods[] = {
@@ -284,6 +307,7 @@ PyMethodDef smk_internals_methods[] = {
     {"_fail_after", call_fail_after, METH_O, fail_after_doc},
     {"_quota", call_quota, METH_O, quota_doc},
     {"_isa", call_isa, METH_NOARGS, isa_doc},
+    {"_counters", call_counters, METH_NOARGS, counters_doc},
     {"_run_stats", call_run_stats, METH_NOARGS, run_stats_doc},
     {NULL, NULL, 0, NULL},
 };

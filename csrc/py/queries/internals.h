@@ -3,7 +3,7 @@
 #ifndef SMK_PY_QUERIES_INTERNALS_H
 #define SMK_PY_QUERIES_INTERNALS_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 extern PyMethodDef smk_internals_methods[];
 

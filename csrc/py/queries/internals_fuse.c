@@ -1,6 +1,7 @@
 #include "py/queries/internals_fuse.h"
 
 #include "py/error.h"
+#include "py/state.h"
 
 #include "base/heap.h"
 #include "sim/exec/access.h"

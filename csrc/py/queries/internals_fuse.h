@@ -2,7 +2,7 @@
 #ifndef SMK_PY_QUERIES_INTERNALS_FUSE_H
 #define SMK_PY_QUERIES_INTERNALS_FUSE_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 extern PyMethodDef smk_internals_fuse_methods[];
 

@@ -1,10 +1,13 @@
 #include "py/queries/kernel_resources.h"
 
+#include "py/backends/backend_sim.h"
+#include "py/backends/interrupt.h"
+#include "py/backends/kernel_binary.h"
 #include "py/backends/package_kernels.h"
-#include "py/backends/pause.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/catalog.h"
+#include "py/queries/limits.h"
 
 #include "base/heap.h"
 #include "registry/plan.h"
@@ -159,13 +162,13 @@ static int read_loaded(smk_kernel_resources *resources, const smk_backend *backe
         smk_error_raise(resources->state, &resources->module->refusal);
         return -1;
     }
-    smk_pause pause;
-    smk_pause_begin(&pause);
+    smk_interrupt_poll poll;
+    smk_interrupt_poll_begin(&poll);
     status = smk_kernel_binary_code(binary, backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, entry, &facts, &error);
     }
-    status = smk_pause_end(&pause, status);
+    status = smk_interrupt_poll_end(&poll, status);
     if (status != SMK_OK) {
         smk_error_raise(resources->state, &error);
         return -1;

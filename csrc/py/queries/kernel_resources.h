@@ -2,9 +2,11 @@
 #ifndef SMK_PY_QUERIES_KERNEL_RESOURCES_H
 #define SMK_PY_QUERIES_KERNEL_RESOURCES_H
 
+#include "py/backends/backend.h"
 #include "py/calls/raw.h"
-#include "py/queries/limits.h"
+#include "py/state.h"
 
+#include "registry/occupancy.h"
 #include "registry/registry.h"
 
 /* Arguments of a call that concern the kernel; NULL for what was not given. */

@@ -1,5 +1,6 @@
 #include "py/queries/limits.h"
 
+#include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/config.h"
@@ -102,7 +103,7 @@ static int ask_machine(const smk_state *state, const smk_backend **backend)
     const smk_machine *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
-    if (smk_backend_choose(state, NULL, backend) < 0) {
+    if (smk_selection_choose(state, NULL, backend) < 0) {
         return -1;
     }
     const smk_backend *chosen = *backend;

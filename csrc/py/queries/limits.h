@@ -3,6 +3,7 @@
 #define SMK_PY_QUERIES_LIMITS_H
 
 #include "py/backends/backend.h"
+#include "py/state.h"
 
 #include "registry/occupancy.h"
 

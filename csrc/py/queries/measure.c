@@ -1,8 +1,10 @@
 #include "py/queries/measure.h"
 
 #include "py/arrays/array.h"
+#include "py/backends/backend.h"
 #include "py/backends/interrupt.h"
 #include "py/error.h"
+#include "py/state.h"
 
 #include "gpu/gpu.h"
 

@@ -2,7 +2,7 @@
 #ifndef SMK_PY_QUERIES_MEASURE_H
 #define SMK_PY_QUERIES_MEASURE_H
 
-#include "py/state.h"
+#include "py/api.h"
 
 extern PyMethodDef smk_measure_methods[];
 

@@ -1,8 +1,11 @@
 #include "py/queries/occupancy_query.h"
 
+#include "py/backends/backend.h"
+#include "py/calls/raw.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/kernel_resources.h"
+#include "py/queries/limits.h"
 
 #include "gpu/gpu.h"
 

@@ -1,0 +1,183 @@
+#include "py/backends/selection.h"
+
+#include "py/backends/backend_cuda.h"
+#include "py/backends/backend_sim.h"
+#include "py/backends/capture.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include "gpu/gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHOICE_NONE = -1, CHOICE_AUTO = SMK_BACKEND_COUNT };
+
+/* All of these are read and written under the GIL. A process has one driver, so it has one answer. */
+static int preferred = CHOICE_NONE;
+static const smk_backend *automatic; /* NULL until it was needed */
+static smk_error absence;            /* why there is no GPU; status OK where there is one */
+static char reason_text[1024];
+
+static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
+
+const smk_backend *smk_selection_backend(smk_backend_id id)
+{
+    return machines[id];
+}
+
+/* An smk_backend_id, CHOICE_AUTO, or CHOICE_NONE for an unknown word. */
+static int find_choice(const char *name)
+{
+    for (int i = 0; i < SMK_BACKEND_COUNT; i++) {
+        if (strcmp(machines[i]->name, name) == 0) {
+            return i;
+        }
+    }
+    return strcmp(name, "auto") == 0 ? CHOICE_AUTO : CHOICE_NONE;
+}
+
+static void detect(void)
+{
+    smk_error error = {0};
+    int count = 0;
+    smk_status status = SMK_OK;
+    if (automatic != NULL) {
+        return;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_context_count(&count, &error);
+    Py_END_ALLOW_THREADS
+    if (status == SMK_OK && count <= 0) {
+        status = smk_status_fail(&error, SMK_BACKEND, "there is no CUDA device");
+    }
+    absence = error;
+    absence.status = status;
+    automatic = status == SMK_OK ? &smk_backend_cuda : &smk_backend_sim;
+}
+
+/* The machine for a choice; -1 with a BackendError where it is not present. */
+static int get_machine(const smk_state *state, int choice, const smk_backend **backend)
+{
+    if (choice != SMK_BACKEND_SIM) {
+        detect();
+    }
+    if (choice == CHOICE_AUTO) {
+        *backend = automatic;
+        return 0;
+    }
+    if (choice == SMK_BACKEND_CUDA && absence.status != SMK_OK) {
+        smk_error error = absence;
+        error.status = SMK_BACKEND;
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    *backend = machines[choice];
+    return 0;
+}
+
+static int read_choice(const smk_state *state, PyObject *name, int *choice)
+{
+    const char *text = smk_keywords_text(state, "smemkit", "backend", name);
+    if (text == NULL) {
+        return -1;
+    }
+    *choice = find_choice(text);
+    if (*choice == CHOICE_NONE) {
+        smk_error_fail(state, SMK_ARGUMENT, "backend is %R; accepted are 'auto', 'cuda' and 'sim'", name);
+        return -1;
+    }
+    return 0;
+}
+
+static int read_environment(const smk_state *state, int *choice)
+{
+    const char *text = getenv("SMEMKIT_BACKEND");
+    *choice = text == NULL || text[0] == '\0' ? CHOICE_NONE : find_choice(text);
+    if (text != NULL && text[0] != '\0' && *choice == CHOICE_NONE) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "the environment variable SMEMKIT_BACKEND is '%.100s'; accepted are 'auto', 'cuda' and 'sim'",
+                       text);
+        return -1;
+    }
+    return 0;
+}
+
+int smk_selection_explain(const smk_state *state, const smk_backend **backend, const char **reason)
+{
+    const char *source = "set_backend";
+    int choice = preferred;
+    if (smk_capture_simulates()) {
+        *backend = machines[SMK_BACKEND_SIM];
+        *reason = "profile and check work on the simulator";
+        return 0;
+    }
+    if (choice == CHOICE_NONE) {
+        source = "SMEMKIT_BACKEND";
+        if (read_environment(state, &choice) < 0) {
+            return -1;
+        }
+    }
+    if (choice == CHOICE_NONE) {
+        source = "auto";
+        choice = CHOICE_AUTO;
+    }
+    if (get_machine(state, choice, backend) < 0) {
+        return -1;
+    }
+    if (choice != CHOICE_AUTO) {
+        (void)snprintf(reason_text, sizeof reason_text, "asked for by %s", source);
+    } else if (absence.status == SMK_OK) {
+        (void)snprintf(reason_text, sizeof reason_text, "auto: there is a CUDA device");
+    } else {
+        (void)snprintf(reason_text, sizeof reason_text, "auto: %s", absence.message);
+    }
+    *reason = reason_text;
+    return 0;
+}
+
+static int refuse_cuda(const smk_state *state)
+{
+    const char *what = smk_capture_mode_now() == SMK_CAPTURE_PROFILE ? "profile counts" : "check watches";
+    smk_error_fail(state, SMK_BACKEND,
+                   "%s on the simulator; the call asks for 'cuda': name no backend, and give NumPy arrays or device "
+                   "arrays of smemkit.asarray(..., backend='sim')",
+                   what);
+    return -1;
+}
+
+int smk_selection_check(const smk_state *state, const smk_backend *backend)
+{
+    return backend->id == SMK_BACKEND_CUDA && smk_capture_simulates() ? refuse_cuda(state) : 0;
+}
+
+int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend)
+{
+    const char *reason = NULL;
+    int choice = CHOICE_NONE;
+    if (keyword == NULL) {
+        return smk_selection_explain(state, backend, &reason);
+    }
+    if (read_choice(state, keyword, &choice) < 0) {
+        return -1;
+    }
+    if (smk_capture_simulates()) {
+        *backend = machines[SMK_BACKEND_SIM];
+        return choice == SMK_BACKEND_CUDA ? refuse_cuda(state) : 0;
+    }
+    return get_machine(state, choice, backend);
+}
+
+int smk_selection_prefer(const smk_state *state, PyObject *name)
+{
+    const smk_backend *backend = NULL;
+    int choice = CHOICE_NONE;
+    /* refused here and not at the next call: only "cuda" can be absent, and "auto" shall make no CUDA call yet */
+    if (name != NULL && (read_choice(state, name, &choice) < 0 ||
+                         (choice == SMK_BACKEND_CUDA && get_machine(state, choice, &backend) < 0))) {
+        return -1;
+    }
+    preferred = choice;
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* Which machine a call runs on. All functions but smk_selection_backend need the GIL. */
+#ifndef SMK_PY_BACKENDS_SELECTION_H
+#define SMK_PY_BACKENDS_SELECTION_H
+
+#include "py/backends/backend.h"
+#include "py/state.h"
+
+const smk_backend *smk_selection_backend(smk_backend_id id);
+
+/* The machine for a call: the keyword (NULL: not given), else set_backend, else SMEMKIT_BACKEND, else the GPU where
+ * there is one and the simulator where not. While the thread's launches are profiled or checked: the simulator. 0, or -1
+ * with an exception. */
+int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
+
+/* The same without a keyword, and the reason in words (static memory). */
+int smk_selection_explain(const smk_state *state, const smk_backend **backend, const char **reason);
+
+/* What set_backend asks for; NULL takes the wish back. 0, or -1 with an exception. */
+int smk_selection_prefer(const smk_state *state, PyObject *name);
+
+/* -1 with a BackendError where the thread's launches are profiled or checked and the machine is not the simulator. */
+int smk_selection_check(const smk_state *state, const smk_backend *backend);
+
+#endif

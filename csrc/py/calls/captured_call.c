@@ -1,0 +1,190 @@
+#include "py/calls/captured_call.h"
+
+#include "py/backends/capture.h"
+#include "py/calls/captured_launch.h"
+#include "py/error.h"
+#include "py/keywords.h"
+
+#include <string.h>
+
+enum { PADDING_MAX = 1 << 20 }; /* some hundred variables fit the window of shared memory */
+
+static const char *const mode_names[SMK_CAPTURE_MODE_COUNT] = {
+    [SMK_CAPTURE_PROFILE] = "profile", [SMK_CAPTURE_CHECK] = "check", [SMK_CAPTURE_TIME] = "time"};
+
+/* The Python side of a thread's capture. */
+typedef struct captured_call {
+    smk_capture capture;
+    PyObject *launches; /* list of dicts */
+    PyObject *text;     /* the PTX of the last launch's module: often that of the next one, too */
+} captured_call;
+
+static _Thread_local captured_call *current;
+
+/* Launches ----------------------------------------------------------------------------------------- */
+
+/* The PTX of a record's module as a str that the captured call keeps; borrowed. NULL with an exception. */
+static PyObject *get_text(const smk_capture_record *record)
+{
+    Py_ssize_t length = 0;
+    const smk_text ptx = record->module->text;
+    const char *last = current->text == NULL ? NULL : PyUnicode_AsUTF8AndSize(current->text, &length);
+    if (last != NULL && (size_t)length == ptx.length && memcmp(last, ptx.start, ptx.length) == 0) {
+        return current->text;
+    }
+    PyObject *fresh = PyUnicode_DecodeUTF8(ptx.start, (Py_ssize_t)ptx.length, "replace");
+    if (fresh != NULL) {
+        Py_XSETREF(current->text, fresh);
+    }
+    return fresh;
+}
+
+static int keep_record(const smk_state *state, const smk_capture_record *record)
+{
+    PyObject *text = record->module == NULL ? Py_None : get_text(record);
+    PyObject *dict = text == NULL ? NULL : smk_captured_launch_describe(state, record, text);
+    int status = dict == NULL ? -1 : PyList_Append(current->launches, dict);
+    Py_XDECREF(dict);
+    return status;
+}
+
+int smk_captured_call_collect(const smk_state *state, bool keep)
+{
+    smk_capture_record *record = NULL;
+    int status = 0;
+    while ((record = smk_capture_take()) != NULL) {
+        if (keep && status == 0) {
+            status = keep_record(state, record);
+        }
+        smk_capture_free(record);
+    }
+    return status;
+}
+
+int smk_captured_call_note_refusal(const char *kernel, const char *message)
+{
+    if (current == NULL) {
+        return 0;
+    }
+    PyObject *text = PyUnicode_DecodeUTF8(message, (Py_ssize_t)strlen(message), "replace");
+    PyObject *dict = Py_BuildValue("{s:s,s:N}", "kernel", kernel, "refused", text);
+    int status = dict == NULL ? -1 : PyList_Append(current->launches, dict);
+    Py_XDECREF(dict);
+    return status;
+}
+
+/* The builtin -------------------------------------------------------------------------------------- */
+
+static int read_mode(const smk_state *state, PyObject *value, smk_capture_mode *mode)
+{
+    const char *name = smk_keywords_text(state, "_watch", "mode", value);
+    for (int i = SMK_CAPTURE_PROFILE; name != NULL && i < SMK_CAPTURE_MODE_COUNT; i++) {
+        if (strcmp(name, mode_names[i]) == 0) {
+            *mode = (smk_capture_mode)i;
+            return 0;
+        }
+    }
+    if (name != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "mode is %R; accepted are 'profile', 'check' and 'time'", value);
+    }
+    return -1;
+}
+
+static int read_count(const smk_state *state, const char *name, PyObject *value, uint64_t *blocks)
+{
+    PyObject *whole = smk_keywords_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    if (whole == NULL) {
+        smk_error_fail(state, SMK_TYPE, "%s must be an int, not %.100s", name, Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    unsigned long long number = PyLong_AsUnsignedLongLong(whole);
+    Py_DECREF(whole);
+    if (PyErr_Occurred()) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_ARGUMENT, "%s is %R; it cannot be negative, nor above 2**64 - 1", name, value);
+        return -1;
+    }
+    *blocks = number;
+    return 0;
+}
+
+/* reverse and padding, where they are given. */
+static int read_order(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, smk_capture *capture)
+{
+    int reverse = given > 6 ? PyObject_IsTrue(arguments[6]) : 0;
+    capture->reverse = reverse > 0;
+    if (reverse < 0 || (given > 7 && read_count(state, "padding", arguments[7], &capture->padding) < 0)) {
+        return -1;
+    }
+    if (capture->padding > PADDING_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT, "padding is %llu bytes; at most %u are possible",
+                       (unsigned long long)capture->padding, (unsigned)PADDING_MAX);
+        return -1;
+    }
+    return 0;
+}
+
+static int read_capture(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, smk_capture *capture)
+{
+    if (read_mode(state, arguments[0], &capture->mode) < 0 ||
+        read_count(state, "blocks", arguments[4], &capture->blocks) < 0 ||
+        read_order(state, arguments, given, capture) < 0) {
+        return -1;
+    }
+    if (!PyTuple_Check(arguments[2]) || !PyDict_Check(arguments[3])) {
+        PyErr_SetString(PyExc_TypeError, "_watch: args must be a tuple and kwargs a dict");
+        return -1;
+    }
+    int model = PyObject_IsTrue(arguments[5]);
+    capture->model = model > 0;
+    return model < 0 ? -1 : 0;
+}
+
+/* Calls a Python function with the launches of this thread captured -> (result, launches): what the function returns, and
+ * a dict for each launch. */
+static const char watch_doc[] =
+    "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
+
+static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const smk_state *state = smk_state_of_module(module);
+    PyObject *result = NULL, *answer = NULL;
+    captured_call call = {.launches = NULL};
+    if (given < 6 || given > 8) {
+        PyErr_SetString(PyExc_TypeError,
+                        "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0) "
+                        "takes 6 to 8 arguments");
+        return NULL;
+    }
+    if (current != NULL) {
+        return smk_error_fail(state, SMK_ARGUMENT, "%s is running already in this thread; it cannot watch itself",
+                              mode_names[current->capture.mode]);
+    }
+    if (read_capture(state, arguments, given, &call.capture) < 0) {
+        return NULL;
+    }
+    call.launches = PyList_New(0);
+    if (call.launches == NULL) {
+        return NULL;
+    }
+    current = &call;
+    smk_capture_begin(&call.capture);
+    answer = PyObject_Call(arguments[1], arguments[2], arguments[3]);
+    smk_capture_end();
+    current = NULL;
+    if (answer != NULL) {
+        result = PyTuple_Pack(2, answer, call.launches);
+    }
+    Py_XDECREF(answer);
+    Py_DECREF(call.launches);
+    Py_XDECREF(call.text);
+    return result;
+}
+
+PyMethodDef smk_captured_call_methods[] = {
+    {"_watch", SMK_PY_FUNCTION(call_watch), METH_FASTCALL, watch_doc},
+    {NULL, NULL, 0, NULL},
+};

@@ -1,0 +1,12 @@
+/* How many warp instructions a simulation may execute. */
+#ifndef SMK_PY_CALLS_STEP_BUDGET_H
+#define SMK_PY_CALLS_STEP_BUDGET_H
+
+#include "py/state.h"
+
+#include <stdint.h>
+
+/* The keyword max_steps (NULL: not given), else SMEMKIT_MAX_STEPS, else `otherwise`. 0, or -1 with an exception. */
+int smk_step_budget_read(const smk_state *state, PyObject *keyword, uint64_t otherwise, uint64_t *steps);
+
+#endif
