@@ -1,13 +1,17 @@
-"""Makes what the README shows: its tables between marks, and its pictures.
+"""Makes what the READMEs show: their tables between marks, and their pictures.
 
     python notebooks/readme.py
 
-From the tables of the package and the recorded results, so nothing in it is typed. Tests compare
-the README with what this makes. It needs smemkit[plot].
+From the tables of the package, the recorded results and a run of the demonstration, so nothing in
+it is typed. Tests compare the READMEs with what this makes. It needs smemkit[plot].
 """
 
+import ast
 import hashlib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy
@@ -38,16 +42,75 @@ def write_ladder():
     return source + ladder.to_markdown()
 
 
-TABLES = {"variants": variants.write_markdown, "ladder": write_ladder}
+# What the demonstration prints ------------------------------------------------------------------
 
 
-def fill(text):
-    """The README's text with each table between its marks made anew."""
-    for name, write in TABLES.items():
-        marks = rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)"
-        text, found = re.subn(marks, lambda m, w=write: m[1] + w() + m[2], text, flags=re.DOTALL)
+def read_demo(text):
+    """(variant, what it shows) of each row that the demonstration prints for the simulator."""
+    return re.findall(r"^(\w+) +sim +[\d.]+  +[\d.]+  (.*)$", text, re.MULTILINE)
+
+
+def write_demo(text):
+    """The demonstration's output on a machine without a GPU, or `text` where its rows are right.
+
+    Its times differ from run to run, so a text whose rows name the variants of today stays.
+    """
+    rows = [(name, facts["shows"]) for name, facts in smemkit.variants("gemm").items()]
+    if read_demo(text) == rows:
+        return text
+    done = subprocess.run(
+        [sys.executable, "-m", "smemkit", "demo"],
+        cwd=ROOT,
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=600,
+    )
+    printed = re.sub(r"^  cuda .*\n", "", done.stdout, flags=re.MULTILINE)  # why there is no GPU
+    return f"```text\n{printed}```\n"
+
+
+# Who may include whom --------------------------------------------------------------------------
+
+HOUSE = ROOT / "tests" / "test_house.py"
+
+
+def read_layers():
+    """{folder of csrc: those that it may include}, as the house test holds it."""
+    for node in ast.parse(HOUSE.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "LAYERS":
+            return ast.literal_eval(node.value)
+    raise SystemExit(f"{HOUSE} has no LAYERS")
+
+
+def write_layers():
+    rows = [
+        f"| `{folder}/` | {', '.join(f'`{one}/`' for one in sorted(others)) or 'the C library'} |"
+        for folder, others in read_layers().items()
+    ]
+    return "\n".join(["| folder | may include |", "| --- | --- |", *rows, ""])
+
+
+# The texts -------------------------------------------------------------------------------------
+
+# file: {mark: what makes the text between the marks, of the text that stands there}
+TABLES = {
+    "README.md": {"demo": write_demo, "ladder": lambda text: write_ladder()},
+    "csrc/README.md": {"layers": lambda text: write_layers()},
+    "csrc/kernels/README.md": {"variants": lambda text: variants.write_markdown()},
+}
+
+
+def fill(path, text):
+    """The text of a README with each table between its marks made anew."""
+    for name, write in TABLES[path].items():
+        marks = rf"(<!-- {name} -->\n)(.*?)(<!-- /{name} -->)"
+        text, found = re.subn(
+            marks, lambda m, w=write: m[1] + w(m[2]) + m[3], text, flags=re.DOTALL
+        )
         if found != 1:
-            raise SystemExit(f"README.md: {found} places are marked {name!r}, not one")
+            raise SystemExit(f"{path}: {found} places are marked {name!r}, not one")
     return text
 
 
@@ -95,14 +158,19 @@ def read_sum(path):
 
 
 def main():
-    readme = ROOT / "README.md"
-    readme.write_text(fill(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    for path in TABLES:
+        old = (ROOT / path).read_text(encoding="utf-8")
+        new = fill(path, old)
+        if new != old:
+            (ROOT / path).write_text(new, encoding="utf-8")
+            print(f"{path} (written)")
     PICTURES.mkdir(exist_ok=True)
     for name in DRAWN:
         figure, data = make_figure(name)
         path = PICTURES / f"{name}.png"
         if read_sum(path) != data:  # otherwise it would change with the version of matplotlib
             figure.savefig(path, dpi=110, metadata={"Description": data, "Software": None})
+            print(f"{path.relative_to(ROOT)} (written)")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,103 @@
 
 smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says what each kernel
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
+profile counts what a kernel does to the memory, check finds its races, explain gives advice.
+smemkit.bench measures, smemkit.plot draws, and smemkit.probe asks the memory one question at a
+time. `python -m smemkit --help` lists the commands.
+
+Machines
+--------
+backend="cuda" runs machine code for compute capability 7.5 to 12.x, made by nvcc 13.0. It needs a
+driver of version 580 or newer. Importing smemkit makes no CUDA call and needs no driver.
+
+backend="sim" executes PTX: 32 lanes a warp, divergence with reconvergence, barriers, shuffles,
+atomics, and shared memory with the limits of compute capability 9.0. It uses AVX2 or AVX-512 where
+the processor has them. It takes the cores and up to three quarters of the memory that its process
+may use, which is what the machine has, less what a container (control groups), a batch system or
+taskset keeps from it. Results agree with the GPU's bit for bit for integers and IEEE operations.
+
+backend="auto", the default, takes the GPU where there is one. smemkit.show_config() says which
+machine that is, and why.
+
+Ctrl-C ends a simulation. While a kernel runs on the GPU it ends the wait for it; the kernel goes
+on. A process may fork while threads simulate, and the child can simulate; a GPU that its parent has
+used is closed to it (BackendError).
+
+In a clone in which smemkit was built, Python imports the clone's smemkit, not an installed one.
+
+Environment variables
+---------------------
+SMEMKIT_BACKEND    "auto", "cuda" or "sim": where calls run that do not say. smemkit.set_backend
+                   overrides it.
+SMEMKIT_MAX_STEPS  Step budget of the simulator, in warp instructions a launch. A kernel that would
+                   never end fails with StepBudgetError. By default 20,000,000,000 for kernels of
+                   your own, which takes long.
+SMEMKIT_THREADS    Host threads of the simulator, 1 or more; by default one for each core that the
+                   process may use.
+SMEMKIT_POOL       "0": GPU memory comes from plain cudaMalloc and not from a pool ("1"), so that
+                   memory checkers know the bounds of every array.
+SMEMKIT_ISA        "avx512", "avx2" or "baseline": the simulator uses no newer vector instructions.
+SMEMKIT_NVCC       The nvcc for building and for your CUDA C, instead of that of NVIDIA's packages,
+                   CUDA_HOME or PATH. "none": use no nvcc; a build then leaves the GPU part out.
+SMEMKIT_NCU        The Nsight Compute that `python -m smemkit compare` runs.
+SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
+SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.
+SMEMKIT_SANITIZE   Building: sanitizers for the C code, "address,undefined".
+SMEMKIT_TEST_SEED  Repeats the random values of a test run, which prints its seed.
+
+Errors
+------
+What smemkit refuses is a smemkit.Error, and also Python's own exception where that has a name for
+the fault: ValueError, TypeError, MemoryError, TimeoutError and others. What NumPy refuses on the
+way, such as a ragged list, stays NumPy's exception. Errors of a kernel on the simulator
+(ExecutionError) have the attributes kernel, ptx_line, ptx_column, source_file, source_line, block
+and thread.
+
+Results and host threads
+------------------------
+The simulator runs blocks on several host threads where their order cannot show in a result. It
+runs them one after the other, in order, where it can: in kernels with floating-point atomics on
+global memory; with atomics whose old value is used; with cas, exch, inc or dec; with updates of
+different kinds (red.add and red.max, say) that may reach one allocation; with volatile, relaxed,
+acquire or release accesses beyond the block; and with printf. So results, counts and findings do
+not depend on the number of threads, with two exceptions:
+
+- Data races between blocks: two blocks access the same bytes, one access is a write, and not both
+  are atomic (a load beside a red is one). The order is chance, as on a GPU; smemkit.check finds it.
+- Memory after an error holds what was written until then. Where several blocks fail, the error is
+  that of the block with the lowest number; but a step budget ends the launch in whatever block
+  exceeds it.
+
+Limits
+------
+- Linux with gcc. Wheels of nvcc, which the build fetches, exist for x86-64 and aarch64.
+- Python's main interpreter, not its subinterpreters, which NumPy does not support either. A
+  free-threaded Python turns the GIL on.
+- The simulator has no clock. Its running time says nothing about a GPU's.
+- Threads of a warp run in lock step and reconverge where their paths join. The exception is a
+  .sync operation (__syncwarp, __shfl_sync, votes): while lanes wait at one, the other lanes of its
+  mask run on until they reach it or exit, as on an H200. A kernel that needs its threads to make
+  progress one by one in any other way (a spin lock among the lanes of a warp, or a barrier.sync
+  without .aligned that lanes reach on different paths) is reported as a deadlock or a barrier
+  error, or exceeds its step budget. The same holds for a block that waits for another one more
+  than 16 places behind it.
+- PTX that the simulator does not know is refused with its line and its word, never skipped. It
+  knows no textures, clusters, video instructions, 8-bit floats, 128-bit registers, alloca, or
+  malloc in a kernel. Of tensor cores it has mma.sync of f16, bf16 and tf32 with sums in f32, and of
+  f64, with the bits that an H200 gives, and ldmatrix; no sums in f16, no integers, no sparse
+  matrices, no wmma or wgmma.
+- It takes some PTX that ptxas refuses, such as more than 64 KB of constants: what runs here may not
+  assemble.
+- check derives no order from the end of a thread, because PTX promises none: what a warp writes to
+  shared memory before it returns races with what others read behind their next __syncthreads().
+- check does not find what a thread does to its own cp.async: a source that it overwrites before the
+  wait, or two copies to one target.
+- Counting models ptxas 13.0 for compute capability 9.0. It is known to differ from the hardware in
+  registers that ptxas spills to local memory, in loops that ptxas unrolls on its own, in 16-bit
+  shared atomics, and in what depends on the order in which warps reach an atomic or on how often
+  one waits for another. Of copies past the L1 cache (cp.async.cg) Nsight Compute leaves out those
+  that predicate P0 of the machine code guards or fills with zeros; all others are counted as it
+  counts them. Counts of instructions and branches are those of PTX.
 """
 
 import importlib

@@ -17,7 +17,7 @@ pytest.importorskip("matplotlib")
 
 FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
 SECONDS = 60  # of one notebook, on two cores
-NUMBERS = [f"{number:02}" for number in range(1, 10)]
+NUMBERS = [f"{number:02}" for number in range(10)]
 pytestmark = pytest.mark.filterwarnings("default")  # what Jupyter's packages say of each other
 
 
@@ -96,12 +96,19 @@ def test_shape_of_a_lesson(source):
         assert re.search(r"^check_\w+\(", cell.source, re.MULTILINE)
 
 
-def test_first_cell_installs_where_nothing_is_installed(source, tmp_path):
-    """The first code is the README's cell for Colab: what is not installed needs an address."""
-    first = next(c for c in build.read_source(source).cells if c.cell_type == "code")
-    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
-    assert f"```python\n{first.source}\n\nimport smemkit\n" in readme
+def test_first_cell_installs_where_nothing_is_installed(source):
+    """The first code is the same in all: what is not installed needs an address."""
+    first, model = (
+        next(c for c in build.read_source(path).cells if c.cell_type == "code")
+        for path in (source, SOURCES[0])
+    )
+    assert first.source == model.source
     assert first.metadata["tags"] == ["setup"]
+
+
+def test_readme_links_every_notebook(source):
+    readme = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    assert f"(notebooks/{source.stem}.ipynb)" in readme
 
 
 @pytest.mark.parametrize("address", ["", "there/is.none"])
