@@ -96,6 +96,34 @@ uint32_t smk_module_find_entry(const smk_module *module, const char *name)
     return found ? module->entries[low] : SMK_NO_INDEX;
 }
 
+smk_modifier smk_module_atomic(const smk_instruction *instruction)
+{
+    static const smk_modifier operations[] = {
+        SMK_MODIFIER_CAS, SMK_MODIFIER_EXCH, SMK_MODIFIER_ADD, SMK_MODIFIER_MIN, SMK_MODIFIER_MAX,
+        SMK_MODIFIER_INC, SMK_MODIFIER_DEC,  SMK_MODIFIER_AND, SMK_MODIFIER_OR,  SMK_MODIFIER_XOR,
+    };
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (smk_module_has(instruction, operations[i])) {
+            return operations[i];
+        }
+    }
+    return SMK_MODIFIER_COUNT;
+}
+
+bool smk_module_accesses(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+    case SMK_OPCODE_ST:
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        return true;
+    default:
+        return false;
+    }
+}
+
 const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index)
 {
     if (index < module->variable_count) {

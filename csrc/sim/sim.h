@@ -59,7 +59,7 @@ typedef struct smk_run_options {
     bool reverse;       /* blocks, and the warps of a block, begin with the last */
     bool alone;         /* nobody else changes global memory meanwhile: a wait for a word there can be seen to be one for ever */
     smk_run_constant constant;
-    /* Called by the thread that called smk_grid_run, about every 20 ms; true ends the run with
+    /* Called by the thread that called smk_program_run, about every 20 ms; true ends the run with
      * INTERRUPTED. May be NULL. */
     bool (*poll)(void *context);
     void *poll_context;
@@ -80,11 +80,7 @@ typedef struct smk_run_result {
  * as the entry's i-th parameter has. A grid with a zero axis is a LAUNCH error.
  * Errors: LAUNCH, SHARED_MEMORY, MEMORY, INTERRUPTED and every execution error, with kernel, PTX line,
  * source line where known, block and thread. After an error memory holds what was written until then. */
-smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
+smk_status smk_program_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
                         smk_run_result *result, smk_error *error);
-
-/* The instruction set the handlers were chosen for: "avx512", "avx2" or "baseline". SMEMKIT_ISA in the
- * environment can lower it (for tests). */
-const char *smk_sim_isa(void);
 
 #endif

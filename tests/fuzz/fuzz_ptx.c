@@ -135,7 +135,7 @@ static void run_entry(smk_program *program, const smk_module *module, uint32_t e
         parameters[i] = parameter[i].bytes < sizeof address ? (void *)&count : (void *)pointers;
     }
     memset(&error, 0, sizeof error);
-    smk_status status = smk_grid_run(program, entry, &launch, &options, &result, &error);
+    smk_status status = smk_program_run(program, entry, &launch, &options, &result, &error);
     if (status != SMK_INTERNAL && w->watch != RUN) {
         status = watch_entry(program, module, entry, &launch, &options, w, &error);
     }

@@ -273,7 +273,7 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
         switch (smk_capture_mode_now()) {
         case SMK_CAPTURE_OFF:
         case SMK_CAPTURE_TIME: /* times the GPU alone */
-            status = smk_grid_run(code->program, index, what, options, &result, error);
+            status = smk_program_run(code->program, index, what, options, &result, error);
             break;
         case SMK_CAPTURE_PROFILE:
             status = run_and_count(code, index, what, options, record, error);

@@ -10,6 +10,7 @@
 #include "base/quota.h"
 #include "gpu/gpu.h"
 #include "registry/registry.h"
+#include "sim/code/isa.h"
 
 #include <limits.h>
 
@@ -199,7 +200,7 @@ static PyObject *call_config(PyObject *module, PyObject *ignored)
     status = smk_context_count(&devices, &error);
     Py_END_ALLOW_THREADS
     return Py_BuildValue("{s:s,s:s,s:s,s:I,s:K,s:i,s:i,s:i,s:s,s:n}", "backend", backend->name, "reason", reason, "isa",
-                         smk_sim_isa(), "threads", smk_quota_cores(), "memory_bytes",
+                         smk_isa_name(), "threads", smk_quota_cores(), "memory_bytes",
                          (unsigned long long)smk_memory_limit(), "cuda_driver", driver, "cuda_runtime", runtime,
                          "cuda_devices", status == SMK_OK ? devices : 0, "cuda_absence",
                          status == SMK_OK ? "" : error.message, "kernels", (Py_ssize_t)smk_registry_variant_count());

@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "base/quota.h"
 #include "registry/plan.h"
+#include "sim/code/isa.h"
 #include "sim/profile/count.h"
 
 /* str or bytes as a slice; NULL with an exception. */
@@ -262,7 +263,7 @@ static PyObject *call_isa(PyObject *module, PyObject *ignored)
 {
     (void)module;
     (void)ignored;
-    return PyUnicode_FromString(smk_sim_isa());
+    return PyUnicode_FromString(smk_isa_name());
 }
 
 /* _run_stats() -> {"steps", "blocks", "threads"} of this thread's last simulation */

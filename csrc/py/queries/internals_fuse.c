@@ -4,7 +4,6 @@
 #include "py/state.h"
 
 #include "base/heap.h"
-#include "sim/exec/access.h"
 #include "sim/ptxas/cfg.h"
 #include "sim/ptxas/fuse.h"
 
@@ -29,7 +28,7 @@ static const char *const forms[] = {
 static bool is_listed(const smk_instruction *instruction)
 {
     bool copies = instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 1;
-    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_access_is(instruction);
+    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_module_accesses(instruction);
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,

@@ -10,8 +10,10 @@
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
 #include "sim/exec/barrier.h"
+#include "sim/exec/block_order.h"
+#include "sim/exec/grid.h"
 #include "sim/exec/park.h"
-#include "sim/lower/commute.h"
+#include "sim/lower/link.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +91,7 @@ static smk_status survey(checking *c, const smk_module *module, smk_error *error
                 continue;
             }
             const smk_instruction *instruction = &function->instructions[k];
-            if (smk_access_is(instruction)) {
+            if (smk_module_accesses(instruction)) {
                 uint8_t flags = c->race.flags[count] = flags_of(instruction);
                 c->race.synchronizes = c->race.synchronizes || (flags & (SMK_RACE_ACQUIRE | SMK_RACE_RELEASE)) != 0;
                 c->race.order.near = c->race.order.near || (flags & SMK_RACE_NEAR) != 0;
@@ -420,7 +422,7 @@ static smk_status prepare(checking *c, const smk_program *program, const smk_lau
         c->race.sink.slot = NULL;
         return status;
     }
-    c->race.ordered = smk_commute_is_ordered(c->image, launch, view);
+    c->race.ordered = smk_block_order_matters(c->image, launch, view);
     c->race.padded = c->image->padding > 0;
     status = survey(c, program->module, error);
     if (status == SMK_OK) {
@@ -505,7 +507,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
     }
     smk_status status = smk_undefined_plan_create(&c.race.undefined, program->module, error);
     if (status == SMK_OK) {
-        status = smk_image_create(program, entry, &observer, &image, error);
+        status = smk_link_create(program, entry, &observer, &image, error);
         c.image = c.race.undefined.image = image;
     }
     if (status == SMK_OK) {

@@ -1,4 +1,5 @@
 #include "sim/check/undefined.h"
+#include "sim/lower/instrument.h"
 
 #include "base/heap.h"
 #include "sim/check/race.h"
@@ -188,7 +189,7 @@ bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
     if (!fill_rows(lowering, in, row, flip)) {
         return false;
     }
-    smk_operation *op = smk_observer_emit_value(lowering);
+    smk_operation *op = smk_instrument_emit_value(lowering);
     if (op != NULL) {
         op->a = row[0];
         op->b = row[1];
@@ -356,7 +357,7 @@ static uint32_t combine(const smk_warp *warp, const smk_operation *op, const smk
                         uint32_t b)
 {
     bool ones = in->opcode == SMK_OPCODE_OR;
-    unsigned bits = smk_rows_bits((smk_type)in->type);
+    unsigned bits = smk_op_row_bits((smk_type)in->type);
     if (ones && in->type != SMK_TYPE_PRED) {
         return a & b;
     }

@@ -85,6 +85,22 @@ typedef struct smk_shared_variable {
     uint32_t offset;
 } smk_shared_variable;
 
+/* Where an address may come from: 8 bytes of a parameter of the entry, or a variable of the module. */
+typedef struct smk_image_root {
+    bool is_variable;
+    uint32_t index;  /* of the parameter or variable */
+    uint64_t offset; /* in the parameter */
+} smk_image_root;
+
+/* Updates of one kind that come from the same roots. */
+typedef struct smk_image_update {
+    uint32_t kind;
+    uint64_t roots; /* a bit each; SMK_IMAGE_ANYWHERE among them: from elsewhere, too */
+} smk_image_update;
+
+enum { SMK_IMAGE_ROOTS_MAX = 62 };
+#define SMK_IMAGE_ANYWHERE (UINT64_C(1) << 63)
+
 /* Facts about the entry decide how its blocks may be scheduled. */
 typedef struct smk_image {
     smk_arena arena;           /* holds all of it */
@@ -102,9 +118,9 @@ typedef struct smk_image {
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;            /* memory operations so far */
     bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
-    struct smk_commute_update *update; /* of several kinds, where they may depend on it (commute.h) */
+    smk_image_update *update;  /* of several kinds, where they may depend on it (lower/commute.h) */
     uint32_t update_count;
-    struct smk_commute_root *root; /* where their addresses may come from */
+    smk_image_root *root;      /* where their addresses may come from */
     uint32_t root_count;
     const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
 } smk_image;
@@ -116,7 +132,12 @@ bool smk_image_is_near(const smk_instruction *instruction);
 /* The code of a function; NULL where the entry cannot reach it. */
 smk_code *smk_image_code(const smk_image *image, uint32_t function);
 
+/* The order of image->shared, for qsort and bsearch. */
+int smk_image_compare_shared(const void *a, const void *b);
+
 /* The place of a shared variable, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
+
+void smk_image_free(smk_image *image); /* accepts NULL */
 
 #endif

@@ -1,5 +1,4 @@
-/* Which clone of the handlers this processor runs. */
-#include "sim/code/op.h"
+#include "sim/code/isa.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,4 +40,9 @@ smk_isa smk_isa_current(void)
         if (strcmp(wanted, names[i]) == 0)
             return (smk_isa)i;
     return best;
+}
+
+const char *smk_isa_name(void)
+{
+    return names[smk_isa_current()];
 }

@@ -7,13 +7,21 @@
 #ifndef SMK_SIM_CODE_OBSERVER_H
 #define SMK_SIM_CODE_OBSERVER_H
 
-#include "sim/exec/access.h"
-#include "sim/exec/block.h"
-#include "sim/sim.h"
-#include "sim/exec/warp.h"
+#include "sim/code/op.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+typedef struct smk_block smk_block;
+typedef struct smk_pending smk_pending;
+struct smk_parked;
+
+typedef enum smk_access_kind {
+    SMK_ACCESS_LOAD,
+    SMK_ACCESS_STORE,
+    SMK_ACCESS_ATOMIC,
+    SMK_ACCESS_COPY /* the shared side of cp.async */
+} smk_access_kind;
 
 typedef enum smk_watch {
     SMK_WATCH_RUNS = 1 << 0, /* straight runs of instructions, and the lanes of guarded ones */
@@ -53,7 +61,7 @@ typedef struct smk_observer {
     /* While lowering: false leaves this access unobserved. NULL: all are observed. */
     bool (*selects)(void *context, const smk_function *function, uint32_t instruction);
 
-    /* While lowering, before each instruction: may put operations there (smk_observer_emit_value, whose handler calls
+    /* While lowering, before each instruction: may put operations there (smk_instrument_emit_value, whose handler calls
      * `value`). Both may be NULL, else `wants` is not asked. False after a failure. */
     bool (*emit)(void *context, struct smk_lowering *lowering);
     void (*value)(void *state, const smk_warp *warp, const smk_operation *op);
@@ -95,21 +103,5 @@ typedef struct smk_observer {
     /* cp.async: a lane's copy has landed in shared memory because the lane waited for it. `op` is the wait. */
     void (*land)(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy);
 } smk_observer;
-
-/* As smk_grid_run, watched. `blocks` > 0 runs only so many, evenly spread over the grid. */
-smk_status smk_observer_run(smk_program *program, uint32_t entry, const smk_launch *launch,
-                            const smk_run_options *options, const smk_observer *observer, uint64_t blocks,
-                            smk_run_result *result, smk_error *error);
-
-/* For lowering: what goes before an instruction, and before the access that was emitted last; and where a run
- * begins. */
-bool smk_observer_emit(struct smk_lowering *lowering);
-bool smk_observer_emit_run(struct smk_lowering *lowering);
-smk_operation *smk_observer_emit_value(struct smk_lowering *lowering); /* with the guard; NULL after a failure */
-bool smk_observer_emit_access(struct smk_lowering *lowering, smk_access_kind kind, smk_space space, bool narrow,
-                              unsigned bytes);
-
-/* True of the operation that begins a run. */
-bool smk_observer_is_run(const smk_operation *op);
 
 #endif

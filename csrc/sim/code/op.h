@@ -61,28 +61,13 @@ static inline uint32_t smk_op_mask(const smk_warp *warp, const smk_operation *op
     return warp->active & (guard ^ op->guard_flip);
 }
 
+/* Width of a lane in the row of a register of this type: 1 (predicate), 16, 32, 64; 0 where there is no such row. */
+static inline unsigned smk_op_row_bits(smk_type type)
+{
+    const unsigned bits = smk_module_type_bits(type);
+    return bits == 8 ? 16 : bits > 64 ? 0 : bits;
+}
+
 #define SMK_ROW(type, warp, offset) ((type *)(void *)((warp)->registers + (offset)))
-
-/* alu.c: the handler of an instruction that only computes on registers (d, a, b, c, d2 as written, in that
- * order), for the present instruction set; NULL where there is none. `storage_bits[i]` is the width of operand i's
- * row: 1 (predicate), 16, 32 or 64, which for cvt and mov may differ from its type. */
-smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
-
-/* What lowering must put into op->u.immediate beside the handler of smk_alu_find (rounding, comparison, look-up
- * table: whatever the handlers of rare forms read once a warp). 0 for most.
- *
- * Rows of the forms with braces or a pair, flattened in the order written into d, a, b, c, d2:
- *   mov.b64 d, {x, y}        d a b           mov.b64 {x, y}, s        d a b
- *   mov.b64 d, {w, x, y, z}  d a b c d2      mov.b64 {w, x, y, z}, s  d a b c d2     (_ : a scratch row)
- * but setp p|q keeps d = p, d2 = q, and a, b, c the sources. storage_bits[i] belongs to operands[i]; of a LIST it is
- * not read. lop3's look-up table and the fourth source of anything else: d2 (the table is in the word too). */
-uint64_t smk_alu_word(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
-
-/* isa.c: which clone of the handlers this processor runs; SMEMKIT_ISA=baseline|avx2 lowers it. */
-typedef enum smk_isa { SMK_ISA_BASELINE, SMK_ISA_AVX2, SMK_ISA_AVX512, SMK_ISA_COUNT } smk_isa;
-smk_isa smk_isa_current(void);
-
-/* ARGUMENT where SMEMKIT_ISA is no word that is known. */
-smk_status smk_isa_check(smk_error *error);
 
 #endif

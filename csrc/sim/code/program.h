@@ -1,4 +1,4 @@
-/* Inside of a program, and how its images are made. */
+/* A module whose variables have their memory, and the images of its entries. */
 #ifndef SMK_SIM_CODE_PROGRAM_H
 #define SMK_SIM_CODE_PROGRAM_H
 
@@ -20,21 +20,5 @@ struct smk_program {
     uint32_t shared_count;
     smk_image *_Atomic *image; /* by function; NULL until it is needed, and for all but entries */
 };
-
-struct smk_observer;
-
-/* The entry as a plain run has it, lowered when it is first asked for: a module of many entries costs what is used of
- * it. Any number of threads may ask. Errors: ARGUMENT where there is no such entry, and those of smk_image_create. */
-smk_status smk_program_image(smk_program *program, uint32_t entry, const smk_image **image, smk_error *error);
-
-/* Lowers an entry and everything that it can reach, for an observer (NULL: none). Errors: PTX, UNSUPPORTED, MEMORY. */
-smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
-                            smk_image **image, smk_error *error);
-void smk_image_free(smk_image *image); /* accepts NULL */
-
-/* The launch itself (grid.c). `blocks` > 0: only so many, evenly spread. */
-smk_status smk_grid_launch(smk_program *program, const smk_image *image, const smk_launch *launch,
-                           const smk_run_options *options, const struct smk_observer *observer, uint64_t blocks,
-                           smk_run_result *result, smk_error *error);
 
 #endif

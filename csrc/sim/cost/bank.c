@@ -7,6 +7,7 @@
 #include "sim/cost/bank.h"
 
 #include "sim/code/bits.h"
+#include "sim/code/isa.h"
 #include "sim/code/op.h"
 
 #include <stdatomic.h>

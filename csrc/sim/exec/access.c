@@ -1,27 +1,13 @@
 #include "sim/exec/access.h"
 
+#include "sim/code/isa.h"
 #include "sim/exec/block.h"
-#include "sim/lower/rows.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LANES = 32, MESSAGE_BYTES = 320 };
-
-bool smk_access_is(const smk_instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return true;
-    default:
-        return false;
-    }
-}
 
 smk_element smk_access_element(smk_type type, unsigned row_bits)
 {
@@ -403,7 +389,7 @@ void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind k
     bool atomic = kind == SMK_ACCESS_ATOMIC;
     smk_element element = (smk_element)op->element;
     if (atomic) {
-        element = smk_access_element((smk_type)op->element, smk_rows_bits((smk_type)op->element));
+        element = smk_access_element((smk_type)op->element, smk_op_row_bits((smk_type)op->element));
     }
     if (kind == SMK_ACCESS_STORE || element == SMK_ELEMENT_COUNT) {
         return;

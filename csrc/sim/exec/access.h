@@ -7,6 +7,7 @@
 #ifndef SMK_SIM_EXEC_ACCESS_H
 #define SMK_SIM_EXEC_ACCESS_H
 
+#include "sim/code/observer.h"
 #include "sim/code/op.h"
 #include "sim/exec/warp.h"
 
@@ -21,16 +22,6 @@ typedef enum smk_element {
 } smk_element;
 
 enum { SMK_ACCESS_FRAME = 1, SMK_ACCESS_ELEMENTS_MAX = 4 };
-
-typedef enum smk_access_kind {
-    SMK_ACCESS_LOAD,
-    SMK_ACCESS_STORE,
-    SMK_ACCESS_ATOMIC,
-    SMK_ACCESS_COPY /* the shared side of cp.async */
-} smk_access_kind;
-
-/* Whether an instruction loads, stores or updates memory by lanes; copies (cp.async) are apart. */
-bool smk_access_is(const smk_instruction *instruction);
 
 /* The element for a type in memory and the width of a row; SMK_ELEMENT_COUNT where there is none. */
 smk_element smk_access_element(smk_type type, unsigned row_bits);

@@ -1,6 +1,7 @@
 /* From an instruction to the handler that executes it. */
 #include "sim/exec/alu.h"
 
+#include "sim/code/isa.h"
 #include "sim/exec/convert.h"
 
 #include <string.h>

@@ -67,4 +67,19 @@ const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation 
 const smk_operation *smk_alu_set(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_alu_setp(smk_warp *warp, const smk_operation *op);
 
+/* The handler of an instruction that only computes on registers (d, a, b, c, d2 as written, in that
+ * order), for the present instruction set; NULL where there is none. `storage_bits[i]` is the width of operand i's
+ * row: 1 (predicate), 16, 32 or 64, which for cvt and mov may differ from its type. */
+smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
+
+/* What lowering must put into op->u.immediate beside the handler of smk_alu_find (rounding, comparison, look-up
+ * table: whatever the handlers of rare forms read once a warp). 0 for most.
+ *
+ * Rows of the forms with braces or a pair, flattened in the order written into d, a, b, c, d2:
+ *   mov.b64 d, {x, y}        d a b           mov.b64 {x, y}, s        d a b
+ *   mov.b64 d, {w, x, y, z}  d a b c d2      mov.b64 {w, x, y, z}, s  d a b c d2     (_ : a scratch row)
+ * but setp p|q keeps d = p, d2 = q, and a, b, c the sources. storage_bits[i] belongs to operands[i]; of a LIST it is
+ * not read. lop3's look-up table and the fourth source of anything else: d2 (the table is in the word too). */
+uint64_t smk_alu_word(const smk_instruction *instruction, const unsigned storage_bits[SMK_OPERANDS_MAX]);
+
 #endif

@@ -211,23 +211,9 @@ static const smk_operation *run_atomic(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-smk_modifier smk_atomic_operation(const smk_instruction *instruction)
-{
-    static const smk_modifier operations[] = {
-        SMK_MODIFIER_CAS, SMK_MODIFIER_EXCH, SMK_MODIFIER_ADD, SMK_MODIFIER_MIN, SMK_MODIFIER_MAX,
-        SMK_MODIFIER_INC, SMK_MODIFIER_DEC,  SMK_MODIFIER_AND, SMK_MODIFIER_OR,  SMK_MODIFIER_XOR,
-    };
-    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
-        if (smk_module_has(instruction, operations[i])) {
-            return operations[i];
-        }
-    }
-    return SMK_MODIFIER_COUNT;
-}
-
 bool smk_atomic_commutes(const smk_instruction *instruction)
 {
-    smk_modifier operation = smk_atomic_operation(instruction);
+    smk_modifier operation = smk_module_atomic(instruction);
     return smk_module_type_kind((smk_type)instruction->type) != SMK_KIND_FLOAT && operation != SMK_MODIFIER_CAS &&
            operation != SMK_MODIFIER_EXCH && operation != SMK_MODIFIER_INC && operation != SMK_MODIFIER_DEC;
 }
@@ -236,7 +222,7 @@ smk_handler smk_atomic_find(const smk_instruction *instruction)
 {
     smk_type type = (smk_type)instruction->type;
     unsigned bits = smk_module_type_bits(type);
-    smk_modifier operation = smk_atomic_operation(instruction);
+    smk_modifier operation = smk_module_atomic(instruction);
     bool is_float = smk_module_type_kind(type) == SMK_KIND_FLOAT;
     if (operation == SMK_MODIFIER_COUNT || instruction->vector > 1 || bits < 16 || bits > 64 ||
         (is_float && operation != SMK_MODIFIER_ADD && operation != SMK_MODIFIER_EXCH)) {

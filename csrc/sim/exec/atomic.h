@@ -11,9 +11,6 @@
  * smk_modifier of the operation, `slot` the entry of control->recent, d2 the smk_space. */
 smk_handler smk_atomic_find(const smk_instruction *instruction);
 
-/* The operation among an instruction's words; SMK_MODIFIER_COUNT where there is none. */
-smk_modifier smk_atomic_operation(const smk_instruction *instruction);
-
 /* True where the outcome does not depend on the order of those who do it, the old value aside. */
 bool smk_atomic_commutes(const smk_instruction *instruction);
 

@@ -3,6 +3,8 @@
 #define _POSIX_C_SOURCE 200809L
 #endif
 
+#include "sim/exec/grid.h"
+
 #include "base/fork.h"
 #include "base/heap.h"
 #include "base/quota.h"
@@ -11,9 +13,9 @@
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
+#include "sim/exec/block_order.h"
 #include "sim/exec/launch.h"
 #include "sim/exec/stuck.h"
-#include "sim/lower/commute.h"
 
 #include <fenv.h>
 #include <inttypes.h>
@@ -515,7 +517,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
     if (status == SMK_OK) {
         run.parameters = parameters;
         run.view = view;
-        run.ordered = smk_commute_is_ordered(image, launch, view);
+        run.ordered = smk_block_order_matters(image, launch, view);
         status = run_blocks(&run, blocks, result, error);
     }
     if (view != NULL && (observer == NULL || !observer->tracks)) {
@@ -527,12 +529,4 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
         smk_launch_name(image, error);
     }
     return status;
-}
-
-smk_status smk_grid_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                        smk_run_result *result, smk_error *error)
-{
-    const smk_image *image = NULL;
-    smk_status status = smk_program_image(program, entry, &image, error);
-    return status == SMK_OK ? smk_grid_launch(program, image, launch, options, NULL, 0, result, error) : status;
 }

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { ROOTS_MAX = 62, UPDATES_MAX = 64, ADDRESS_BYTES = 8 };
+enum { UPDATES_MAX = 64, ADDRESS_BYTES = 8 };
 
 typedef struct finder {
     smk_image *image;
@@ -28,7 +28,7 @@ static bool is_update(const smk_instruction *instruction)
 static uint32_t kind_of(const smk_instruction *instruction)
 {
     const smk_type type = (smk_type)instruction->type;
-    const uint32_t operation = (uint32_t)smk_atomic_operation(instruction), bits = smk_module_type_bits(type);
+    const uint32_t operation = (uint32_t)smk_module_atomic(instruction), bits = smk_module_type_bits(type);
     switch (operation) {
     case SMK_MODIFIER_AND:
     case SMK_MODIFIER_OR:
@@ -44,16 +44,16 @@ static uint32_t kind_of(const smk_instruction *instruction)
 
 /* Where addresses come from ------------------------------------------------------------------------------------- */
 
-static uint64_t add_root(smk_image *image, smk_commute_root root)
+static uint64_t add_root(smk_image *image, smk_image_root root)
 {
     for (uint32_t i = 0; i < image->root_count; i++) {
-        const smk_commute_root *known = &image->root[i];
+        const smk_image_root *known = &image->root[i];
         if (known->is_variable == root.is_variable && known->index == root.index && known->offset == root.offset) {
             return UINT64_C(1) << i;
         }
     }
-    if (image->root_count == ROOTS_MAX) {
-        return SMK_COMMUTE_ANYWHERE;
+    if (image->root_count == SMK_IMAGE_ROOTS_MAX) {
+        return SMK_IMAGE_ANYWHERE;
     }
     image->root[image->root_count] = root;
     return UINT64_C(1) << image->root_count++;
@@ -66,7 +66,7 @@ static uint64_t roots_of_variable(const finder *f, uint32_t index)
     if (index >= module->variable_count || module->variables[index].space != SMK_SPACE_GLOBAL) {
         return 0;
     }
-    return add_root(f->image, (smk_commute_root){.is_variable = true, .index = index});
+    return add_root(f->image, (smk_image_root){.is_variable = true, .index = index});
 }
 
 /* Of a value that is loaded: what has fewer than 64 bits is a number. */
@@ -82,9 +82,9 @@ static uint64_t roots_of_load(const finder *f, const smk_instruction *instructio
     uint32_t parameter = named ? from->index - module->variable_count : 0;
     if (!named || !f->function->is_entry || parameter >= f->function->parameter_count || from->offset < 0 ||
         instruction->vector > 1 || (uint64_t)from->offset + ADDRESS_BYTES > f->function->variables[parameter].bytes) {
-        return SMK_COMMUTE_ANYWHERE;
+        return SMK_IMAGE_ANYWHERE;
     }
-    return add_root(f->image, (smk_commute_root){.index = parameter, .offset = (uint64_t)from->offset});
+    return add_root(f->image, (smk_image_root){.index = parameter, .offset = (uint64_t)from->offset});
 }
 
 static uint64_t roots_of_operand(const finder *f, const smk_operand *operand)
@@ -99,7 +99,7 @@ static uint64_t roots_of_operand(const finder *f, const smk_operand *operand)
         if (operand->base_kind == SMK_OPERAND_REGISTER) {
             return f->roots[operand->index];
         }
-        return operand->base_kind == SMK_OPERAND_VARIABLE ? roots_of_variable(f, operand->index) : SMK_COMMUTE_ANYWHERE;
+        return operand->base_kind == SMK_OPERAND_VARIABLE ? roots_of_variable(f, operand->index) : SMK_IMAGE_ANYWHERE;
     case SMK_OPERAND_LIST:
         for (uint32_t i = 0; i < operand->count; i++) {
             roots |= roots_of_operand(f, &operand->element[i]);
@@ -129,7 +129,7 @@ static void pass(finder *f, const smk_instruction *instruction)
         break;
     case SMK_OPCODE_ATOM:
     case SMK_OPCODE_CALL: /* whatever a function returns */
-        f->read = SMK_COMMUTE_ANYWHERE;
+        f->read = SMK_IMAGE_ANYWHERE;
         break;
     default:
         for (unsigned i = smk_rows_results(instruction); i < instruction->operand_count; i++) {
@@ -165,7 +165,7 @@ static void add_update(smk_image *image, uint32_t kind, uint64_t roots)
         image->ordered = true; /* more than anybody has written */
         return;
     }
-    image->update[image->update_count++] = (smk_commute_update){kind, roots};
+    image->update[image->update_count++] = (smk_image_update){kind, roots};
 }
 
 static void add_updates(finder *f)
@@ -206,7 +206,7 @@ smk_status smk_commute_find(smk_image *image, smk_error *error)
         return SMK_OK;
     }
     finder f = {.image = image, .roots = smk_heap_allocate((size_t)registers + 1, sizeof *f.roots)};
-    image->root = smk_arena_allocate(&image->arena, ROOTS_MAX, sizeof *image->root);
+    image->root = smk_arena_allocate(&image->arena, SMK_IMAGE_ROOTS_MAX, sizeof *image->root);
     image->update = smk_arena_allocate(&image->arena, UPDATES_MAX, sizeof *image->update);
     bool done = f.roots != NULL && image->root != NULL && image->update != NULL;
     for (uint32_t k = 0; done && k < image->code_count; k++) {
@@ -218,7 +218,7 @@ smk_status smk_commute_find(smk_image *image, smk_error *error)
                  i++) {
                 uint32_t reg = f.function->parameter_registers[i];
                 if (reg != SMK_NO_INDEX) {
-                    f.roots[reg] = SMK_COMMUTE_ANYWHERE;
+                    f.roots[reg] = SMK_IMAGE_ANYWHERE;
                 }
             }
         }
@@ -227,59 +227,4 @@ smk_status smk_commute_find(smk_image *image, smk_error *error)
     }
     smk_heap_free(f.roots);
     return done ? SMK_OK : smk_status_fail(error, SMK_MEMORY, "no memory to prepare a kernel");
-}
-
-/* A launch -------------------------------------------------------------------------------------------------------- */
-
-/* The allocation that a root points into in this launch; NULL for a number. */
-static const smk_span *find_span(const smk_image *image, const smk_commute_root *root, const smk_launch *launch,
-                                 const smk_memory_view *view)
-{
-    uint64_t address = 0;
-    if (root->is_variable) {
-        address = image->program->addresses[root->index];
-    } else {
-        memcpy(&address, (const unsigned char *)launch->parameters[root->index] + root->offset, sizeof address);
-    }
-    return smk_memory_view_find(view, address);
-}
-
-/* Whether two sets of roots may lead into one allocation. A set in which no root points leads anywhere. */
-static bool may_meet(const smk_span *const *span, uint64_t a, uint64_t b)
-{
-    bool a_known = false, b_known = false;
-    if (((a | b) & SMK_COMMUTE_ANYWHERE) != 0) {
-        return true;
-    }
-    for (unsigned i = 0; i < ROOTS_MAX; i++) {
-        a_known = a_known || ((a >> i & 1) != 0 && span[i] != NULL);
-        b_known = b_known || ((b >> i & 1) != 0 && span[i] != NULL);
-        for (unsigned k = 0; k < ROOTS_MAX && (a >> i & 1) != 0 && span[i] != NULL; k++) {
-            if ((b >> k & 1) != 0 && span[i] == span[k]) {
-                return true;
-            }
-        }
-    }
-    return !a_known || !b_known;
-}
-
-bool smk_commute_is_ordered(const smk_image *image, const smk_launch *launch, const smk_memory_view *view)
-{
-    const smk_span *span[ROOTS_MAX] = {NULL};
-    const smk_function *function = &image->module->functions[image->entry];
-    if (image->ordered || image->update_count == 0 || launch->parameter_count != function->parameter_count) {
-        return image->ordered;
-    }
-    for (uint32_t i = 0; i < image->root_count; i++) {
-        span[i] = find_span(image, &image->root[i], launch, view);
-    }
-    for (uint32_t i = 0; i < image->update_count; i++) {
-        for (uint32_t k = 0; k < i; k++) {
-            const smk_commute_update *a = &image->update[i], *b = &image->update[k];
-            if (a->kind != b->kind && may_meet(span, a->roots, b->roots)) {
-                return true;
-            }
-        }
-    }
-    return false;
 }

@@ -2,8 +2,9 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
-#include "sim/code/observer.h"
+#include "sim/exec/alu.h"
 #include "sim/exec/control.h"
+#include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
 #include <stdarg.h>
@@ -180,13 +181,13 @@ static uint32_t special_row(smk_lowering *l, smk_special special)
 
 uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bits, unsigned *storage)
 {
-    unsigned typed = operand->type == SMK_TYPE_NONE ? bits : smk_rows_bits((smk_type)operand->type);
+    unsigned typed = operand->type == SMK_TYPE_NONE ? bits : smk_op_row_bits((smk_type)operand->type);
     unsigned unused;
     storage = storage == NULL ? &unused : storage;
     *storage = typed;
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        *storage = smk_rows_bits((smk_type)l->function->registers[operand->index].type);
+        *storage = smk_op_row_bits((smk_type)l->function->registers[operand->index].type);
         return l->rows.offset[operand->index];
     case SMK_OPERAND_IMMEDIATE:
         return smk_fixed_constant(l->fixed, typed, operand->bits);
@@ -211,7 +212,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
 static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
 {
     const smk_instruction *instruction = l->instruction;
-    unsigned bits = smk_rows_bits((smk_type)instruction->type), count = 0;
+    unsigned bits = smk_op_row_bits((smk_type)instruction->type), count = 0;
     bool pair = instruction->operands[0].kind == SMK_OPERAND_LIST && instruction->operands[0].pair;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
         const smk_operand *operand = &instruction->operands[i];
@@ -352,7 +353,7 @@ static bool lay_out_formals(smk_lowering *l)
         uint32_t reg = function->parameter_registers == NULL ? SMK_NO_INDEX : function->parameter_registers[i];
         cells[i] = (smk_cell){.offset = l->local_offset[i], .bytes = (uint32_t)variable->bytes};
         if (reg != SMK_NO_INDEX) {
-            unsigned bits = smk_rows_bits((smk_type)function->registers[reg].type);
+            unsigned bits = smk_op_row_bits((smk_type)function->registers[reg].type);
             cells[i] = (smk_cell){true, false, (uint8_t)bits, l->rows.offset[reg], bits < 8 ? 1 : bits / 8};
         }
     }
@@ -394,7 +395,7 @@ static bool lower_body(smk_lowering *l)
         /* lanes may be lost in a call, so what follows is a run of its own */
         bool begins = l->cfg.first[block] == i || function->instructions[i - 1].opcode == SMK_OPCODE_CALL;
         memset(l->scratch, 0, sizeof l->scratch);
-        if ((begins && !smk_observer_emit_run(l)) || !smk_observer_emit(l)) {
+        if ((begins && !smk_instrument_emit_run(l)) || !smk_instrument_emit(l)) {
             return false;
         }
         if (!lower_instruction(l)) {

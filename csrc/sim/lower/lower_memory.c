@@ -1,10 +1,10 @@
 /* Lowering of what touches memory or makes addresses. */
-#include "sim/code/observer.h"
 #include "sim/exec/access.h"
 #include "sim/exec/async.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/control.h"
 #include "sim/exec/matrix.h"
+#include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 
 enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
@@ -34,7 +34,7 @@ static bool widen(smk_lowering *l, address *made)
 /* A register holds an address in the space that the instruction names. */
 static bool resolve_register(smk_lowering *l, const smk_operand *operand, address *made)
 {
-    unsigned bits = smk_rows_bits((smk_type)l->function->registers[operand->index].type);
+    unsigned bits = smk_op_row_bits((smk_type)l->function->registers[operand->index].type);
     made->row = l->rows.offset[operand->index];
     made->narrow = bits == 32;
     made->add = (uint64_t)operand->offset;
@@ -88,10 +88,10 @@ static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
     for (uint32_t i = 0; i < (list ? operand->count : 1); i++) {
         const smk_operand *element = list ? &operand->element[i] : operand;
         if (element->kind == SMK_OPERAND_REGISTER) {
-            return smk_rows_bits((smk_type)l->function->registers[element->index].type);
+            return smk_op_row_bits((smk_type)l->function->registers[element->index].type);
         }
     }
-    return smk_rows_bits((smk_type)l->instruction->type);
+    return smk_op_row_bits((smk_type)l->instruction->type);
 }
 
 /* A row for an element; constants in the width of the other rows. */
@@ -156,15 +156,15 @@ static bool lower_access(smk_lowering *l, bool store)
                : space == SMK_SPACE_CONST  ? SMK_WARP_RECENT_CONST
                                            : take_slot(l);
     op->u.immediate = at.add;
-    return smk_observer_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
-                                    smk_access_element_bytes(element) * count);
+    return smk_instrument_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
+                                      smk_access_element_bytes(element) * count);
 }
 
 static bool lower_atomic(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
     bool has_result = instruction->opcode == SMK_OPCODE_ATOM;
-    unsigned first = has_result ? 1 : 0, bits = smk_rows_bits((smk_type)instruction->type);
+    unsigned first = has_result ? 1 : 0, bits = smk_op_row_bits((smk_type)instruction->type);
     smk_handler run = smk_atomic_find(instruction);
     address at;
     if (run == NULL) {
@@ -182,7 +182,7 @@ static bool lower_atomic(smk_lowering *l)
     }
     uint32_t d = has_result ? element_row(l, &instruction->operands[0], bits) : smk_lower_scratch(l, bits);
     uint32_t b = element_row(l, &instruction->operands[first + 1], bits), c = b;
-    if (smk_atomic_operation(instruction) == SMK_MODIFIER_CAS) {
+    if (smk_module_atomic(instruction) == SMK_MODIFIER_CAS) {
         c = element_row(l, &instruction->operands[first + 2], bits);
     }
     smk_operation *op = smk_lower_emit(l, run);
@@ -195,11 +195,11 @@ static bool lower_atomic(smk_lowering *l)
     op->c = c;
     op->d2 = (uint32_t)at.space;
     op->element = instruction->type;
-    op->count = (uint32_t)smk_atomic_operation(instruction);
+    op->count = (uint32_t)smk_module_atomic(instruction);
     op->slot = take_slot(l);
     op->u.immediate = at.add;
-    return smk_observer_emit_access(l, SMK_ACCESS_ATOMIC, at.space, false,
-                                    smk_module_type_bits((smk_type)instruction->type) / 8);
+    return smk_instrument_emit_access(l, SMK_ACCESS_ATOMIC, at.space, false,
+                                      smk_module_type_bits((smk_type)instruction->type) / 8);
 }
 
 /* The source size or ignore-src predicate of a cp.async. */
@@ -251,7 +251,7 @@ static bool lower_copy(smk_lowering *l)
     op->b = from.row;
     op->d2 = (uint32_t)from.space;
     op->u.detail = detail;
-    return smk_observer_emit_access(l, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
+    return smk_instrument_emit_access(l, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
 }
 
 static bool lower_async(smk_lowering *l)
@@ -341,7 +341,7 @@ static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned 
     op->count = SMK_ACCESS_ELEMENTS_MAX;
     op->slot = take_slot(l);
     op->u.immediate = at->add;
-    return smk_observer_emit_access(l, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+    return smk_instrument_emit_access(l, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
 }
 
 static bool lower_matrices(smk_lowering *l)

@@ -2,18 +2,13 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "sim/code/isa.h"
 #include "sim/code/memory_view.h"
-#include "sim/code/op.h"
+#include "sim/exec/grid.h"
+#include "sim/lower/link.h"
 
 #include <inttypes.h>
 #include <string.h>
-
-const char *smk_sim_isa(void)
-{
-    static const char *const names[] = {"baseline", "avx2", "avx512"};
-    smk_isa isa = smk_isa_current();
-    return isa < SMK_ISA_COUNT ? names[isa] : "baseline";
-}
 
 static bool lives_in_memory(const smk_variable *variable)
 {
@@ -172,8 +167,9 @@ void smk_program_free(smk_program *program)
     smk_heap_free(program);
 }
 
-/* Two threads that come first at once both lower the entry, and one result is kept: that is cheaper than a lock. */
-smk_status smk_program_image(smk_program *program, uint32_t entry, const smk_image **image, smk_error *error)
+/* The entry as a plain run has it, lowered when it is first asked for: a module of many entries costs what is used of
+ * it. Two threads that come first at once both lower the entry, and one result is kept: that is cheaper than a lock. */
+static smk_status find_image(smk_program *program, uint32_t entry, const smk_image **image, smk_error *error)
 {
     const smk_module *module = program->module;
     if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
@@ -181,7 +177,7 @@ smk_status smk_program_image(smk_program *program, uint32_t entry, const smk_ima
     }
     smk_image *fresh = NULL, *present = atomic_load(&program->image[entry]);
     if (present == NULL) {
-        smk_status status = smk_image_create(program, entry, NULL, &fresh, error);
+        smk_status status = smk_link_create(program, entry, NULL, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }
@@ -198,7 +194,7 @@ smk_status smk_program_image(smk_program *program, uint32_t entry, const smk_ima
 smk_status smk_program_query(smk_program *program, uint32_t entry, smk_program_attributes *attributes, smk_error *error)
 {
     const smk_image *image = NULL;
-    smk_status status = smk_program_image(program, entry, &image, error);
+    smk_status status = find_image(program, entry, &image, error);
     if (status != SMK_OK) {
         return status;
     }
@@ -231,4 +227,12 @@ smk_status smk_program_global(const smk_program *program, const char *name, uint
         }
     }
     return smk_status_fail(error, SMK_ARGUMENT, "the module has no variable %.80s in global or constant memory", name);
+}
+
+smk_status smk_program_run(smk_program *program, uint32_t entry, const smk_launch *launch,
+                           const smk_run_options *options, smk_run_result *result, smk_error *error)
+{
+    const smk_image *image = NULL;
+    smk_status status = find_image(program, entry, &image, error);
+    return status == SMK_OK ? smk_grid_launch(program, image, launch, options, NULL, 0, result, error) : status;
 }

@@ -11,9 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Width of a lane in the row of a register of this type: 1 (predicate), 16, 32, 64; 0 where there is no such row. */
-unsigned smk_rows_bits(smk_type type);
-
 /* How many of an instruction's leading operands are results. */
 unsigned smk_rows_results(const smk_instruction *instruction);
 

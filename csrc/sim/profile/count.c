@@ -7,8 +7,9 @@
 
 #include "base/heap.h"
 #include "sim/code/bits.h"
-#include "sim/code/observer.h"
 #include "sim/code/program.h"
+#include "sim/exec/block.h"
+#include "sim/lower/instrument.h"
 #include "sim/profile/tally.h"
 #include "sim/ptxas/fuse.h"
 
@@ -199,7 +200,7 @@ static void find_runs(counting *c, const smk_image *image)
     for (uint32_t i = 0; i < image->code_count; i++) {
         const smk_code *code = image->code[i];
         for (uint32_t k = 0; k < code->operation_count; k++) {
-            if (smk_observer_is_run(&code->operation[k])) {
+            if (smk_instrument_is_run(&code->operation[k])) {
                 c->begins[c->first[code->index] + code->operation[k].instruction] = 1;
             }
         }
@@ -574,7 +575,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         smk_arena_free(&c.arena);
         return out_of_memory(error);
     }
-    smk_status status = smk_observer_run(program, entry, launch, options, &observer, blocks, &made.run, error);
+    smk_status status = smk_instrument_run(program, entry, launch, options, &observer, blocks, &made.run, error);
     if (status == SMK_OK) {
         made.blocks = made.run.blocks;
         made.blocks_total = (uint64_t)grid->x * grid->y * grid->z;

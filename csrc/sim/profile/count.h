@@ -57,7 +57,7 @@ typedef struct smk_count_result {
 
 /* Runs the launch and counts. Results and counts do not depend on the number of host threads. `blocks` > 0 runs only
  * so many of them, evenly spread; then memory holds what those have written. `model` false counts PTX accesses as
- * written. Errors: those of smk_grid_run. */
+ * written. Errors: those of smk_program_run. */
 smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
                          uint64_t blocks, bool model, smk_count_result *result, smk_error *error);
 void smk_count_free(smk_count_result *result); /* what is in it; accepts NULL */

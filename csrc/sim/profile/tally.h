@@ -4,7 +4,8 @@
 
 #include "sim/cost/bank.h"
 #include "sim/ptxas/fuse.h"
-#include "sim/code/observer.h"
+#include "sim/exec/access.h"
+#include "sim/exec/block.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,6 @@
 #include "sim/ptxas/fuse.h"
 
 #include "base/heap.h"
-#include "sim/exec/atomic.h"
 #include "sim/ptxas/align.h"
 #include "sim/ptxas/fuse_flow.h"
 
@@ -314,7 +313,7 @@ static uint8_t get_form(planner *p, const smk_instruction *in)
     const bool returns = in->opcode == SMK_OPCODE_ATOM && is_wanted(p, &in->operands[0]);
     const unsigned first = in->opcode == SMK_OPCODE_ATOM ? 1 : 0, bits = smk_module_type_bits((smk_type)in->type);
     const smk_operand *value = &in->operands[first + 1];
-    const smk_modifier operation = smk_atomic_operation(in);
+    const smk_modifier operation = smk_module_atomic(in);
     if (operation == SMK_MODIFIER_EXCH || operation == SMK_MODIFIER_CAS || bits < 32 || bits > 64) {
         return SMK_FUSE_PLAIN;
     }

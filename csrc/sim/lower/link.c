@@ -1,3 +1,5 @@
+#include "sim/lower/link.h"
+
 #include "base/heap.h"
 #include "base/poll.h"
 #include "sim/code/observer.h"
@@ -175,14 +177,6 @@ static smk_status add_shared_of(builder *b, const smk_function *function, uint32
     return status;
 }
 
-/* By address of the variable: any order will do, for it is only searched. */
-static int compare_shared(const void *a, const void *b)
-{
-    uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;
-    uintptr_t y = (uintptr_t)((const smk_shared_variable *)b)->variable;
-    return (x > y) - (x < y);
-}
-
 /* Static variables first, then the dynamic ones, which all begin where the static ones end. */
 static smk_status lay_out_shared(builder *b)
 {
@@ -213,16 +207,9 @@ static smk_status lay_out_shared(builder *b)
         }
     }
     if (image->shared_count > 0) {
-        qsort(image->shared, image->shared_count, sizeof *image->shared, compare_shared);
+        qsort(image->shared, image->shared_count, sizeof *image->shared, smk_image_compare_shared);
     }
     return SMK_OK;
-}
-
-const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)
-{
-    smk_shared_variable key = {variable, 0};
-    return image->shared_count == 0 ? NULL
-                                    : bsearch(&key, image->shared, image->shared_count, sizeof key, compare_shared);
 }
 
 static smk_status lay_out_parameters(builder *b)
@@ -271,12 +258,6 @@ static bool synchronizes(const smk_instruction *instruction)
     return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
 }
 
-bool smk_image_is_near(const smk_instruction *instruction)
-{
-    return smk_access_is(instruction) && is_global(instruction) &&
-           (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER));
-}
-
 /* Would another order of blocks give other results? Then one host thread runs them in order. */
 static bool depends_on_order(const builder *b, const smk_function *function)
 {
@@ -323,20 +304,6 @@ static bool depends_on_order(const builder *b, const smk_function *function)
         }
     }
     return false;
-}
-
-smk_code *smk_image_code(const smk_image *image, uint32_t function)
-{
-    uint32_t low = 0, high = image->code_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (image->code[middle]->index < function) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low < image->code_count && image->code[low]->index == function ? image->code[low] : NULL;
 }
 
 /* Code for all of them before the first is lowered: they call each other. */
@@ -403,8 +370,8 @@ static void name_kernel(const builder *b)
     }
 }
 
-smk_status smk_image_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
-                            smk_image **image, smk_error *error)
+smk_status smk_link_create(const smk_program *program, uint32_t entry, const struct smk_observer *observer,
+                           smk_image **image, smk_error *error)
 {
     builder b = {.program = program, .module = program->module, .error = error};
     smk_status status = SMK_MEMORY;
@@ -434,12 +401,4 @@ smk_status smk_image_create(const smk_program *program, uint32_t entry, const st
     }
     *image = b.image;
     return SMK_OK;
-}
-
-void smk_image_free(smk_image *image)
-{
-    if (image != NULL) {
-        smk_arena_free(&image->arena);
-        smk_heap_free(image);
-    }
 }

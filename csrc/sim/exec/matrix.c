@@ -1,8 +1,7 @@
-/* Lowering of mma, and which handler it takes; the parts of ldmatrix that are no load. */
 #include "sim/exec/matrix.h"
 
+#include "sim/code/isa.h"
 #include "sim/exec/warp.h"
-#include "sim/lower/lowering.h"
 
 enum { LANES = 32, GROUP = 4, MATRIX_ROWS = 8, PLACE_BYTES = 160 };
 
@@ -29,34 +28,6 @@ smk_handler smk_matrix_find(const smk_instruction *instruction)
         }
     }
     return NULL;
-}
-
-bool smk_lower_matrix(smk_lowering *l)
-{
-    const smk_instruction *instruction = l->instruction;
-    smk_handler run = smk_matrix_find(instruction);
-    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
-    uint32_t *rows = smk_arena_allocate(l->arena, SMK_MATRIX_REGISTERS_MAX, sizeof *rows);
-    if (run == NULL) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "mma in this form is not supported");
-    }
-    if (detail == NULL || rows == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
-    }
-    unsigned bits = instruction->type == SMK_TYPE_F64 ? 64 : 32, count = 0;
-    for (unsigned i = 0; i < instruction->operand_count; i++) {
-        const smk_operand *list = &instruction->operands[i];
-        for (uint32_t j = 0; j < list->count; j++) {
-            rows[count++] = smk_lower_row(l, &list->element[j], bits, NULL);
-        }
-    }
-    smk_operation *op = smk_lower_emit(l, run);
-    if (op == NULL || l->status != SMK_OK) {
-        return false;
-    }
-    detail->rows = rows;
-    op->u.detail = detail;
-    return true;
 }
 
 const smk_operation *smk_matrix_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask)

@@ -1,9 +1,13 @@
-#include "sim/code/observer.h"
+#include "sim/lower/instrument.h"
+#include "sim/lower/link.h"
 
 #include "sim/code/bits.h"
 #include "sim/code/program.h"
+#include "sim/exec/access.h"
 #include "sim/exec/async.h"
+#include "sim/exec/block.h"
 #include "sim/exec/control.h"
+#include "sim/exec/grid.h"
 #include "sim/lower/lowering.h"
 
 enum { LANES = 32, HALF = 16 };
@@ -26,7 +30,7 @@ static const smk_operation *run_run(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-bool smk_observer_is_run(const smk_operation *op)
+bool smk_instrument_is_run(const smk_operation *op)
 {
     return op->run == run_run;
 }
@@ -66,7 +70,7 @@ static const smk_operation *run_fence(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-bool smk_observer_emit_run(smk_lowering *lowering)
+bool smk_instrument_emit_run(smk_lowering *lowering)
 {
     const smk_observer *observer = lowering->image->observer;
     return observer == NULL || (observer->wants & SMK_WATCH_RUNS) == 0 ||
@@ -79,12 +83,12 @@ static const smk_operation *run_value(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-smk_operation *smk_observer_emit_value(smk_lowering *lowering)
+smk_operation *smk_instrument_emit_value(smk_lowering *lowering)
 {
     return smk_lower_emit(lowering, run_value);
 }
 
-bool smk_observer_emit(smk_lowering *lowering)
+bool smk_instrument_emit(smk_lowering *lowering)
 {
     const smk_observer *observer = lowering->image->observer;
     const smk_instruction *instruction = lowering->instruction;
@@ -245,8 +249,8 @@ static const smk_operation *run_copy(smk_warp *warp, const smk_operation *op)
     return allowed == mask ? op + 1 : run_allowed(warp, op, allowed);
 }
 
-bool smk_observer_emit_access(smk_lowering *lowering, smk_access_kind kind, smk_space space, bool narrow,
-                              unsigned bytes)
+bool smk_instrument_emit_access(smk_lowering *lowering, smk_access_kind kind, smk_space space, bool narrow,
+                                unsigned bytes)
 {
     const smk_observer *observer = lowering->image->observer;
     if (observer == NULL || (observer->wants & SMK_WATCH_ACCESSES) == 0 ||
@@ -273,16 +277,16 @@ bool smk_observer_emit_access(smk_lowering *lowering, smk_access_kind kind, smk_
 
 /* A launch ------------------------------------------------------------------------------------------------------ */
 
-smk_status smk_observer_run(smk_program *program, uint32_t entry, const smk_launch *launch,
-                            const smk_run_options *options, const smk_observer *observer, uint64_t blocks,
-                            smk_run_result *result, smk_error *error)
+smk_status smk_instrument_run(smk_program *program, uint32_t entry, const smk_launch *launch,
+                              const smk_run_options *options, const smk_observer *observer, uint64_t blocks,
+                              smk_run_result *result, smk_error *error)
 {
     smk_image *image = NULL;
     const smk_module *module = program->module;
     if (entry >= module->function_count || !module->functions[entry].is_entry || !module->functions[entry].is_defined) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel of number %u", entry);
     }
-    smk_status status = smk_image_create(program, entry, observer, &image, error);
+    smk_status status = smk_link_create(program, entry, observer, &image, error);
     if (status == SMK_OK) {
         status = smk_grid_launch(program, image, launch, options, observer, blocks, result, error);
     }

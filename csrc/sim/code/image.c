@@ -1,0 +1,50 @@
+#include "sim/code/image.h"
+
+#include "base/heap.h"
+
+#include <stdlib.h>
+
+/* By address of the variable: any order will do, for it is only searched. */
+int smk_image_compare_shared(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;
+    uintptr_t y = (uintptr_t)((const smk_shared_variable *)b)->variable;
+    return (x > y) - (x < y);
+}
+
+const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)
+{
+    smk_shared_variable key = {variable, 0};
+    return image->shared_count == 0
+               ? NULL
+               : bsearch(&key, image->shared, image->shared_count, sizeof key, smk_image_compare_shared);
+}
+
+bool smk_image_is_near(const smk_instruction *instruction)
+{
+    return smk_module_accesses(instruction) &&
+           (instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC) &&
+           (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER));
+}
+
+smk_code *smk_image_code(const smk_image *image, uint32_t function)
+{
+    uint32_t low = 0, high = image->code_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (image->code[middle]->index < function) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low < image->code_count && image->code[low]->index == function ? image->code[low] : NULL;
+}
+
+void smk_image_free(smk_image *image)
+{
+    if (image != NULL) {
+        smk_arena_free(&image->arena);
+        smk_heap_free(image);
+    }
+}
