@@ -4,7 +4,7 @@
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
-#include "py/calls/family.h"
+#include "py/calls/family_methods.h"
 #include "py/calls/raw.h"
 #include "py/error.h"
 #include "py/queries/access_query.h"
@@ -81,7 +81,7 @@ static int import_numpy(void)
 
 static int add_functions(PyObject *module)
 {
-    PyMethodDef *families = smk_family_methods();
+    PyMethodDef *families = smk_family_methods_get();
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
         if (PyModule_AddFunctions(module, tables[i]) < 0) {
             return -1;

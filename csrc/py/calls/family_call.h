@@ -1,15 +1,21 @@
-/* A call of a family, filled in from top to bottom: family.c makes it, family_run.c spends it. */
+/* A call of a family: what was given, and what follows from it step by step. */
 #ifndef SMK_PY_CALLS_FAMILY_CALL_H
 #define SMK_PY_CALLS_FAMILY_CALL_H
 
 #include "py/backends/backend.h"
-#include "py/calls/family.h"
 #include "py/state.h"
 
 #include "registry/plan.h"
+#include "registry/registry.h"
 
-enum { SMK_FAMILY_ENTRY_BYTES = 128, SMK_FAMILY_TYPE_BYTES = 64 };
+enum {
+    SMK_FAMILY_CALL_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1,
+    SMK_FAMILY_CALL_ATTRIBUTES_MAX = 4,
+    SMK_FAMILY_CALL_ENTRY_BYTES = 128,
+    SMK_FAMILY_CALL_TYPE_BYTES = 64
+};
 
+/* Zero-initialised but for the state; smk_family_call_release at the end. */
 typedef struct smk_family_call {
     const smk_state *state;
     const smk_family *family;
@@ -17,21 +23,21 @@ typedef struct smk_family_call {
     smk_input input[SMK_OPERANDS_MAX_FAMILY];
     size_t inputs;
 
-    PyObject *operands[SMK_FAMILY_INPUTS_MAX];  /* owned: ndarray or DeviceArray each */
-    PyObject *out;                              /* borrowed; NULL where not given */
-    PyObject *holds[SMK_FAMILY_INPUTS_MAX + 1]; /* owned: what keeps NumPy arrays from being resized, out's last */
+    PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX];  /* owned: ndarray or DeviceArray each */
+    PyObject *out;                                   /* borrowed; NULL where not given */
+    PyObject *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: what keeps NumPy arrays from being resized, out's last */
     bool on_device;
     char choice[SMK_NAME_MAX]; /* the compiled one */
-    int64_t numbers[SMK_FAMILY_ATTRIBUTES_MAX];
+    int64_t numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     size_t number_count;
 
     const smk_backend *backend;
     int device; /* of it, that the device arrays lie on; SMK_DEVICE_PRESENT without them */
     const smk_machine *machine;
     const smk_variant *variant;
-    char type[SMK_FAMILY_TYPE_BYTES]; /* as the tables name it */
-    PyArray_Descr *descr;             /* owned: of the first input, native */
-    PyArray_Descr *result_descr;      /* owned */
+    char type[SMK_FAMILY_CALL_TYPE_BYTES]; /* as the tables name it */
+    PyArray_Descr *descr;                  /* owned: of the first input, native */
+    PyArray_Descr *result_descr;           /* owned */
     int64_t dimensions[SMK_DIMENSIONS_MAX];
     int out_rank;
     npy_intp out_shape[SMK_RANK_MAX];
@@ -39,7 +45,22 @@ typedef struct smk_family_call {
     smk_plan plan;
 } smk_family_call;
 
-/* The result, a new reference, or NULL with an exception; then no memory of the caller's was written. */
-PyObject *smk_family_run(smk_family_call *call);
+/* Finds the family and its signature. 0, or -1 with an exception. */
+int smk_family_call_find(smk_family_call *call, const char *name);
+
+/* Takes the inputs: NumPy arrays or device arrays, never both; `out` is set by then. 0, or -1 with an exception. */
+int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values);
+
+/* Chooses the machine: that of the device arrays, which the keyword may only confirm; else as for every call; and its
+ * device. 0, or -1 with an exception. */
+int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword);
+
+/* The element type of an input or of out; borrowed. */
+PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand);
+
+/* The name of operand `i`: the inputs, then out. */
+const char *smk_family_call_name(const smk_family_call *call, size_t i);
+
+void smk_family_call_release(smk_family_call *call);
 
 #endif

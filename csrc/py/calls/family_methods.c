@@ -1,7 +1,9 @@
-/* The families' rows in the method table, with docstrings written from the registry. */
+#include "py/calls/family_methods.h"
+
 #include "py/calls/family.h"
 
 #include "base/heap.h"
+#include "registry/registry.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +15,7 @@ enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     static PyObject *call_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)   \
     {                                                                                                                  \
-        return smk_family_call_named(module, #name, arguments, given, keywords);                                       \
+        return smk_family_invoke(module, #name, arguments, given, keywords);                                           \
     }
 #include "registry/families.def"
 #undef SMK_FAMILY
@@ -28,12 +30,12 @@ static PyMethodDef methods[] = {
 };
 
 /* What a docstring is written from. */
-typedef struct subject {
+typedef struct contract {
     const smk_family *family;
     smk_signature signature;
     smk_input input[SMK_OPERANDS_MAX_FAMILY];
     size_t inputs;
-} subject;
+} contract;
 
 typedef struct document {
     char *text;
@@ -66,29 +68,29 @@ static void write_shape(document *d, const smk_signature *signature, size_t oper
 }
 
 /* The example's type: what the first row of the family takes. */
-static void write_example(document *d, const subject *s)
+static void write_example(document *d, const contract *c)
 {
     char type[SMK_NAME_MAX] = "float32";
     for (size_t i = 0; i < smk_registry_variant_count(); i++) {
         const smk_variant *row = smk_registry_variant(i);
-        if (strcmp(row->family, s->family->name) == 0) {
+        if (strcmp(row->family, c->family->name) == 0) {
             (void)smk_registry_word(row->types, 0, type, sizeof type);
             break;
         }
     }
     const char *first = strncmp(type, "bits", 4) == 0 ? "float32" : type;
     write_text(d, "Example\n-------\n>>> import numpy, smemkit\n");
-    for (size_t i = 0; i < s->inputs; i++) {
-        write_text(d, ">>> %s = numpy.ones(", s->input[i].name);
-        write_shape(d, &s->signature, i);
-        write_text(d, ", dtype=\"%s\")\n", s->input[i].type[0] != '\0' ? s->input[i].type : first);
+    for (size_t i = 0; i < c->inputs; i++) {
+        write_text(d, ">>> %s = numpy.ones(", c->input[i].name);
+        write_shape(d, &c->signature, i);
+        write_text(d, ", dtype=\"%s\")\n", c->input[i].type[0] != '\0' ? c->input[i].type : first);
     }
-    write_text(d, ">>> smemkit.%s(", s->family->name);
-    for (size_t i = 0; i < s->inputs; i++) {
-        write_text(d, "%s, ", s->input[i].name);
+    write_text(d, ">>> smemkit.%s(", c->family->name);
+    for (size_t i = 0; i < c->inputs; i++) {
+        write_text(d, "%s, ", c->input[i].name);
     }
     write_text(d, "backend=\"sim\").shape\n");
-    write_shape(d, &s->signature, s->inputs);
+    write_shape(d, &c->signature, c->inputs);
     write_text(d, "\n");
 }
 
@@ -99,9 +101,9 @@ static void write_sentence(document *d, const char *sentence)
     write_text(d, "%c%s", is_lower ? sentence[0] - 'a' + 'A' : sentence[0], sentence + 1);
 }
 
-static void write_input(document *d, const subject *s, size_t i)
+static void write_input(document *d, const contract *c, size_t i)
 {
-    const smk_input *input = &s->input[i];
+    const smk_input *input = &c->input[i];
     write_text(d, "%s : array-like or DeviceArray\n    ", input->name);
     if (input->is_flat) {
         write_text(d, "Of any shape, taken as one dimension. ");
@@ -112,10 +114,10 @@ static void write_input(document *d, const subject *s, size_t i)
     write_text(d, "Any memory layout; never changed.\n");
 }
 
-static void write_attributes(document *d, const subject *s)
+static void write_attributes(document *d, const contract *c)
 {
     const smk_attribute *attribute = NULL;
-    for (size_t i = 0; (attribute = smk_registry_attribute(s->family->name, i)) != NULL; i++) {
+    for (size_t i = 0; (attribute = smk_registry_attribute(c->family->name, i)) != NULL; i++) {
         char word[SMK_NAME_MAX];
         write_text(d, "%s : ", attribute->name);
         for (size_t j = 0; smk_registry_word(attribute->choices, j, word, sizeof word); j++) {
@@ -127,13 +129,13 @@ static void write_attributes(document *d, const subject *s)
     }
 }
 
-static void write_parameters(document *d, const subject *s)
+static void write_parameters(document *d, const contract *c)
 {
     write_text(d, "Parameters\n----------\n");
-    for (size_t i = 0; i < s->inputs; i++) {
-        write_input(d, s, i);
+    for (size_t i = 0; i < c->inputs; i++) {
+        write_input(d, c, i);
     }
-    write_attributes(d, s);
+    write_attributes(d, c);
     write_text(d,
                "variant : str\n"
                "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
@@ -143,17 +145,17 @@ static void write_parameters(document *d, const subject *s)
                "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
                "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n\n"
                "The inputs are all NumPy or all device arrays%s.\n\n",
-               s->family->name, s->inputs > 1 && s->input[1].type[0] == '\0' ? ", of one type" : "");
+               c->family->name, c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "");
 }
 
-static void write_signature(document *d, const subject *s)
+static void write_signature(document *d, const contract *c)
 {
     const smk_attribute *attribute = NULL;
-    write_text(d, "%s(", s->family->name);
-    for (size_t i = 0; i < s->inputs; i++) {
-        write_text(d, "%s, ", s->input[i].name);
+    write_text(d, "%s(", c->family->name);
+    for (size_t i = 0; i < c->inputs; i++) {
+        write_text(d, "%s, ", c->input[i].name);
     }
-    for (size_t i = 0; (attribute = smk_registry_attribute(s->family->name, i)) != NULL; i++) {
+    for (size_t i = 0; (attribute = smk_registry_attribute(c->family->name, i)) != NULL; i++) {
         char first[SMK_NAME_MAX] = "";
         bool has = smk_registry_word(attribute->choices, 0, first, sizeof first);
         write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
@@ -162,34 +164,34 @@ static void write_signature(document *d, const subject *s)
     write_text(d, "*, variant=\"auto\", out=None, backend=None)\n--\n\n");
 }
 
-static void write_document(document *d, const subject *s)
+static void write_document(document *d, const contract *c)
 {
-    write_signature(d, s);
-    write_sentence(d, s->family->sentence);
+    write_signature(d, c);
+    write_sentence(d, c->family->sentence);
     write_text(d, ".\n\n");
-    write_parameters(d, s);
-    write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", s->family->signature);
+    write_parameters(d, c);
+    write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", c->family->signature);
     write_text(
         d,
         "Returns\n-------\nnumpy.ndarray%s for NumPy inputs, DeviceArray for device arrays; out itself where given.\n"
         "On the GPU a call with device arrays returns before the kernel has ended.\n\n"
         "Raises\n------\nArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,\n"
         "OutOfMemoryError (MemoryError), StepBudgetError where SMEMKIT_MAX_STEPS is set too low.\n\n",
-        s->signature.rank[s->inputs] == 0 ? " without axes, a scalar" : "");
-    write_example(d, s);
+        c->signature.rank[c->inputs] == 0 ? " without axes, a scalar" : "");
+    write_example(d, c);
 }
 
-PyMethodDef *smk_family_methods(void)
+PyMethodDef *smk_family_methods_get(void)
 {
     for (PyMethodDef *row = methods; row->ml_name != NULL; row++) {
-        subject about = {.family = smk_registry_find_family(row->ml_name)};
+        contract found = {.family = smk_registry_find_family(row->ml_name)};
         smk_error error = {0};
         if (row->ml_doc != NULL) {
             continue; /* a second import; the text lives as long as the process */
         }
-        if (about.family == NULL || smk_signature_parse(about.family->signature, &about.signature, &error) != SMK_OK ||
-            smk_registry_inputs(about.family, about.input, &about.inputs, &error) != SMK_OK ||
-            about.signature.input_count != about.inputs || about.signature.output_count != 1) {
+        if (found.family == NULL || smk_signature_parse(found.family->signature, &found.signature, &error) != SMK_OK ||
+            smk_registry_inputs(found.family, found.input, &found.inputs, &error) != SMK_OK ||
+            found.signature.input_count != found.inputs || found.signature.output_count != 1) {
             PyErr_Format(PyExc_SystemError, "families.def: %s: %s", row->ml_name, error.message);
             return NULL;
         }
@@ -198,7 +200,7 @@ PyMethodDef *smk_family_methods(void)
             PyErr_NoMemory();
             return NULL;
         }
-        write_document(&d, &about);
+        write_document(&d, &found);
         row->ml_doc = d.text;
     }
     return methods;

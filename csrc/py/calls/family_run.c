@@ -1,35 +1,34 @@
-/* A family's call run: addresses for the plan, and the result. */
+#include "py/calls/family_run.h"
+
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/execute.h"
-#include "py/calls/family.h"
-#include "py/calls/family_call.h"
 #include "py/calls/step_budget.h"
 #include "py/error.h"
 
 #include <stdio.h>
 
-/* What the execution of a call points to. */
-typedef struct spending {
+/* An execution and what it points to. */
+typedef struct family_execution {
     smk_execution execution;
     smk_execution_step steps[SMK_PLAN_STEPS_MAX];
     void *parameters[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
-    char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_ENTRY_BYTES];
-    char symbol[SMK_FAMILY_ENTRY_BYTES];
+    char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_CALL_ENTRY_BYTES];
+    char symbol[SMK_FAMILY_CALL_ENTRY_BYTES];
     smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
-} spending;
+} family_execution;
 
 /* Where a parameter's value will be found: addresses are known when the execution runs. */
-static void *find_parameter(spending *s, smk_parameter *parameter, uint64_t *const *operands)
+static void *find_parameter(family_execution *f, smk_parameter *parameter, uint64_t *const *operands)
 {
     switch (parameter->source) {
     case SMK_SOURCE_OPERAND:
         return operands[parameter->value];
     case SMK_SOURCE_WORKSPACE: {
-        smk_workspace_address *place = &s->addresses[s->execution.workspace.address_count];
+        smk_workspace_address *place = &f->addresses[f->execution.workspace.address_count];
         place->offset = (uint64_t)parameter->value;
-        s->execution.workspace.address_count++;
+        f->execution.workspace.address_count++;
         return &place->address;
     }
     default:
@@ -37,39 +36,39 @@ static void *find_parameter(spending *s, smk_parameter *parameter, uint64_t *con
     }
 }
 
-static void write_steps(smk_family_call *call, spending *s, uint64_t *const *operands)
+static void write_steps(smk_family_call *call, family_execution *f, uint64_t *const *operands)
 {
     smk_plan *plan = &call->plan;
-    s->execution.steps = s->steps;
-    s->execution.step_count = plan->step_count;
-    s->execution.workspace = (smk_execution_workspace){
-        .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = s->addresses};
+    f->execution.steps = f->steps;
+    f->execution.step_count = plan->step_count;
+    f->execution.workspace = (smk_execution_workspace){
+        .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = f->addresses};
     for (size_t i = 0; i < plan->step_count; i++) {
         smk_step *step = &plan->step[i];
         smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
-                           step->type != NULL ? step->type : call->type, s->entries[i], sizeof s->entries[i]);
+                           step->type != NULL ? step->type : call->type, f->entries[i], sizeof f->entries[i]);
         for (size_t j = 0; j < step->parameter_count; j++) {
-            s->parameters[i][j] = find_parameter(s, &step->parameter[j], operands);
+            f->parameters[i][j] = find_parameter(f, &step->parameter[j], operands);
         }
-        s->steps[i] = (smk_execution_step){
-            .entry = s->entries[i],
+        f->steps[i] = (smk_execution_step){
+            .entry = f->entries[i],
             .launch = {.grid = step->grid,
                        .block = step->block,
                        .shared_bytes = step->shared_bytes,
-                       .parameters = s->parameters[i],
+                       .parameters = f->parameters[i],
                        .parameter_count = step->parameter_count},
         };
     }
 }
 
 /* Everything behind the operands' addresses, inputs first. */
-static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands)
+static int run_job(smk_family_call *call, family_execution *f, uint64_t *const *operands)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
     int64_t out_bytes = 0;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_package_kernels_get(call->state, call->variant, &s->execution.binary, &error);
+    status = smk_package_kernels_get(call->state, call->variant, &f->execution.binary, &error);
     Py_END_ALLOW_THREADS
     if (status == SMK_OK) {
         status = smk_signature_bytes(&call->signature, call->family->name, call->inputs, call->dimensions,
@@ -79,30 +78,30 @@ static int run_job(smk_family_call *call, spending *s, uint64_t *const *operands
         smk_error_raise(call->state, &error);
         return -1;
     }
-    s->execution.backend = call->backend;
-    s->execution.device = call->device;
-    write_steps(call, s, operands);
+    f->execution.backend = call->backend;
+    f->execution.device = call->device;
+    write_steps(call, f, operands);
     if (call->plan.clears_outputs) {
-        s->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
+        f->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
     }
     if (call->plan.symbol != NULL) {
         size_t operand = call->plan.symbol_operand;
         int64_t bytes = 0;
-        (void)snprintf(s->symbol, sizeof s->symbol, "%s_%s_%s_%s", call->variant->family, call->variant->name,
+        (void)snprintf(f->symbol, sizeof f->symbol, "%s_%s_%s_%s", call->variant->family, call->variant->name,
                        call->plan.symbol, call->type);
         if (smk_signature_bytes(&call->signature, call->family->name, operand, call->dimensions,
                                 (int64_t)PyDataType_ELSIZE(call->descr), &bytes, &error) != SMK_OK) {
             smk_error_raise(call->state, &error);
             return -1;
         }
-        s->execution.symbol = s->symbol;
-        s->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
+        f->execution.symbol = f->symbol;
+        f->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
     }
     /* our own kernels end, and a large product takes many steps: no budget unless the user sets one */
-    if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &s->execution.max_steps) < 0) {
+    if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &f->execution.max_steps) < 0) {
         return -1;
     }
-    return smk_execute_run(call->state, &s->execution);
+    return smk_execute_run(call->state, &f->execution);
 }
 
 static bool is_idle(const smk_family_call *call)
@@ -110,7 +109,7 @@ static bool is_idle(const smk_family_call *call)
     return call->plan.step_count == 0 && !call->plan.clears_outputs;
 }
 
-static PyObject *run_on_device(smk_family_call *call, spending *s)
+static PyObject *run_on_device(smk_family_call *call, family_execution *f)
 {
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
     smk_array *out = smk_array_cast(call->state, call->out);
@@ -127,14 +126,14 @@ static PyObject *run_on_device(smk_family_call *call, spending *s)
         operands[i] = &smk_array_cast(call->state, call->operands[i])->address;
     }
     operands[call->inputs] = &out->address;
-    if (!is_idle(call) && run_job(call, s, operands) < 0) {
+    if (!is_idle(call) && run_job(call, f, operands) < 0) {
         Py_CLEAR(out);
     }
     return (PyObject *)out;
 }
 
 /* `plain` are the inputs as copied in, `target` what is copied out. */
-static int run_on_host(smk_family_call *call, spending *s, PyArrayObject *const *plain, PyArrayObject *target)
+static int run_on_host(smk_family_call *call, family_execution *f, PyArrayObject *const *plain, PyArrayObject *target)
 {
     smk_transfer transfers[SMK_OPERANDS_MAX_FAMILY] = {{0}};
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
@@ -147,16 +146,16 @@ static int run_on_host(smk_family_call *call, spending *s, PyArrayObject *const 
         transfers[i].fresh = (PyObject *)array != call->out;
         operands[i] = &transfers[i].address;
     }
-    s->execution.transfers = transfers;
-    s->execution.transfer_count = call->inputs + 1;
-    return run_job(call, s, operands);
+    f->execution.transfers = transfers;
+    f->execution.transfer_count = call->inputs + 1;
+    return run_job(call, f, operands);
 }
 
 /* The inputs are on the device, and the run is over, before the result is written: an out that overlaps an input
  * is as good as any other. */
-static PyObject *take_host(smk_family_call *call, spending *s)
+static PyObject *take_host(smk_family_call *call, family_execution *f)
 {
-    PyArrayObject *plain[SMK_FAMILY_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
+    PyArrayObject *plain[SMK_FAMILY_CALL_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
     PyObject *result = NULL;
     if (out != NULL && smk_ndarray_is_plain(out, true)) {
         target = (PyArrayObject *)Py_NewRef(call->out);
@@ -174,7 +173,7 @@ static PyObject *take_host(smk_family_call *call, spending *s)
             goto done;
         }
     }
-    if (!is_idle(call) && run_on_host(call, s, plain, target) < 0) {
+    if (!is_idle(call) && run_on_host(call, f, plain, target) < 0) {
         goto done;
     }
     if (out != NULL && out != target && PyArray_CopyInto(out, target) < 0) {
@@ -194,8 +193,8 @@ done:
     return result;
 }
 
-PyObject *smk_family_run(smk_family_call *call)
+PyObject *smk_family_run_plan(smk_family_call *call)
 {
-    spending s = {.execution = {.binary = NULL}};
-    return call->on_device ? run_on_device(call, &s) : take_host(call, &s);
+    family_execution f = {.execution = {.binary = NULL}};
+    return call->on_device ? run_on_device(call, &f) : take_host(call, &f);
 }

@@ -1,0 +1,193 @@
+#include "py/calls/family_call.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/ndarray.h"
+#include "py/backends/selection.h"
+#include "py/error.h"
+
+int smk_family_call_find(smk_family_call *call, const char *name)
+{
+    smk_error error = {0};
+    call->family = smk_registry_find_family(name);
+    if (call->family == NULL || call->family->signature == NULL ||
+        smk_signature_parse(call->family->signature, &call->signature, &error) != SMK_OK ||
+        smk_registry_inputs(call->family, call->input, &call->inputs, &error) != SMK_OK || call->inputs == 0 ||
+        call->signature.input_count != call->inputs || call->signature.output_count != 1) {
+        smk_error_fail(call->state, SMK_INTERNAL, "families.def: the row of %s cannot be called: %s", name,
+                       error.message);
+        return -1;
+    }
+    return 0;
+}
+
+PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand)
+{
+    smk_array *array = smk_array_cast(call->state, operand);
+    return array != NULL ? array->descr : PyArray_DESCR((PyArrayObject *)operand);
+}
+
+const char *smk_family_call_name(const smk_family_call *call, size_t i)
+{
+    return i < call->inputs ? call->input[i].name : "out";
+}
+
+/* An input of a type of its own, converted to it where nothing can be lost; takes `array`. */
+static PyObject *convert_fixed(const smk_family_call *call, const smk_input *input, PyArrayObject *array)
+{
+    PyArray_Descr *wanted = NULL;
+    PyObject *name = PyUnicode_FromString(input->type), *result = NULL;
+    if (array == NULL || name == NULL || PyArray_DescrConverter(name, &wanted) == NPY_FAIL) {
+        goto done;
+    }
+    if (!PyArray_CanCastTypeTo(PyArray_DESCR(array), wanted, NPY_SAFE_CASTING)) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %S, which does not convert to %s without loss",
+                       call->family->name, input->name, (PyObject *)PyArray_DESCR(array), input->type);
+        goto done;
+    }
+    result = (PyObject *)smk_ndarray_cast(array, wanted);
+done:
+    Py_XDECREF(name);
+    Py_XDECREF(wanted);
+    Py_XDECREF(array);
+    return result;
+}
+
+static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *value)
+{
+    const smk_input *input = &call->input[i];
+    if (!call->on_device) {
+        if (smk_ndarray_check_mask(call->state, call->family->name, input->name, value) < 0) {
+            return NULL;
+        }
+        PyArrayObject *array = smk_ndarray_convert(value);
+        return input->type[0] == '\0' ? (PyObject *)array : convert_fixed(call, input, array);
+    }
+    PyObject *name = input->type[0] == '\0' ? NULL : smk_ndarray_type_name(smk_family_call_type(call, value));
+    bool right = name == NULL || PyUnicode_CompareWithASCIIString(name, input->type) == 0;
+    Py_XDECREF(name);
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    if (!right) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %S, a device array for it must be %s",
+                       call->family->name, input->name, (PyObject *)smk_family_call_type(call, value), input->type);
+        return NULL;
+    }
+    return Py_NewRef(value);
+}
+
+/* What the next operand is asked for may run any code: the memory of this one stays where it is. */
+static int hold(smk_family_call *call, size_t i, PyObject *array)
+{
+    call->holds[i] = smk_ndarray_hold((PyArrayObject *)array);
+    return call->holds[i] == NULL ? -1 : 0;
+}
+
+int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values)
+{
+    size_t device_count = 0;
+    for (size_t i = 0; i < call->inputs; i++) {
+        device_count += smk_array_cast(call->state, values[i]) != NULL;
+    }
+    call->on_device = device_count > 0;
+    bool mixed = device_count > 0 && device_count < call->inputs;
+    if (call->out != NULL) {
+        bool out_on_device = smk_array_cast(call->state, call->out) != NULL;
+        if (!out_on_device && !PyArray_Check(call->out)) {
+            smk_error_fail(call->state, SMK_TYPE, "%s: out must be a %s, not %.100s", call->family->name,
+                           call->on_device ? "smemkit.DeviceArray" : "numpy.ndarray", Py_TYPE(call->out)->tp_name);
+            return -1;
+        }
+        if (smk_ndarray_check_mask(call->state, call->family->name, "out", call->out) < 0) {
+            return -1;
+        }
+        mixed = mixed || out_on_device != call->on_device;
+        if (!out_on_device && hold(call, call->inputs, call->out) < 0) {
+            return -1;
+        }
+    }
+    if (mixed) {
+        smk_error_fail(call->state, SMK_TYPE,
+                       "%s: NumPy arrays and device arrays do not mix in one call; use smemkit.asarray or "
+                       "smemkit.asnumpy first",
+                       call->family->name);
+        return -1;
+    }
+    for (size_t i = 0; i < call->inputs; i++) {
+        call->operands[i] = take_operand(call, i, values[i]);
+        if (call->operands[i] == NULL || (!call->on_device && hold(call, i, call->operands[i]) < 0)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* What plans may depend on of the call's device. */
+static int describe_machine(smk_family_call *call)
+{
+    smk_error error = {0};
+    int before = 0;
+    smk_status status = smk_backend_enter(call->backend, call->device, &before, &error);
+    if (status == SMK_OK) {
+        status = call->backend->machine(&call->machine, &error);
+        smk_backend_leave(call->backend, call->device, before);
+    }
+    if (status != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    return 0;
+}
+
+/* All device arrays of a call must lie on one device of their machine. */
+static int choose_device(smk_family_call *call)
+{
+    call->device = call->on_device ? smk_array_cast(call->state, call->operands[0])->device : SMK_DEVICE_PRESENT;
+    for (size_t i = 1; call->on_device && i <= call->inputs; i++) {
+        const smk_array *array = smk_array_cast(call->state, i < call->inputs ? call->operands[i] : call->out);
+        if (array != NULL && array->device != call->device) {
+            smk_error_fail(call->state, SMK_ARGUMENT,
+                           "%s: %s lives on device %d, %s on device %d; by way of the host it gets there: "
+                           "smemkit.asarray(smemkit.asnumpy(%s))",
+                           call->family->name, smk_family_call_name(call, i), array->device,
+                           smk_family_call_name(call, 0), call->device, smk_family_call_name(call, i));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword)
+{
+    const smk_backend *asked = NULL;
+    if ((!call->on_device || keyword != NULL) && smk_selection_choose(call->state, keyword, &asked) < 0) {
+        return -1;
+    }
+    call->backend = call->on_device ? smk_array_cast(call->state, call->operands[0])->backend : asked;
+    for (size_t i = 0; call->on_device && i <= call->inputs; i++) {
+        PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
+        const smk_array *array = smk_array_cast(call->state, operand);
+        if (array != NULL && array->backend != (asked != NULL ? asked : call->backend)) {
+            const char *name = smk_family_call_name(call, i);
+            smk_error_fail(call->state, SMK_ARGUMENT,
+                           "%s: %s lives on '%s', the call is for '%s'; move it with smemkit.asarray(%s, backend='%s')",
+                           call->family->name, name, array->backend->name,
+                           (asked != NULL ? asked : call->backend)->name, name,
+                           (asked != NULL ? asked : call->backend)->name);
+            return -1;
+        }
+    }
+    return choose_device(call) < 0 ? -1 : describe_machine(call);
+}
+
+void smk_family_call_release(smk_family_call *call)
+{
+    for (size_t i = 0; i < call->inputs; i++) {
+        Py_XDECREF(call->operands[i]);
+    }
+    for (size_t i = 0; i <= call->inputs; i++) {
+        Py_XDECREF(call->holds[i]);
+    }
+    Py_XDECREF(call->descr);
+    Py_XDECREF(call->result_descr);
+}

@@ -1,0 +1,11 @@
+/* The kernel families as functions of the module. */
+#ifndef SMK_PY_CALLS_FAMILY_METHODS_H
+#define SMK_PY_CALLS_FAMILY_METHODS_H
+
+#include "py/api.h"
+
+/* A row for each family that can be called, ended by a row of NULLs; docstrings are written at the first call. NULL
+ * with an exception. */
+PyMethodDef *smk_family_methods_get(void);
+
+#endif

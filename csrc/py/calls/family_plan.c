@@ -1,0 +1,197 @@
+#include "py/calls/family_plan.h"
+
+#include "py/arrays/array.h"
+#include "py/arrays/ndarray.h"
+#include "py/error.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The type's name as the tables have it: its own, or bits32 where the family moves items of any type. */
+static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *type)
+{
+    static const char *const bits[] = {[1] = "bits8", [2] = "bits16", [4] = "bits32", [8] = "bits64"};
+    npy_intp item_bytes = PyDataType_ELSIZE(descr);
+    PyObject *name = smk_ndarray_type_name(descr);
+    const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    if (text != NULL) {
+        (void)snprintf(type, SMK_FAMILY_CALL_TYPE_BYTES, "%s", text);
+    }
+    Py_XDECREF(name);
+    if (text == NULL) {
+        return -1;
+    }
+    if (smk_ndarray_moves(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
+        for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+            int64_t place = 0;
+            const smk_variant *row = smk_registry_variant(i);
+            if (strcmp(row->family, call->family->name) == 0 &&
+                smk_registry_lists(row->types, bits[item_bytes], &place)) {
+                (void)snprintf(type, SMK_FAMILY_CALL_TYPE_BYTES, "%s", bits[item_bytes]);
+            }
+        }
+    }
+    return 0;
+}
+
+/* The variant for the type of one input. 0, or -1 with an exception. */
+static int select_for(smk_family_call *call, const char *variant, size_t input)
+{
+    smk_error error = {0};
+    char type[SMK_FAMILY_CALL_TYPE_BYTES];
+    const char *operand = call->input[input].name;
+    if (name_type(call, smk_family_call_type(call, call->operands[input]), type) < 0) {
+        return -1;
+    }
+    smk_status status = smk_registry_select(call->family->name, variant, type, &call->variant, &error);
+    if (status == SMK_TYPE) {
+        smk_error_fail(call->state, SMK_TYPE, "%s; %s can be converted with %s.astype(...)", error.message, operand,
+                       operand);
+        return -1;
+    }
+    if (status != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    if (input == 0) {
+        memcpy(call->type, type, sizeof type);
+        return 0;
+    }
+    PyArray_Descr *first = smk_family_call_type(call, call->operands[0]),
+                  *other = smk_family_call_type(call, call->operands[input]);
+    PyObject *names[] = {smk_ndarray_type_name(first), smk_ndarray_type_name(other)};
+    bool same = names[0] != NULL && names[1] != NULL && PyUnicode_Compare(names[0], names[1]) == 0;
+    if (!same && !PyErr_Occurred()) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %U and %s has %U; all inputs must have one type",
+                       call->family->name, call->input[0].name, names[0], operand, names[1]);
+    }
+    Py_XDECREF(names[0]);
+    Py_XDECREF(names[1]);
+    return same ? 0 : -1;
+}
+
+static int select_variant(smk_family_call *call, const char *variant)
+{
+    for (size_t i = 0; i < call->inputs; i++) {
+        if (call->input[i].type[0] == '\0' && select_for(call, variant, i) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Types of the first input and of the result, in the machine's byte order. */
+static int choose_types(smk_family_call *call)
+{
+    call->descr = PyArray_DescrNewByteorder(smk_family_call_type(call, call->operands[0]), NPY_NATIVE);
+    const char *result = smk_registry_result(call->family, call->choice, call->type);
+    if (call->descr == NULL) {
+        return -1;
+    }
+    if (result == NULL) {
+        smk_error_fail(call->state, SMK_INTERNAL, "choices.def: no row for %s of %s", call->family->name, call->type);
+        return -1;
+    }
+    if (strcmp(result, call->type) == 0) {
+        call->result_descr = (PyArray_Descr *)Py_NewRef((PyObject *)call->descr);
+        return 0;
+    }
+    PyObject *name = PyUnicode_FromString(result);
+    int status = name != NULL && PyArray_DescrConverter(name, &call->result_descr) == NPY_SUCCEED ? 0 : -1;
+    Py_XDECREF(name);
+    return status;
+}
+
+/* Shapes -> dimensions and output shape. */
+static int bind_shapes(smk_family_call *call)
+{
+    size_t ranks[SMK_OPERANDS_MAX_FAMILY];
+    const int64_t *shapes[SMK_OPERANDS_MAX_FAMILY];
+    int64_t copies[SMK_OPERANDS_MAX_FAMILY][NPY_MAXDIMS];
+    const char *names[SMK_OPERANDS_MAX_FAMILY];
+    smk_error error = {0};
+    size_t operand_count = call->inputs + (call->out != NULL);
+    for (size_t i = 0; i < operand_count; i++) {
+        PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
+        const smk_array *array = smk_array_cast(call->state, operand);
+        const npy_intp *shape = array != NULL ? array->shape : PyArray_DIMS((PyArrayObject *)operand);
+        ranks[i] = (size_t)(array != NULL ? array->rank : PyArray_NDIM((PyArrayObject *)operand));
+        names[i] = smk_family_call_name(call, i);
+        shapes[i] = copies[i];
+        for (size_t j = 0; j < ranks[i]; j++) {
+            copies[i][j] = (int64_t)shape[j];
+        }
+        if (i < call->inputs && call->input[i].is_flat) {
+            copies[i][0] = (int64_t)PyArray_MultiplyList(shape, (int)ranks[i]);
+            ranks[i] = 1;
+        }
+    }
+    if (smk_signature_bind(&call->signature, call->family->name, names, ranks, shapes, operand_count, call->dimensions,
+                           &error) != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    call->out_rank = (int)call->signature.rank[call->inputs];
+    for (int j = 0; j < call->out_rank; j++) {
+        call->out_shape[j] = (npy_intp)call->dimensions[call->signature.axis[call->inputs][j]];
+    }
+    return 0;
+}
+
+/* Type and memory of out; its shape is bound with the others. */
+static int check_out(const smk_family_call *call)
+{
+    const char *family = call->family->name;
+    if (call->out == NULL) {
+        return 0;
+    }
+    PyArray_Descr *descr = smk_family_call_type(call, call->out);
+    if (!PyArray_EquivTypes(descr, call->result_descr)) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: out has the type %S, the result has %S", family, (PyObject *)descr,
+                       (PyObject *)call->result_descr);
+        return -1;
+    }
+    if (!call->on_device && !PyArray_ISWRITEABLE((PyArrayObject *)call->out)) {
+        smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is read-only", family);
+        return -1;
+    }
+    for (size_t i = 0; call->on_device && i < call->inputs; i++) {
+        if (call->operands[i] == call->out) { /* a device array never shares memory with another one */
+            smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is %s itself, which is read while out is written",
+                           family, smk_family_call_name(call, i));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int smk_family_plan_select(smk_family_call *call, const char *variant)
+{
+    return select_variant(call, variant) < 0 || choose_types(call) < 0 || bind_shapes(call) < 0 ? -1 : check_out(call);
+}
+
+int smk_family_plan_make(smk_family_call *call, const char *variant)
+{
+    smk_error error = {0};
+    smk_request request = {
+        .family = call->family,
+        .signature = &call->signature,
+        .dimensions = call->dimensions,
+        .numbers = call->numbers,
+        .number_count = call->number_count,
+        .choice = call->choice,
+        .type = call->type,
+        .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
+        .machine = call->machine,
+        .workspace_below = call->workspace_below,
+    };
+    request.variant = call->variant;
+    smk_status status = strcmp(variant, "auto") == 0 ? smk_plan_choose(&request, &call->plan, &error)
+                                                     : smk_plan_make(&request, &call->plan, &error);
+    call->variant = request.variant;
+    if (status != SMK_OK) {
+        smk_error_raise(call->state, &error);
+        return -1;
+    }
+    return 0;
+}
