@@ -5,7 +5,8 @@
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
 #include "py/calls/family_methods.h"
-#include "py/calls/raw.h"
+#include "py/calls/raw_kernel_type.h"
+#include "py/calls/raw_module_type.h"
 #include "py/error.h"
 #include "py/queries/access_query.h"
 #include "py/queries/catalog.h"
@@ -99,8 +100,8 @@ static int execute(PyObject *module)
     state->folder = find_folder(module);
     if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_package_kernels_create(state) < 0 ||
         add_functions(module) < 0 || add_type(module, &smk_array_spec, &state->array_type) < 0 ||
-        add_type(module, &smk_raw_module_spec, &state->raw_module_type) < 0 ||
-        add_type(module, &smk_raw_kernel_spec, &state->raw_kernel_type) < 0 ||
+        add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
+        add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
         smk_access_query_create(module, state) < 0 || smk_occupancy_query_create(module, state) < 0) {
         return -1;
     }

@@ -2,6 +2,7 @@
 
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
+#include "py/calls/scalar.h"
 #include "py/error.h"
 
 #include "base/heap.h"

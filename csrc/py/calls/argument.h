@@ -38,9 +38,4 @@ int smk_argument_copy_back(const smk_arguments *arguments);
 
 void smk_argument_free(smk_arguments *arguments);
 
-/* One value that is no array into `bytes` bytes of a parameter that is declared as `type` (scalar.c).
- * `where` names the argument in messages. 0, or -1 with an exception. */
-int smk_scalar_write(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
-                     unsigned char *target);
-
 #endif

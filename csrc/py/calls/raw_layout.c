@@ -1,10 +1,10 @@
-/* Parameters of a kernel whose text our parser refuses: their number and sizes, from the GPU that has loaded it. */
+#include "py/calls/raw_layout.h"
+
 #include "py/backends/backend.h"
 #include "py/backends/backend_cuda.h"
-#include "py/backends/kernel_binary.h"
-#include "py/calls/raw.h"
 #include "py/error.h"
-#include "py/state.h"
+
+#include <string.h>
 
 /* A float of its size for a Python float; else bits, which integers, structures and addresses may be. */
 static smk_type choose_type(PyObject *value, size_t bytes)

@@ -1,9 +1,8 @@
-/* Numbers and structures as the bytes of one kernel parameter. */
+#include "py/calls/scalar.h"
+
 #include "py/arrays/ndarray.h"
-#include "py/calls/argument.h"
 #include "py/error.h"
 #include "py/keywords.h"
-#include "py/state.h"
 
 #include <float.h>
 #include <math.h>

@@ -2,7 +2,8 @@
 
 #include "py/arrays/ndarray.h"
 #include "py/backends/package_kernels.h"
-#include "py/calls/raw.h"
+#include "py/calls/raw_kernel.h"
+#include "py/calls/raw_module.h"
 #include "py/error.h"
 #include "py/keywords.h"
 

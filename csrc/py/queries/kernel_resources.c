@@ -4,6 +4,7 @@
 #include "py/backends/interrupt.h"
 #include "py/backends/kernel_binary.h"
 #include "py/backends/package_kernels.h"
+#include "py/calls/raw_kernel.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/catalog.h"
@@ -87,7 +88,7 @@ static const smk_variant *find_variant(const char *entry)
 static int open_kernel(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *given = arguments->kernel;
-    if (!Py_IS_TYPE(given, resources->state->raw_kernel_type)) {
+    if (smk_raw_kernel_cast(resources->state, given) == NULL) {
         if (open_variant(module, resources, arguments) < 0) {
             return -1;
         }
@@ -98,7 +99,9 @@ static int open_kernel(PyObject *module, smk_kernel_resources *resources, const 
     } else {
         resources->kernel = Py_NewRef(given);
     }
-    (void)smk_raw_kernel_open(resources->state, resources->kernel, &resources->module, &resources->entry);
+    const smk_raw_kernel *kernel = smk_raw_kernel_cast(resources->state, resources->kernel);
+    resources->module = kernel->module;
+    resources->entry = kernel->text;
     /* a kernel of the package, also where smemkit.kernel has made it; nobody else's module has a fatbin */
     bool ours = resources->kernel != given || resources->module->binary->fatbin != NULL;
     resources->variant = ours ? find_variant(resources->entry) : NULL;

@@ -3,7 +3,7 @@
 #define SMK_PY_QUERIES_KERNEL_RESOURCES_H
 
 #include "py/backends/backend.h"
-#include "py/calls/raw.h"
+#include "py/calls/raw_module.h"
 #include "py/state.h"
 
 #include "registry/occupancy.h"

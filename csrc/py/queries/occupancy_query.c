@@ -1,7 +1,7 @@
 #include "py/queries/occupancy_query.h"
 
 #include "py/backends/backend.h"
-#include "py/calls/raw.h"
+#include "py/calls/raw_kernel.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/kernel_resources.h"
@@ -371,16 +371,15 @@ static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *ar
 }
 
 /* The kernel on the present device, in a library of its own. */
-static smk_status load_kernel(const smk_raw_module *code, const char *entry, smk_library **library, void **kernel,
-                              smk_error *error)
+static smk_status load_kernel(const smk_raw_kernel *raw, smk_library **library, void **kernel, smk_error *error)
 {
     int devices = 0;
-    const void *image = code->binary->fatbin == NULL ? code->binary->ptx : code->binary->fatbin;
+    const void *image = raw->module->binary->fatbin == NULL ? raw->module->binary->ptx : raw->module->binary->fatbin;
     smk_status status = smk_context_count(&devices, error);
     if (status == SMK_OK) {
-        status = smk_library_load(image, code->binary->origin, library, error);
+        status = smk_library_load(image, raw->module->binary->origin, library, error);
     }
-    return status == SMK_OK ? smk_library_kernel(*library, entry, kernel, error) : status;
+    return status == SMK_OK ? smk_library_kernel(*library, raw->text, kernel, error) : status;
 }
 
 /* A list of the blocks for each number of threads; of none: what the runtime suggests, (grid, block). */
@@ -419,13 +418,12 @@ static const char calculator_doc[] = "_calculator(kernel, threads, shared_bytes,
 static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     const smk_state *state = smk_state_of_module(module);
-    const smk_raw_module *code = NULL;
-    const char *entry = NULL;
+    const smk_raw_kernel *raw = given == 3 ? smk_raw_kernel_cast(state, arguments[0]) : NULL;
     smk_error error = {0};
     smk_library *library = NULL;
     void *kernel = NULL;
     PyObject *result = NULL;
-    if (given != 3 || !smk_raw_kernel_open(state, arguments[0], &code, &entry) || !PyTuple_Check(arguments[1])) {
+    if (raw == NULL || !PyTuple_Check(arguments[1])) {
         PyErr_SetString(PyExc_TypeError, "_calculator takes a RawKernel, a tuple of threads, and shared_bytes");
         return NULL;
     }
@@ -433,7 +431,7 @@ static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, P
     if (PyErr_Occurred()) {
         return NULL;
     }
-    if (load_kernel(code, entry, &library, &kernel, &error) == SMK_OK) {
+    if (load_kernel(raw, &library, &kernel, &error) == SMK_OK) {
         result = ask_calculator(state, kernel, arguments[1], (size_t)shared_bytes);
     } else {
         smk_error_raise(state, &error);

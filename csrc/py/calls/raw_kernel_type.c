@@ -1,0 +1,401 @@
+#include "py/calls/raw_kernel_type.h"
+
+#include "py/backends/backend.h"
+#include "py/backends/interrupt.h"
+#include "py/backends/kernel_binary.h"
+#include "py/calls/argument.h"
+#include "py/calls/raw_kernel.h"
+#include "py/calls/raw_launch.h"
+#include "py/calls/raw_module.h"
+#include "py/error.h"
+#include "py/keywords.h"
+#include "py/state.h"
+
+enum { CARVEOUT_MAX = 100 };
+
+static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"code", "name", "options", NULL};
+    PyObject *code = NULL, *name = NULL, *options = NULL, *result = NULL;
+    const smk_state *state = PyType_GetModuleState(type);
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O:RawKernel", names, &code, &name, &options)) {
+        return NULL;
+    }
+    smk_raw_module *module = smk_raw_module_create(state, code, options, NULL);
+    if (module != NULL) {
+        result = smk_raw_kernel_create(state, module, name);
+        Py_DECREF(module);
+    }
+    return result;
+}
+
+static void deallocate(PyObject *self)
+{
+    smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    PyTypeObject *type = Py_TYPE(self);
+    Py_DECREF(kernel->module);
+    Py_DECREF(kernel->name);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static const char call_doc[] =
+    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None)\n--\n\n"
+    "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
+    "Parameters\n----------\n"
+    "grid, block : int or tuple of 1 to 3 ints\n"
+    "    Blocks of the grid and threads of a block, x first.\n"
+    "args : tuple or list\n"
+    "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
+    "    and, where writeable, back after a run without error; an array given twice is one buffer. A read-only array\n"
+    "    is for kernels that only read it: where one has changed it, that is an ArgumentError, and nothing is copied\n"
+    "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
+    "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure "
+    "is\n"
+    "    given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the GPU takes, the\n"
+    "    number and the sizes of the parameters are known: an int and a float take the size of theirs; NumPy scalars\n"
+    "    and bytes must have it.\n"
+    "shared_mem : int\n"
+    "    Bytes of dynamic shared memory of a block.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
+    "max_steps : int, optional\n"
+    "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
+    "Raises\n------\n"
+    "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
+    "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
+    "KeyboardInterrupt.\n";
+
+static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", NULL};
+    PyObject *values[6] = {NULL};
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOO:RawKernel.__call__", names, &values[0], &values[1],
+                                     &values[2], &values[3], &values[4], &values[5])) {
+        return NULL;
+    }
+    values[4] = smk_keywords_optional(values[4]);
+    values[5] = smk_keywords_optional(values[5]);
+    return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
+}
+
+/* Attributes ------------------------------------------------------------------------------------- */
+
+/* ({"name": ..., "type": ..., "nbytes": ...}, ...), or None where the parameters are not known. */
+static PyObject *describe_parameters(const smk_raw_kernel *kernel)
+{
+    const smk_function *function = smk_raw_kernel_function(kernel);
+    if (function == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    PyObject *result = PyTuple_New((Py_ssize_t)function->parameter_count);
+    for (uint32_t i = 0; result != NULL && i < function->parameter_count; i++) {
+        const smk_variable *parameter = &function->variables[function->result_count + i];
+        PyObject *facts = Py_BuildValue(
+            "{s:s#,s:s,s:K}", "name", parameter->name.start, (Py_ssize_t)parameter->name.length, "type",
+            smk_module_type_name((smk_type)parameter->type), "nbytes", (unsigned long long)parameter->bytes);
+        if (facts == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, (Py_ssize_t)i, facts);
+        }
+    }
+    return result;
+}
+
+/* .maxntid or .reqntid as (x, y, z), or None. */
+static PyObject *describe_block_limit(const smk_raw_kernel *kernel)
+{
+    const smk_function *function = smk_raw_kernel_function(kernel);
+    smk_dim3 limit = {0};
+    if (function != NULL) {
+        limit = function->maxntid.x != 0 ? function->maxntid : function->reqntid;
+    }
+    return limit.x == 0 ? Py_NewRef(Py_None) : Py_BuildValue("(III)", limit.x, limit.y, limit.z);
+}
+
+static PyObject *number_or_none(int number)
+{
+    return number <= 0 ? Py_NewRef(Py_None) : PyLong_FromLong(number);
+}
+
+static PyObject *get_attributes(PyObject *self, void *closure)
+{
+    const smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    const smk_state *state = smk_state_of_instance(self);
+    const smk_arguments none = {.state = state};
+    const smk_backend *backend = NULL;
+    smk_kernel_facts facts = {0};
+    smk_backend_code *code = NULL;
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    (void)closure;
+    if (smk_raw_launch_choose_machine(kernel, &none, NULL, &backend) < 0) {
+        return NULL;
+    }
+    smk_interrupt_poll poll;
+    smk_interrupt_poll_begin(&poll);
+    status = smk_kernel_binary_code(kernel->module->binary, backend, kernel->text, &code, &error);
+    if (status == SMK_OK) {
+        status = backend->query(code, kernel->text, &facts, &error);
+    }
+    status = smk_interrupt_poll_end(&poll, status);
+    if (status != SMK_OK) {
+        return smk_error_raise(state, &error);
+    }
+    return Py_BuildValue("{s:N,s:n,s:n,s:n,s:I,s:N,s:N,s:N,s:N}", /* N takes the reference, NULL included */
+                         "num_regs", facts.registers < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(facts.registers),
+                         "shared_size_bytes", (Py_ssize_t)facts.shared_bytes, "local_size_bytes",
+                         (Py_ssize_t)facts.local_bytes, "const_size_bytes", (Py_ssize_t)facts.const_bytes,
+                         "max_threads_per_block", facts.max_threads, "maxntid", describe_block_limit(kernel),
+                         "ptx_version", number_or_none(facts.ptx_version), "binary_version",
+                         number_or_none(facts.binary_version), "parameters", describe_parameters(kernel));
+}
+
+static PyObject *get_name(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((smk_raw_kernel *)(void *)self)->name);
+}
+
+static PyObject *get_source(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef(((smk_raw_kernel *)(void *)self)->module->source);
+}
+
+static PyObject *get_carveout(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(((smk_raw_kernel *)(void *)self)->carveout);
+}
+
+static int set_carveout(PyObject *self, PyObject *value, void *closure)
+{
+    smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+    const smk_state *state = smk_state_of_instance(self);
+    int overflow = 0;
+    (void)closure;
+    if (value == NULL) {
+        PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
+        return -1;
+    }
+    PyObject *whole = smk_keywords_index(value);
+    if (whole == NULL && PyErr_Occurred()) {
+        return -1;
+    }
+    if (whole == NULL) {
+        smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
+                       Py_TYPE(value)->tp_name);
+        return -1;
+    }
+    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    if (overflow != 0 || number < SMK_RAW_KERNEL_NO_CARVEOUT || number > CARVEOUT_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%U: preferred_shared_memory_carveout is %R; accepted are 0 to 100 (percent) and -1 (none)",
+                       kernel->name, value);
+        return -1;
+    }
+    kernel->carveout = (int)number;
+    return 0;
+}
+
+/* smemkit.report's function of that name with the kernel before the arguments. */
+static PyObject *call_report(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords)
+{
+    PyObject *report = PyImport_ImportModule("smemkit.report"), *function = NULL, *all = NULL, *result = NULL;
+    Py_ssize_t count = PyTuple_GET_SIZE(arguments);
+    function = report == NULL ? NULL : PyObject_GetAttrString(report, name);
+    all = function == NULL ? NULL : PyTuple_New(count + 1);
+    if (all != NULL) {
+        PyTuple_SET_ITEM(all, 0, Py_NewRef(self));
+        for (Py_ssize_t i = 0; i < count; i++) {
+            PyTuple_SET_ITEM(all, i + 1, Py_NewRef(PyTuple_GET_ITEM(arguments, i)));
+        }
+        result = PyObject_Call(function, all, keywords);
+    }
+    Py_XDECREF(report);
+    Py_XDECREF(function);
+    Py_XDECREF(all);
+    return result;
+}
+
+static const char profile_doc[] =
+    "profile($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
+    "model=True)\n--\n\n"
+    "Runs the kernel on the simulator and counts what it does; smemkit.profile(kernel, grid, block, args).\n\n"
+    "Parameters\n----------\n"
+    "grid, block, args, shared_mem, max_steps\n"
+    "    As for a call of the kernel.\n"
+    "backend : \"cuda\" or None\n"
+    "    \"cuda\" adds the time that the GPU takes.\n"
+    "blocks : int, optional\n"
+    "    Counts only so many blocks, evenly spread over the grid; results are then incomplete.\n"
+    "model : bool\n"
+    "    Counts accesses as ptxas fuses them; False: as the PTX has them.\n\n"
+    "Returns\n-------\n"
+    "Report\n\n"
+    "Raises\n------\n"
+    "As a call of the kernel; ArgumentError (ValueError) from within another profile.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to)\n"
+    "... {\n"
+    "...     .reg .b32 %r<2>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     mov.u32 %r1, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> out = numpy.zeros(64, dtype=\"uint32\")\n"
+    ">>> report = kernel.profile(1, 64, (out,))\n"
+    ">>> report.counters[\"global.store.requests\"], report.counters[\"global.store.sectors\"]\n"
+    "(2, 8)\n";
+
+static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    return call_report(self, "profile", arguments, keywords);
+}
+
+static const char check_doc[] =
+    "check($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, blocks=None, "
+    "ignore_same_value=False, order='forward', padding=0)\n--\n\n"
+    "Runs the kernel on the simulator and judges what its threads do; smemkit.check(kernel, grid, block, args).\n\n"
+    "Parameters\n----------\n"
+    "grid, block, args, shared_mem, max_steps\n"
+    "    As for a call of the kernel.\n"
+    "backend : None\n"
+    "    There is no other machine that can.\n"
+    "blocks : int, optional\n"
+    "    Runs only so many blocks, evenly spread over the grid; results are then incomplete.\n"
+    "ignore_same_value : bool\n"
+    "    Leaves out races of stores that all write one value; the report counts them as ignored.\n"
+    "order : {'forward', 'reverse', 'both'}\n"
+    "    Which blocks and warps begin; 'both' runs it twice, first in reverse on copies of the arrays.\n"
+    "padding : int\n"
+    "    Bytes that are kept free between shared variables, and behind arrays.\n\n"
+    "Returns\n-------\n"
+    "CheckReport, true where nothing was found.\n\n"
+    "Raises\n------\n"
+    "As a call of the kernel, but for what check looks for (smemkit.check has the kinds): that is a finding.\n"
+    "Where nothing was found, a trap, a failed assert and endless waits raise TrapError and DeadlockError.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to)\n"
+    "... {\n"
+    "...     .reg .b32 %r<2>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     mov.u32 %r1, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r1, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> bool(kernel.check(1, 64, (numpy.zeros(64, dtype=\"uint32\"),)))\n"
+    "True\n"
+    ">>> [finding.kind for finding in kernel.check(1, 64, (numpy.zeros(60, dtype=\"uint32\"),)).findings]\n"
+    "['out_of_bounds']\n";
+
+static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    return call_report(self, "check", arguments, keywords);
+}
+
+static PyObject *represent(PyObject *self)
+{
+    return PyUnicode_FromFormat("RawKernel(name=%R)", ((smk_raw_kernel *)(void *)self)->name);
+}
+
+static PyMethodDef methods[] = {
+    {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, call_doc},
+    {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, profile_doc},
+    {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, check_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef properties[] = {
+    {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
+    {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
+    {"attributes", get_attributes, NULL,
+     "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
+     "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"
+     "binary_version (None on the simulator), parameters (a dict of name, type and nbytes each).",
+     NULL},
+    {"preferred_shared_memory_carveout", get_carveout, set_carveout,
+     "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
+     "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
+     "size that it has, and what a launch needs in any case; the simulator has no L1 cache, and nothing changes there.",
+     NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static const char documentation[] =
+    "RawKernel(code, name, *, options=())\n--\n\n"
+    "A kernel of one's own, from PTX text or CUDA C; smemkit.RawModule(code).get_function(name) in one step.\n\n"
+    "Parameters\n----------\n"
+    "code : str or bytes\n    PTX or CUDA C, as for RawModule.\n"
+    "name : str\n    The kernel; in CUDA C declare it extern \"C\".\n"
+    "options : sequence of str\n    For the compiler of CUDA C.\n\n"
+    "Shapes\n------\nAny; the kernel gets addresses.\n\n"
+    "Returns\n-------\nRawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, "
+    "max_steps=None).\n\n"
+    "Raises\n------\nAs RawModule; ArgumentError (ValueError) where there is no kernel of that name.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> store = smemkit.RawKernel(\"\"\"\n"
+    "... .version 7.0\n"
+    "... .target sm_75\n"
+    "... .address_size 64\n"
+    "... .visible .entry store(.param .u64 to, .param .s32 value)\n"
+    "... {\n"
+    "...     .reg .b32 %r<3>;\n"
+    "...     .reg .b64 %rd<4>;\n"
+    "...     ld.param.u64 %rd1, [to];\n"
+    "...     ld.param.s32 %r1, [value];\n"
+    "...     mov.u32 %r2, %tid.x;\n"
+    "...     cvta.to.global.u64 %rd1, %rd1;\n"
+    "...     mul.wide.u32 %rd2, %r2, 4;\n"
+    "...     add.s64 %rd3, %rd1, %rd2;\n"
+    "...     st.global.u32 [%rd3], %r1;\n"
+    "...     ret;\n"
+    "... }\n"
+    "... \"\"\", \"store\")\n"
+    ">>> out = numpy.zeros(4, dtype=\"int32\")\n"
+    ">>> store(1, 4, (out, -7), backend=\"sim\")\n"
+    ">>> out.tolist()\n"
+    "[-7, -7, -7, -7]\n";
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, SMK_PY_SLOT(construct)},
+    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
+    {Py_tp_call, SMK_PY_SLOT(call)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
+    {0, NULL},
+};
+
+PyType_Spec smk_raw_kernel_type_spec = {
+    .name = "smemkit.RawKernel",
+    .basicsize = sizeof(smk_raw_kernel),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};
