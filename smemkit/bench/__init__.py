@@ -5,8 +5,9 @@ what the GPU reaches at most, memory_wall what a family could reach, tile_sweep 
 does, recorded gives what was measured on another machine. Results can be saved, loaded, compared
 and drawn by smemkit.plot.
 
-Without a GPU the simulator counts: rows then have counters and the host's time, which says nothing
-about a GPU, and no times_ms.
+Results are checked first, and then timed by CUDA events; every sample is kept. Without a GPU the
+simulator counts: rows then have counters and the host's time, which says nothing about a GPU, and
+no times_ms. It refuses sizes that would take it many minutes.
 """
 
 from .._public import publish

@@ -1,4 +1,4 @@
-"""The kernels of the package as a table, for the terminal and for the README."""
+"""The kernels of the package as a table, for the terminal and for csrc/kernels/README.md."""
 
 from .. import _core
 
@@ -44,5 +44,5 @@ def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
     one = commands.add_parser("variants", help="the kernels, and what each shows")
     one.add_argument("family", nargs="?", help="of one family only")
-    one.add_argument("--markdown", action="store_true", help="as the README has them")
+    one.add_argument("--markdown", action="store_true", help="as csrc/kernels/README.md has them")
     one.set_defaults(run=run)
