@@ -22,8 +22,9 @@ ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
 KERNELS = CSRC / "kernels"
 
-# Who may include whom. A layer may always include itself and the C library. The simulator has rooms of its own;
-# "sim" is its interface, csrc/sim/sim.h.
+# Who may include whom. A layer may always include itself and the C library. The simulator and the
+# Python layer have rooms of their own: "sim" is the simulator's interface, csrc/sim/sim.h, and
+# "py/module" is csrc/py/module.c, which nothing includes.
 LAYERS = {
     "base": set(),
     "ptx": {"base"},
@@ -34,17 +35,46 @@ LAYERS = {
     "sim/exec": {"base", "ptx", "sim", "sim/code"},
     "sim/ptxas": {"base", "ptx"},
     "sim/lower": {"base", "ptx", "sim", "sim/code", "sim/exec", "sim/ptxas"},
-    "sim/profile": {"base", "ptx", "sim", "sim/code", "sim/cost", "sim/exec", "sim/ptxas", "sim/lower"},
+    "sim/profile": {
+        "base",
+        "ptx",
+        "sim",
+        "sim/code",
+        "sim/cost",
+        "sim/exec",
+        "sim/ptxas",
+        "sim/lower",
+    },
     "sim/check": {"base", "ptx", "sim", "sim/code", "sim/exec", "sim/ptxas", "sim/lower"},
     "gpu": {"base"},
-    "py": {"base", "py/arrays", "py/backends", "py/calls", "py/queries"},
-    "py/backends": {"base", "ptx", "registry", "gpu", "py", "sim", "sim/code", "sim/profile", "sim/check"},
-    "py/arrays": {"base", "py", "py/backends"},
-    "py/calls": {"base", "ptx", "registry", "py", "py/backends", "py/arrays", "sim/cost", "sim/ptxas"},
+    "py": {"base"},
+    "py/backends": {
+        "base",
+        "ptx",
+        "registry",
+        "gpu",
+        "py",
+        "sim",
+        "sim/code",
+        "sim/profile",
+        "sim/check",
+    },
+    "py/arrays": {"py", "py/backends"},
+    "py/calls": {
+        "base",
+        "ptx",
+        "registry",
+        "py",
+        "py/backends",
+        "py/arrays",
+        "sim/cost",
+        "sim/ptxas",
+    },
     "py/queries": {
         *("base", "registry", "gpu", "sim/code", "sim/cost", "sim/ptxas", "sim/profile"),
         *("py", "py/backends", "py/arrays", "py/calls"),
     },
+    "py/module": {"py", "py/backends", "py/arrays", "py/calls", "py/queries"},
 }
 # Other people's headers, by the only layer (with its folders) that may include them.
 FOREIGN = {
@@ -78,8 +108,9 @@ def list_own_files():
 
 
 def find_layer(path):
-    """The layer of a file below csrc: its folder, or its room of the simulator."""
-    return "/".join(path.relative_to(CSRC).parts[:-1])
+    """The layer of a file below csrc: its folder, but for the definition of the module."""
+    path = path.relative_to(CSRC)
+    return "py/module" if path == Path("py/module.c") else path.parent.as_posix()
 
 
 def check_include(path, line, quoted, angled):
@@ -124,6 +155,9 @@ def test_layers_include_only_what_lies_below():
         ("sim/ptxas", '#include "sim/exec/atomic.h"', False),
         ("sim/profile", '#include "sim/check/finding.h"', False),
         ("sim/check", '#include "sim/lower/instrument.h"', True),
+        ("py", '#include "py/backends/backend.h"', False),
+        ("py/arrays", '#include "py/calls/execute.h"', False),
+        ("py/calls", '#include "py/arrays/array.h"', True),
     ],
 )
 def test_layer_check_sees_a_wrong_include(layer, line, allowed):
@@ -134,6 +168,80 @@ def test_layer_check_sees_a_wrong_include(layer, line, allowed):
         assert not allowed
     else:
         assert allowed
+
+
+def read_includes(room):
+    """Which files of a room each of them includes; a .c and its header are one file, "py/error"."""
+    graph = {}
+    for path in sorted((CSRC / room).rglob("*.[ch]")):
+        name = path.relative_to(CSRC).with_suffix("").as_posix()
+        found = re.findall(r'^#include "(.+)\.h"', path.read_text(encoding="utf-8"), re.MULTILINE)
+        graph.setdefault(name, set()).update(
+            other for other in found if other != name and other.startswith(f"{room}/")
+        )
+    return graph
+
+
+def join_rooms(graph):
+    """The same between the layers of the files."""
+    rooms = {}
+    for name, others in graph.items():
+        own = find_layer(CSRC / f"{name}.c")
+        rooms.setdefault(own, set()).update(
+            {find_layer(CSRC / f"{other}.c") for other in others} - {own}
+        )
+    return rooms
+
+
+def find_circle(graph):
+    """The names along one circle, the first again at the end; empty where there is none."""
+    done = set()
+
+    def follow(name, way):
+        if name in way:
+            return [*way[way.index(name) :], name]
+        if name in done:
+            return []
+        for other in sorted(graph.get(name, ())):
+            if circle := follow(other, [*way, name]):
+                return circle
+        done.add(name)
+        return []
+
+    return next((circle for name in sorted(graph) if (circle := follow(name, []))), [])
+
+
+def test_circle_is_found_and_named():
+    graph = {"a": {"b", "d"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
+    assert find_circle(graph) == ["b", "c", "b"]
+    graph["c"].remove("b")
+    assert find_circle(graph) == []
+
+
+def test_python_layer_has_no_circle_of_includes():
+    files = read_includes("py")
+    assert len(files) > 30 and "py/module" in files
+    for graph in (files, join_rooms(files)):
+        circle = find_circle(graph)
+        assert not circle, " -> ".join(circle)
+
+
+def test_python_layer_names_tell_the_file():
+    """A header declares what its own .c defines, under names that begin with the file's."""
+    seen = 0
+    for path in sorted((CSRC / "py").rglob("*.h")):
+        text = re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+        text = re.sub(r"\{[^{}]*\}", "{}", text)
+        names = re.findall(r"^\w[\w *]*?\b(\w+)\([^()]*\);", text, re.MULTILINE)
+        names += re.findall(r"^extern .*?\b(\w+)(?:\[\])?;", text, re.MULTILINE)
+        for name in names:
+            assert re.match(rf"smk_{path.stem}(_|$)", name), f"{path.relative_to(ROOT)}: {name}"
+            source = path.with_suffix(".c").read_text(encoding="utf-8")
+            assert re.search(rf"^\w.*\b{name}\b", source, re.MULTILINE), (
+                f"{name} is not in its file"
+            )
+            seen += 1
+    assert seen > 80
 
 
 def test_files_are_short():
