@@ -151,10 +151,10 @@ def is_fresh(target):
 
 def list_sources(toolkit):
     paths = [path for layer in LAYERS for path in sorted(Path("csrc", layer).rglob("*.c"))]
-    absent = Path("csrc/gpu/absent.c")  # stands in for the rest of gpu/ where there is no CUDA
+    stub = Path("csrc/gpu/stub.c")  # stands in for the rest of gpu/ where there is no CUDA
     if toolkit:
-        return [str(path) for path in paths if path != absent]
-    return [str(path) for path in paths if path.parent != absent.parent or path == absent]
+        return [str(path) for path in paths if path != stub]
+    return [str(path) for path in paths if path.parent != stub.parent or path == stub]
 
 
 def list_headers(toolkit):

@@ -1,6 +1,6 @@
 #include "gpu/gpu.h"
 
-#include "gpu/error.h"
+#include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>

@@ -116,7 +116,7 @@ smk_status smk_launch_synchronize(const char *name, const smk_patience *patience
 smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error);
 smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error);
 
-/* calculator.c --------------------------------------------------------------------------------- */
+/* device_occupancy.c -------------------------------------------------------------------------- */
 
 /* Resident blocks of a kernel on one multiprocessor, by the CUDA runtime. Gives the kernel leave to use all the shared
  * memory of a block, as launches do. Errors: CUDA. */

@@ -1,7 +1,7 @@
 #include "gpu/gpu.h"
 
 #include "base/heap.h"
-#include "gpu/error.h"
+#include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
 

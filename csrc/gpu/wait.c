@@ -1,7 +1,7 @@
 /* The host waits for the device in steps, so that whoever waits can be asked whether to go on. */
 #include "gpu/gpu.h"
 
-#include "gpu/error.h"
+#include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* call: its own syntax, and its arguments against the callee's parameters. */
-#include "ptx/check.h"
 #include "ptx/instruction.h"
+#include "ptx/verify.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  *
  * t is a register that the text does not name. Behind the parser there are plain instructions only, and each of
  * them counts as one. */
-#include "ptx/check.h"
 #include "ptx/instruction.h"
+#include "ptx/verify.h"
 
 #include "base/heap.h"
 

@@ -1,8 +1,8 @@
-/* Instructions: guard, words, operands. What they mean is judged in check.c. */
+/* Instructions: guard, words, operands. What they mean is judged in verify.c. */
 #include "ptx/instruction.h"
 
-#include "ptx/check.h"
 #include "ptx/opcode.h"
+#include "ptx/verify.h"
 
 #include <string.h>
 
@@ -266,7 +266,7 @@ static smk_status parse_named(smk_parser *parser, smk_operand *operand)
     case SMK_SYMBOL_VARIABLE:
         operand->kind = SMK_OPERAND_VARIABLE;
         if (smk_parse_at(parser, '[')) {
-            operand->base_kind = SMK_OPERAND_VARIABLE; /* a mark for check.c: this may be an address */
+            operand->base_kind = SMK_OPERAND_VARIABLE; /* a mark for verify.c: this may be an address */
             return parse_subscript(parser, smk_parse_variable(parser, symbol->index), &operand->offset);
         }
         return parse_offset(parser, &operand->offset);
@@ -280,7 +280,7 @@ static smk_status parse_constant(smk_parser *parser, smk_operand *operand)
     smk_constant constant = {SMK_TYPE_S64, 0};
     SMK_TRY(smk_constant_parse(parser, &constant));
     operand->kind = SMK_OPERAND_IMMEDIATE;
-    operand->type = (uint8_t)constant.type; /* what was written; check.c puts what is wanted */
+    operand->type = (uint8_t)constant.type; /* what was written; verify.c puts what is wanted */
     operand->bits = constant.bits;
     return SMK_OK;
 }

@@ -247,7 +247,7 @@ const smk_variable *smk_module_variable(const smk_module *module, const smk_func
 /* A block's size against the function's .maxntid and .reqntid. Errors: LAUNCH. */
 smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, smk_error *error);
 
-/* Parses and checks PTX text (parse.c, check.c). On success *module is new and the caller frees it.
+/* Parses and checks PTX text (parse.c, verify.c). On success *module is new and the caller frees it.
  * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. Never reads past `length`;
  * nesting and counts are bounded. */
 smk_status smk_module_parse(const char *text, size_t length, smk_module **module, smk_error *error);
@@ -255,7 +255,7 @@ smk_status smk_module_parse(const char *text, size_t length, smk_module **module
 /* Accepts NULL. */
 void smk_module_free(smk_module *module);
 
-/* The module as PTX text that parses to an equal module (print.c). *text is NUL-terminated and freed
+/* The module as PTX text that parses to an equal module (printer.c). *text is NUL-terminated and freed
  * with smk_heap_free. */
 smk_status smk_module_print(const smk_module *module, char **text, size_t *length, smk_error *error);
 

@@ -1,4 +1,4 @@
-#include "ptx/check.h"
+#include "ptx/verify.h"
 
 #include <string.h>
 

@@ -132,7 +132,7 @@ double smk_constant_double(const smk_constant *constant);
 /* The float's bits in a type of 16, 32 or 64 bits; false where the type is no such float. */
 bool smk_constant_float_bits(const smk_constant *constant, smk_type type, uint64_t *bits);
 
-/* variable.c, initial.c: declarations. */
+/* variable.c, initializer.c: declarations. */
 typedef struct smk_linkage {
     bool is_extern, is_visible, is_weak, is_common;
 } smk_linkage;
@@ -162,7 +162,7 @@ const smk_variable *smk_parse_variable(const smk_parser *parser, uint32_t index)
 smk_status smk_alias_parse(smk_parser *parser);
 smk_status smk_alias_resolve(smk_parser *parser, uint32_t *same);
 
-/* Finishing touches when every function and file is known (finish.c). */
+/* Finishing touches when every function and file is known (resolve.c). */
 smk_status smk_finish_module(smk_parser *parser);
 
 #endif

@@ -1,5 +1,5 @@
 /* Plans of dot: kernels that add to a result which is 0 beforehand. */
-#include "registry/plan_turns.h"
+#include "registry/plan_persistent.h"
 
 /* shuffle: 512 threads with four reads of 16 bytes each, of either input. */
 enum { TILE_BYTES = 512 * 4 * 16 };

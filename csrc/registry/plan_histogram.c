@@ -1,5 +1,5 @@
 /* Plans of histogram: kernels that add to counts which are 0 beforehand. */
-#include "registry/plan_turns.h"
+#include "registry/plan_persistent.h"
 
 #include <string.h>
 

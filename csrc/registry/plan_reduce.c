@@ -1,5 +1,5 @@
 /* Plans of reduce: a tree of launches, and one launch whose last block finishes. */
-#include "registry/plan_turns.h"
+#include "registry/plan_persistent.h"
 
 #include <string.h>
 

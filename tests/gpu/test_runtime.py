@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 CSRC = Path(__file__).resolve().parents[2] / "csrc"
-SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/error.c", "gpu/launch.c", "gpu/library.c")
+SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/launch.c", "gpu/library.c")
 SOURCES += ("gpu/wait.c", "base/heap.c", "base/status.c")
 
 WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)

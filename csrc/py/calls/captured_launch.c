@@ -4,7 +4,7 @@
 
 #include "base/heap.h"
 #include "sim/cost/bank.h"
-#include "sim/ptxas/fuse.h"
+#include "sim/ptxas/fusion.h"
 
 #include <string.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/heap.h"
 #include "sim/ptxas/cfg.h"
-#include "sim/ptxas/fuse.h"
+#include "sim/ptxas/fusion.h"
 
 static const char *const spaces[] = {
     [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",

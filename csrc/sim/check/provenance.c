@@ -1,7 +1,7 @@
 #include "sim/check/provenance.h"
 
 #include "base/heap.h"
-#include "sim/lower/rows.h"
+#include "sim/lower/register_layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>

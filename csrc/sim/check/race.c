@@ -58,7 +58,7 @@ static void report_unwritten(smk_race_one *j, unsigned lane)
 /* What a lane is about to store. */
 static void value_of(const smk_race_one *j, unsigned lane, unsigned char *to)
 {
-    const smk_operation *op = j->event->op + 1; /* the store itself, as observer.c puts it */
+    const smk_operation *op = j->event->op + 1; /* the store itself, as instrument.c puts it */
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
     unsigned bytes = smk_access_element_bytes((smk_element)op->element);
     unsigned row_bytes = 8;

@@ -2,11 +2,11 @@
 #ifndef SMK_SIM_CHECK_RACE_H
 #define SMK_SIM_CHECK_RACE_H
 
-#include "sim/check/blocks.h"
+#include "sim/check/race_grid.h"
 #include "sim/check/finding.h"
-#include "sim/check/meeting.h"
+#include "sim/check/barrier_site.h"
 #include "sim/code/observer.h"
-#include "sim/check/order.h"
+#include "sim/check/happens_before.h"
 #include "sim/check/provenance.h"
 #include "sim/check/shadow.h"
 #include "sim/check/undefined.h"
@@ -111,23 +111,23 @@ smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place,
 /* After the last block of an unordered launch: races between blocks. */
 void smk_race_finish(smk_race_launch *launch);
 
-/* wide.c: accesses of a full warp whose lanes go about their cells in a simple way and do no wrong, judged many
+/* race_warp.c: accesses of a full warp whose lanes go about their cells in a simple way and do no wrong, judged many
  * cells at a time. Returns the lanes that are still to be judged one by one; 0: all is well and noted. */
 uint32_t smk_wide_judge(smk_race_one *one);
 
-/* stray.c: the allocation that holds an address becomes race->span; false where there is none. */
+/* bounds.c: the allocation that holds an address becomes race->span; false where there is none. */
 bool smk_race_find_span(smk_race *race, uint64_t address);
 
-/* stray.c: a block begins, and has ended. */
+/* bounds.c: a block begins, and has ended. */
 void smk_race_forget_strays(smk_race *race);
 void smk_race_tell_strays(smk_race *race);
 
-/* stray.c: finds lanes that have left the variable or allocation by way of which they go, with good addresses or with
+/* bounds.c: finds lanes that have left the variable or allocation by way of which they go, with good addresses or with
  * wrong ones, which are *refused; they go no further. Returns all of them. */
 uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
                            const uint64_t *address, uint32_t mask, uint32_t *refused);
 
-/* stray.c: finds lanes whose address is wrong; returns those that may go ahead. */
+/* bounds.c: finds lanes whose address is wrong; returns those that may go ahead. */
 uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
                          const uint64_t *address, uint32_t mask);
 

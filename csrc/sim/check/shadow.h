@@ -1,6 +1,6 @@
 /* What the threads of a block have done to memory lately: cells of one, two or four bytes, 32 of them a line.
  *
- * Everything is stamped with the block's time (order.h), which only grows, from block to block too: what an earlier
+ * Everything is stamped with the block's time (happens_before.h), which only grows, from block to block too: what an earlier
  * block has left needs no clearing.
  */
 #ifndef SMK_SIM_CHECK_SHADOW_H

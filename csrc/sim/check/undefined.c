@@ -5,9 +5,9 @@
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
-#include "sim/exec/exchange.h"
+#include "sim/exec/warp_exchange.h"
 #include "sim/lower/lowering.h"
-#include "sim/lower/rows.h"
+#include "sim/lower/register_layout.h"
 
 #include <stdio.h>
 #include <string.h>

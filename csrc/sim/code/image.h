@@ -4,7 +4,7 @@
 #define SMK_SIM_CODE_IMAGE_H
 
 #include "base/arena.h"
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,7 +68,7 @@ typedef struct smk_detail {
     /* brx.idx */
     const smk_operation **target;
     uint32_t target_count;
-    /* memory operations beyond op.h's fields */
+    /* memory operations beyond operation.h's fields */
     int64_t offset;            /* of the first address */
     int64_t second_offset;     /* of the second (cp.async: source) */
     uint32_t row;              /* one more source row */
@@ -76,7 +76,7 @@ typedef struct smk_detail {
     uint32_t bytes;
     uint8_t source_bits;       /* width of that row; 0 where there is none */
     /* mma and ldmatrix */
-    const uint32_t *rows;      /* of registers: see matrix.h */
+    const uint32_t *rows;      /* of registers: see mma.h */
 } smk_detail;
 
 /* Where a variable lies in a block's shared memory. */

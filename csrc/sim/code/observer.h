@@ -7,7 +7,7 @@
 #ifndef SMK_SIM_CODE_OBSERVER_H
 #define SMK_SIM_CODE_OBSERVER_H
 
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,7 +8,7 @@
 
 #include "sim/code/bits.h"
 #include "sim/code/isa.h"
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -17,7 +17,7 @@ typedef enum smk_bank_op {
     SMK_BANK_STORE,
     SMK_BANK_ATOMIC, /* whether or not its result is used */
     SMK_BANK_ASYNC, /* the shared side of cp.async.ca from a row of global memory, a lane after the other; for
-                     * others, and for .cg, copy.h has the rule */
+                     * others, and for .cg, async_cost.h has the rule */
     SMK_BANK_CAS,   /* compare and swap brings two operands a lane: twice the wavefronts */
     SMK_BANK_INCREMENT, /* red.add of the constant 1: one machine instruction that counts lanes; they share words */
     SMK_BANK_MATRIX,    /* ldmatrix (LDSM); counted among the loads */

@@ -8,7 +8,7 @@
 #define SMK_SIM_EXEC_ACCESS_H
 
 #include "sim/code/observer.h"
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 #include "sim/exec/warp.h"
 
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_EXEC_ALU_H
 #define SMK_SIM_EXEC_ALU_H
 
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 /* Modifiers that choose an arithmetic handler, and facts that are not modifiers. Anything else (.noftz, and
  * words for memory) does not matter here. */

@@ -6,7 +6,7 @@
 
 #include "sim/exec/alu_math.h"
 #include "sim/exec/convert.h"
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <fenv.h>
 #include <math.h>

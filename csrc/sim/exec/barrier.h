@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_EXEC_BARRIER_H
 #define SMK_SIM_EXEC_BARRIER_H
 
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <stdint.h>
 

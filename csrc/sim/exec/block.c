@@ -4,7 +4,7 @@
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/exec/barrier.h"
-#include "sim/exec/stuck.h"
+#include "sim/exec/livelock.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -48,7 +48,7 @@ typedef struct smk_block {
     uint32_t ready;  /* warps that can run, one bit each */
     uint32_t live;   /* warps that have not ended */
     uint32_t cursor; /* whose turn it is */
-    uint64_t look_at; /* steps at which to ask whether it is stuck (stuck.h) */
+    uint64_t look_at; /* steps at which to ask whether it is stuck (livelock.h) */
     uint64_t most_steps; /* where it is stopped; UINT64_MAX: nowhere */
     uint64_t strays; /* accesses of its that were wrong and left out, for that */
     bool pause;      /* a handler took long: let the host look at the clock, then go on with the same warp */

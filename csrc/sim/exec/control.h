@@ -2,7 +2,7 @@
 #ifndef SMK_SIM_EXEC_CONTROL_H
 #define SMK_SIM_EXEC_CONTROL_H
 
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 /* All take lanes by their guard. Targets: u.target. Where lanes meet again: `a`, an index in the function's operations
  * (SMK_NO_INDEX: behind its end). */

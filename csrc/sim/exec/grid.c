@@ -14,8 +14,8 @@
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
 #include "sim/exec/block_order.h"
-#include "sim/exec/launch.h"
-#include "sim/exec/stuck.h"
+#include "sim/exec/grid_setup.h"
+#include "sim/exec/livelock.h"
 
 #include <fenv.h>
 #include <inttypes.h>

@@ -4,7 +4,7 @@
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/exec/block.h"
-#include "sim/exec/exchange.h"
+#include "sim/exec/warp_exchange.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 #include "sim/code/image.h"
-#include "sim/code/op.h"
+#include "sim/code/operation.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -63,7 +63,7 @@ typedef struct smk_pending {
     uint64_t group; /* of its lane */
     uint32_t address;
     uint8_t lane, bytes;
-    bool covered; /* by later ones (async.c, in passing) */
+    bool covered; /* by later ones (cp_async.c, in passing) */
     unsigned char data[16];
 } smk_pending;
 

@@ -3,7 +3,7 @@
 #include "base/heap.h"
 #include "sim/code/program.h"
 #include "sim/exec/atomic.h"
-#include "sim/lower/rows.h"
+#include "sim/lower/register_layout.h"
 
 #include <string.h>
 

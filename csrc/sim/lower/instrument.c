@@ -4,9 +4,9 @@
 #include "sim/code/bits.h"
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
-#include "sim/exec/async.h"
 #include "sim/exec/block.h"
 #include "sim/exec/control.h"
+#include "sim/exec/cp_async.h"
 #include "sim/exec/grid.h"
 #include "sim/lower/lowering.h"
 

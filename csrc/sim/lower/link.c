@@ -6,10 +6,10 @@
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
-#include "sim/exec/print.h"
+#include "sim/exec/printf.h"
 #include "sim/lower/commute.h"
 #include "sim/lower/lower.h"
-#include "sim/lower/rows.h"
+#include "sim/lower/register_layout.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -208,7 +208,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
     }
 }
 
-/* Rows of an instruction that only computes, flattened in the order in which op.h has them. */
+/* Rows of an instruction that only computes, flattened in the order in which operation.h has them. */
 static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
 {
     const smk_instruction *instruction = l->instruction;

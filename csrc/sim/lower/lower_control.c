@@ -1,8 +1,8 @@
 /* Lowering of what moves a warp to another place, or makes it wait, and of what lanes exchange. */
 #include "sim/exec/barrier.h"
 #include "sim/exec/control.h"
-#include "sim/exec/exchange.h"
-#include "sim/exec/print.h"
+#include "sim/exec/printf.h"
+#include "sim/exec/warp_exchange.h"
 #include "sim/lower/lowering.h"
 
 static uint32_t block_at(const smk_lowering *l, uint32_t instruction)

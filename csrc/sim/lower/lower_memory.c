@@ -1,9 +1,9 @@
 /* Lowering of what touches memory or makes addresses. */
 #include "sim/exec/access.h"
-#include "sim/exec/async.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/control.h"
-#include "sim/exec/matrix.h"
+#include "sim/exec/cp_async.h"
+#include "sim/exec/mma.h"
 #include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 

@@ -3,7 +3,7 @@
 #define SMK_SIM_LOWER_LOWERING_H
 
 #include "sim/lower/lower.h"
-#include "sim/lower/rows.h"
+#include "sim/lower/register_layout.h"
 
 typedef struct smk_lowering smk_lowering;
 

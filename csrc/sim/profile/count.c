@@ -10,13 +10,13 @@
 #include "sim/code/program.h"
 #include "sim/exec/block.h"
 #include "sim/lower/instrument.h"
-#include "sim/profile/tally.h"
-#include "sim/ptxas/fuse.h"
+#include "sim/profile/access_cost.h"
+#include "sim/ptxas/fusion.h"
 
 #include <pthread.h>
 #include <string.h>
 
-enum { LANES = 32, SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of tally.h, from the first */ };
+enum { LANES = 32, SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of access_cost.h, from the first */ };
 
 const smk_counter_row smk_counter_rows[] = {
 #define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \

@@ -1,0 +1,116 @@
+#include "gpu/cuda_error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ACTION_BYTES = 320 };
+
+/* Why CUDA is not usable at all; NULL for codes that say nothing of the kind. */
+static const char *explain_absence(cudaError_t code)
+{
+    int driver = 0;
+    switch (code) {
+    case cudaErrorInsufficientDriver:
+        /* the same code stands for "no driver" and for "too old"; the version tells them apart */
+        if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
+            return "the NVIDIA driver is older than this build needs; a newer one helps";
+        }
+        return "no NVIDIA driver was found";
+    case cudaErrorNoDevice:
+        return "the driver sees no GPU; CUDA_VISIBLE_DEVICES may hide it";
+    case cudaErrorStubLibrary:
+        return "libcuda is the stub of the toolkit, not a driver";
+    case cudaErrorInitializationError:
+        return "the driver could not start; a process that was forked after CUDA was used cannot use it";
+    case cudaErrorDevicesUnavailable:
+        return "another process holds the GPU, or its compute mode forbids it";
+    case cudaErrorSystemNotReady:
+        return "a service that the driver needs is not running";
+    case cudaErrorSystemDriverMismatch:
+        return "the kernel's driver and libcuda are of different versions";
+    case cudaErrorCompatNotSupportedOnDevice:
+        return "the installed compatibility package does not support this GPU";
+    case cudaErrorCallRequiresNewerDriver:
+        return "the driver is older than this call needs; a newer one helps";
+    case cudaErrorStartupFailure:
+    case cudaErrorDeviceNotLicensed:
+    case cudaErrorSoftwareValidityNotEstablished:
+        return "the CUDA runtime could not start";
+    case cudaErrorCudartUnloading:
+        return "the process is ending";
+    default:
+        return NULL;
+    }
+}
+
+bool smk_error_loses_context(cudaError_t code)
+{
+    switch (code) {
+    case cudaErrorECCUncorrectable:
+    case cudaErrorNvlinkUncorrectable:
+    case cudaErrorContained:
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorTensorMemoryLeak:
+    case cudaErrorMpsClientTerminated:
+    case cudaErrorExternalDevice:
+        return true;
+    default:
+        return false;
+    }
+}
+
+smk_status smk_error_from_cuda(cudaError_t code, smk_error *error, const char *format, ...)
+{
+    if (code == cudaSuccess) {
+        return SMK_OK;
+    }
+    (void)cudaGetLastError();
+    char action[ACTION_BYTES];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(action, sizeof action, format, arguments);
+    va_end(arguments);
+
+    const char *name = cudaGetErrorName(code);
+    const char *sentence = cudaGetErrorString(code);
+    const char *absence = explain_absence(code);
+    if (absence != NULL) {
+        return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, absence, name, sentence);
+    }
+    if (smk_error_loses_context(code)) {
+        return smk_status_fail(error, SMK_CUDA,
+                               "%s: %s: %s. A kernel that was launched before may be the cause. The CUDA context is "
+                               "lost with everything in it: restart the process.",
+                               action, name, sentence);
+    }
+    smk_status status = code == cudaErrorMemoryAllocation ? SMK_MEMORY : SMK_CUDA;
+    return smk_status_fail(error, status, "%s: %s: %s", action, name, sentence);
+}
+
+void smk_error_extend(smk_error *error, const char *kernel, const char *text)
+{
+    if (error == NULL) {
+        return;
+    }
+    if (kernel != NULL) {
+        (void)snprintf(error->kernel, sizeof error->kernel, "%s", kernel);
+    }
+    if (text != NULL && text[0] != '\0') {
+        size_t used = strlen(error->message);
+        size_t room = sizeof error->message - used;
+        int wanted = snprintf(error->message + used, room, "%s", text);
+        if (wanted > 0 && (size_t)wanted >= room) {
+            memcpy(error->message + sizeof error->message - 4, "...", 4);
+        }
+    }
+}

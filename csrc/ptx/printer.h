@@ -1,0 +1,39 @@
+/* What printer.c and printer_instruction.c share; nobody outside csrc/ptx includes this. */
+#ifndef SMK_PTX_PRINTER_H
+#define SMK_PTX_PRINTER_H
+
+#include "ptx/module.h"
+#include "ptx/symbol.h"
+
+typedef struct smk_printer {
+    const smk_module *module;
+    const smk_function *function; /* the one that is being printed */
+    char *text;
+    size_t length;
+    size_t capacity;
+    bool failed;            /* no memory: nothing is added any more */
+    smk_symbol_table names; /* of the module */
+    unsigned underscores;   /* behind % and $ of made-up names, so that they meet no name of the module */
+} smk_printer;
+
+#if defined(__GNUC__)
+__attribute__((format(printf, 2, 3)))
+#endif
+void smk_print_add(smk_printer *printer, const char *format, ...);
+void smk_print_add_text(smk_printer *printer, smk_text text);
+
+/* Names: of a function's own things they are made up, since scopes are gone. */
+void smk_print_register(smk_printer *printer, uint32_t index);
+void smk_print_label(smk_printer *printer, uint32_t index);
+void smk_print_variable_name(smk_printer *printer, uint32_t index); /* a smk_variable_ref */
+void smk_print_made_up(smk_printer *printer, char mark, const char *letters, uint32_t index);
+/* `directives`: with .maxntid and its like. */
+void smk_print_signature(smk_printer *printer, const smk_function *function, bool directives);
+
+/* The value of `bits` as a literal of that type. */
+void smk_print_literal(smk_printer *printer, smk_type type, uint64_t bits);
+
+/* printer_instruction.c: everything between the braces. */
+void smk_print_body(smk_printer *printer);
+
+#endif

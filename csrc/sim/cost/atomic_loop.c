@@ -1,0 +1,83 @@
+#include "sim/cost/atomic_loop.h"
+
+#include "sim/code/bits.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { LANES = 32, BANK_BYTES = 128, TURN_WAVEFRONTS = 2 /* as of a compare and swap */ };
+
+/* Lanes whose value would change nothing. */
+static uint32_t find_idle(const smk_spin_values *values, uint32_t left)
+{
+    uint32_t idle = 0;
+    for (; left != 0; left &= left - 1) {
+        const unsigned lane = smk_bits_first(left);
+        idle |= (uint32_t)(values->given[lane] <= values->held[lane]) << lane;
+    }
+    return idle;
+}
+
+static bool is_among(const uint64_t *address, uint32_t lanes, uint64_t wanted)
+{
+    for (; lanes != 0; lanes &= lanes - 1) {
+        if (address[smk_bits_first(lanes)] == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The lanes that get through in one round. */
+static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left, smk_spin_cost *cost)
+{
+    const unsigned lanes = BANK_BYTES / bytes; /* of a phase, and groups of banks */
+    uint32_t done = 0;
+    for (unsigned first = 0; first < LANES; first += lanes) {
+        uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & left, taken = 0;
+        const uint32_t before = done;
+        cost->wavefronts += phase != 0 ? TURN_WAVEFRONTS : 0;
+        for (; phase != 0; phase &= phase - 1) {
+            const unsigned lane = smk_bits_first(phase);
+            const uint32_t bank = UINT32_C(1) << (address[lane] / bytes % lanes);
+            if ((taken & bank) == 0 && !is_among(address, before, address[lane])) {
+                done |= UINT32_C(1) << lane;
+            }
+            taken |= bank; /* also by one that fails */
+        }
+    }
+    return done;
+}
+
+static void store(smk_spin_values *values, const uint64_t *address, uint32_t done)
+{
+    for (; done != 0; done &= done - 1) {
+        const unsigned from = smk_bits_first(done);
+        for (unsigned lane = 0; lane < LANES; lane++) {
+            values->held[lane] = address[lane] == address[from] ? values->given[from] : values->held[lane];
+        }
+    }
+}
+
+smk_spin_cost smk_spin_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_spin_values *values)
+{
+    smk_spin_cost cost = {0};
+    while (mask != 0) {
+        const smk_bank_cost load = smk_bank_count(address, bytes, mask, SMK_BANK_LOAD);
+        cost.loads++;
+        cost.load_lanes += smk_bits_count(mask);
+        cost.load.wavefronts += load.wavefronts;
+        cost.load.ideal += load.ideal;
+        cost.load.conflicts += load.conflicts;
+        mask &= values != NULL ? ~find_idle(values, mask) : UINT32_MAX;
+        if (mask != 0) {
+            const uint32_t done = take_turn(address, bytes, mask, &cost); /* the first lane at least */
+            cost.atomics++;
+            if (values != NULL) {
+                store(values, address, done);
+            }
+            mask &= ~done;
+        }
+    }
+    return cost;
+}

@@ -1,0 +1,185 @@
+#include "sim/exec/cp_async.h"
+
+#include "base/heap.h"
+#include "sim/code/observer.h"
+#include "sim/exec/access.h"
+#include "sim/exec/block.h"
+
+#include <string.h>
+
+enum { LANES = 32, WORD_BYTES = 4 };
+
+static bool get_bit(const unsigned char *bits, uint32_t at)
+{
+    return (bits[at / 8] >> at % 8 & 1) != 0;
+}
+
+/* Marks the copies all of whose words later ones write, too. */
+static void find_covered(smk_warp_control *control, unsigned char *words)
+{
+    for (uint32_t i = control->pending_count; i-- > 0;) {
+        smk_pending *copy = &control->pending[i];
+        copy->covered = true;
+        for (uint32_t word = copy->address / WORD_BYTES; word < (copy->address + copy->bytes) / WORD_BYTES; word++) {
+            copy->covered = copy->covered && get_bit(words, word);
+            words[word / 8] |= (unsigned char)(1U << word % 8);
+        }
+    }
+}
+
+/* A kernel that does not wait for its copies has them land when others have been issued to the same words: hardware
+ * may have done them long ago. So no more of them wait than shared memory has words. */
+static bool land_covered(smk_warp *warp, uint32_t words)
+{
+    smk_warp_control *control = warp->control;
+    unsigned char *bits = smk_heap_allocate((size_t)words / 8 + 1, 1);
+    uint32_t kept = 0;
+    if (bits == NULL) {
+        return false;
+    }
+    find_covered(control, bits);
+    for (uint32_t i = 0; i < control->pending_count; i++) {
+        const smk_pending *copy = &control->pending[i];
+        if (copy->covered) {
+            memcpy(control->shared + copy->address, copy->data, copy->bytes);
+        } else {
+            control->pending[kept++] = *copy;
+        }
+    }
+    control->pending_count = kept;
+    smk_heap_free(bits);
+    return true;
+}
+
+static bool grow(smk_warp_control *control, uint32_t capacity)
+{
+    smk_pending *grown =
+        smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown, capacity * sizeof *grown);
+    if (grown != NULL) {
+        control->pending = grown;
+        control->pending_capacity = capacity;
+    }
+    return grown != NULL;
+}
+
+/* Room for one more copy of each lane. What is looked through when it is full is small beside what has come since. */
+static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    smk_warp_control *control = warp->control;
+    const uint32_t words = (uint32_t)(control->shared_bytes / WORD_BYTES), most = words + words / 4 + 2 * LANES;
+    if (control->pending_count + LANES <= control->pending_capacity) {
+        return true;
+    }
+    bool done = control->pending_count == 0 || land_covered(warp, words);
+    uint32_t need = control->pending_count + LANES, capacity = 2 * need < most ? 2 * need : most;
+    if (done && capacity > control->pending_capacity) {
+        done = grow(control, capacity);
+    }
+    if (!done) {
+        (void)smk_warp_fail(warp, op, mask, SMK_MEMORY, "no memory for %u copies of cp.async", capacity);
+    }
+    return done;
+}
+
+unsigned smk_async_source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
+{
+    if (detail->source_bits == 1) {
+        uint32_t ignore = *SMK_ROW(uint32_t, warp, detail->row) ^ detail->flip;
+        return (ignore >> lane & 1) != 0 ? 0 : detail->bytes;
+    }
+    return detail->source_bits == 0 ? detail->bytes : SMK_ROW(uint32_t, warp, detail->row)[lane];
+}
+
+const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op)
+{
+    smk_warp_control *control = warp->control;
+    const smk_detail *detail = op->u.detail;
+    uint32_t mask = smk_op_mask(warp, op);
+    if (mask == 0) {
+        return op + 1;
+    }
+    if (!reserve(warp, op, mask)) {
+        return NULL;
+    }
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        if ((mask >> lane & 1) == 0) {
+            continue;
+        }
+        uint64_t to = SMK_ROW(uint64_t, warp, op->a)[lane] + (uint64_t)detail->offset;
+        uint64_t from = SMK_ROW(uint64_t, warp, op->b)[lane] + (uint64_t)detail->second_offset;
+        unsigned bytes = detail->bytes, used = smk_async_source_bytes(warp, detail, lane);
+        bool shared;
+        smk_pending copy = {.group = control->group[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
+        if (used > bytes) {
+            return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION,
+                                 "cp.async reads %u bytes for a copy of %u", used, bytes);
+        }
+        unsigned char *place = smk_access_place(warp, op, lane, SMK_SPACE_SHARED, to, bytes, SMK_ACCESS_STORE, &shared);
+        if (place == NULL) {
+            return NULL;
+        }
+        if (used > 0) {
+            /* the source must be aligned as a whole copy is, but only what is read must exist */
+            if (from % bytes != 0) {
+                return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
+                                     "cp.async of %u bytes from 0x%llx: the address is no multiple of %u", bytes,
+                                     (unsigned long long)from, bytes);
+            }
+            for (unsigned i = 0; i < used; i++) {
+                if (used == bytes ? i == 0 : true) {
+                    unsigned part = used == bytes ? bytes : 1;
+                    if (!smk_access_load_lane(warp, op, lane, (smk_space)op->d2, from + i, copy.data + i, part)) {
+                        return NULL;
+                    }
+                }
+            }
+        }
+        copy.address = (uint32_t)to;
+        control->pending[control->pending_count++] = copy;
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_op_mask(warp, op);
+    for (unsigned lane = 0; lane < LANES; lane++) {
+        warp->control->group[lane] += mask >> lane & 1;
+    }
+    return op + 1;
+}
+
+/* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless
+ * `all`. */
+static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint64_t stay, bool all)
+{
+    smk_warp_control *control = warp->control;
+    const smk_observer *observer = control->block->run->observer;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < control->pending_count; i++) {
+        const smk_pending *copy = &control->pending[i];
+        uint64_t committed = control->group[copy->lane];
+        bool due = all || (copy->group < committed && committed - copy->group > stay);
+        if ((mask >> copy->lane & 1) != 0 && due) {
+            if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+                observer->land(control->block->watch, warp, op, copy);
+            }
+            memcpy(control->shared + copy->address, copy->data, copy->bytes);
+        } else {
+            control->pending[kept++] = *copy;
+        }
+    }
+    control->pending_count = kept;
+}
+
+const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op)
+{
+    complete(warp, op, smk_op_mask(warp, op), op->u.immediate, false);
+    return op + 1;
+}
+
+const smk_operation *smk_async_wait_all(smk_warp *warp, const smk_operation *op)
+{
+    complete(warp, op, smk_op_mask(warp, op), 0, true);
+    return op + 1;
+}

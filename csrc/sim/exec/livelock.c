@@ -1,0 +1,340 @@
+#include "sim/exec/livelock.h"
+
+#include "base/heap.h"
+#include "sim/code/bits.h"
+#include "sim/exec/access.h"
+#include "sim/exec/atomic.h"
+#include "sim/exec/control.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { LANES = SMK_SIM_WARP_LANES, PLACE_BYTES = 160, WORD_BYTES = 8 };
+
+/* Where a warp began. */
+typedef struct state {
+    smk_warp_control control;
+    const smk_operation *pc;
+    uint32_t active, carry;
+    size_t entry_bytes, stack_bytes, frame_bytes, local_bytes;
+    unsigned char *copy; /* of all four, one behind the other */
+} state;
+
+/* What a warp has done since. */
+typedef struct trace {
+    bool reads;  /* shared or global memory */
+    bool global; /* global memory */
+} trace;
+
+/* Coming back ------------------------------------------------------------------------------------ */
+
+static bool take_state(const smk_warp *warp, state *s)
+{
+    const smk_warp_control *control = warp->control;
+    const smk_image *image = control->block->run->image;
+    s->control = *control;
+    s->pc = control->pc;
+    s->active = warp->active;
+    s->carry = warp->carry;
+    s->entry_bytes = image->entry_code->frame_bytes;
+    s->stack_bytes = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
+    s->frame_bytes = control->frame_count * sizeof *control->frame;
+    s->local_bytes = (size_t)control->local_used * LANES;
+    s->copy = smk_heap_allocate(s->entry_bytes + s->stack_bytes + s->frame_bytes + s->local_bytes, 1);
+    if (s->copy == NULL) {
+        return false;
+    }
+    unsigned char *to = memcpy(s->copy, control->entry_registers, s->entry_bytes);
+    to += s->entry_bytes;
+    if (s->frame_bytes > 0) {
+        memcpy(to, control->stack, s->stack_bytes);
+        memcpy(to + s->stack_bytes, control->frame, s->frame_bytes);
+    }
+    if (s->local_bytes > 0) {
+        memcpy(to + s->stack_bytes + s->frame_bytes, control->local, s->local_bytes);
+    }
+    return true;
+}
+
+static bool has_same_paths(const smk_warp_control *a, const smk_warp_control *b)
+{
+    bool same = a->depth == b->depth && a->base == b->base && a->meet == b->meet && a->live == b->live &&
+                a->parkings == b->parkings;
+    for (uint32_t i = 0; same && i < a->depth; i++) {
+        same =
+            a->path[i].pc == b->path[i].pc && a->path[i].meet == b->path[i].meet && a->path[i].mask == b->path[i].mask;
+    }
+    return same;
+}
+
+static bool is_back(const smk_warp *warp, const smk_operation *op, const state *s)
+{
+    const smk_warp_control *now = warp->control, *then = &s->control;
+    if (op != s->pc || warp->active != s->active || warp->carry != s->carry || now->code != then->code ||
+        now->frame_count != then->frame_count || now->registers_offset != then->registers_offset ||
+        now->local_base != then->local_base || now->local_top != then->local_top ||
+        now->local_used != then->local_used || now->pending_count != then->pending_count ||
+        memcmp(now->group, then->group, sizeof now->group) != 0 || !has_same_paths(now, then)) {
+        return false;
+    }
+    const unsigned char *stack = s->copy + s->entry_bytes;
+    const unsigned char *frame = stack + s->stack_bytes, *local = frame + s->frame_bytes;
+    return memcmp(now->entry_registers, s->copy, s->entry_bytes) == 0 &&
+           (s->frame_bytes == 0 ||
+            (memcmp(now->stack, stack, s->stack_bytes) == 0 && memcmp(now->frame, frame, s->frame_bytes) == 0)) &&
+           (s->local_bytes == 0 || memcmp(now->local, local, s->local_bytes) == 0);
+}
+
+/* What changes nothing ------------------------------------------------------------------------------ */
+
+/* Instructions whose only effects are on registers, local memory and the warp's own paths. What is not named here is
+ * taken to have others. */
+static bool is_quiet_word(smk_opcode opcode)
+{
+    switch (opcode) {
+    case SMK_OPCODE_ABS:
+    case SMK_OPCODE_ACTIVEMASK:
+    case SMK_OPCODE_ADD:
+    case SMK_OPCODE_ADDC:
+    case SMK_OPCODE_AND:
+    case SMK_OPCODE_BFE:
+    case SMK_OPCODE_BFI:
+    case SMK_OPCODE_BFIND:
+    case SMK_OPCODE_BRA:
+    case SMK_OPCODE_BREV:
+    case SMK_OPCODE_BRX:
+    case SMK_OPCODE_CLZ:
+    case SMK_OPCODE_CNOT:
+    case SMK_OPCODE_CVT:
+    case SMK_OPCODE_CVTA:
+    case SMK_OPCODE_DIV:
+    case SMK_OPCODE_ELECT:
+    case SMK_OPCODE_FENCE:
+    case SMK_OPCODE_FMA:
+    case SMK_OPCODE_ISSPACEP:
+    case SMK_OPCODE_LOP3:
+    case SMK_OPCODE_MAD:
+    case SMK_OPCODE_MATCH:
+    case SMK_OPCODE_MAX:
+    case SMK_OPCODE_MEMBAR:
+    case SMK_OPCODE_MIN:
+    case SMK_OPCODE_MOV:
+    case SMK_OPCODE_MUL:
+    case SMK_OPCODE_NANOSLEEP:
+    case SMK_OPCODE_NEG:
+    case SMK_OPCODE_NOT:
+    case SMK_OPCODE_OR:
+    case SMK_OPCODE_POPC:
+    case SMK_OPCODE_PRMT:
+    case SMK_OPCODE_REDUX:
+    case SMK_OPCODE_REM:
+    case SMK_OPCODE_SELP:
+    case SMK_OPCODE_SET:
+    case SMK_OPCODE_SETP:
+    case SMK_OPCODE_SHF:
+    case SMK_OPCODE_SHFL:
+    case SMK_OPCODE_SHL:
+    case SMK_OPCODE_SHR:
+    case SMK_OPCODE_SLCT:
+    case SMK_OPCODE_SUB:
+    case SMK_OPCODE_SUBC:
+    case SMK_OPCODE_VOTE:
+    case SMK_OPCODE_XOR:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void note_read(trace *t, smk_space space)
+{
+    bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_GENERIC;
+    t->global = t->global || global;
+    t->reads = t->reads || global || space == SMK_SPACE_SHARED;
+}
+
+/* The instruction of an operation, where it changes nothing but the warp; atomics are judged when they are done. */
+static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operation *op, trace *t)
+{
+    const smk_function *function = &warp->control->block->run->image->module->functions[op->function];
+    if (op->instruction >= function->instruction_count || op->run == smk_control_clock) {
+        return NULL;
+    }
+    const smk_instruction *in = &function->instructions[op->instruction];
+    const smk_space space = (smk_space)in->space;
+    bool quiet = false;
+    switch (in->opcode) {
+    case SMK_OPCODE_LD:
+    case SMK_OPCODE_LDU:
+        note_read(t, space);
+        quiet = true;
+        break;
+    case SMK_OPCODE_ST: /* of parameters too: they are a call's */
+        quiet = space == SMK_SPACE_LOCAL || space == SMK_SPACE_PARAM;
+        break;
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_RED:
+        note_read(t, space);
+        quiet = true;
+        break;
+    case SMK_OPCODE_BAR:
+    case SMK_OPCODE_BARRIER:
+        quiet = smk_module_has(in, SMK_MODIFIER_WARP);
+        break;
+    case SMK_OPCODE_CALL:
+        quiet = op->run == smk_control_call || op->run == smk_control_call_pointer;
+        break;
+    case SMK_OPCODE_RET:
+        quiet = warp->control->frame_count > 0;
+        break;
+    default:
+        quiet = is_quiet_word((smk_opcode)in->opcode);
+        break;
+    }
+    return quiet ? in : NULL;
+}
+
+/* The host's place of what an atomic changes; NULL where it may not be there. */
+static const unsigned char *find_word(const smk_warp *warp, const smk_operation *op, unsigned lane, unsigned bytes)
+{
+    const smk_warp_control *control = warp->control;
+    uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
+    smk_space space = smk_access_settle((smk_space)op->d2, &address);
+    if (space == SMK_SPACE_SHARED) {
+        bool inside = address < control->shared_bytes && control->shared_bytes - address >= bytes;
+        return inside ? control->shared + address : NULL;
+    }
+    const smk_span *span = smk_memory_view_find(control->block->run->view, address);
+    bool inside = span != NULL && span->bytes - (address - span->address) >= bytes;
+    return inside && space == SMK_SPACE_GLOBAL ? span->host + (address - span->address) : NULL;
+}
+
+/* Runs an atomic; false where it has changed memory, or where it cannot be told. */
+static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operation **next)
+{
+    const unsigned char *place[LANES] = {NULL};
+    unsigned char before[LANES][WORD_BYTES];
+    unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
+    uint32_t mask = smk_op_mask(warp, op);
+    bool same = bytes <= WORD_BYTES;
+    for (unsigned lane = 0; same && lane < LANES; lane++) {
+        if ((mask >> lane & 1) != 0) {
+            place[lane] = find_word(warp, op, lane, bytes);
+            same = place[lane] != NULL;
+        }
+        if (place[lane] != NULL) {
+            memcpy(before[lane], place[lane], bytes);
+        }
+    }
+    *next = op->run(warp, op);
+    for (unsigned lane = 0; same && lane < LANES; lane++) {
+        same = place[lane] == NULL || memcmp(before[lane], place[lane], bytes) == 0;
+    }
+    return same && *next != NULL;
+}
+
+/* One step; false where something may have changed, or the warp has stopped. */
+static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_instruction *in)
+{
+    const smk_operation *at = *op;
+    bool changes = in->opcode == SMK_OPCODE_ATOM || in->opcode == SMK_OPCODE_RED;
+    if (changes && at->run == smk_atomic_find(in)) {
+        return run_atomic(warp, at, op);
+    }
+    *op = at->run(warp, at);
+    if (changes && *op != at + 1) { /* an observer that has run the atomic itself */
+        return false;
+    }
+    if (*op == NULL && warp->control->state == SMK_WARP_READY) { /* it sleeps, or its slice is spent */
+        *op = warp->control->pc;
+    }
+    return *op != NULL;
+}
+
+/* A slice; true where the warp came back. */
+static bool watch_warp(smk_warp *warp, trace *t)
+{
+    smk_warp_control *control = warp->control;
+    const smk_operation *op = control->pc;
+    state began;
+    if (!take_state(warp, &began)) {
+        return false;
+    }
+    bool back = false, quiet = true;
+    uint64_t stop = control->steps + SMK_WARP_SLICE_STEPS;
+    control->slice_end = stop;
+    while (quiet && !back && control->steps < stop) {
+        const smk_instruction *in = find_quiet(warp, op, t);
+        quiet = in != NULL && run_quietly(warp, &op, in);
+        back = quiet && is_back(warp, op, &began);
+    }
+    if (op != NULL) {
+        smk_warp_count_before(control, op);
+        control->pc = op;
+    }
+    smk_heap_free(began.copy);
+    return back;
+}
+
+smk_block_state smk_stuck_find(smk_block *block, bool alone, bool *stuck)
+{
+    *stuck = block->ready != 0;
+    for (uint32_t left = block->ready; *stuck && left != 0; left &= left - 1) {
+        const uint32_t index = smk_bits_first(left);
+        smk_warp_control *control = &block->control[index];
+        const uint64_t before = control->steps;
+        trace t = {0};
+        bool back = watch_warp(&block->warp[index], &t);
+        block->steps += control->steps - before;
+        if (control->state == SMK_WARP_FAILED) {
+            *stuck = false;
+            return SMK_BLOCK_FAILED;
+        }
+        *stuck = back && t.reads && (alone || !t.global);
+    }
+    return block->live == 0 ? SMK_BLOCK_DONE : SMK_BLOCK_RUNNING;
+}
+
+/* Saying so ------------------------------------------------------------------------------------------ */
+
+/* The first warp that goes round while others of its lanes wait for those to come; else the first one that goes
+ * round. */
+static uint32_t choose_warp(const smk_block *block)
+{
+    for (uint32_t left = block->ready; left != 0; left &= left - 1) {
+        const uint32_t index = smk_bits_first(left);
+        if ((block->control[index].live & ~block->warp[index].active) != 0) {
+            return index;
+        }
+    }
+    return smk_bits_first(block->ready);
+}
+
+void smk_stuck_fail(smk_block *block, uint64_t later)
+{
+    const uint32_t index = choose_warp(block), barrier = block->live & ~block->ready;
+    smk_warp *warp = &block->warp[index];
+    const smk_warp_control *control = warp->control;
+    const uint32_t aside = control->live & ~warp->active;
+    char place[PLACE_BYTES], lanes[256] = "", others[128] = "", blocks[96] = "";
+    smk_warp_describe(warp, control->pc, place, sizeof place);
+    if (aside != 0) {
+        (void)snprintf(
+            lanes, sizeof lanes,
+            ", with %u lanes in the loop and %u not: lanes of a warp run in lock step here and meet behind a "
+            "loop, so that what one does after its wait comes too late for another",
+            smk_bits_count(warp->active), smk_bits_count(aside));
+    }
+    if (barrier != 0) {
+        (void)snprintf(others, sizeof others, "; %u of its warps wait at a barrier", smk_bits_count(barrier));
+    }
+    if (later > 0) {
+        (void)snprintf(blocks, sizeof blocks, "; %" PRIu64 " of the blocks have no place to begin yet", later);
+    }
+    (void)smk_warp_fail(
+        warp, control->pc, warp->active, SMK_DEADLOCK,
+        "the block waits for ever: %u of its warps read the same again and again, and nobody is left to "
+        "change it: warp %u at %s%s%s%s",
+        smk_bits_count(block->ready), index, place, lanes, others, blocks);
+}

@@ -1,7 +1,0 @@
-/* Matrix products for the instruction set that every processor has. */
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3")
-#endif
-
-#define SMK_MATRIX_CLONE smk_matrix_baseline
-#include "sim/exec/matrix_body.h"

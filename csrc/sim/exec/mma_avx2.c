@@ -1,0 +1,12 @@
+/* Matrix products for AVX2 with fused products. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#pragma GCC target("avx2,fma")
+#if !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+#define SMK_MATRIX_CLONE smk_matrix_avx2
+#include "sim/exec/mma_body.h"
+#else
+typedef int smk_matrix_avx2_absent; /* a translation unit may not be empty */
+#endif

@@ -1,0 +1,12 @@
+/* Matrix products for AVX-512 (the F, DQ, VL parts) with fused products: 8 columns in 256 bits. */
+#if defined(__x86_64__) && defined(__GNUC__)
+#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=256")
+#if !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+
+#define SMK_MATRIX_CLONE smk_matrix_avx512
+#include "sim/exec/mma_body.h"
+#else
+typedef int smk_matrix_avx512_absent; /* a translation unit may not be empty */
+#endif

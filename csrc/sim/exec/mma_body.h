@@ -1,0 +1,209 @@
+/* Turns mma.def into handlers for one instruction set. Included once by each of mma_baseline.c, mma_avx2.c and
+ * mma_avx512.c, which set the compiler's target and define SMK_MATRIX_CLONE, the name of their array of handlers.
+ *
+ * Columns of b, c and d stand in the order 0 2 4 6 1 3 5 7 while a product is made: so 4 neighbours lie in neighbouring
+ * lanes of one register. */
+#include "sim/code/image.h"
+#include "sim/exec/mma.h"
+#include "sim/exec/mma_math.h"
+
+enum { LANES = 32, GROUP = 4, COLUMNS = SMK_MATRIX_COLUMNS };
+
+static const smk_matrix_format format_F16 = {5, 10, 0};
+static const smk_matrix_format format_BF16 = {8, 7, 0};
+static const smk_matrix_format format_TF32 = {8, 10, 13};
+static const smk_matrix_format format_single = {8, 23, 0};
+
+/* Where column j stands. */
+SMK_INLINE unsigned place_of(unsigned column)
+{
+    return column / 2 + GROUP * (column % 2);
+}
+
+/* The numbers in 4 neighbouring lanes of a register: one behind the other, as the rows of lanes are little endian. */
+SMK_INLINE void unpack(const uint32_t *words, unsigned elements, uint32_t *numbers)
+{
+    uint16_t halves[2 * GROUP];
+    if (elements == 1) {
+        memcpy(numbers, words, GROUP * sizeof *words);
+        return;
+    }
+    memcpy(halves, words, sizeof halves);
+    for (unsigned i = 0; i < 2 * GROUP; i++) {
+        numbers[i] = halves[i];
+    }
+}
+
+SMK_INLINE void gather_a(const smk_warp *warp, const uint32_t *registers, unsigned elements, unsigned rows,
+                         unsigned depth, uint32_t *a)
+{
+    const unsigned high = rows / 8, block = GROUP * elements;
+    for (unsigned r = 0; r < high * (depth / block); r++) {
+        const uint32_t *words = SMK_ROW(const uint32_t, warp, registers[r]);
+        for (unsigned group = 0; group < 8; group++) {
+            unpack(words + GROUP * group, elements, a + (group + 8 * (r % high)) * depth + block * (r / high));
+        }
+    }
+}
+
+SMK_INLINE void gather_b(const smk_warp *warp, const uint32_t *registers, unsigned elements, unsigned depth,
+                         uint32_t *b)
+{
+    const unsigned block = GROUP * elements;
+    for (unsigned r = 0; r < depth / block; r++) {
+        const uint32_t *words = SMK_ROW(const uint32_t, warp, registers[r]);
+        for (unsigned column = 0; column < COLUMNS; column++) {
+            uint32_t numbers[2 * GROUP];
+            unpack(words + GROUP * column, elements, numbers);
+            for (unsigned k = 0; k < block; k++) {
+                b[(block * r + k) * COLUMNS + place_of(column)] = numbers[k];
+            }
+        }
+    }
+}
+
+/* c from its registers, or d into them: 4 lanes of a register are half a row. */
+SMK_INLINE void gather_c(const smk_warp *warp, const uint32_t *registers, unsigned rows, uint32_t *c)
+{
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned half = 0; half < 2; half++) {
+            const uint32_t *words = SMK_ROW(const uint32_t, warp, registers[row / 8 * 2 + half]);
+            memcpy(c + row * COLUMNS + half * GROUP, words + row % 8 * GROUP, GROUP * sizeof *c);
+        }
+    }
+}
+
+SMK_INLINE void scatter_d(const smk_warp *warp, const uint32_t *registers, unsigned rows, const uint32_t *d)
+{
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned half = 0; half < 2; half++) {
+            uint32_t *words = SMK_ROW(uint32_t, warp, registers[row / 8 * 2 + half]);
+            memcpy(words + row % 8 * GROUP, d + row * COLUMNS + half * GROUP, GROUP * sizeof *d);
+        }
+    }
+}
+
+/* Infinite or NaN, by the bits of a number. */
+typedef struct kind {
+    bool nan, infinite, zero, negative;
+} kind;
+
+SMK_INLINE kind kind_of(const smk_matrix_format format, uint32_t number)
+{
+    const uint32_t bits = number >> format.skipped;
+    const uint32_t most = (UINT32_C(1) << format.exponent_bits) - 1, one = UINT32_C(1) << format.fraction_bits;
+    const uint32_t field = bits >> format.fraction_bits & most, fraction = bits & (one - 1);
+    return (kind){.nan = field == most && fraction != 0,
+                  .infinite = field == most && fraction == 0,
+                  .zero = field == 0 && fraction == 0,
+                  .negative = (bits >> (format.exponent_bits + format.fraction_bits) & 1) != 0};
+}
+
+/* Results that infinities or NaN decide, put in place of what was computed. */
+static void settle_specials(const smk_matrix_format format, unsigned rows, unsigned depth, const uint32_t *a,
+                            const uint32_t *b, const uint32_t *c, uint32_t *d)
+{
+    for (unsigned at = 0; at < rows * COLUMNS; at++) {
+        const kind addend = kind_of(format_single, c[at]);
+        bool nan = addend.nan, up = addend.infinite && !addend.negative, down = addend.infinite && addend.negative;
+        for (unsigned k = 0; k < depth; k++) {
+            const kind x = kind_of(format, a[at / COLUMNS * depth + k]);
+            const kind y = kind_of(format, b[k * COLUMNS + at % COLUMNS]);
+            const bool infinite = x.infinite || y.infinite;
+            nan = nan || x.nan || y.nan || (infinite && (x.zero || y.zero));
+            up = up || (infinite && x.negative == y.negative);
+            down = down || (infinite && x.negative != y.negative);
+        }
+        if (nan || (up && down)) {
+            d[at] = SMK_NAN_BITS_F32;
+        } else if (up || down) {
+            d[at] = up ? UINT32_C(0x7f800000) : UINT32_C(0xff800000);
+        }
+    }
+}
+
+SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op, const smk_matrix_format format,
+                                         unsigned elements, unsigned rows, unsigned depth)
+{
+    const uint32_t mask = smk_op_mask(warp, op);
+    if (mask != UINT32_MAX) {
+        return mask == 0 ? op + 1 : smk_matrix_refuse(warp, op, mask);
+    }
+    const unsigned count_a = rows * depth / LANES / elements, count_b = COLUMNS * depth / LANES / elements;
+    const uint32_t *registers = op->u.detail->rows;
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + count_a, *of_c = of_b + count_b;
+    uint32_t a[SMK_MATRIX_ROWS_MAX * SMK_MATRIX_DEPTH_MAX], b[COLUMNS * SMK_MATRIX_DEPTH_MAX];
+    uint32_t c[SMK_MATRIX_ROWS_MAX * COLUMNS], d[SMK_MATRIX_ROWS_MAX * COLUMNS];
+    smk_matrix_parts parts_a, parts_b, parts_c;
+    gather_a(warp, of_a, elements, rows, depth, a);
+    gather_b(warp, of_b, elements, depth, b);
+    gather_c(warp, of_c, rows, c);
+    bool special = smk_matrix_split(format, a, rows * depth, SMK_MATRIX_FRACTION - 2 * format.fraction_bits, &parts_a);
+    special = smk_matrix_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
+    special = smk_matrix_split(format_single, c, rows * COLUMNS, SMK_MATRIX_FRACTION - format_single.fraction_bits,
+                               &parts_c) ||
+              special;
+    for (unsigned row = 0; row < rows; row++) {
+        smk_matrix_sum(depth, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
+    }
+    if (special) {
+        settle_specials(format, rows, depth, a, b, c, d);
+    }
+    scatter_d(warp, registers, rows, d);
+    return op + 1;
+}
+
+/* Double precision: fused products, k ascending. */
+SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
+{
+    const uint32_t mask = smk_op_mask(warp, op);
+    if (mask != UINT32_MAX) {
+        return mask == 0 ? op + 1 : smk_matrix_refuse(warp, op, mask);
+    }
+    const uint32_t *registers = op->u.detail->rows;
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + rows * depth / LANES, *of_c = of_b + depth / GROUP;
+    double b[SMK_MATRIX_DEPTH_MAX * COLUMNS], d[SMK_MATRIX_ROWS_MAX * COLUMNS];
+    for (unsigned k = 0; k < depth; k++) {
+        for (unsigned j = 0; j < COLUMNS; j++) {
+            b[k * COLUMNS + place_of(j)] = SMK_ROW(const double, warp, of_b[k / GROUP])[j * GROUP + k % GROUP];
+        }
+    }
+    for (unsigned row = 0; row < rows; row++) {
+        double *sum = d + row * COLUMNS;
+        for (unsigned j = 0; j < COLUMNS; j++) {
+            sum[j] = SMK_ROW(const double, warp, of_c[row / 8 * 2 + j / GROUP])[row % 8 * GROUP + j % GROUP];
+        }
+        for (unsigned k = 0; k < depth; k++) {
+            const uint32_t of = of_a[k / GROUP * (rows / 8) + row / 8];
+            const double x = SMK_ROW(const double, warp, of)[row % 8 * GROUP + k % GROUP];
+            for (unsigned j = 0; j < COLUMNS; j++) {
+                sum[j] = fma(x, b[k * COLUMNS + j], sum[j]);
+            }
+        }
+    }
+    for (unsigned row = 0; row < rows; row++) {
+        for (unsigned j = 0; j < COLUMNS; j++) {
+            SMK_ROW(double, warp, registers[row / 8 * 2 + j / GROUP])
+            [row % 8 * GROUP + j % GROUP] = smk_nan_f64(d[row * COLUMNS + j]);
+        }
+    }
+    return op + 1;
+}
+
+/* One function for each row of the table, so that the compiler knows the shape. */
+#define MULTIPLY_F16(rows, depth) multiply(warp, op, format_F16, 2, rows, depth)
+#define MULTIPLY_BF16(rows, depth) multiply(warp, op, format_BF16, 2, rows, depth)
+#define MULTIPLY_TF32(rows, depth) multiply(warp, op, format_TF32, 1, rows, depth)
+#define MULTIPLY_F64(rows, depth) multiply_double(warp, op, rows, depth)
+
+#define SMK_MATRIX(id, shape, type, rows, depth)                                                                       \
+    static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
+    {                                                                                                                  \
+        return MULTIPLY_##type(rows, depth);                                                                           \
+    }
+#include "sim/exec/mma.def"
+
+const smk_handler SMK_MATRIX_CLONE[SMK_MATRIX_COUNT] = {
+#define SMK_MATRIX(id, shape, type, rows, depth) multiply_##id,
+#include "sim/exec/mma.def"
+};

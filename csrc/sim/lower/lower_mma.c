@@ -1,0 +1,31 @@
+/* Lowering of mma. */
+#include "sim/exec/mma.h"
+#include "sim/lower/lowering.h"
+
+bool smk_lower_matrix(smk_lowering *l)
+{
+    const smk_instruction *instruction = l->instruction;
+    smk_handler run = smk_matrix_find(instruction);
+    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(l->arena, SMK_MATRIX_REGISTERS_MAX, sizeof *rows);
+    if (run == NULL) {
+        return smk_lower_fail(l, SMK_UNSUPPORTED, "mma in this form is not supported");
+    }
+    if (detail == NULL || rows == NULL) {
+        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    }
+    unsigned bits = instruction->type == SMK_TYPE_F64 ? 64 : 32, count = 0;
+    for (unsigned i = 0; i < instruction->operand_count; i++) {
+        const smk_operand *list = &instruction->operands[i];
+        for (uint32_t j = 0; j < list->count; j++) {
+            rows[count++] = smk_lower_row(l, &list->element[j], bits, NULL);
+        }
+    }
+    smk_operation *op = smk_lower_emit(l, run);
+    if (op == NULL || l->status != SMK_OK) {
+        return false;
+    }
+    detail->rows = rows;
+    op->u.detail = detail;
+    return true;
+}

@@ -1,0 +1,46 @@
+/* Where a function's values live in its frame: rows of registers (shared by registers that are never live at once),
+ * then rows of constants and special registers. */
+#ifndef SMK_SIM_LOWER_REGISTER_LAYOUT_H
+#define SMK_SIM_LOWER_REGISTER_LAYOUT_H
+
+#include "base/arena.h"
+#include "base/status.h"
+#include "sim/ptxas/cfg.h"
+#include "sim/code/image.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* How many of an instruction's leading operands are results. */
+unsigned smk_rows_results(const smk_instruction *instruction);
+
+/* Calls `visit` for each register that the instruction reads (its guard too) or writes. */
+void smk_rows_visit(const smk_instruction *instruction, void (*visit)(void *context, uint32_t register_index, bool writes),
+                    void *context);
+
+typedef struct smk_rows {
+    uint32_t *offset; /* of each register's row */
+    uint32_t bytes;   /* of all of them */
+    smk_row_range *cleared; /* what may be read before it is written */
+    uint32_t cleared_count;
+} smk_rows;
+
+/* Lays out the registers of a function. Errors: MEMORY, UNSUPPORTED (128-bit registers). */
+smk_status smk_rows_assign(const smk_function *function, const smk_cfg *cfg, smk_arena *arena, smk_rows *rows,
+                           smk_error *error);
+
+/* The rows behind the registers, as lowering finds out that it needs them. */
+typedef struct smk_fixed smk_fixed;
+
+smk_fixed *smk_fixed_create(uint32_t offset); /* NULL: no memory */
+void smk_fixed_free(smk_fixed *fixed);        /* accepts NULL */
+
+/* The row of a value in all lanes, of a special register, and one for whatever (the `index`-th of that width). */
+uint32_t smk_fixed_constant(smk_fixed *fixed, unsigned bits, uint64_t value);
+uint32_t smk_fixed_special(smk_fixed *fixed, smk_special special);
+uint32_t smk_fixed_scratch(smk_fixed *fixed, unsigned bits, unsigned index);
+
+/* Moves what was gathered into `code`. False: there was no memory, now or at some call before. */
+bool smk_fixed_finish(smk_fixed *fixed, smk_arena *arena, smk_code *code);
+
+#endif

@@ -1,0 +1,678 @@
+#include "sim/ptxas/value_numbering.h"
+
+#include "base/heap.h"
+
+#include <string.h>
+
+enum { ZEROS_MAX = 64, LOCAL_ZEROS = 3, SHARED_ZEROS = 10 /* of where the memories begin */, ROUNDS_MAX = 1 << 16 };
+
+/* A base: how it was made, so that what is made alike is found again. */
+typedef struct entry {
+    uint64_t key[4]; /* kind and three things */
+    uint32_t next;   /* in its hash chain */
+    uint32_t block;  /* of `proved` */
+    uint8_t zeros;
+    uint8_t proved; /* zeros that an access in that block proves */
+    bool uniform;   /* the same in all lanes of a warp */
+} entry;
+
+/* Kinds above every opcode. */
+enum { KIND_OPAQUE = 0x10000, KIND_VARIABLE, KIND_ADD, KIND_SCALE, KIND_SPECIAL, KIND_PARAMETER };
+
+struct smk_align {
+    const smk_module *module;
+    const smk_function *function;
+    bool failed;
+    uint32_t *place; /* by variable: where it lies in shared memory, plus 1; 0: not known, or elsewhere */
+    uint32_t stamp;  /* of the straight code that runs */
+    uint8_t *zeros;  /* by register: over all its definitions */
+    uint8_t *read;   /* by register: somebody needs it */
+    uint8_t *writes; /* by register: 0, 1, 2 for more */
+    uint32_t *since; /* by register: the stamp under which `value` was set; 0: never */
+    smk_align_value *value;
+    entry *entries;
+    uint32_t count, room;
+    uint32_t *chain; /* by hash */
+    uint32_t chain_mask;
+};
+
+/* What an instruction reads and writes -------------------------------------------------------------- */
+
+static bool writes_first(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_ST:
+    case SMK_OPCODE_RED:
+    case SMK_OPCODE_BRA:
+    case SMK_OPCODE_BRX:
+    case SMK_OPCODE_CP:
+    case SMK_OPCODE_RET:
+    case SMK_OPCODE_EXIT:
+    case SMK_OPCODE_TRAP:
+    case SMK_OPCODE_MEMBAR:
+    case SMK_OPCODE_FENCE:
+    case SMK_OPCODE_NANOSLEEP:
+    case SMK_OPCODE_PREFETCH:
+    case SMK_OPCODE_PREFETCHU:
+    case SMK_OPCODE_DISCARD:
+    case SMK_OPCODE_APPLYPRIORITY:
+    case SMK_OPCODE_PMEVENT:
+        return false;
+    default: /* a barrier that only reads its operand is not hurt */
+        return instruction->operand_count > 0;
+    }
+}
+
+void smk_align_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
+                            void *context)
+{
+    const smk_operand *operand = &instruction->operands[0];
+    if (!writes_first(instruction)) {
+        return;
+    }
+    if (operand->kind == SMK_OPERAND_REGISTER) {
+        visit(context, operand->index);
+    } else if (operand->kind == SMK_OPERAND_LIST) {
+        for (uint32_t i = 0; i < operand->count; i++) {
+            if (operand->element[i].kind == SMK_OPERAND_REGISTER) {
+                visit(context, operand->element[i].index);
+            }
+        }
+    }
+}
+
+/* True where an instruction does nothing but make its results. */
+static bool is_pure(const smk_instruction *instruction)
+{
+    switch (instruction->opcode) {
+    case SMK_OPCODE_LD:
+        return !smk_module_has(instruction, SMK_MODIFIER_VOLATILE) &&
+               !smk_module_has(instruction, SMK_MODIFIER_ACQUIRE);
+    case SMK_OPCODE_ATOM:
+    case SMK_OPCODE_BAR:
+    case SMK_OPCODE_BARRIER:
+    case SMK_OPCODE_CALL:
+    case SMK_OPCODE_SHFL:
+    case SMK_OPCODE_VOTE:
+    case SMK_OPCODE_MATCH:
+    case SMK_OPCODE_REDUX:
+    case SMK_OPCODE_ACTIVEMASK:
+    case SMK_OPCODE_ELECT:
+        return false;
+    default:
+        return writes_first(instruction) && !smk_module_has(instruction, SMK_MODIFIER_CC);
+    }
+}
+
+/* Marks the registers of an operand as read; true where one was not before. */
+static bool mark_operand(smk_align *a, const smk_operand *operand)
+{
+    bool news = false;
+    uint32_t reg = SMK_NO_INDEX;
+    if (operand->kind == SMK_OPERAND_REGISTER ||
+        (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_REGISTER)) {
+        reg = operand->index;
+    }
+    if (reg != SMK_NO_INDEX && a->read[reg] == 0) {
+        a->read[reg] = 1;
+        news = true;
+    }
+    for (uint32_t i = 0; operand->kind == SMK_OPERAND_LIST && i < operand->count; i++) {
+        news = mark_operand(a, &operand->element[i]) || news;
+    }
+    return news;
+}
+
+typedef struct wanting {
+    const smk_align *align;
+    bool wanted;
+} wanting;
+
+static void find_reader(void *context, uint32_t reg)
+{
+    wanting *w = context;
+    w->wanted = w->wanted || w->align->read[reg] != 0;
+}
+
+static bool is_wanted(const smk_align *a, const smk_instruction *instruction)
+{
+    wanting w = {a, !is_pure(instruction)};
+    if (!w.wanted) {
+        smk_align_visit_writes(instruction, find_reader, &w);
+    }
+    return w.wanted;
+}
+
+/* Is its first operand nothing but a result? */
+static bool only_writes_first(const smk_instruction *instruction)
+{
+    return writes_first(instruction) && instruction->opcode != SMK_OPCODE_BAR &&
+           instruction->opcode != SMK_OPCODE_BARRIER && instruction->opcode != SMK_OPCODE_CALL;
+}
+
+/* Backwards until nothing is new: what is read by something that is itself needed. */
+static void find_reads(smk_align *a)
+{
+    for (bool news = true; news;) {
+        news = false;
+        for (uint32_t i = a->function->instruction_count; i-- > 0;) {
+            const smk_instruction *instruction = &a->function->instructions[i];
+            if (!is_wanted(a, instruction)) {
+                continue;
+            }
+            if (instruction->guarded && a->read[instruction->guard] == 0) {
+                a->read[instruction->guard] = 1;
+                news = true;
+            }
+            for (unsigned k = only_writes_first(instruction) ? 1 : 0; k < instruction->operand_count; k++) {
+                news = mark_operand(a, &instruction->operands[k]) || news;
+            }
+        }
+    }
+}
+
+/* Trailing zeros ------------------------------------------------------------------------------------- */
+
+static unsigned count_zeros(uint64_t value)
+{
+    unsigned zeros = 0;
+    while (zeros < ZEROS_MAX && (value >> zeros & 1) == 0) {
+        zeros++;
+    }
+    return zeros;
+}
+
+static unsigned lesser(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+static unsigned greater(unsigned a, unsigned b)
+{
+    return a < b ? b : a;
+}
+
+static unsigned get_variable_zeros(const smk_align *a, const smk_operand *operand)
+{
+    const smk_variable *variable = smk_module_variable(a->module, a->function, operand->index);
+    unsigned zeros = count_zeros(variable->alignment);
+    if (a->place[operand->index] != 0) {
+        return count_zeros((a->place[operand->index] - 1) | 1U << SHARED_ZEROS);
+    }
+    return variable->space == SMK_SPACE_LOCAL ? greater(zeros, LOCAL_ZEROS) : zeros;
+}
+
+static unsigned get_zeros(const smk_align *a, const smk_operand *operand)
+{
+    switch (operand->kind) {
+    case SMK_OPERAND_REGISTER:
+        return a->zeros[operand->index];
+    case SMK_OPERAND_IMMEDIATE:
+        return count_zeros(operand->bits);
+    case SMK_OPERAND_VARIABLE:
+        return lesser(get_variable_zeros(a, operand), count_zeros((uint64_t)operand->offset));
+    default:
+        return 0;
+    }
+}
+
+static unsigned get_bfi_zeros(const smk_align *a, const smk_instruction *in)
+{
+    if (in->operands[3].kind != SMK_OPERAND_IMMEDIATE) {
+        return 0;
+    }
+    unsigned inserted = get_zeros(a, &in->operands[1]) + (unsigned)(in->operands[3].bits & 0xff);
+    return lesser(inserted, get_zeros(a, &in->operands[2]));
+}
+
+/* Of the first result. Not through shr, min, max: ptxas does not either. */
+static unsigned get_result_zeros(const smk_align *a, const smk_instruction *in)
+{
+    const smk_operand *o = in->operands;
+    bool low = !smk_module_has(in, SMK_MODIFIER_HI);
+    switch (in->opcode) {
+    case SMK_OPCODE_MOV:
+        return o[0].kind == SMK_OPERAND_REGISTER ? get_zeros(a, &o[1]) : 0;
+    case SMK_OPCODE_CVTA:
+    case SMK_OPCODE_NEG:
+        return get_zeros(a, &o[1]);
+    case SMK_OPCODE_CVT:
+        return smk_module_type_kind(in->source_type) == SMK_KIND_FLOAT ? 0 : get_zeros(a, &o[1]);
+    case SMK_OPCODE_ADD:
+    case SMK_OPCODE_SUB:
+    case SMK_OPCODE_OR:
+    case SMK_OPCODE_XOR:
+    case SMK_OPCODE_SELP:
+        return lesser(get_zeros(a, &o[1]), get_zeros(a, &o[2]));
+    case SMK_OPCODE_AND:
+        return greater(get_zeros(a, &o[1]), get_zeros(a, &o[2]));
+    case SMK_OPCODE_MUL:
+        return low ? lesser(get_zeros(a, &o[1]) + get_zeros(a, &o[2]), ZEROS_MAX) : 0;
+    case SMK_OPCODE_MAD:
+        return low ? lesser(get_zeros(a, &o[1]) + get_zeros(a, &o[2]), get_zeros(a, &o[3])) : 0;
+    case SMK_OPCODE_SHL:
+        return o[2].kind == SMK_OPERAND_IMMEDIATE
+                   ? lesser(get_zeros(a, &o[1]) + (unsigned)lesser((unsigned)(o[2].bits & 0xff), ZEROS_MAX), ZEROS_MAX)
+                   : get_zeros(a, &o[1]);
+    case SMK_OPCODE_BFI:
+        return get_bfi_zeros(a, in);
+    default:
+        return 0;
+    }
+}
+
+typedef struct narrowing {
+    smk_align *align;
+    unsigned zeros;
+    bool changed;
+} narrowing;
+
+static void narrow(void *context, uint32_t reg)
+{
+    narrowing *n = context;
+    if (n->zeros < n->align->zeros[reg]) {
+        n->align->zeros[reg] = (uint8_t)n->zeros;
+        n->changed = true;
+    }
+}
+
+static void count_write(void *context, uint32_t reg)
+{
+    smk_align *a = context;
+    a->writes[reg] = (uint8_t)(a->writes[reg] + (a->writes[reg] < 2));
+}
+
+/* From the best case down, until every definition agrees. */
+static void find_zeros(smk_align *a)
+{
+    const smk_function *f = a->function;
+    memset(a->zeros, ZEROS_MAX, f->register_count);
+    for (uint32_t i = 0; f->parameter_registers != NULL && i < f->result_count + f->parameter_count; i++) {
+        if (f->parameter_registers[i] != SMK_NO_INDEX) {
+            a->zeros[f->parameter_registers[i]] = 0;
+            a->writes[f->parameter_registers[i]] = 1;
+        }
+    }
+    narrowing n = {a, 0, true};
+    for (unsigned round = 0; n.changed && round < ROUNDS_MAX; round++) {
+        n.changed = false;
+        for (uint32_t i = 0; i < f->instruction_count; i++) {
+            n.zeros = get_result_zeros(a, &f->instructions[i]);
+            smk_align_visit_writes(&f->instructions[i], narrow, &n);
+        }
+    }
+}
+
+/* Bases ---------------------------------------------------------------------------------------------- */
+
+static uint32_t hash(const uint64_t key[4])
+{
+    uint64_t sum = 0;
+    for (unsigned i = 0; i < 4; i++) {
+        sum = (sum ^ key[i]) * UINT64_C(0x9e3779b97f4a7c15);
+        sum ^= sum >> 29;
+    }
+    return (uint32_t)(sum >> 16);
+}
+
+static bool grow(smk_align *a)
+{
+    uint32_t room = a->room * 2, chains = 2 * room;
+    entry *entries = smk_heap_resize(a->entries, a->room * sizeof *entries, room * sizeof *entries);
+    uint32_t *chain = entries == NULL ? NULL : smk_heap_allocate(chains, sizeof *chain);
+    if (entries != NULL) {
+        a->entries = entries;
+        a->room = chain != NULL ? room : a->room;
+    }
+    if (chain == NULL) {
+        return false;
+    }
+    smk_heap_free(a->chain);
+    a->chain = chain;
+    a->chain_mask = chains - 1;
+    for (uint32_t i = 1; i < a->count; i++) {
+        uint32_t at = hash(entries[i].key) & a->chain_mask;
+        entries[i].next = chain[at];
+        chain[at] = i;
+    }
+    return true;
+}
+
+/* The base made in this way, an old one or a new one. */
+static uint32_t make_base(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros)
+{
+    const uint64_t key[4] = {kind, x, y, z};
+    uint32_t at = hash(key) & a->chain_mask;
+    for (uint32_t i = a->chain[at]; i != 0; i = a->entries[i].next) {
+        if (memcmp(a->entries[i].key, key, sizeof key) == 0) {
+            return i;
+        }
+    }
+    if (a->count == a->room) {
+        if (!grow(a)) {
+            a->failed = true;
+            return 0;
+        }
+        at = hash(key) & a->chain_mask;
+    }
+    entry *made = &a->entries[a->count];
+    *made = (entry){.zeros = 0};
+    memcpy(made->key, key, sizeof key);
+    made->zeros = (uint8_t)lesser(zeros, ZEROS_MAX);
+    made->next = a->chain[at];
+    a->chain[at] = a->count;
+    return a->count++;
+}
+
+/* The same, of parts that are uniform or not. */
+static uint32_t make_from(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros, bool uniform)
+{
+    uint32_t base = make_base(a, kind, x, y, z, zeros);
+    a->entries[base].uniform = base == 0 || uniform;
+    return base;
+}
+
+static bool is_uniform_special(uint32_t index)
+{
+    switch (index) {
+    case SMK_SPECIAL_NTID_X:
+    case SMK_SPECIAL_NTID_Y:
+    case SMK_SPECIAL_NTID_Z:
+    case SMK_SPECIAL_CTAID_X:
+    case SMK_SPECIAL_CTAID_Y:
+    case SMK_SPECIAL_CTAID_Z:
+    case SMK_SPECIAL_NCTAID_X:
+    case SMK_SPECIAL_NCTAID_Y:
+    case SMK_SPECIAL_NCTAID_Z:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static smk_align_value read_register(smk_align *a, uint32_t reg)
+{
+    bool once = a->writes[reg] < 2;
+    if (a->since[reg] != 0 && (once || a->since[reg] == a->stamp)) {
+        return a->value[reg];
+    }
+    return (smk_align_value){make_base(a, KIND_OPAQUE, reg, once ? 0 : a->stamp, 0, a->zeros[reg]), 0};
+}
+
+/* Shared variables of a kernel are places in one block of memory, side by side. */
+static smk_align_value read_variable(smk_align *a, const smk_operand *operand)
+{
+    uint32_t place = a->place[operand->index];
+    if (place != 0) {
+        return (smk_align_value){make_from(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
+                                 operand->offset + place - 1};
+    }
+    return (smk_align_value){make_from(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand), true),
+                             operand->offset};
+}
+
+static smk_align_value read_operand(smk_align *a, const smk_operand *operand)
+{
+    switch (operand->kind) {
+    case SMK_OPERAND_REGISTER:
+        return read_register(a, operand->index);
+    case SMK_OPERAND_IMMEDIATE:
+        return (smk_align_value){0, (int64_t)operand->bits};
+    case SMK_OPERAND_VARIABLE:
+        return read_variable(a, operand);
+    case SMK_OPERAND_SPECIAL:
+        return (smk_align_value){
+            make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
+    default: /* never equal to anything */
+        return (smk_align_value){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
+    }
+}
+
+smk_align_value smk_align_address(smk_align *align, const smk_operand *operand)
+{
+    smk_operand base = {.kind = operand->base_kind, .index = operand->index, .bits = operand->bits};
+    smk_align_value value = read_operand(align, &base);
+    value.offset = (int64_t)((uint64_t)value.offset + (uint64_t)operand->offset);
+    return value;
+}
+
+/* Offsets of narrow values wrap: keep them as signed numbers of that width. */
+static smk_align_value wrap(smk_align_value value, unsigned bits)
+{
+    if (bits == 32) {
+        value.offset = (int32_t)(uint32_t)(uint64_t)value.offset;
+    }
+    return value;
+}
+
+static smk_align_value add(smk_align *a, smk_align_value x, smk_align_value y)
+{
+    smk_align_value sum = {x.base, (int64_t)((uint64_t)x.offset + (uint64_t)y.offset)};
+    if (x.base == 0) {
+        sum.base = y.base;
+    } else if (y.base != 0) {
+        unsigned zeros = lesser(a->entries[x.base].zeros, a->entries[y.base].zeros);
+        bool uniform = a->entries[x.base].uniform && a->entries[y.base].uniform;
+        sum.base = make_from(a, KIND_ADD, x.base < y.base ? x.base : y.base, x.base < y.base ? y.base : x.base, 0,
+                             zeros, uniform);
+    }
+    return sum;
+}
+
+static smk_align_value scale(smk_align *a, smk_align_value x, uint64_t factor)
+{
+    smk_align_value product = {0, (int64_t)((uint64_t)x.offset * factor)};
+    if (x.base != 0 && factor != 0) {
+        product.base = factor == 1
+                           ? x.base
+                           : make_from(a, KIND_SCALE, x.base, factor, 0, a->entries[x.base].zeros + count_zeros(factor),
+                                       a->entries[x.base].uniform);
+    }
+    return product;
+}
+
+/* Whatever else computes on registers only: equal for equal operands. */
+static smk_align_value make_other(smk_align *a, const smk_instruction *in, unsigned zeros)
+{
+    uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
+    uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->source_type};
+    bool uniform = true;
+    for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
+        smk_align_value value = read_operand(a, &in->operands[i]);
+        uniform = uniform && a->entries[value.base].uniform;
+        uint64_t part[4] = {value.base, (uint64_t)value.offset, i, in->operands[i].negate};
+        key[1 + (i & 1)] =
+            (key[1 + (i & 1)] ^ ((uint64_t)hash(part) | (uint64_t)value.base << 32)) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    key[0] ^= (uint64_t)hash(mixed) << 32;
+    return (smk_align_value){make_from(a, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
+}
+
+static bool made_by_and(const smk_align *a, uint32_t base)
+{
+    return a->entries[base].key[0] == SMK_OPCODE_AND;
+}
+
+static smk_align_value get_or(smk_align *a, const smk_instruction *in, unsigned zeros)
+{
+    smk_align_value x = read_operand(a, &in->operands[1]), y = read_operand(a, &in->operands[2]);
+    /* disjoint bits: a sum; but ptxas makes one operation of and + or, and then loses the sum */
+    if (y.base == 0 && y.offset >= 0 && y.offset < 1 << 16 && x.offset == 0 && !made_by_and(a, x.base) &&
+        a->entries[x.base].zeros < ZEROS_MAX && (uint64_t)y.offset >> a->entries[x.base].zeros == 0) {
+        return add(a, x, y);
+    }
+    return make_other(a, in, zeros);
+}
+
+static smk_align_value compute(smk_align *a, const smk_instruction *in, unsigned zeros)
+{
+    const smk_operand *o = in->operands;
+    bool wide = smk_module_has(in, SMK_MODIFIER_WIDE), high = smk_module_has(in, SMK_MODIFIER_HI);
+    bool integer = smk_module_type_kind(in->type) != SMK_KIND_FLOAT && !smk_module_has(in, SMK_MODIFIER_CC);
+    if (!integer || high) {
+        return make_other(a, in, zeros);
+    }
+    switch (in->opcode) {
+    case SMK_OPCODE_MOV:
+        return read_operand(a, &o[1]);
+    case SMK_OPCODE_CVTA:
+        return in->space == SMK_SPACE_GLOBAL ? read_operand(a, &o[1]) : make_other(a, in, zeros);
+    case SMK_OPCODE_ADD:
+        return add(a, read_operand(a, &o[1]), read_operand(a, &o[2]));
+    case SMK_OPCODE_SUB:
+        return add(a, read_operand(a, &o[1]), scale(a, read_operand(a, &o[2]), UINT64_MAX));
+    case SMK_OPCODE_OR:
+        return get_or(a, in, zeros);
+    case SMK_OPCODE_SHL:
+        return o[2].kind == SMK_OPERAND_IMMEDIATE && o[2].bits < 64
+                   ? scale(a, read_operand(a, &o[1]), UINT64_C(1) << o[2].bits)
+                   : make_other(a, in, zeros);
+    case SMK_OPCODE_MUL:
+        return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE ? scale(a, read_operand(a, &o[1]), o[2].bits)
+                                                           : make_other(a, in, zeros);
+    case SMK_OPCODE_MAD:
+        return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE
+                   ? add(a, scale(a, read_operand(a, &o[1]), o[2].bits), read_operand(a, &o[3]))
+                   : make_other(a, in, zeros);
+    default:
+        return make_other(a, in, zeros);
+    }
+}
+
+static bool is_arithmetic(const smk_instruction *in)
+{
+    return is_pure(in) && in->opcode != SMK_OPCODE_LD && in->opcode != SMK_OPCODE_LDU &&
+           in->opcode != SMK_OPCODE_ISSPACEP && in->operands[0].kind == SMK_OPERAND_REGISTER && !in->guarded;
+}
+
+typedef struct forgetting {
+    smk_align *align;
+    uint32_t instruction;
+} forgetting;
+
+static void forget(void *context, uint32_t reg)
+{
+    const forgetting *f = context;
+    smk_align *a = f->align;
+    a->value[reg] = (smk_align_value){make_base(a, KIND_OPAQUE, reg, a->stamp, f->instruction + 1, a->zeros[reg]), 0};
+    a->since[reg] = a->stamp;
+}
+
+void smk_align_pass(smk_align *align, uint32_t instruction)
+{
+    const smk_instruction *in = &align->function->instructions[instruction];
+    forgetting f = {align, instruction};
+    if (in->opcode == SMK_OPCODE_LD && in->space == SMK_SPACE_PARAM && in->vector <= 1 && !in->guarded &&
+        align->function->is_entry && in->operands[0].kind == SMK_OPERAND_REGISTER &&
+        in->operands[1].base_kind == SMK_OPERAND_VARIABLE) {
+        uint32_t reg = in->operands[0].index;
+        align->value[reg].base = make_from(align, KIND_PARAMETER, in->operands[1].index,
+                                           (uint64_t)in->operands[1].offset, in->type, 0, true);
+        align->value[reg].offset = 0;
+        align->since[reg] = align->stamp;
+    } else if (is_arithmetic(in)) {
+        uint32_t reg = in->operands[0].index;
+        smk_align_value value = compute(align, in, get_result_zeros(align, in));
+        align->value[reg] = wrap(value, smk_module_type_bits(align->function->registers[reg].type));
+        align->since[reg] = align->stamp;
+    } else {
+        smk_align_visit_writes(in, forget, &f);
+    }
+}
+
+void smk_align_begin(smk_align *align)
+{
+    align->stamp++;
+}
+
+unsigned smk_align_zeros(const smk_align *align, uint32_t base)
+{
+    return align->entries[base].zeros;
+}
+
+void smk_align_prove(smk_align *align, uint32_t base, uint32_t block, unsigned zeros)
+{
+    entry *e = &align->entries[base];
+    if (base != 0 && (e->proved == 0 || (e->block == block && zeros > e->proved))) {
+        e->proved = (uint8_t)zeros;
+        e->block = block;
+    }
+}
+
+unsigned smk_align_get_proved(const smk_align *align, uint32_t base, uint32_t *block)
+{
+    *block = align->entries[base].block;
+    return align->entries[base].proved;
+}
+
+void smk_align_restart(smk_align *align)
+{
+    align->stamp = 0;
+    memset(align->since, 0, align->function->register_count * sizeof *align->since);
+}
+
+bool smk_align_good(const smk_align *align)
+{
+    return !align->failed;
+}
+
+bool smk_align_is_read(const smk_align *align, uint32_t reg)
+{
+    return align->read[reg] != 0;
+}
+
+bool smk_align_is_uniform(const smk_align *align, uint32_t base)
+{
+    return align->entries[base].uniform;
+}
+
+void smk_align_free(smk_align *align)
+{
+    if (align != NULL) {
+        smk_heap_free(align->zeros);
+        smk_heap_free(align->since);
+        smk_heap_free(align->value);
+        smk_heap_free(align->entries);
+        smk_heap_free(align->chain);
+        smk_heap_free(align->place);
+        smk_heap_free(align);
+    }
+}
+
+smk_status smk_align_create(const smk_module *module, const smk_function *function, smk_align **align, smk_error *error)
+{
+    enum { ROOM = 256 };
+    const size_t registers = function->register_count;
+    smk_align *a = smk_heap_allocate(1, sizeof *a);
+    if (a == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
+    }
+    a->module = module;
+    a->function = function;
+    a->zeros = smk_heap_allocate(3 * registers + 1, 1);
+    a->since = smk_heap_allocate(registers, sizeof *a->since);
+    a->value = smk_heap_allocate(registers, sizeof *a->value);
+    a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
+    a->chain = smk_heap_allocate(2 * (size_t)ROOM, sizeof *a->chain);
+    a->place = smk_heap_allocate((size_t)module->variable_count + function->variable_count + 1, sizeof *a->place);
+    if (a->zeros == NULL || a->since == NULL || a->value == NULL || a->entries == NULL || a->chain == NULL ||
+        a->place == NULL) {
+        smk_align_free(a);
+        return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
+    }
+    a->read = a->zeros + registers;
+    a->writes = a->read + registers;
+    a->room = ROOM;
+    a->chain_mask = 2 * ROOM - 1;
+    a->count = 1;
+    a->entries[0].zeros = ZEROS_MAX;
+    a->entries[0].uniform = true;
+    for (uint32_t i = 0; i < function->instruction_count; i++) {
+        smk_align_visit_writes(&function->instructions[i], count_write, a);
+    }
+    smk_align_lay_out(module, function, a->place);
+    find_reads(a);
+    find_zeros(a);
+    *align = a;
+    return SMK_OK;
+}
