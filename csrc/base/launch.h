@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SMK_WARP_SIZE = 32 }; /* lanes of a warp, on every GPU of NVIDIA */
+
 typedef struct smk_dim3 {
     uint32_t x, y, z;
 } smk_dim3;

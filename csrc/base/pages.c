@@ -59,8 +59,8 @@ static bool show_pattern(unsigned char *block, size_t bytes)
     bool shown = file != NO_FILE;
     for (size_t at = 0; shown && at < bytes; at += PATTERN_BYTES) {
         size_t part = bytes - at < PATTERN_BYTES ? bytes - at : PATTERN_BYTES;
-        void *place = mmap(block + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0);
-        shown = place != MAP_FAILED;
+        void *mapped = mmap(block + at, part, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED, file, 0);
+        shown = mapped != MAP_FAILED;
     }
     return shown;
 }

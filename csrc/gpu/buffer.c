@@ -94,7 +94,7 @@ smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *err
         *address = (uint64_t)(uintptr_t)pointer;
         return SMK_OK;
     }
-    status = smk_error_from_cuda(code, error, "allocating %llu bytes on the GPU", (unsigned long long)bytes);
+    status = smk_cuda_error_report(code, error, "allocating %llu bytes on the GPU", (unsigned long long)bytes);
     size_t free_bytes = 0;
     size_t total_bytes = 0;
     if (code == cudaErrorMemoryAllocation && cudaMemGetInfo(&free_bytes, &total_bytes) == cudaSuccess) {
@@ -113,7 +113,7 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
     }
     void *pointer = device_pointer(address);
     cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, NULL) : cudaFree(pointer);
-    return smk_error_from_cuda(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
+    return smk_cuda_error_report(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
 }
 
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
@@ -121,9 +121,9 @@ smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes,
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_error_from_cuda(cudaMemcpy(device_pointer(address), host, (size_t)bytes, cudaMemcpyHostToDevice), error,
-                               "copying %llu bytes to the GPU at 0x%llx", (unsigned long long)bytes,
-                               (unsigned long long)address);
+    return smk_cuda_error_report(cudaMemcpy(device_pointer(address), host, (size_t)bytes, cudaMemcpyHostToDevice),
+                                 error, "copying %llu bytes to the GPU at 0x%llx", (unsigned long long)bytes,
+                                 (unsigned long long)address);
 }
 
 smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
@@ -131,9 +131,9 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_error_from_cuda(cudaMemcpy(host, device_pointer(address), (size_t)bytes, cudaMemcpyDeviceToHost), error,
-                               "copying %llu bytes from the GPU at 0x%llx", (unsigned long long)bytes,
-                               (unsigned long long)address);
+    return smk_cuda_error_report(cudaMemcpy(host, device_pointer(address), (size_t)bytes, cudaMemcpyDeviceToHost),
+                                 error, "copying %llu bytes from the GPU at 0x%llx", (unsigned long long)bytes,
+                                 (unsigned long long)address);
 }
 
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
@@ -141,9 +141,9 @@ smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_error_from_cuda(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, NULL), error,
-                               "clearing %llu bytes of the GPU at 0x%llx", (unsigned long long)bytes,
-                               (unsigned long long)address);
+    return smk_cuda_error_report(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, NULL), error,
+                                 "clearing %llu bytes of the GPU at 0x%llx", (unsigned long long)bytes,
+                                 (unsigned long long)address);
 }
 
 static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *error)
@@ -223,7 +223,7 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_error_from_cuda(
+    return smk_cuda_error_report(
         cudaMemcpyAsync(device_pointer(target), device_pointer(source), (size_t)bytes, cudaMemcpyDeviceToDevice, NULL),
         error, "copying %llu bytes on the GPU from 0x%llx to 0x%llx", (unsigned long long)bytes,
         (unsigned long long)source, (unsigned long long)target);

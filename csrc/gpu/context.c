@@ -11,7 +11,7 @@ smk_status smk_context_count(int *count, smk_error *error)
     int found = 0;
     cudaError_t code = cudaGetDeviceCount(&found);
     if (code != cudaSuccess) {
-        smk_status status = smk_error_from_cuda(code, error, "looking for a GPU");
+        smk_status status = smk_cuda_error_report(code, error, "looking for a GPU");
         /* whatever the code, there is no GPU to use */
         if (status != SMK_BACKEND && error != NULL) {
             error->status = SMK_BACKEND;
@@ -42,7 +42,7 @@ smk_status smk_context_use(int device, smk_error *error)
     if (status != SMK_OK) {
         return status;
     }
-    return smk_error_from_cuda(cudaSetDevice(device), error, "choosing device %d", device);
+    return smk_cuda_error_report(cudaSetDevice(device), error, "choosing device %d", device);
 }
 
 smk_status smk_context_current(int *device, smk_error *error)
@@ -53,7 +53,7 @@ smk_status smk_context_current(int *device, smk_error *error)
         return status;
     }
     int current = 0;
-    status = smk_error_from_cuda(cudaGetDevice(&current), error, "asking for the present device");
+    status = smk_cuda_error_report(cudaGetDevice(&current), error, "asking for the present device");
     if (status == SMK_OK) {
         *device = current;
     }
@@ -68,7 +68,7 @@ smk_status smk_context_enter(int device, int *before, smk_error *error)
     if (code == cudaSuccess && *before != device) {
         code = cudaSetDevice(device);
     }
-    return smk_error_from_cuda(code, error, "making device %d the present one", device);
+    return smk_cuda_error_report(code, error, "making device %d the present one", device);
 }
 
 void smk_context_leave(int device, int before)
@@ -101,8 +101,8 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
     int values[sizeof asked / sizeof asked[0]] = {0};
     smk_status status = check_device(device, error);
     for (size_t i = 0; i < sizeof asked / sizeof asked[0] && status == SMK_OK; i++) {
-        status = smk_error_from_cuda(cudaDeviceGetAttribute(&values[i], asked[i], device), error,
-                                     "asking what device %d can do", device);
+        status = smk_cuda_error_report(cudaDeviceGetAttribute(&values[i], asked[i], device), error,
+                                       "asking what device %d can do", device);
     }
     if (status == SMK_OK) {
         *capability = 10 * values[0] + values[1];
@@ -191,8 +191,8 @@ smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *
     }
     struct cudaDeviceProp properties;
     memset(&properties, 0, sizeof properties);
-    status = smk_error_from_cuda(cudaGetDeviceProperties(&properties, device), error, "reading the facts of device %d",
-                                 device);
+    status = smk_cuda_error_report(cudaGetDeviceProperties(&properties, device), error,
+                                   "reading the facts of device %d", device);
     if (status != SMK_OK) {
         return status;
     }

@@ -44,7 +44,7 @@ static const char *explain_absence(cudaError_t code)
     }
 }
 
-bool smk_error_loses_context(cudaError_t code)
+bool smk_cuda_error_loses_context(cudaError_t code)
 {
     switch (code) {
     case cudaErrorECCUncorrectable:
@@ -69,7 +69,7 @@ bool smk_error_loses_context(cudaError_t code)
     }
 }
 
-smk_status smk_error_from_cuda(cudaError_t code, smk_error *error, const char *format, ...)
+smk_status smk_cuda_error_report(cudaError_t code, smk_error *error, const char *format, ...)
 {
     if (code == cudaSuccess) {
         return SMK_OK;
@@ -87,7 +87,7 @@ smk_status smk_error_from_cuda(cudaError_t code, smk_error *error, const char *f
     if (absence != NULL) {
         return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, absence, name, sentence);
     }
-    if (smk_error_loses_context(code)) {
+    if (smk_cuda_error_loses_context(code)) {
         return smk_status_fail(error, SMK_CUDA,
                                "%s: %s: %s. A kernel that was launched before may be the cause. The CUDA context is "
                                "lost with everything in it: restart the process.",
@@ -97,7 +97,7 @@ smk_status smk_error_from_cuda(cudaError_t code, smk_error *error, const char *f
     return smk_status_fail(error, status, "%s: %s: %s", action, name, sentence);
 }
 
-void smk_error_extend(smk_error *error, const char *kernel, const char *text)
+void smk_cuda_error_extend(smk_error *error, const char *kernel, const char *text)
 {
     if (error == NULL) {
         return;

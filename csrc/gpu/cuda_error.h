@@ -14,12 +14,12 @@
 __attribute__((format(printf, 3, 4)))
 #endif
 smk_status
-smk_error_from_cuda(cudaError_t code, smk_error *error, const char *format, ...);
+smk_cuda_error_report(cudaError_t code, smk_error *error, const char *format, ...);
 
 /* True for the codes after which every further call of the process fails with the same code. */
-bool smk_error_loses_context(cudaError_t code);
+bool smk_cuda_error_loses_context(cudaError_t code);
 
 /* Appends text to the message, shortened with "..." where it does not fit, and names the kernel. Both may be NULL. */
-void smk_error_extend(smk_error *error, const char *kernel, const char *text);
+void smk_cuda_error_extend(smk_error *error, const char *kernel, const char *text);
 
 #endif

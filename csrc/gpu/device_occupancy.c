@@ -24,14 +24,14 @@ static cudaError_t opt_in(void *kernel)
     return code;
 }
 
-smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error)
+smk_status smk_device_occupancy_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error)
 {
     int found = 0;
     cudaError_t code = opt_in(kernel);
     if (code == cudaSuccess) {
         code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found, kernel, threads, shared_bytes);
     }
-    smk_status status = smk_error_from_cuda(code, error, "asking for the occupancy of blocks of %d threads", threads);
+    smk_status status = smk_cuda_error_report(code, error, "asking for the occupancy of blocks of %d threads", threads);
     if (status == SMK_OK) {
         *blocks = found;
     }
@@ -40,7 +40,7 @@ smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes,
 
 /* The runtime's search is a template of its C++ header; this is the same one: from the largest block down, in steps of
  * a warp, and of equal ones the first. */
-smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
+smk_status smk_device_occupancy_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
 {
     struct cudaFuncAttributes attributes;
     int device = 0, multiprocessors = 0, warp_lanes = 0, best = 0, best_block = 0, best_blocks = 0;
@@ -69,7 +69,7 @@ smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, 
         }
         threads = (threads - 1) / warp_lanes * warp_lanes;
     }
-    smk_status status = smk_error_from_cuda(code, error, "asking for the block size of the best occupancy");
+    smk_status status = smk_cuda_error_report(code, error, "asking for the block size of the best occupancy");
     if (status == SMK_OK) {
         *grid = best_blocks * multiprocessors;
         *block = best_block;

@@ -120,10 +120,10 @@ smk_status smk_wait_event(void *event, const char *name, const smk_patience *pat
 
 /* Resident blocks of a kernel on one multiprocessor, by the CUDA runtime. Gives the kernel leave to use all the shared
  * memory of a block, as launches do. Errors: CUDA. */
-smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error);
+smk_status smk_device_occupancy_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error);
 
 /* The block size of the best occupancy, and the grid that fills the device with it; 0 where no block runs. */
-smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error);
+smk_status smk_device_occupancy_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error);
 
 /* timer.c -------------------------------------------------------------------------------------- */
 

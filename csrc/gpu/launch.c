@@ -37,9 +37,9 @@ static smk_status report_cuda(cudaError_t code, const char *name, const smk_laun
 {
     char action[ACTION_BYTES];
     describe_launch(name, launch, action);
-    smk_status status = smk_error_from_cuda(code, error, "%s", action);
+    smk_status status = smk_cuda_error_report(code, error, "%s", action);
     if (status != SMK_OK) {
-        smk_error_extend(error, name, NULL);
+        smk_cuda_error_extend(error, name, NULL);
     }
     return status;
 }
@@ -50,7 +50,7 @@ static smk_status report_limit(smk_status status, const char *name, const smk_la
     char action[ACTION_BYTES];
     describe_launch(name, launch, action);
     smk_status_fail(error, status, "%s: %s", action, reason);
-    smk_error_extend(error, name, NULL);
+    smk_cuda_error_extend(error, name, NULL);
     return status;
 }
 
@@ -190,7 +190,7 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     if (code == cudaSuccess) {
         return SMK_OK;
     }
-    if (smk_error_loses_context(code)) {
+    if (smk_cuda_error_loses_context(code)) {
         return report_cuda(code, name, launch, error);
     }
     return retry_refused(code, kernel, name, launch, error);
@@ -200,10 +200,10 @@ smk_status smk_launch_synchronize(const char *name, const smk_patience *patience
 {
     smk_status status = patience != NULL ? smk_wait_launched(name_or_default(name), patience, error) : SMK_OK;
     if (status == SMK_OK) {
-        status =
-            smk_error_from_cuda(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU", name_or_default(name));
+        status = smk_cuda_error_report(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU",
+                                       name_or_default(name));
         if (status != SMK_OK) {
-            smk_error_extend(error, name, NULL);
+            smk_cuda_error_extend(error, name, NULL);
         }
     }
     return status;

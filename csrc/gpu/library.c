@@ -26,19 +26,19 @@ static void append_reasons(const smk_library *library, cudaError_t code, const c
 {
     char text[64];
     int driver = 0;
-    smk_error_extend(error, kernel, NULL);
+    smk_cuda_error_extend(error, kernel, NULL);
     if (code == cudaErrorUnsupportedPtxVersion && cudaDriverGetVersion(&driver) == cudaSuccess) {
         (void)snprintf(text, sizeof text, "; this driver takes PTX of CUDA %d.%d at most", driver / 1000,
                        driver % 1000 / 10);
-        smk_error_extend(error, NULL, text);
+        smk_cuda_error_extend(error, NULL, text);
     }
     if (library->origin != NULL) {
-        smk_error_extend(error, NULL, "; the PTX was made by ");
-        smk_error_extend(error, NULL, library->origin);
+        smk_cuda_error_extend(error, NULL, "; the PTX was made by ");
+        smk_cuda_error_extend(error, NULL, library->origin);
     }
     if (library->log[0] != '\0') {
-        smk_error_extend(error, NULL, "; the driver's compiler says: ");
-        smk_error_extend(error, NULL, library->log);
+        smk_cuda_error_extend(error, NULL, "; the driver's compiler says: ");
+        smk_cuda_error_extend(error, NULL, library->log);
     }
 }
 
@@ -60,7 +60,7 @@ smk_status smk_library_load(const void *image, const char *origin, smk_library *
     cudaError_t code =
         cudaLibraryLoadData(&loaded->handle, image, loaded->options, loaded->values, OPTION_COUNT, NULL, NULL, 0);
     if (code != cudaSuccess) {
-        smk_status status = smk_error_from_cuda(code, error, "loading kernels onto the GPU");
+        smk_status status = smk_cuda_error_report(code, error, "loading kernels onto the GPU");
         append_reasons(loaded, code, NULL, error);
         smk_heap_free(loaded);
         return status;
@@ -96,7 +96,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
         atomic_store(&library->compiled, code == cudaSuccess);
     }
     if (code != cudaSuccess) {
-        smk_status status = smk_error_from_cuda(code, error, "loading the kernel '%.100s' onto the GPU", name);
+        smk_status status = smk_cuda_error_report(code, error, "loading the kernel '%.100s' onto the GPU", name);
         append_reasons(library, code, name, error);
         return status;
     }
@@ -114,7 +114,7 @@ smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *
         (void)cudaGetLastError();
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no variable '%.200s'", name);
     }
-    smk_status status = smk_error_from_cuda(code, error, "looking for the variable '%.100s'", name);
+    smk_status status = smk_cuda_error_report(code, error, "looking for the variable '%.100s'", name);
     if (status == SMK_OK) {
         *address = (uint64_t)(uintptr_t)found;
         *bytes = (uint64_t)found_bytes;
@@ -127,7 +127,7 @@ smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attribute
     struct cudaFuncAttributes read;
     memset(&read, 0, sizeof read);
     smk_status status =
-        smk_error_from_cuda(cudaFuncGetAttributes(&read, kernel), error, "reading the attributes of a kernel");
+        smk_cuda_error_report(cudaFuncGetAttributes(&read, kernel), error, "reading the attributes of a kernel");
     if (status == SMK_OK) {
         *attributes = (smk_kernel_attributes){
             .registers = read.numRegs,
@@ -155,7 +155,7 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
         code = cudaFuncGetParamInfo(kernel, found, &offset, &size);
     }
     if (code != cudaErrorInvalidValue) { /* the answer for a number beyond the last */
-        return smk_error_from_cuda(code, error, "asking for the parameters of a kernel");
+        return smk_cuda_error_report(code, error, "asking for the parameters of a kernel");
     }
     (void)cudaGetLastError();
     *count = found;

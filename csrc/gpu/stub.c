@@ -1,7 +1,7 @@
 /* The GPU's interface in a build without CUDA: takes the place of all other files here. */
 #include "gpu/gpu.h"
 
-static smk_status fail_absent(smk_error *error)
+static smk_status fail_without_cuda(smk_error *error)
 {
     return smk_status_fail(error, SMK_BACKEND,
                            "this build of smemkit has no GPU support: there was no nvcc when it was built");
@@ -10,26 +10,26 @@ static smk_status fail_absent(smk_error *error)
 smk_status smk_context_count(int *count, smk_error *error)
 {
     (void)count;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_context_use(int device, smk_error *error)
 {
     (void)device;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_context_current(int *device, smk_error *error)
 {
     (void)device;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_context_enter(int device, int *before, smk_error *error)
 {
     (void)device;
     (void)before;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 void smk_context_leave(int device, int before)
@@ -49,7 +49,7 @@ smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *
     (void)device;
     (void)facts;
     (void)count;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
@@ -59,34 +59,34 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
     (void)capability;
     (void)multiprocessors;
     (void)shared_bytes_max;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     (void)bytes;
     (void)address;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_free(uint64_t address, smk_error *error)
 {
     (void)address;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     (void)bytes;
     (void)address;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
     (void)address;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
@@ -94,7 +94,7 @@ smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes,
     (void)address;
     (void)host;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error)
@@ -102,14 +102,14 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     (void)address;
     (void)host;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
 {
     (void)address;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error)
@@ -117,7 +117,7 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
     (void)target;
     (void)source;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_library_load(const void *image, const char *origin, smk_library **library, smk_error *error)
@@ -125,7 +125,7 @@ smk_status smk_library_load(const void *image, const char *origin, smk_library *
     (void)image;
     (void)origin;
     (void)library;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 void smk_library_free(smk_library *library)
@@ -138,7 +138,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     (void)library;
     (void)name;
     (void)kernel;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *address, uint64_t *bytes,
@@ -148,14 +148,14 @@ smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *
     (void)name;
     (void)address;
     (void)bytes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_library_attributes(void *kernel, smk_kernel_attributes *attributes, smk_error *error)
 {
     (void)kernel;
     (void)attributes;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size_t *count, smk_error *error)
@@ -164,7 +164,7 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
     (void)room;
     (void)bytes;
     (void)count;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
@@ -172,21 +172,21 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     (void)kernel;
     (void)name;
     (void)launch;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
     (void)name;
     (void)patience;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error)
 {
     (void)name;
     (void)patience;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error)
@@ -194,31 +194,31 @@ smk_status smk_wait_event(void *event, const char *name, const smk_patience *pat
     (void)event;
     (void)name;
     (void)patience;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
-smk_status smk_calculator_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error)
+smk_status smk_device_occupancy_blocks(void *kernel, int threads, size_t shared_bytes, int *blocks, smk_error *error)
 {
     (void)kernel;
     (void)threads;
     (void)shared_bytes;
     (void)blocks;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
-smk_status smk_calculator_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
+smk_status smk_device_occupancy_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
 {
     (void)kernel;
     (void)shared_bytes;
     (void)grid;
     (void)block;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_timer_create(smk_timer **timer, smk_error *error)
 {
     (void)timer;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 void smk_timer_free(smk_timer *timer)
@@ -229,7 +229,7 @@ void smk_timer_free(smk_timer *timer)
 smk_status smk_timer_start(smk_timer *timer, smk_error *error)
 {
     (void)timer;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }
 
 smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error)
@@ -237,5 +237,5 @@ smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double
     (void)timer;
     (void)patience;
     (void)time_ms;
-    return fail_absent(error);
+    return fail_without_cuda(error);
 }

@@ -21,7 +21,7 @@ smk_status smk_timer_create(smk_timer **timer, smk_error *error)
         code = cudaEventCreate(&made->stop);
     }
     if (code != cudaSuccess) {
-        smk_status status = smk_error_from_cuda(code, error, "creating a CUDA event");
+        smk_status status = smk_cuda_error_report(code, error, "creating a CUDA event");
         smk_timer_free(made);
         return status;
     }
@@ -45,7 +45,7 @@ void smk_timer_free(smk_timer *timer)
 
 smk_status smk_timer_start(smk_timer *timer, smk_error *error)
 {
-    smk_status status = smk_error_from_cuda(cudaEventRecord(timer->start, 0), error, "starting a timer");
+    smk_status status = smk_cuda_error_report(cudaEventRecord(timer->start, 0), error, "starting a timer");
     if (status == SMK_OK) {
         timer->running = true;
     }
@@ -73,5 +73,5 @@ smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double
     if (code == cudaSuccess) {
         *time_ms = (double)elapsed_ms;
     }
-    return smk_error_from_cuda(code, error, "stopping a timer");
+    return smk_cuda_error_report(code, error, "stopping a timer");
 }

@@ -55,9 +55,9 @@ static smk_status report(cudaError_t code, bool stopped, const char *name, smk_e
     if (stopped) {
         return smk_status_fail(error, SMK_INTERRUPTED, "waiting for %.100s on the GPU: interrupted; it runs on", name);
     }
-    smk_status status = smk_error_from_cuda(code, error, "waiting for %.100s on the GPU", name);
+    smk_status status = smk_cuda_error_report(code, error, "waiting for %.100s on the GPU", name);
     if (status != SMK_OK) {
-        smk_error_extend(error, name, NULL);
+        smk_cuda_error_extend(error, name, NULL);
     }
     return status;
 }

@@ -14,12 +14,12 @@ static smk_status open_scope(smk_parser *parser)
     return SMK_OK;
 }
 
-static void set_pending(smk_parser *parser, const smk_pending *pending, uint32_t label)
+static void set_pending(smk_parser *parser, const smk_pending_label *pending, uint32_t label)
 {
     if (pending->in_table) {
-        ((smk_label *)parser->labels.items)[pending->index].table[pending->place] = label;
+        ((smk_label *)parser->labels.items)[pending->index].table[pending->slot] = label;
     } else {
-        ((smk_instruction *)parser->instructions.items)[pending->index].operands[pending->place].index = label;
+        ((smk_instruction *)parser->instructions.items)[pending->index].operands[pending->slot].index = label;
     }
 }
 
@@ -27,7 +27,7 @@ static void set_pending(smk_parser *parser, const smk_pending *pending, uint32_t
 static smk_status resolve_pending(smk_parser *parser)
 {
     unsigned depth = parser->symbols.depth;
-    smk_pending *pending = parser->pending.items;
+    smk_pending_label *pending = parser->pending.items;
     size_t kept = parser->pending_start[depth];
     for (size_t i = kept; i < parser->pending.count; i++) {
         const smk_symbol *symbol = smk_symbol_find(&parser->symbols, pending[i].name.text);

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void place_of(smk_parser *parser, smk_token *at)
+static void slot_of(smk_parser *parser, smk_token *at)
 {
     at->text.length = (size_t)(parser->module->text.start + parser->last_end - at->text.start);
 }
@@ -17,7 +17,7 @@ static smk_status parse_callee(smk_parser *parser, smk_statement *statement)
         return smk_parse_unexpected(parser, "a function");
     }
     SMK_TRY(smk_instruction_parse_operand(parser, &statement->instruction.operands[1]));
-    place_of(parser, &statement->operand_at[1]);
+    slot_of(parser, &statement->operand_at[1]);
     return SMK_OK;
 }
 
@@ -41,7 +41,7 @@ static smk_status parse_parts(smk_parser *parser, smk_statement *statement)
     statement->operand_at[2] = parser->token;
     if (smk_parse_at(parser, '(')) {
         SMK_TRY(smk_instruction_parse_list(parser, ')', &instruction->operands[0]));
-        place_of(parser, &statement->operand_at[0]);
+        slot_of(parser, &statement->operand_at[0]);
         SMK_TRY(smk_parse_expect(parser, ','));
     }
     SMK_TRY(parse_callee(parser, statement));
@@ -49,7 +49,7 @@ static smk_status parse_parts(smk_parser *parser, smk_statement *statement)
     if (more && smk_parse_at(parser, '(')) {
         statement->operand_at[2] = parser->token;
         SMK_TRY(smk_instruction_parse_list(parser, ')', &instruction->operands[2]));
-        place_of(parser, &statement->operand_at[2]);
+        slot_of(parser, &statement->operand_at[2]);
         SMK_TRY(smk_parse_accept(parser, ',', &more));
     }
     return more ? parse_table(parser, statement) : SMK_OK;
@@ -152,9 +152,9 @@ static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const
 static smk_status check_list(smk_parser *parser, const smk_statement *statement, const smk_function *callee,
                              bool is_result)
 {
-    unsigned place = is_result ? 0 : 2;
-    const smk_operand *list = &statement->instruction.operands[place];
-    const smk_token *at = &statement->operand_at[place];
+    unsigned list_index = is_result ? 0 : 2;
+    const smk_operand *list = &statement->instruction.operands[list_index];
+    const smk_token *at = &statement->operand_at[list_index];
     const char *what = is_result ? "result" : "argument";
     uint32_t count = is_result ? callee->result_count : callee->parameter_count;
     const smk_variable *parameters = callee->variables + (is_result ? 0 : callee->result_count);
@@ -179,7 +179,7 @@ smk_status smk_call_parse(smk_parser *parser, smk_statement *statement)
 {
     smk_instruction *instruction = &statement->instruction;
     const smk_function *callee = NULL;
-    SMK_TRY(smk_check_words(parser, statement));
+    SMK_TRY(smk_verify_words(parser, statement));
     SMK_TRY(parse_parts(parser, statement));
     if (instruction->operands[1].kind == SMK_OPERAND_FUNCTION) {
         callee = function_at(parser, instruction->operands[1].index);

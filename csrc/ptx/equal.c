@@ -40,10 +40,10 @@ static bool same_variable(const smk_variable *a, const smk_variable *b)
 {
     bool same = a->space == b->space && a->type == b->type && a->is_extern == b->is_extern &&
                 a->unsized == b->unsized && a->by_pointer == b->by_pointer && a->alignment == b->alignment &&
-                a->bytes == b->bytes && (a->initial == NULL) == (b->initial == NULL) &&
+                a->bytes == b->bytes && (a->initializer == NULL) == (b->initializer == NULL) &&
                 a->relocation_count == b->relocation_count;
-    if (same && a->initial != NULL && a->bytes != 0) {
-        same = memcmp(a->initial, b->initial, (size_t)a->bytes) == 0;
+    if (same && a->initializer != NULL && a->bytes != 0) {
+        same = memcmp(a->initializer, b->initializer, (size_t)a->bytes) == 0;
     }
     for (uint32_t i = 0; same && i < a->relocation_count; i++) {
         same = same_relocation(&a->relocations[i], &b->relocations[i]);

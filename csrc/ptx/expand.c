@@ -55,7 +55,7 @@ static void add_operand(smk_statement *made, smk_operand operand)
 
 static smk_status finish(smk_parser *parser, smk_statement *made)
 {
-    SMK_TRY(smk_check_instruction(parser, made));
+    SMK_TRY(smk_verify_instruction(parser, made));
     return push(parser, &made->instruction);
 }
 

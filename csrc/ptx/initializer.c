@@ -8,7 +8,7 @@
 #define INITIAL_BYTES_MAX (UINT64_C(1) << 26) /* of a whole module */
 
 /* The value of a variable while it is read. */
-typedef struct initial {
+typedef struct initializer {
     smk_variable *variable;
     const uint64_t *lengths;
     unsigned rank;
@@ -17,16 +17,16 @@ typedef struct initial {
     uint64_t capacity;
     smk_vector relocations;
     unsigned run; /* bytes of an address that masks have spelled so far: 0xFF(f), 0xFF00(f), ... */
-} initial;
+} initializer;
 
-static smk_status reserve(smk_parser *parser, initial *value, uint64_t end)
+static smk_status reserve(smk_parser *parser, initializer *value, uint64_t end)
 {
     if (end <= value->capacity) {
         return SMK_OK;
     }
     uint64_t capacity = value->variable->unsized ? value->capacity * 2 + 64 : value->variable->bytes;
     capacity = capacity < end ? end : capacity;
-    if (parser->initial_bytes + capacity > INITIAL_BYTES_MAX) {
+    if (parser->initializer_bytes + capacity > INITIAL_BYTES_MAX) {
         return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED,
                               "initialised variables of more than %llu bytes are not supported",
                               (unsigned long long)INITIAL_BYTES_MAX);
@@ -40,14 +40,14 @@ static smk_status reserve(smk_parser *parser, initial *value, uint64_t end)
     return SMK_OK;
 }
 
-static void store(initial *value, uint64_t offset, uint64_t bits)
+static void store(initializer *value, uint64_t offset, uint64_t bits)
 {
     for (unsigned i = 0; i < value->element_bytes && i < 8; i++) {
         value->bytes[offset + i] = (uint8_t)(bits >> (8 * i));
     }
 }
 
-static smk_status parse_number(smk_parser *parser, initial *value, uint64_t offset)
+static smk_status parse_number(smk_parser *parser, initializer *value, uint64_t offset)
 {
     smk_token at = parser->token;
     smk_constant constant = {SMK_TYPE_S64, 0};
@@ -100,7 +100,7 @@ static smk_status parse_address(smk_parser *parser, smk_relocation *relocation)
     return SMK_OK;
 }
 
-static smk_status push_relocation(smk_parser *parser, initial *value, const smk_relocation *relocation)
+static smk_status push_relocation(smk_parser *parser, initializer *value, const smk_relocation *relocation)
 {
     smk_relocation *slot = smk_vector_push(&value->relocations, sizeof *slot);
     if (slot == NULL) {
@@ -111,7 +111,7 @@ static smk_status push_relocation(smk_parser *parser, initial *value, const smk_
 }
 
 /* 0xFF00(address): one byte of an address. A whole run of eight such bytes is one address. */
-static smk_status parse_masked(smk_parser *parser, initial *value, uint64_t offset)
+static smk_status parse_masked(smk_parser *parser, initializer *value, uint64_t offset)
 {
     smk_token at = parser->token;
     smk_relocation relocation = {.offset = offset, .bytes = 8};
@@ -138,7 +138,7 @@ static smk_status parse_masked(smk_parser *parser, initial *value, uint64_t offs
     return SMK_OK;
 }
 
-static smk_status parse_scalar(smk_parser *parser, initial *value, uint64_t offset)
+static smk_status parse_scalar(smk_parser *parser, initializer *value, uint64_t offset)
 {
     smk_token at = parser->token;
     SMK_TRY(reserve(parser, value, offset + value->element_bytes));
@@ -166,7 +166,7 @@ static smk_status parse_scalar(smk_parser *parser, initial *value, uint64_t offs
 }
 
 /* Dimension `level` and those inside it, from byte `offset` on. */
-static smk_status parse_level(smk_parser *parser, initial *value, unsigned level, uint64_t offset)
+static smk_status parse_level(smk_parser *parser, initializer *value, unsigned level, uint64_t offset)
 {
     if (level == value->rank) {
         return parse_scalar(parser, value, offset);
@@ -197,7 +197,7 @@ static smk_status parse_level(smk_parser *parser, initial *value, unsigned level
     return smk_parse_expect(parser, '}');
 }
 
-static smk_status keep(smk_parser *parser, initial *value)
+static smk_status keep(smk_parser *parser, initializer *value)
 {
     smk_variable *variable = value->variable;
     SMK_TRY(reserve(parser, value, variable->bytes));
@@ -205,22 +205,22 @@ static smk_status keep(smk_parser *parser, initial *value)
         return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED, "an address is spelled by masks only in part");
     }
     variable->unsized = false;
-    variable->initial = smk_arena_allocate(&parser->module->arena, (size_t)variable->bytes, 1);
+    variable->initializer = smk_arena_allocate(&parser->module->arena, (size_t)variable->bytes, 1);
     variable->relocation_count = (uint32_t)value->relocations.count;
     variable->relocations = smk_vector_copy(&value->relocations, sizeof(smk_relocation), &parser->module->arena);
-    if (variable->initial == NULL || variable->relocations == NULL) {
+    if (variable->initializer == NULL || variable->relocations == NULL) {
         return smk_parse_memory(parser);
     }
     if (variable->bytes != 0) {
-        memcpy(variable->initial, value->bytes, (size_t)variable->bytes);
+        memcpy(variable->initializer, value->bytes, (size_t)variable->bytes);
     }
-    parser->initial_bytes += variable->bytes;
+    parser->initializer_bytes += variable->bytes;
     return SMK_OK;
 }
 
-smk_status smk_initial_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank)
+smk_status smk_initializer_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank)
 {
-    initial value = {.variable = variable, .lengths = lengths, .rank = rank};
+    initializer value = {.variable = variable, .lengths = lengths, .rank = rank};
     value.element_bytes = smk_module_type_bits((smk_type)variable->type) / 8;
     smk_status status = parse_level(parser, &value, 0, 0);
     if (status == SMK_OK) {

@@ -7,13 +7,13 @@
 #include <string.h>
 
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
-                                       uint32_t place)
+                                       uint32_t slot)
 {
-    smk_pending *pending = smk_vector_push(&parser->pending, sizeof *pending);
+    smk_pending_label *pending = smk_vector_push(&parser->pending, sizeof *pending);
     if (pending == NULL) {
         return smk_parse_memory(parser);
     }
-    *pending = (smk_pending){*name, in_table, index, place};
+    *pending = (smk_pending_label){*name, in_table, index, slot};
     return SMK_OK;
 }
 
@@ -424,17 +424,17 @@ smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand)
 }
 
 /* The operands of bra and brx, which name labels. */
-static smk_status parse_target(smk_parser *parser, smk_statement *statement, unsigned place)
+static smk_status parse_target(smk_parser *parser, smk_statement *statement, unsigned slot)
 {
-    smk_operand *operand = &statement->instruction.operands[place];
+    smk_operand *operand = &statement->instruction.operands[slot];
     smk_token name;
     if (statement->instruction.opcode == SMK_OPCODE_BRX) {
-        return place == 0 ? smk_instruction_parse_operand(parser, operand)
-                          : smk_instruction_parse_table(parser, operand);
+        return slot == 0 ? smk_instruction_parse_operand(parser, operand)
+                         : smk_instruction_parse_table(parser, operand);
     }
     SMK_TRY(smk_parse_name(parser, &name));
     operand->kind = SMK_OPERAND_LABEL;
-    return smk_instruction_add_pending(parser, &name, false, (uint32_t)parser->instructions.count, place);
+    return smk_instruction_add_pending(parser, &name, false, (uint32_t)parser->instructions.count, slot);
 }
 
 static smk_status parse_operands(smk_parser *parser, smk_statement *statement)
@@ -442,17 +442,17 @@ static smk_status parse_operands(smk_parser *parser, smk_statement *statement)
     smk_instruction *instruction = &statement->instruction;
     bool more = !smk_parse_at(parser, ';');
     while (more) {
-        unsigned place = instruction->operand_count;
-        if (place == SMK_OPERANDS_MAX) {
+        unsigned slot = instruction->operand_count;
+        if (slot == SMK_OPERANDS_MAX) {
             return smk_parse_fail(parser, &parser->token, SMK_PTX, "'%s' has more than %d operands",
                                   smk_module_opcode_name((smk_opcode)instruction->opcode), SMK_OPERANDS_MAX);
         }
-        smk_token *at = &statement->operand_at[place];
+        smk_token *at = &statement->operand_at[slot];
         *at = parser->token;
         if (smk_opcode_class(instruction) == SMK_CLASS_BRANCH) {
-            SMK_TRY(parse_target(parser, statement, place));
+            SMK_TRY(parse_target(parser, statement, slot));
         } else {
-            SMK_TRY(smk_instruction_parse_operand(parser, &instruction->operands[place]));
+            SMK_TRY(smk_instruction_parse_operand(parser, &instruction->operands[slot]));
         }
         at->text.length = (size_t)(parser->module->text.start + parser->last_end - at->text.start);
         instruction->operand_count++;
@@ -535,7 +535,7 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
 }
 
 /* Places are kept of what may part threads, or make them meet. */
-static bool has_place(const smk_instruction *instruction)
+static bool has_slot(const smk_instruction *instruction)
 {
     smk_class class = smk_opcode_class(instruction);
     return class == SMK_CLASS_BRANCH || class == SMK_CLASS_CALL || class == SMK_CLASS_BARRIER;
@@ -553,8 +553,8 @@ smk_status smk_instruction_parse(smk_parser *parser)
     }
     SMK_TRY(parse_opcode(parser, &statement));
     SMK_TRY(parse_words(parser, &statement));
-    if (has_place(instruction)) {
-        SMK_TRY(smk_loc_place(parser, &instruction->source_place));
+    if (has_slot(instruction)) {
+        SMK_TRY(smk_loc_location(parser, &instruction->source_location));
     }
     if (instruction->opcode == SMK_OPCODE_CALL) {
         SMK_TRY(smk_call_parse(parser, &statement));
@@ -565,7 +565,7 @@ smk_status smk_instruction_parse(smk_parser *parser)
         return smk_parse_unexpected(parser, "',' or ';'");
     }
     if (instruction->opcode != SMK_OPCODE_CALL) {
-        SMK_TRY(smk_check_instruction(parser, &statement));
+        SMK_TRY(smk_verify_instruction(parser, &statement));
     }
     SMK_TRY(smk_parse_next(parser));
     return smk_expand_push(parser, &statement);

@@ -14,7 +14,7 @@ smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand)
 
 /* Remembers a name that must turn out to be a label before its scope ends. */
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
-                                       uint32_t place);
+                                       uint32_t slot);
 
 /* A register of the function that is being parsed. */
 smk_status smk_instruction_add_register(smk_parser *parser, smk_text name, smk_type type, uint32_t *index);

@@ -93,7 +93,7 @@ static void skip_line(smk_lex *lex)
     }
 }
 
-static void place(const smk_lex *lex, smk_token *token)
+static void set_position(const smk_lex *lex, smk_token *token)
 {
     memset(token, 0, sizeof *token);
     token->text.start = lex->next;
@@ -123,7 +123,7 @@ static smk_status skip_blank(smk_lex *lex, smk_error *error)
             skip_line(lex);
         } else if (c == '/' && peek(lex, 1) == '*') {
             smk_token token;
-            place(lex, &token);
+            set_position(lex, &token);
             lex->next += 2;
             while ((peek(lex, 0) != '*' || peek(lex, 1) != '/') && !is_stopped(lex)) {
                 if (lex->next >= lex->end) {
@@ -334,7 +334,7 @@ smk_status smk_lex_next(smk_lex *lex, smk_token *token, smk_error *error)
     if (status != SMK_OK) {
         return status;
     }
-    place(lex, token);
+    set_position(lex, token);
     if (lex->next >= lex->end) {
         return finish(lex, token, SMK_TOKEN_END);
     }

@@ -10,24 +10,24 @@
 
 enum { STEPS_MAX = 64 };
 
-typedef struct place {
+typedef struct location {
     uint32_t file, line, column;
-} place;
+} location;
 
 /* What stands at `at`, in a function of that name, was inlined at `outer`. */
 typedef struct inlining {
-    place at, outer;
+    location at, outer;
     smk_text function;
     uint32_t parent; /* index + 1 of what is known of `outer`; 0: nothing */
     uint32_t next;   /* of the bucket: index + 1 */
 } inlining;
 
-static bool is_same(const place *a, const place *b)
+static bool is_same(const location *a, const location *b)
 {
     return a->file == b->file && a->line == b->line && a->column == b->column;
 }
 
-static uint32_t *bucket_of(smk_parser *parser, const place *at)
+static uint32_t *bucket_of(smk_parser *parser, const location *at)
 {
     uint32_t hash = (at->line * 31 + at->column) * 31 + at->file;
     return &parser->inlined_bucket[(hash ^ hash >> 9) % SMK_PARSE_BUCKETS];
@@ -35,7 +35,7 @@ static uint32_t *bucket_of(smk_parser *parser, const place *at)
 
 /* Index + 1 of the very inlining (`wanted`), or of the last one of a place; 0: none. Long chains are not looked
  * through to their ends. */
-static uint32_t find(smk_parser *parser, const place *at, const inlining *wanted)
+static uint32_t find(smk_parser *parser, const location *at, const inlining *wanted)
 {
     const inlining *items = parser->inlined.items;
     uint32_t index = *bucket_of(parser, at);
@@ -76,7 +76,7 @@ static smk_status note(smk_parser *parser, const inlining *mark, uint32_t *index
     return SMK_OK;
 }
 
-static smk_status parse_place(smk_parser *parser, place *to)
+static smk_status parse_location(smk_parser *parser, location *to)
 {
     uint32_t *const parts[] = {&to->file, &to->line, &to->column};
     for (unsigned i = 0; i < 3; i++) {
@@ -105,7 +105,7 @@ static smk_status parse_attributes(smk_parser *parser, inlining *mark, bool *inl
                 SMK_TRY(smk_constant_parse_count(parser, "the offset", UINT64_MAX, &offset));
             }
         } else if (smk_text_is(word.text, "inlined_at")) {
-            SMK_TRY(parse_place(parser, &mark->outer));
+            SMK_TRY(parse_location(parser, &mark->outer));
             *inlined = true;
         } else {
             return smk_parse_fail(parser, &word, SMK_PTX, "expected 'function_name' or 'inlined_at', found '%.*s'",
@@ -132,7 +132,7 @@ smk_status smk_loc_parse(smk_parser *parser)
     bool inlined = false;
     uint32_t index = 0;
     SMK_TRY(smk_parse_next(parser));
-    SMK_TRY(parse_place(parser, &mark.at));
+    SMK_TRY(parse_location(parser, &mark.at));
     SMK_TRY(parse_attributes(parser, &mark, &inlined));
     if (inlined) {
         SMK_TRY(note(parser, &mark, &index));
@@ -141,11 +141,11 @@ smk_status smk_loc_parse(smk_parser *parser)
     parser->source_mark.line = mark.at.line;
     parser->source_mark.column = mark.at.column;
     parser->source_inlined = index;
-    parser->source_place = 0;
+    parser->source_location = 0;
     if (!parser->has_loc) { /* a function begins with its own line */
         parser->home_number = inlined ? mark.outer.file : mark.at.file;
     }
-    place at = mark.at;
+    location at = mark.at;
     for (unsigned steps = 0; index != 0 && at.file != parser->home_number && steps < STEPS_MAX; steps++) {
         const inlining *step = (const inlining *)parser->inlined.items + (index - 1);
         at = step->outer;
@@ -157,20 +157,21 @@ smk_status smk_loc_parse(smk_parser *parser)
     return SMK_OK;
 }
 
-smk_status smk_loc_place(smk_parser *parser, uint32_t *number)
+smk_status smk_loc_location(smk_parser *parser, uint32_t *number)
 {
     const inlining *items = parser->inlined.items;
-    if (parser->has_loc && parser->source_place == 0) {
-        place at = {parser->source_mark.file, parser->source_mark.line, parser->source_mark.column};
+    if (parser->has_loc && parser->source_location == 0) {
+        location at = {parser->source_mark.file, parser->source_mark.line, parser->source_mark.column};
         uint32_t index = parser->source_inlined;
-        parser->source_place = (uint32_t)parser->places.count + 1;
+        parser->source_location = (uint32_t)parser->locations.count + 1;
         for (unsigned steps = 0; steps < STEPS_MAX; steps++) {
-            smk_source_place *made = smk_vector_push(&parser->places, sizeof *made);
+            smk_source_location *made = smk_vector_push(&parser->locations, sizeof *made);
             if (made == NULL) {
                 return smk_parse_memory(parser);
             }
             bool last = index == 0 || steps + 1 == STEPS_MAX;
-            *made = (smk_source_place){at.file, at.line, at.column, last ? 0 : (uint32_t)parser->places.count + 1};
+            *made =
+                (smk_source_location){at.file, at.line, at.column, last ? 0 : (uint32_t)parser->locations.count + 1};
             if (last) {
                 break;
             }
@@ -178,6 +179,6 @@ smk_status smk_loc_place(smk_parser *parser, uint32_t *number)
             index = items[index - 1].parent;
         }
     }
-    *number = parser->has_loc ? parser->source_place : 0;
+    *number = parser->has_loc ? parser->source_location : 0;
     return SMK_OK;
 }

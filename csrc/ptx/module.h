@@ -119,7 +119,7 @@ typedef struct smk_instruction {
     uint32_t column;
     uint32_t source_file; /* index into smk_module.files, or SMK_NO_INDEX */
     uint32_t source_line; /* 0: not known */
-    uint32_t source_place; /* index + 1 into smk_module.places, of branches, calls and barriers; 0: not known */
+    uint32_t source_location; /* index + 1 into smk_module.places, of branches, calls and barriers; 0: not known */
     uint64_t has[3];      /* bit set of smk_modifier */
     smk_word words[SMK_WORDS_MAX];
     smk_operand operands[SMK_OPERANDS_MAX]; /* destination first, as written. A call has three:
@@ -128,10 +128,10 @@ typedef struct smk_instruction {
 } smk_instruction;
 
 /* Where an instruction stands in the source by its own .loc, and where that was inlined. */
-typedef struct smk_source_place {
+typedef struct smk_source_location {
     uint32_t file, line, column; /* as .loc has them */
     uint32_t outer;              /* index + 1 of the place of the call that was inlined; 0: none */
-} smk_source_place;
+} smk_source_location;
 
 typedef struct smk_register {
     smk_text name;
@@ -150,7 +150,7 @@ typedef struct smk_variable {
     uint32_t alignment; /* bytes, at least the element's size */
     uint32_t line;
     uint64_t bytes;     /* of the whole variable; 0 where unsized */
-    uint8_t *initial;   /* `bytes` bytes, or NULL: zero */
+    uint8_t *initializer;   /* `bytes` bytes, or NULL: zero */
     struct smk_relocation *relocations; /* addresses inside `initial` */
     uint32_t relocation_count;
 } smk_variable;
@@ -211,8 +211,8 @@ typedef struct smk_module {
     smk_text target_text;     /* "sm_90a, debug" as written */
     smk_text *files;          /* .file names in order of appearance */
     uint32_t file_count;
-    smk_source_place *places;
-    uint32_t place_count;
+    smk_source_location *locations;
+    uint32_t location_count;
     smk_variable *variables;
     uint32_t variable_count;
     smk_function *functions;

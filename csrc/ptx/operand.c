@@ -89,13 +89,13 @@ static bool special_fits(const smk_operand *operand, smk_type type, bool relaxed
 }
 
 static smk_status check_immediate(smk_parser *parser, const smk_statement *statement, unsigned index,
-                                  const smk_place *place, smk_operand *operand, bool apply)
+                                  const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     uint64_t bits = 0;
-    if (!smk_operand_convert(operand, place->type, &bits)) {
-        return mismatch(parser, statement, index, place->type);
+    if (!smk_operand_convert(operand, slot->type, &bits)) {
+        return mismatch(parser, statement, index, slot->type);
     }
-    if (place->role == 'i' && bits != operand->bits) {
+    if (slot->role == 'i' && bits != operand->bits) {
         const smk_token *at = &statement->operand_at[index];
         return smk_parse_fail(parser, at, SMK_PTX, "'%s': operand %u, '%.*s', is out of range",
                               smk_module_opcode_name((smk_opcode)statement->instruction.opcode), index + 1,
@@ -103,62 +103,62 @@ static smk_status check_immediate(smk_parser *parser, const smk_statement *state
     }
     if (apply) {
         operand->bits = bits;
-        operand->type = (uint8_t)place->type;
+        operand->type = (uint8_t)slot->type;
     }
     return SMK_OK;
 }
 
 static smk_status check_register(smk_parser *parser, const smk_statement *statement, unsigned index,
-                                 const smk_place *place, smk_operand *operand, bool apply)
+                                 const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
-    if (place->role == 'i') {
+    if (slot->role == 'i') {
         return misplaced(parser, statement, index, "a constant");
     }
-    bool negatable = place->type == SMK_TYPE_PRED && place->role == 's';
+    bool negatable = slot->type == SMK_TYPE_PRED && slot->role == 's';
     smk_type have = register_type(parser, operand);
     smk_type_kind kind = smk_module_type_kind(have);
     /* r+4: a sum of its own before the instruction (expand.c) */
     bool number = kind != SMK_KIND_FLOAT && kind != SMK_KIND_PREDICATE && smk_module_type_bits(have) >= 16;
-    if (operand->offset != 0 && place->role == 'd') {
+    if (operand->offset != 0 && slot->role == 'd') {
         return misplaced(parser, statement, index, "a register");
     }
-    if (!smk_operand_fits(have, place->type, place->relaxed) || (operand->negate && !negatable) ||
+    if (!smk_operand_fits(have, slot->type, slot->relaxed) || (operand->negate && !negatable) ||
         (operand->offset != 0 && !number)) {
-        return mismatch(parser, statement, index, place->type);
+        return mismatch(parser, statement, index, slot->type);
     }
     if (apply) {
-        operand->type = (uint8_t)place->type;
+        operand->type = (uint8_t)slot->type;
     }
     return SMK_OK;
 }
 
 static smk_status check_scalar(smk_parser *parser, const smk_statement *statement, unsigned index,
-                               const smk_place *place, smk_operand *operand, bool apply)
+                               const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
-    bool destination = place->role == 'd';
+    bool destination = slot->role == 'd';
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        return check_register(parser, statement, index, place, operand, apply);
+        return check_register(parser, statement, index, slot, operand, apply);
     case SMK_OPERAND_SINK:
-        return destination && place->sink ? SMK_OK
-                                          : misplaced(parser, statement, index, destination ? "a register" : "a value");
+        return destination && slot->sink ? SMK_OK
+                                         : misplaced(parser, statement, index, destination ? "a register" : "a value");
     case SMK_OPERAND_IMMEDIATE:
         if (!destination) {
-            return check_immediate(parser, statement, index, place, operand, apply);
+            return check_immediate(parser, statement, index, slot, operand, apply);
         }
         break;
     case SMK_OPERAND_SPECIAL:
-        if (place->special && special_fits(operand, place->type, place->relaxed)) {
-            operand->type = apply ? (uint8_t)place->type : operand->type;
+        if (slot->special && special_fits(operand, slot->type, slot->relaxed)) {
+            operand->type = apply ? (uint8_t)slot->type : operand->type;
             return SMK_OK;
         }
-        if (place->special) {
-            return mismatch(parser, statement, index, place->type);
+        if (slot->special) {
+            return mismatch(parser, statement, index, slot->type);
         }
         break;
     case SMK_OPERAND_VARIABLE:
-        if (place->role == 'a') {
-            operand->type = apply ? (uint8_t)place->type : operand->type;
+        if (slot->role == 'a') {
+            operand->type = apply ? (uint8_t)slot->type : operand->type;
             operand->base_kind = apply ? SMK_OPERAND_NONE : operand->base_kind;
             return SMK_OK;
         }
@@ -167,9 +167,9 @@ static smk_status check_scalar(smk_parser *parser, const smk_statement *statemen
         break;
     }
     return misplaced(parser, statement, index,
-                     place->role == 'i' ? "a constant"
-                     : destination      ? "a register"
-                                        : "a register or a constant");
+                     slot->role == 'i' ? "a constant"
+                     : destination     ? "a register"
+                                       : "a register or a constant");
 }
 
 static const char *space_name(smk_space space)
@@ -211,23 +211,23 @@ static smk_status check_address(smk_parser *parser, const smk_statement *stateme
     return SMK_OK;
 }
 
-static smk_status check_list(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
-                             smk_operand *operand, bool apply)
+static smk_status check_list(smk_parser *parser, const smk_statement *statement, unsigned index,
+                             const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     for (uint32_t i = 0; i < operand->count; i++) {
-        SMK_TRY(check_scalar(parser, statement, index, place, &operand->element[i], apply));
+        SMK_TRY(check_scalar(parser, statement, index, slot, &operand->element[i], apply));
     }
     return SMK_OK;
 }
 
 /* d|p */
-static smk_status check_pair(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
-                             smk_operand *operand, bool apply)
+static smk_status check_pair(smk_parser *parser, const smk_statement *statement, unsigned index,
+                             const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
-    smk_place first = *place;
-    smk_place second = *place;
+    smk_operand_slot first = *slot;
+    smk_operand_slot second = *slot;
     first.sink = true;
-    second.sink = !place->must_pair;
+    second.sink = !slot->must_pair;
     second.type = SMK_TYPE_PRED;
     SMK_TRY(check_scalar(parser, statement, index, &first, &operand->element[0], apply));
     return check_scalar(parser, statement, index, &second, &operand->element[1], apply);
@@ -235,29 +235,29 @@ static smk_status check_pair(smk_parser *parser, const smk_statement *statement,
 
 /* {r} where one register stands: ptxas takes it for loads, stores and moves, and it means r. */
 static smk_status check_single(smk_parser *parser, const smk_statement *statement, unsigned index,
-                               const smk_place *place, smk_operand *operand, bool apply)
+                               const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     smk_operand element = operand->element[0];
-    SMK_TRY(check_scalar(parser, statement, index, place, &element, apply));
+    SMK_TRY(check_scalar(parser, statement, index, slot, &element, apply));
     *operand = apply ? element : *operand;
     return SMK_OK;
 }
 
-smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index, const smk_place *place,
-                             smk_operand *operand, bool apply)
+smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement, unsigned index,
+                             const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
-    unsigned width = place->count != 0 ? place->count : statement->instruction.vector;
-    if (place->role == 'm') {
-        return check_address(parser, statement, index, place->space, operand, apply);
+    unsigned width = slot->count != 0 ? slot->count : statement->instruction.vector;
+    if (slot->role == 'm') {
+        return check_address(parser, statement, index, slot->space, operand, apply);
     }
-    if (place->role == 'l') {
+    if (slot->role == 'l') {
         return operand->kind == SMK_OPERAND_LABEL ? SMK_OK : misplaced(parser, statement, index, "a label");
     }
     bool is_list = operand->kind == SMK_OPERAND_LIST;
-    if (place->count != 0 || (place->vector && width > 1)) {
-        smk_place element = *place;
+    if (slot->count != 0 || (slot->vector && width > 1)) {
+        smk_operand_slot element = *slot;
         element.sink = true;
-        element.special = element.special || place->vector; /* {r, %tid.x} is taken where %tid.x alone is not */
+        element.special = element.special || slot->vector; /* {r, %tid.x} is taken where %tid.x alone is not */
         if (!is_list || operand->pair || operand->count != width) {
             const smk_token *at = &statement->operand_at[index];
             return smk_parse_fail(parser, at, SMK_PTX, "operand %u must be a list of %u in braces, found '%.*s'",
@@ -265,16 +265,16 @@ smk_status smk_operand_check(smk_parser *parser, const smk_statement *statement,
         }
         return check_list(parser, statement, index, &element, operand, apply);
     }
-    if (is_list && !operand->pair && operand->count == 1 && place->vector) {
-        return check_single(parser, statement, index, place, operand, apply);
+    if (is_list && !operand->pair && operand->count == 1 && slot->vector) {
+        return check_single(parser, statement, index, slot, operand, apply);
     }
-    if (is_list && operand->pair && place->pair) {
-        return check_pair(parser, statement, index, place, operand, apply);
+    if (is_list && operand->pair && slot->pair) {
+        return check_pair(parser, statement, index, slot, operand, apply);
     }
-    if (place->must_pair) {
+    if (slot->must_pair) {
         return misplaced(parser, statement, index, "a pair, d|p");
     }
-    return check_scalar(parser, statement, index, place, operand, apply);
+    return check_scalar(parser, statement, index, slot, operand, apply);
 }
 
 static smk_type bits_type(unsigned bits)
@@ -295,11 +295,11 @@ static smk_status check_pack(smk_parser *parser, smk_statement *statement, unsig
     if (!good) {
         return mismatch(parser, statement, list, type);
     }
-    smk_place part = {.role = list == 0 ? 'd' : 's',
-                      .sink = list == 0 && operand->count > 1,
-                      .special = true,
-                      .type = bits_type(bits / operand->count)};
-    smk_place whole = {.role = list == 0 ? 's' : 'd', .special = true, .type = type};
+    smk_operand_slot part = {.role = list == 0 ? 'd' : 's',
+                             .sink = list == 0 && operand->count > 1,
+                             .special = true,
+                             .type = bits_type(bits / operand->count)};
+    smk_operand_slot whole = {.role = list == 0 ? 's' : 'd', .special = true, .type = type};
     if (operand->count == 1) {
         SMK_TRY(check_single(parser, statement, list, &part, operand, apply));
     } else {
@@ -335,10 +335,11 @@ static smk_status check_address_of(smk_parser *parser, smk_statement *statement,
 static smk_status check_vector_move(smk_parser *parser, smk_statement *statement, bool apply)
 {
     smk_instruction *instruction = &statement->instruction;
-    const smk_place places[2] = {{.role = 'd', .sink = true, .vector = true, .type = (smk_type)instruction->type},
-                                 {.role = 's', .special = true, .vector = true, .type = (smk_type)instruction->type}};
+    const smk_operand_slot slots[2] = {
+        {.role = 'd', .sink = true, .vector = true, .type = (smk_type)instruction->type},
+        {.role = 's', .special = true, .vector = true, .type = (smk_type)instruction->type}};
     for (unsigned i = 0; i < 2; i++) {
-        SMK_TRY(smk_operand_check(parser, statement, i, &places[i], &instruction->operands[i], apply));
+        SMK_TRY(smk_operand_check(parser, statement, i, &slots[i], &instruction->operands[i], apply));
     }
     return SMK_OK;
 }
@@ -347,8 +348,8 @@ smk_status smk_operand_check_mov(smk_parser *parser, smk_statement *statement, b
 {
     smk_instruction *instruction = &statement->instruction;
     smk_operand *operands = instruction->operands;
-    const smk_place destination = {.role = 'd', .type = (smk_type)instruction->type};
-    const smk_place source = {.role = 's', .special = true, .type = (smk_type)instruction->type};
+    const smk_operand_slot destination = {.role = 'd', .type = (smk_type)instruction->type};
+    const smk_operand_slot source = {.role = 's', .special = true, .type = (smk_type)instruction->type};
     if (instruction->vector > 1) {
         return check_vector_move(parser, statement, apply);
     }

@@ -369,7 +369,7 @@ static smk_status parse_module(smk_parser *parser)
     while (parser->token.kind != SMK_TOKEN_END) {
         SMK_TRY(parse_top(parser));
     }
-    return smk_finish_module(parser);
+    return smk_resolve_module(parser);
 }
 
 static void free_parser(smk_parser *parser)
@@ -377,7 +377,7 @@ static void free_parser(smk_parser *parser)
     smk_vector *vectors[] = {&parser->variables,       &parser->functions, &parser->prototypes,   &parser->files,
                              &parser->file_numbers,    &parser->aliases,   &parser->registers,    &parser->locals,
                              &parser->local_registers, &parser->labels,    &parser->instructions, &parser->pending,
-                             &parser->inlined,         &parser->elements,  &parser->places};
+                             &parser->inlined,         &parser->elements,  &parser->locations};
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         smk_vector_free(vectors[i]);
     }

@@ -19,12 +19,12 @@ typedef enum smk_directive {
 enum { SMK_DEPTH_MAX = 64, SMK_REGISTERS_MAX = 1 << 20, SMK_PARAMETERS_MAX = 4096, SMK_PARSE_BUCKETS = 512 };
 
 /* A name that must turn out to be a label when its scope ends. */
-typedef struct smk_pending {
+typedef struct smk_pending_label {
     smk_token name;
     bool in_table;
     uint32_t index; /* of the instruction; of the label that has the table */
-    uint32_t place; /* operand; entry of the table */
-} smk_pending;
+    uint32_t slot; /* operand; entry of the table */
+} smk_pending_label;
 
 /* .alias name, function; */
 typedef struct smk_alias {
@@ -48,7 +48,7 @@ typedef struct smk_parser {
     smk_vector files;        /* smk_text */
     smk_vector file_numbers; /* uint32_t, one a file */
     smk_vector aliases;      /* smk_alias */
-    uint64_t initial_bytes;  /* of all initialised variables */
+    uint64_t initializer_bytes;  /* of all initialised variables */
     /* of the function that is being parsed */
     bool in_body;
     smk_text function_name;
@@ -59,7 +59,7 @@ typedef struct smk_parser {
     smk_vector local_registers; /* uint32_t: register of each parameter, or SMK_NO_INDEX */
     smk_vector labels;          /* smk_label */
     smk_vector instructions;    /* smk_instruction */
-    smk_vector pending;         /* smk_pending */
+    smk_vector pending;         /* smk_pending_label */
     size_t pending_start[SMK_SCOPES_MAX + 1];
     smk_vector elements;    /* smk_operand: a list while it grows */
     uint32_t source_number; /* .loc: file number and line */
@@ -69,8 +69,8 @@ typedef struct smk_parser {
         uint32_t file, line, column;
     } source_mark;           /* the .loc itself, */
     uint32_t source_inlined; /* the inlining that it names: index + 1, or 0 */
-    uint32_t source_place;   /* and its number among `places`, plus 1; 0: none yet */
-    smk_vector places;       /* smk_source_place, of the module */
+    uint32_t source_location;   /* and its number among `places`, plus 1; 0: none yet */
+    smk_vector locations;       /* smk_source_location, of the module */
     uint32_t home_number;    /* file of the function's first .loc */
     smk_vector inlined;      /* loc.c: which place was inlined at which */
     uint32_t inlined_last;   /* index + 1 of the one that was marked last, and how many instructions there were then */
@@ -141,13 +141,13 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage);
 smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_variable *variable, smk_token *name,
                                         bool *is_register);
 smk_status smk_variable_parse_registers(smk_parser *parser);
-smk_status smk_initial_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
+smk_status smk_initializer_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
 
 /* loc.c: line marks. A body begins; and a mark is the present token. */
 void smk_loc_begin(smk_parser *parser);
 smk_status smk_loc_parse(smk_parser *parser);
 /* The present place's number among the parser's, plus 1; 0: there is no mark. */
-smk_status smk_loc_place(smk_parser *parser, uint32_t *number);
+smk_status smk_loc_location(smk_parser *parser, uint32_t *number);
 
 /* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
 smk_status smk_function_parse(smk_parser *parser, bool is_extern);
@@ -163,6 +163,6 @@ smk_status smk_alias_parse(smk_parser *parser);
 smk_status smk_alias_resolve(smk_parser *parser, uint32_t *same);
 
 /* Finishing touches when every function and file is known (resolve.c). */
-smk_status smk_finish_module(smk_parser *parser);
+smk_status smk_resolve_module(smk_parser *parser);
 
 #endif

@@ -21,7 +21,7 @@ static char *reserve(smk_printer *printer, size_t more)
     return printer->failed ? NULL : printer->text + printer->length;
 }
 
-void smk_print_add_text(smk_printer *printer, smk_text text)
+void smk_printer_add_text(smk_printer *printer, smk_text text)
 {
     char *end = reserve(printer, text.length);
     if (end != NULL && text.length != 0) {
@@ -30,8 +30,8 @@ void smk_print_add_text(smk_printer *printer, smk_text text)
     }
 }
 
-/* For short pieces only: text of the module goes through smk_print_add_text. */
-void smk_print_add(smk_printer *printer, const char *format, ...)
+/* For short pieces only: text of the module goes through smk_printer_add_text. */
+void smk_printer_add(smk_printer *printer, const char *format, ...)
 {
     char piece[256];
     va_list arguments;
@@ -39,21 +39,21 @@ void smk_print_add(smk_printer *printer, const char *format, ...)
     int length = vsnprintf(piece, sizeof piece, format, arguments);
     va_end(arguments);
     if (length > 0) {
-        smk_print_add_text(printer,
-                           (smk_text){piece, (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1});
+        smk_printer_add_text(printer,
+                             (smk_text){piece, (size_t)length < sizeof piece ? (size_t)length : sizeof piece - 1});
     }
 }
 
-void smk_print_made_up(smk_printer *printer, char mark, const char *letters, uint32_t index)
+void smk_printer_made_up(smk_printer *printer, char mark, const char *letters, uint32_t index)
 {
-    smk_print_add(printer, "%c", mark);
+    smk_printer_add(printer, "%c", mark);
     for (unsigned i = 0; i < printer->underscores; i++) {
-        smk_print_add(printer, "_");
+        smk_printer_add(printer, "_");
     }
-    smk_print_add(printer, "%s%u", letters, (unsigned)index);
+    smk_printer_add(printer, "%s%u", letters, (unsigned)index);
 }
 
-void smk_print_register(smk_printer *printer, uint32_t index)
+void smk_printer_register(smk_printer *printer, uint32_t index)
 {
     smk_type type = (smk_type)printer->function->registers[index].type;
     unsigned bits = smk_module_type_bits(type);
@@ -64,19 +64,19 @@ void smk_print_register(smk_printer *printer, uint32_t index)
                           : bits == 32 ? (is_float ? "f" : "r")
                           : bits == 64 ? (is_float ? "fd" : "rd")
                                        : "rq";
-    smk_print_made_up(printer, '%', letters, index);
+    smk_printer_made_up(printer, '%', letters, index);
 }
 
-void smk_print_label(smk_printer *printer, uint32_t index)
+void smk_printer_label(smk_printer *printer, uint32_t index)
 {
-    smk_print_made_up(printer, '$', "L", index);
+    smk_printer_made_up(printer, '$', "L", index);
 }
 
-void smk_print_variable_name(smk_printer *printer, uint32_t index)
+void smk_printer_variable_name(smk_printer *printer, uint32_t index)
 {
     const smk_module *module = printer->module;
     if (index < module->variable_count) {
-        smk_print_add_text(printer, module->variables[index].name);
+        smk_printer_add_text(printer, module->variables[index].name);
         return;
     }
     const smk_function *function = printer->function;
@@ -84,20 +84,20 @@ void smk_print_variable_name(smk_printer *printer, uint32_t index)
     smk_text name = function->variables[own].name;
     bool is_parameter = own < function->result_count + function->parameter_count;
     if (is_parameter && !smk_text_is(name, "_") && smk_symbol_find(&printer->names, name) == NULL) {
-        smk_print_add_text(printer, name);
+        smk_printer_add_text(printer, name);
     } else {
-        smk_print_made_up(printer, '$', "v", own);
+        smk_printer_made_up(printer, '$', "v", own);
     }
 }
 
-void smk_print_literal(smk_printer *printer, smk_type type, uint64_t bits)
+void smk_printer_literal(smk_printer *printer, smk_type type, uint64_t bits)
 {
     if (type == SMK_TYPE_F32) {
-        smk_print_add(printer, "0f%08X", (unsigned)bits);
+        smk_printer_add(printer, "0f%08X", (unsigned)bits);
     } else if (type == SMK_TYPE_F64) {
-        smk_print_add(printer, "0d%016llX", (unsigned long long)bits);
+        smk_printer_add(printer, "0d%016llX", (unsigned long long)bits);
     } else {
-        smk_print_add(printer, "%llu", (unsigned long long)bits);
+        smk_printer_add(printer, "%llu", (unsigned long long)bits);
     }
 }
 
@@ -111,17 +111,17 @@ static void print_declarator(smk_printer *printer, const smk_variable *variable,
 {
     uint64_t size = element_bytes(variable);
     if (variable->alignment != size) {
-        smk_print_add(printer, " .align %u", (unsigned)variable->alignment);
+        smk_printer_add(printer, " .align %u", (unsigned)variable->alignment);
     }
-    smk_print_add(printer, " .%s ", smk_module_type_name((smk_type)variable->type));
+    smk_printer_add(printer, " .%s ", smk_module_type_name((smk_type)variable->type));
     if (variable->by_pointer) {
-        smk_print_add(printer, ".ptr .align 1 ");
+        smk_printer_add(printer, ".ptr .align 1 ");
     }
-    smk_print_variable_name(printer, index);
+    smk_printer_variable_name(printer, index);
     if (variable->unsized) {
-        smk_print_add(printer, "[]");
+        smk_printer_add(printer, "[]");
     } else if (variable->bytes != size) {
-        smk_print_add(printer, "[%llu]", (unsigned long long)(variable->bytes / size));
+        smk_printer_add(printer, "[%llu]", (unsigned long long)(variable->bytes / size));
     }
 }
 
@@ -130,11 +130,11 @@ static void print_address(smk_printer *printer, const smk_relocation *relocation
     const smk_module *module = printer->module;
     smk_text name =
         relocation->is_function ? module->functions[relocation->index].name : module->variables[relocation->index].name;
-    smk_print_add(printer, relocation->is_generic ? "generic(" : "");
-    smk_print_add_text(printer, name);
-    smk_print_add(printer, relocation->is_generic ? ")" : "");
+    smk_printer_add(printer, relocation->is_generic ? "generic(" : "");
+    smk_printer_add_text(printer, name);
+    smk_printer_add(printer, relocation->is_generic ? ")" : "");
     if (relocation->addend != 0) {
-        smk_print_add(printer, "+%lld", (long long)relocation->addend);
+        smk_printer_add(printer, "+%lld", (long long)relocation->addend);
     }
 }
 
@@ -142,19 +142,19 @@ static uint64_t element_at(const smk_variable *variable, uint64_t offset, uint64
 {
     uint64_t bits = 0;
     for (uint64_t i = 0; i < size; i++) {
-        bits |= (uint64_t)variable->initial[offset + i] << (8 * i);
+        bits |= (uint64_t)variable->initializer[offset + i] << (8 * i);
     }
     return bits;
 }
 
 /* Elements up to the last that is not zero; the rest is zero anyway. */
-static void print_initial(smk_printer *printer, const smk_variable *variable)
+static void print_initializer(smk_printer *printer, const smk_variable *variable)
 {
     uint64_t size = element_bytes(variable);
     uint64_t end = variable->bytes;
     uint32_t next = 0;
     bool is_array = variable->bytes != size;
-    while (end > 0 && variable->initial[end - 1] == 0) {
+    while (end > 0 && variable->initializer[end - 1] == 0) {
         end--;
     }
     if (variable->relocation_count != 0) {
@@ -162,22 +162,22 @@ static void print_initial(smk_printer *printer, const smk_variable *variable)
         end = last->offset + last->bytes > end ? last->offset + last->bytes : end;
     }
     end = end == 0 && variable->bytes != 0 ? 1 : end;
-    smk_print_add(printer, is_array ? " = {" : " = ");
+    smk_printer_add(printer, is_array ? " = {" : " = ");
     for (uint64_t offset = 0; offset < end && !printer->failed; offset += size) {
-        smk_print_add(printer, offset == 0 ? "" : ",");
+        smk_printer_add(printer, offset == 0 ? "" : ",");
         const smk_relocation *relocation = next < variable->relocation_count ? &variable->relocations[next] : NULL;
         if (relocation == NULL || offset < relocation->offset) {
-            smk_print_literal(printer, (smk_type)variable->type, element_at(variable, offset, size));
+            smk_printer_literal(printer, (smk_type)variable->type, element_at(variable, offset, size));
             continue;
         }
         if (size == 1) {
-            smk_print_add(printer, "0x%llX(", 0xFFULL << (8 * (offset - relocation->offset)));
+            smk_printer_add(printer, "0x%llX(", 0xFFULL << (8 * (offset - relocation->offset)));
         }
         print_address(printer, relocation);
-        smk_print_add(printer, size == 1 ? ")" : "");
+        smk_printer_add(printer, size == 1 ? ")" : "");
         next += offset + size == relocation->offset + relocation->bytes;
     }
-    smk_print_add(printer, is_array ? "}" : "");
+    smk_printer_add(printer, is_array ? "}" : "");
 }
 
 static void print_variable(smk_printer *printer, uint32_t index, bool as_extern)
@@ -186,12 +186,12 @@ static void print_variable(smk_printer *printer, uint32_t index, bool as_extern)
     const smk_variable *variable = &printer->module->variables[index];
     bool declared = as_extern || variable->is_extern;
     bool linked = variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST;
-    smk_print_add(printer, "%s%s", declared ? ".extern " : linked ? ".visible " : "", spaces[variable->space]);
+    smk_printer_add(printer, "%s%s", declared ? ".extern " : linked ? ".visible " : "", spaces[variable->space]);
     print_declarator(printer, variable, index);
-    if (!declared && variable->initial != NULL) {
-        print_initial(printer, variable);
+    if (!declared && variable->initializer != NULL) {
+        print_initializer(printer, variable);
     }
-    smk_print_add(printer, ";\n");
+    smk_printer_add(printer, ";\n");
 }
 
 /* Addresses of variables further down need a declaration before them. */
@@ -213,47 +213,47 @@ static void print_parameter(smk_printer *printer, const smk_function *function, 
     const smk_variable *variable = &function->variables[i];
     uint32_t slot = function->parameter_registers[i];
     if (slot != SMK_NO_INDEX) {
-        smk_print_add(printer, ".reg .%s ", smk_module_type_name((smk_type)variable->type));
-        smk_print_register(printer, slot);
+        smk_printer_add(printer, ".reg .%s ", smk_module_type_name((smk_type)variable->type));
+        smk_printer_register(printer, slot);
     } else {
-        smk_print_add(printer, ".param");
+        smk_printer_add(printer, ".param");
         print_declarator(printer, variable, printer->module->variable_count + i);
     }
 }
 
 static void print_parameters(smk_printer *printer, const smk_function *function, uint32_t first, uint32_t count)
 {
-    smk_print_add(printer, "(");
+    smk_printer_add(printer, "(");
     for (uint32_t i = 0; i < count; i++) {
-        smk_print_add(printer, i == 0 ? "" : ", ");
+        smk_printer_add(printer, i == 0 ? "" : ", ");
         print_parameter(printer, function, first + i);
     }
-    smk_print_add(printer, ")");
+    smk_printer_add(printer, ")");
 }
 
 static void print_size(smk_printer *printer, const char *word, smk_dim3 size)
 {
     if (size.x != 0 || size.y != 0 || size.z != 0) {
-        smk_print_add(printer, "\n%s %u, %u, %u", word, (unsigned)size.x, (unsigned)size.y, (unsigned)size.z);
+        smk_printer_add(printer, "\n%s %u, %u, %u", word, (unsigned)size.x, (unsigned)size.y, (unsigned)size.z);
     }
 }
 
-void smk_print_signature(smk_printer *printer, const smk_function *function, bool directives)
+void smk_printer_signature(smk_printer *printer, const smk_function *function, bool directives)
 {
     const smk_function *outer = printer->function;
     printer->function = function;
     if (function->result_count != 0) {
         print_parameters(printer, function, 0, function->result_count);
-        smk_print_add(printer, " ");
+        smk_printer_add(printer, " ");
     }
     if (function->is_prototype) {
-        smk_print_add(printer, "_");
+        smk_printer_add(printer, "_");
     } else {
-        smk_print_add_text(printer, function->name);
+        smk_printer_add_text(printer, function->name);
     }
-    smk_print_add(printer, " ");
+    smk_printer_add(printer, " ");
     print_parameters(printer, function, function->result_count, function->parameter_count);
-    smk_print_add(printer, function->is_noreturn ? " .noreturn" : "");
+    smk_printer_add(printer, function->is_noreturn ? " .noreturn" : "");
     if (!directives) {
         printer->function = outer;
         return;
@@ -261,7 +261,7 @@ void smk_print_signature(smk_printer *printer, const smk_function *function, boo
     print_size(printer, ".maxntid", function->maxntid);
     print_size(printer, ".reqntid", function->reqntid);
     if (function->minnctapersm != 0) {
-        smk_print_add(printer, "\n.minnctapersm %u", (unsigned)function->minnctapersm);
+        smk_printer_add(printer, "\n.minnctapersm %u", (unsigned)function->minnctapersm);
     }
     printer->function = outer;
 }
@@ -272,25 +272,25 @@ static void print_function(smk_printer *printer, const smk_function *function, b
         return;
     }
     printer->function = function;
-    smk_print_add(printer, function->is_entry     ? ".visible .entry "
-                           : function->is_defined ? ".func "
-                                                  : ".extern .func ");
+    smk_printer_add(printer, function->is_entry     ? ".visible .entry "
+                             : function->is_defined ? ".func "
+                                                    : ".extern .func ");
     /* ptxas takes .maxntid and its like only where the body is */
-    smk_print_signature(printer, function, body || !function->is_defined);
+    smk_printer_signature(printer, function, body || !function->is_defined);
     if (!body) {
-        smk_print_add(printer, ";\n");
+        smk_printer_add(printer, ";\n");
         return;
     }
-    smk_print_add(printer, "\n{\n");
+    smk_printer_add(printer, "\n{\n");
     for (uint32_t i = function->result_count + function->parameter_count; i < function->variable_count; i++) {
         static const char *const spaces[] = {"", ".global", ".shared", ".local", ".const", ".param"};
         const smk_variable *variable = &function->variables[i];
-        smk_print_add(printer, "\t%s", spaces[variable->space]);
+        smk_printer_add(printer, "\t%s", spaces[variable->space]);
         print_declarator(printer, variable, printer->module->variable_count + i);
-        smk_print_add(printer, ";\n");
+        smk_printer_add(printer, ";\n");
     }
-    smk_print_body(printer);
-    smk_print_add(printer, "}\n");
+    smk_printer_body(printer);
+    smk_printer_add(printer, "}\n");
 }
 
 static void count_underscores(smk_printer *printer, smk_text name)
@@ -364,14 +364,14 @@ static smk_text target_word(const smk_module *module)
 static void print_module(smk_printer *printer)
 {
     const smk_module *module = printer->module;
-    smk_print_add(printer, ".version %u.%u\n.target ", (unsigned)module->version_major,
-                  (unsigned)module->version_minor);
-    smk_print_add_text(printer, target_word(module));
-    smk_print_add(printer, "\n.address_size 64\n\n");
+    smk_printer_add(printer, ".version %u.%u\n.target ", (unsigned)module->version_major,
+                    (unsigned)module->version_minor);
+    smk_printer_add_text(printer, target_word(module));
+    smk_printer_add(printer, "\n.address_size 64\n\n");
     for (uint32_t i = 0; i < module->file_count; i++) {
-        smk_print_add(printer, ".file %u \"", (unsigned)i + 1);
-        smk_print_add_text(printer, module->files[i]);
-        smk_print_add(printer, "\"\n");
+        smk_printer_add(printer, ".file %u \"", (unsigned)i + 1);
+        smk_printer_add_text(printer, module->files[i]);
+        smk_printer_add(printer, "\"\n");
     }
     for (uint32_t i = 0; i < module->function_count; i++) {
         print_function(printer, &module->functions[i], false);

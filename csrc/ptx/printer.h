@@ -19,21 +19,21 @@ typedef struct smk_printer {
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void smk_print_add(smk_printer *printer, const char *format, ...);
-void smk_print_add_text(smk_printer *printer, smk_text text);
+void smk_printer_add(smk_printer *printer, const char *format, ...);
+void smk_printer_add_text(smk_printer *printer, smk_text text);
 
 /* Names: of a function's own things they are made up, since scopes are gone. */
-void smk_print_register(smk_printer *printer, uint32_t index);
-void smk_print_label(smk_printer *printer, uint32_t index);
-void smk_print_variable_name(smk_printer *printer, uint32_t index); /* a smk_variable_ref */
-void smk_print_made_up(smk_printer *printer, char mark, const char *letters, uint32_t index);
+void smk_printer_register(smk_printer *printer, uint32_t index);
+void smk_printer_label(smk_printer *printer, uint32_t index);
+void smk_printer_variable_name(smk_printer *printer, uint32_t index); /* a smk_variable_ref */
+void smk_printer_made_up(smk_printer *printer, char mark, const char *letters, uint32_t index);
 /* `directives`: with .maxntid and its like. */
-void smk_print_signature(smk_printer *printer, const smk_function *function, bool directives);
+void smk_printer_signature(smk_printer *printer, const smk_function *function, bool directives);
 
 /* The value of `bits` as a literal of that type. */
-void smk_print_literal(smk_printer *printer, smk_type type, uint64_t bits);
+void smk_printer_literal(smk_printer *printer, smk_type type, uint64_t bits);
 
 /* printer_instruction.c: everything between the braces. */
-void smk_print_body(smk_printer *printer);
+void smk_printer_body(smk_printer *printer);
 
 #endif

@@ -5,59 +5,59 @@
 static void print_offset(smk_printer *printer, int64_t offset)
 {
     if (offset != 0) {
-        smk_print_add(printer, "+%lld", (long long)offset);
+        smk_printer_add(printer, "+%lld", (long long)offset);
     }
 }
 
 static void print_address(smk_printer *printer, const smk_operand *operand)
 {
-    smk_print_add(printer, "[");
+    smk_printer_add(printer, "[");
     if (operand->base_kind == SMK_OPERAND_REGISTER) {
-        smk_print_register(printer, operand->index);
+        smk_printer_register(printer, operand->index);
         print_offset(printer, operand->offset);
     } else if (operand->base_kind == SMK_OPERAND_VARIABLE) {
-        smk_print_variable_name(printer, operand->index);
+        smk_printer_variable_name(printer, operand->index);
         print_offset(printer, operand->offset);
     } else {
-        smk_print_literal(printer, SMK_TYPE_U64, operand->bits);
+        smk_printer_literal(printer, SMK_TYPE_U64, operand->bits);
     }
-    smk_print_add(printer, "]");
+    smk_printer_add(printer, "]");
 }
 
 static void print_operand(smk_printer *printer, const smk_operand *operand);
 
 static void print_list(smk_printer *printer, const smk_operand *operand, const char *open, const char *close)
 {
-    smk_print_add(printer, "%s", open);
+    smk_printer_add(printer, "%s", open);
     for (uint32_t i = 0; i < operand->count; i++) {
-        smk_print_add(printer, i == 0 ? "" : operand->pair ? "|" : ", ");
+        smk_printer_add(printer, i == 0 ? "" : operand->pair ? "|" : ", ");
         print_operand(printer, &operand->element[i]);
     }
-    smk_print_add(printer, "%s", close);
+    smk_printer_add(printer, "%s", close);
 }
 
 static void print_operand(smk_printer *printer, const smk_operand *operand)
 {
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        smk_print_add(printer, operand->negate ? "!" : "");
-        smk_print_register(printer, operand->index);
+        smk_printer_add(printer, operand->negate ? "!" : "");
+        smk_printer_register(printer, operand->index);
         break;
     case SMK_OPERAND_IMMEDIATE:
-        smk_print_literal(printer, (smk_type)operand->type, operand->bits);
+        smk_printer_literal(printer, (smk_type)operand->type, operand->bits);
         break;
     case SMK_OPERAND_SPECIAL:
-        smk_print_add(printer, "%s", smk_module_special_name((smk_special)operand->index));
+        smk_printer_add(printer, "%s", smk_module_special_name((smk_special)operand->index));
         break;
     case SMK_OPERAND_VARIABLE:
-        smk_print_variable_name(printer, operand->index);
+        smk_printer_variable_name(printer, operand->index);
         print_offset(printer, operand->offset);
         break;
     case SMK_OPERAND_FUNCTION:
-        smk_print_add_text(printer, printer->module->functions[operand->index].name);
+        smk_printer_add_text(printer, printer->module->functions[operand->index].name);
         break;
     case SMK_OPERAND_LABEL:
-        smk_print_label(printer, operand->index);
+        smk_printer_label(printer, operand->index);
         break;
     case SMK_OPERAND_ADDRESS:
         print_address(printer, operand);
@@ -66,7 +66,7 @@ static void print_operand(smk_printer *printer, const smk_operand *operand)
         print_list(printer, operand, operand->pair ? "" : "{", operand->pair ? "" : "}");
         break;
     default:
-        smk_print_add(printer, "_");
+        smk_printer_add(printer, "_");
         break;
     }
 }
@@ -82,60 +82,60 @@ static void print_call(smk_printer *printer, const smk_instruction *instruction)
         print_list(printer, &operands[2], ", (", ")");
     }
     if (instruction->operand_count > 3) {
-        smk_print_add(printer, ", ");
+        smk_printer_add(printer, ", ");
         print_operand(printer, &operands[3]);
     }
 }
 
 static void print_instruction(smk_printer *printer, const smk_instruction *instruction)
 {
-    smk_print_add(printer, "\t");
+    smk_printer_add(printer, "\t");
     if (instruction->guarded) {
-        smk_print_add(printer, instruction->guard_negate ? "@!" : "@");
-        smk_print_register(printer, instruction->guard);
-        smk_print_add(printer, " ");
+        smk_printer_add(printer, instruction->guard_negate ? "@!" : "@");
+        smk_printer_register(printer, instruction->guard);
+        smk_printer_add(printer, " ");
     }
-    smk_print_add(printer, "%s", smk_module_opcode_name((smk_opcode)instruction->opcode));
+    smk_printer_add(printer, "%s", smk_module_opcode_name((smk_opcode)instruction->opcode));
     for (unsigned i = 0; i < instruction->word_count; i++) {
         const smk_word *word = &instruction->words[i];
-        smk_print_add(printer, ".%s",
-                      word->is_type ? smk_module_type_name((smk_type)word->value)
-                                    : smk_module_modifier_name((smk_modifier)word->value));
+        smk_printer_add(printer, ".%s",
+                        word->is_type ? smk_module_type_name((smk_type)word->value)
+                                      : smk_module_modifier_name((smk_modifier)word->value));
     }
-    smk_print_add(printer, instruction->operand_count == 0 ? "" : " ");
+    smk_printer_add(printer, instruction->operand_count == 0 ? "" : " ");
     if (instruction->opcode == SMK_OPCODE_CALL) {
         print_call(printer, instruction);
     } else {
         for (unsigned i = 0; i < instruction->operand_count; i++) {
-            smk_print_add(printer, i == 0 ? "" : ", ");
+            smk_printer_add(printer, i == 0 ? "" : ", ");
             print_operand(printer, &instruction->operands[i]);
         }
     }
-    smk_print_add(printer, ";\n");
+    smk_printer_add(printer, ";\n");
 }
 
 static void print_label_line(smk_printer *printer, uint32_t index)
 {
     const smk_label *label = &printer->function->labels[index];
-    smk_print_label(printer, index);
-    smk_print_add(printer, ":");
+    smk_printer_label(printer, index);
+    smk_printer_add(printer, ":");
     if (label->prototype != SMK_NO_INDEX) {
-        smk_print_add(printer, " .callprototype ");
-        smk_print_signature(printer, &printer->module->functions[label->prototype], true);
-        smk_print_add(printer, ";");
+        smk_printer_add(printer, " .callprototype ");
+        smk_printer_signature(printer, &printer->module->functions[label->prototype], true);
+        smk_printer_add(printer, ";");
     } else if (label->table != NULL) {
-        smk_print_add(printer, label->of_functions ? " .calltargets " : " .branchtargets ");
+        smk_printer_add(printer, label->of_functions ? " .calltargets " : " .branchtargets ");
         for (uint32_t i = 0; i < label->table_count; i++) {
-            smk_print_add(printer, i == 0 ? "" : ", ");
+            smk_printer_add(printer, i == 0 ? "" : ", ");
             if (label->of_functions) {
-                smk_print_add_text(printer, printer->module->functions[label->table[i]].name);
+                smk_printer_add_text(printer, printer->module->functions[label->table[i]].name);
             } else {
-                smk_print_label(printer, label->table[i]);
+                smk_printer_label(printer, label->table[i]);
             }
         }
-        smk_print_add(printer, ";");
+        smk_printer_add(printer, ";");
     }
-    smk_print_add(printer, "\n");
+    smk_printer_add(printer, "\n");
 }
 
 static bool is_parameter_register(const smk_function *function, uint32_t index)
@@ -160,9 +160,9 @@ static void print_registers(smk_printer *printer)
         first++;
     }
     for (uint32_t i = first; i < function->register_count && !printer->failed; i++) {
-        smk_print_add(printer, "\t.reg .%s ", smk_module_type_name((smk_type)function->registers[i].type));
-        smk_print_register(printer, i);
-        smk_print_add(printer, ";\n");
+        smk_printer_add(printer, "\t.reg .%s ", smk_module_type_name((smk_type)function->registers[i].type));
+        smk_printer_register(printer, i);
+        smk_printer_add(printer, ";\n");
     }
 }
 
@@ -175,10 +175,10 @@ static void print_loc(smk_printer *printer, const smk_instruction *instruction, 
     }
     /* 0 is the number of no file here: what an unknown number comes to */
     uint32_t number = instruction->source_file == SMK_NO_INDEX ? 0 : instruction->source_file + 1;
-    smk_print_add(printer, "\t.loc %u %u 0\n", (unsigned)number, (unsigned)instruction->source_line);
+    smk_printer_add(printer, "\t.loc %u %u 0\n", (unsigned)number, (unsigned)instruction->source_line);
 }
 
-void smk_print_body(smk_printer *printer)
+void smk_printer_body(smk_printer *printer)
 {
     const smk_function *function = printer->function;
     uint32_t label = 0;

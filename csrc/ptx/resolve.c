@@ -139,7 +139,7 @@ static smk_status sort_entries(smk_parser *parser)
     return SMK_OK;
 }
 
-static smk_status finish(fixer *fix)
+static smk_status resolve(fixer *fix)
 {
     smk_parser *parser = fix->parser;
     smk_module *module = parser->module;
@@ -148,9 +148,9 @@ static smk_status finish(fixer *fix)
     smk_function *functions = smk_arena_allocate(&module->arena, total, sizeof *functions);
     smk_variable *variables = smk_vector_copy(&parser->variables, sizeof *variables, &module->arena);
     smk_text *files = smk_vector_copy(&parser->files, sizeof *files, &module->arena);
-    module->places = smk_vector_copy(&parser->places, sizeof *module->places, &module->arena);
-    module->place_count = (uint32_t)parser->places.count;
-    if (functions == NULL || variables == NULL || files == NULL || module->places == NULL || !start(fix)) {
+    module->locations = smk_vector_copy(&parser->locations, sizeof *module->locations, &module->arena);
+    module->location_count = (uint32_t)parser->locations.count;
+    if (functions == NULL || variables == NULL || files == NULL || module->locations == NULL || !start(fix)) {
         return smk_parse_memory(parser);
     }
     SMK_TRY(smk_alias_resolve(parser, fix->same));
@@ -172,10 +172,10 @@ static smk_status finish(fixer *fix)
     return sort_entries(parser);
 }
 
-smk_status smk_finish_module(smk_parser *parser)
+smk_status smk_resolve_module(smk_parser *parser)
 {
     fixer fix = {.parser = parser};
-    smk_status status = finish(&fix);
+    smk_status status = resolve(&fix);
     smk_heap_free(fix.same);
     smk_symbol_end(&fix.files);
     return status;

@@ -263,7 +263,7 @@ static smk_status add_variable(smk_parser *parser, const smk_token *name, const 
     return SMK_OK;
 }
 
-static smk_status parse_initial(smk_parser *parser, const smk_token *name, smk_variable *variable, extent *shape)
+static smk_status parse_initializer(smk_parser *parser, const smk_token *name, smk_variable *variable, extent *shape)
 {
     bool written = false;
     SMK_TRY(smk_parse_accept(parser, '=', &written));
@@ -273,7 +273,7 @@ static smk_status parse_initial(smk_parser *parser, const smk_token *name, smk_v
             return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' cannot have an initial value",
                                   SMK_TEXT_PRINT(name->text));
         }
-        return smk_initial_parse(parser, variable, shape->lengths, shape->rank);
+        return smk_initializer_parse(parser, variable, shape->lengths, shape->rank);
     }
     if (variable->unsized && !variable->is_extern && variable->space != SMK_SPACE_PARAM) {
         return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' has neither a size nor an initial value",
@@ -302,7 +302,7 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
         one.line = name.line;
         one.is_extern = linkage.is_extern;
         SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &one));
-        SMK_TRY(parse_initial(parser, &name, &one, &shape));
+        SMK_TRY(parse_initializer(parser, &name, &one, &shape));
         SMK_TRY(add_variable(parser, &name, &one));
         SMK_TRY(smk_parse_accept(parser, ',', &more));
     }

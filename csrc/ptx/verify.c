@@ -222,7 +222,7 @@ static smk_type wide_type(smk_type type)
     }
 }
 
-static smk_type place_type(const smk_instruction *instruction, smk_text name)
+static smk_type slot_type(const smk_instruction *instruction, smk_text name)
 {
     if (name.length == 1) {
         return *name.start == 't'   ? (smk_type)instruction->type
@@ -238,30 +238,30 @@ static smk_space named_space(smk_text name)
 }
 
 /* "d_+:t?" and its like; the letters are explained in opcode.def */
-static smk_place read_place(const smk_instruction *instruction, smk_text text)
+static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text text)
 {
-    smk_place place = {.role = text.start[0], .space = (smk_space)instruction->space};
+    smk_operand_slot slot = {.role = text.start[0], .space = (smk_space)instruction->space};
     size_t i = 1;
     for (; i < text.length && text.start[i] != ':' && text.start[i] != '?'; i++) {
         char flag = text.start[i];
-        place.count = flag >= '0' && flag <= '9' ? 10 * place.count + (unsigned)(flag - '0') : place.count;
-        place.sink |= flag == '_';
-        place.relaxed |= flag == '+';
-        place.vector |= flag == 'v';
-        place.pair |= flag == '|' || flag == '=';
-        place.must_pair |= flag == '=';
-        place.special |= flag == '%';
+        slot.count = flag >= '0' && flag <= '9' ? 10 * slot.count + (unsigned)(flag - '0') : slot.count;
+        slot.sink |= flag == '_';
+        slot.relaxed |= flag == '+';
+        slot.vector |= flag == 'v';
+        slot.pair |= flag == '|' || flag == '=';
+        slot.must_pair |= flag == '=';
+        slot.special |= flag == '%';
     }
-    place.optional = is_optional(text);
+    slot.optional = is_optional(text);
     if (i < text.length && text.start[i] == ':') {
-        smk_text name = {text.start + i + 1, text.length - i - 1 - (place.optional ? 1 : 0)};
-        if (place.role == 'm') {
-            place.space = named_space(name);
+        smk_text name = {text.start + i + 1, text.length - i - 1 - (slot.optional ? 1 : 0)};
+        if (slot.role == 'm') {
+            slot.space = named_space(name);
         } else {
-            place.type = place_type(instruction, name);
+            slot.type = slot_type(instruction, name);
         }
     }
-    return place;
+    return slot;
 }
 
 static smk_status wrong_count(smk_parser *parser, const smk_statement *statement, unsigned least, unsigned most)
@@ -276,23 +276,23 @@ static smk_status wrong_count(smk_parser *parser, const smk_statement *statement
 }
 
 /* The form's places for as many operands as there are: optional ones fall away from the last on. */
-static smk_status read_places(smk_parser *parser, const smk_statement *statement, const form *form_,
-                              smk_place places[SMK_OPERANDS_MAX])
+static smk_status read_slots(smk_parser *parser, const smk_statement *statement, const form *form_,
+                             smk_operand_slot operand_slots[SMK_OPERANDS_MAX])
 {
     const smk_instruction *instruction = &statement->instruction;
     smk_text slots[SLOTS_MAX];
     unsigned total = split(form_->operands, slots);
-    smk_place all[SLOTS_MAX + 1];
+    smk_operand_slot all[SLOTS_MAX + 1];
     unsigned least = 0;
     if (total != 0 && *slots[total - 1].start == '@') {
         total--; /* a target, not a place */
     }
     for (unsigned i = 0; i < total; i++) {
-        all[i] = read_place(instruction, slots[i]);
+        all[i] = read_slot(instruction, slots[i]);
         least += !all[i].optional;
     }
     if (smk_module_has(instruction, SMK_MODIFIER_L2_CACHE_HINT)) {
-        all[total++] = (smk_place){.role = 's', .type = SMK_TYPE_B64}; /* the policy */
+        all[total++] = (smk_operand_slot){.role = 's', .type = SMK_TYPE_B64}; /* the policy */
         least++;
     }
     if (instruction->operand_count < least || instruction->operand_count > total) {
@@ -305,7 +305,7 @@ static smk_status read_places(smk_parser *parser, const smk_statement *statement
             continue;
         }
         extra -= all[i].optional;
-        places[count++] = all[i];
+        operand_slots[count++] = all[i];
     }
     return SMK_OK;
 }
@@ -313,14 +313,14 @@ static smk_status read_places(smk_parser *parser, const smk_statement *statement
 static smk_status check_operands(smk_parser *parser, smk_statement *statement, const form *form_, bool apply)
 {
     smk_instruction *instruction = &statement->instruction;
-    smk_place places[SMK_OPERANDS_MAX];
+    smk_operand_slot operand_slots[SMK_OPERANDS_MAX];
     if (strcmp(form_->operands, "mov") == 0) {
         return instruction->operand_count == 2 ? smk_operand_check_mov(parser, statement, apply)
                                                : wrong_count(parser, statement, 2, 2);
     }
-    SMK_TRY(read_places(parser, statement, form_, places));
+    SMK_TRY(read_slots(parser, statement, form_, operand_slots));
     for (unsigned i = 0; i < instruction->operand_count; i++) {
-        SMK_TRY(smk_operand_check(parser, statement, i, &places[i], &instruction->operands[i], apply));
+        SMK_TRY(smk_operand_check(parser, statement, i, &operand_slots[i], &instruction->operands[i], apply));
     }
     return SMK_OK;
 }
@@ -434,7 +434,7 @@ static unsigned first_form(uint16_t opcode)
     return low;
 }
 
-smk_status smk_check_words(smk_parser *parser, smk_statement *statement)
+smk_status smk_verify_words(smk_parser *parser, smk_statement *statement)
 {
     misfit worst = {0};
     for (unsigned i = first_form(statement->instruction.opcode);
@@ -448,7 +448,7 @@ smk_status smk_check_words(smk_parser *parser, smk_statement *statement)
     return refuse_words(parser, statement, &worst);
 }
 
-smk_status smk_check_instruction(smk_parser *parser, smk_statement *statement)
+smk_status smk_verify_instruction(smk_parser *parser, smk_statement *statement)
 {
     smk_instruction *instruction = &statement->instruction;
     misfit worst = {0};

@@ -12,7 +12,7 @@ static const smk_limits table[] = {
         .major = major_,                                                                                               \
         .minor = minor_,                                                                                               \
         .threads_sm = threads,                                                                                         \
-        .warps_sm = (threads) / SMK_OCCUPANCY_WARP_LANES,                                                              \
+        .warps_sm = (threads) / SMK_WARP_SIZE,                                                                         \
         .blocks_sm = blocks,                                                                                           \
         .barriers_sm = barriers,                                                                                       \
         .registers_sm = (registers_sm_k)*1024,                                                                         \
@@ -152,9 +152,8 @@ smk_status smk_occupancy_count(const smk_limits *limits, const smk_block_use *us
         return smk_status_fail(error, SMK_ARGUMENT, "a block of 0 threads; 1 or more are needed");
     }
     smk_occupancy found = {0};
-    const uint32_t warps = use->threads / SMK_OCCUPANCY_WARP_LANES + (use->threads % SMK_OCCUPANCY_WARP_LANES != 0);
-    const uint64_t warp_registers =
-        round_up((uint64_t)use->registers * SMK_OCCUPANCY_WARP_LANES, SMK_OCCUPANCY_REGISTER_UNIT);
+    const uint32_t warps = use->threads / SMK_WARP_SIZE + (use->threads % SMK_WARP_SIZE != 0);
+    const uint64_t warp_registers = round_up((uint64_t)use->registers * SMK_WARP_SIZE, SMK_OCCUPANCY_REGISTER_UNIT);
     found.registers_block = warp_registers * warps;
     found.shared_block = give_shared_memory(limits, use);
     found.limit[SMK_OCCUPANCY_THREADS] = limit_by_threads(limits, use, warps);
@@ -187,5 +186,5 @@ uint32_t smk_occupancy_next_block(uint32_t threads, uint32_t threads_max)
     if (threads == 0) {
         return top;
     }
-    return (threads - 1) / SMK_OCCUPANCY_WARP_LANES * SMK_OCCUPANCY_WARP_LANES;
+    return (threads - 1) / SMK_WARP_SIZE * SMK_WARP_SIZE;
 }

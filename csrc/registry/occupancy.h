@@ -2,6 +2,7 @@
 #ifndef SMK_REGISTRY_OCCUPANCY_H
 #define SMK_REGISTRY_OCCUPANCY_H
 
+#include "base/launch.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -9,7 +10,6 @@
 #include <stdint.h>
 
 enum {
-    SMK_OCCUPANCY_WARP_LANES = 32,
     SMK_OCCUPANCY_BLOCK_THREADS_MAX = 1024,
     SMK_OCCUPANCY_REGISTER_UNIT = 256,       /* registers are given to a warp in this unit */
     SMK_OCCUPANCY_SHARED_DEFAULT = 48 * 1024 /* bytes a block has without opting in */

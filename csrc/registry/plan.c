@@ -204,10 +204,10 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
     double best_speed = 0.0;
     int refused_speed = 0;
     for (size_t i = 0; i < smk_registry_variant_count(); i++) {
-        int64_t place = 0;
+        int64_t index = 0;
         const smk_variant *row = smk_registry_variant(i);
         if (strcmp(row->family, request->family->name) != 0 || row->speed <= 0 ||
-            !smk_registry_lists(row->types, request->type, &place)) {
+            !smk_registry_lists(row->types, request->type, &index)) {
             continue;
         }
         smk_error reason = {0};
@@ -220,7 +220,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
             continue;
         }
         double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
-        speed *= made.pace > 0.0 ? made.pace : 1.0;
+        speed *= made.efficiency > 0.0 ? made.efficiency : 1.0;
         if (best == NULL || speed > best_speed) {
             best = row;
             best_speed = speed;

@@ -59,7 +59,7 @@ typedef struct smk_plan {
     uint64_t workspace_bytes;          /* of device memory while the steps run, 256-byte aligned; unspecified content */
     bool restores_workspace;           /* but 0 before each step, which leaves it so: calls can share one, uncleared */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
-    double pace;                       /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
+    double efficiency;                 /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -89,7 +89,7 @@ void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 /* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of many rows,
  * and others start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
  * dimensions, numbers), or no step where nothing is to do. */
-#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
+#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, summary)                 \
     smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
 #include "registry/variants.def"
 #undef SMK_VARIANT

@@ -24,5 +24,5 @@ smk_status smk_plan_dot_added(const smk_request *request, smk_plan *plan, smk_er
 smk_status smk_plan_dot_wide(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
-    return add_to_zero(smk_plan_turns(request, TILE_BYTES, 0, &made, error), &made, plan);
+    return add_to_zero(smk_plan_persistent(request, TILE_BYTES, 0, &made, error), &made, plan);
 }

@@ -7,7 +7,7 @@ enum { OPERAND_A, OPERAND_B };
 
 /* As in gemm/tuned.cu: fragments of 16 rows or columns; steps over k; stages of a block's tiles. The row's tile is that
  * of float32; a block makes half as many columns of float64. */
-enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, LANES = 32, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
+enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, VECTOR_BYTES = 16, TILED_ITEM_BYTES = 4 };
 
 /* Of a fragment of float32, behind all fragments of its operand: 8 words that say which numbers have no parts, and a
  * byte that says whether there are any. */
@@ -32,8 +32,8 @@ smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_e
     if (status != SMK_OK) {
         return status;
     }
-    made.pace = measure_fill(request->dimensions[DIMENSION_M], request->variant->tile_y) *
-                measure_fill(request->dimensions[DIMENSION_N], request->variant->tile_x);
+    made.efficiency = measure_fill(request->dimensions[DIMENSION_M], request->variant->tile_y) *
+                      measure_fill(request->dimensions[DIMENSION_N], request->variant->tile_x);
     *plan = made;
     return SMK_OK;
 }
@@ -44,9 +44,9 @@ typedef struct fragment_shape {
 
 static fragment_shape shape_fragment(size_t item_bytes)
 {
-    return item_bytes == TILED_ITEM_BYTES ? (fragment_shape){16, (int64_t)3 * LANES * VECTOR_BYTES, MARK_BYTES}
+    return item_bytes == TILED_ITEM_BYTES ? (fragment_shape){16, (int64_t)3 * SMK_WARP_SIZE * VECTOR_BYTES, MARK_BYTES}
                                           /* bfloat16 */
-                                          : (fragment_shape){4, (int64_t)LANES * VECTOR_BYTES, 0};
+                                          : (fragment_shape){4, (int64_t)SMK_WARP_SIZE * VECTOR_BYTES, 0};
 }
 
 /* Bytes of an operand that is laid out; false where they do not fit: a single row is laid out as a whole tile. */
@@ -68,7 +68,7 @@ static smk_status add_arrange(const smk_request *request, int64_t operand, int64
 {
     const int64_t *d = request->dimensions;
     const bool is_a = operand == OPERAND_A;
-    const int64_t warps = request->variant->block_x / LANES;
+    const int64_t warps = request->variant->block_x / SMK_WARP_SIZE;
     const int64_t blocks = (tiles * tiles_k + warps - 1) / warps;
     smk_step *step = &plan->step[plan->step_count];
     if (blocks > INT32_MAX) {
@@ -136,7 +136,8 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
     made.workspace_bytes = (uint64_t)all_bytes;
-    made.pace = one.pace * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
+    made.efficiency =
+        one.efficiency * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
     *plan = made;
     return SMK_OK;
 }

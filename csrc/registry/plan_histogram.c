@@ -45,21 +45,21 @@ smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, 
     if (status == SMK_OK) {
         const double bins = (double)request->dimensions[DIMENSION_B];
         made.clears_outputs = true;
-        made.pace = bins / (bins + spread_bins);
+        made.efficiency = bins / (bins + spread_bins);
         *plan = made;
     }
     return status;
 }
 
 /* Blocks that take turns, and count in `words` words of shared memory. */
-static smk_status plan_turns(const smk_request *request, int64_t block_bytes, uint32_t turns, int64_t words,
-                             smk_plan *plan, smk_error *error)
+static smk_status plan_persistent(const smk_request *request, int64_t block_bytes, uint32_t turns, int64_t words,
+                                  smk_plan *plan, smk_error *error)
 {
     const int64_t windows = request->dimensions[DIMENSION_B] / words + (request->dimensions[DIMENSION_B] % words != 0);
     smk_plan made = {.step_count = 0};
     smk_status status = check_bins(request, error);
     if (status == SMK_OK) {
-        status = smk_plan_turns(request, block_bytes, turns, &made, error);
+        status = smk_plan_persistent(request, block_bytes, turns, &made, error);
     }
     if (status != SMK_OK) {
         return status;
@@ -69,7 +69,7 @@ static smk_status plan_turns(const smk_request *request, int64_t block_bytes, ui
         made.step[0].grid.x = (uint32_t)least;
     }
     made.clears_outputs = true;
-    made.pace = windows > 1 ? 1.0 / (double)windows : 1.0;
+    made.efficiency = windows > 1 ? 1.0 / (double)windows : 1.0;
     *plan = made;
     return SMK_OK;
 }
@@ -77,11 +77,11 @@ static smk_status plan_turns(const smk_request *request, int64_t block_bytes, ui
 /* 256 threads, eight blocks a multiprocessor. */
 smk_status smk_plan_histogram_shared(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    return plan_turns(request, INT64_C(256) * 16, 8, SHARED_WORDS, plan, error);
+    return plan_persistent(request, INT64_C(256) * 16, 8, SHARED_WORDS, plan, error);
 }
 
 /* 1024 threads with a read of 16 bytes at least; the memory of one block's copies is enough for a multiprocessor. */
 smk_status smk_plan_histogram_lane(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    return plan_turns(request, INT64_C(1024) * 16, 1, LANE_WORDS, plan, error);
+    return plan_persistent(request, INT64_C(1024) * 16, 1, LANE_WORDS, plan, error);
 }

@@ -1,9 +1,9 @@
 #include "registry/plan_persistent.h"
 
-smk_status smk_plan_turns(const smk_request *request, int64_t block_bytes, uint32_t turns, smk_plan *plan,
-                          smk_error *error)
+smk_status smk_plan_persistent(const smk_request *request, int64_t block_bytes, uint32_t blocks_per_multiprocessor,
+                               smk_plan *plan, smk_error *error)
 {
-    const int64_t most = (int64_t)request->machine->multiprocessors * turns;
+    const int64_t most = (int64_t)request->machine->multiprocessors * blocks_per_multiprocessor;
     const int64_t bytes = request->dimensions[0] * (int64_t)request->item_bytes;
     smk_plan made = {.step_count = 0};
     smk_status status = smk_plan_one(request, &made, error);

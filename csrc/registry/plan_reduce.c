@@ -6,7 +6,7 @@
 enum { ALIGNMENT = 256 };
 
 /* single_pass: 512 threads with four reads of 16 bytes each; blocks of one multiprocessor. */
-enum { TILE_BYTES = 512 * 4 * 16, TURNS = 4 };
+enum { TILE_BYTES = 512 * 4 * 16, BLOCKS_PER_MULTIPROCESSOR = 4 };
 
 /* A launch after the first takes as long as reading so many bytes (2 us of an H200). */
 enum { RELAUNCH_BYTES = 1 << 23 };
@@ -30,7 +30,7 @@ static int64_t count_bytes(int64_t results)
 }
 
 /* Where a launch reads or writes. */
-static void add_place(smk_step *step, bool is_operand, int64_t operand, int64_t offset)
+static void add_address(smk_step *step, bool is_operand, int64_t operand, int64_t offset)
 {
     smk_plan_add(step, is_operand ? SMK_SOURCE_OPERAND : SMK_SOURCE_WORKSPACE, is_operand ? operand : offset);
 }
@@ -62,8 +62,8 @@ smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_
         step->type = is_first ? NULL : result;
         step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
         step->block = block;
-        add_place(step, is_first, OPERAND_X, read_from);
-        add_place(step, blocks == 1, OPERAND_OUT, write_to);
+        add_address(step, is_first, OPERAND_X, read_from);
+        add_address(step, blocks == 1, OPERAND_OUT, write_to);
         smk_plan_add(step, SMK_SOURCE_NUMBER, left);
         read_from = write_to;
         write_to += blocks > 1 ? count_bytes(blocks) : 0;
@@ -72,7 +72,7 @@ smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_
     made.workspace_bytes = (uint64_t)write_to;
     if (made.step_count > 1) {
         const double bytes = (double)request->dimensions[0] * (double)request->item_bytes;
-        made.pace = bytes / (bytes + (double)(made.step_count - 1) * RELAUNCH_BYTES);
+        made.efficiency = bytes / (bytes + (double)(made.step_count - 1) * RELAUNCH_BYTES);
     }
     *plan = made;
     return SMK_OK;
@@ -84,7 +84,7 @@ smk_status smk_plan_reduce_single_pass(const smk_request *request, smk_plan *pla
     smk_plan made = {.step_count = 0};
     smk_status status = check_empty(request, error);
     if (status == SMK_OK) {
-        status = smk_plan_turns(request, TILE_BYTES, TURNS, &made, error);
+        status = smk_plan_persistent(request, TILE_BYTES, BLOCKS_PER_MULTIPROCESSOR, &made, error);
     }
     if (status != SMK_OK) {
         return status;

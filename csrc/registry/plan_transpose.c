@@ -27,7 +27,7 @@ smk_status smk_plan_transpose_run(const smk_request *request, smk_plan *plan, sm
 }
 
 /* Rows that do not begin at multiples of 16 bytes go element by element, at about half the speed. */
-static const double scalar_pace = 0.47;
+static const double scalar_efficiency = 0.47;
 
 /* Elements along an axis over those that its tiles cover. */
 static double measure_fill(int64_t size, int64_t tile)
@@ -58,8 +58,8 @@ smk_status smk_plan_transpose_down(const smk_request *request, smk_plan *plan, s
     }
     const int64_t m = request->dimensions[DIMENSION_M], n = request->dimensions[DIMENSION_N];
     const int64_t lanes = VECTOR_BYTES / (int64_t)request->item_bytes;
-    made.pace = measure_fill(m, row.tile_x) * measure_fill(n, row.tile_y);
-    made.pace *= m % lanes == 0 && n % lanes == 0 ? 1.0 : scalar_pace;
+    made.efficiency = measure_fill(m, row.tile_x) * measure_fill(n, row.tile_y);
+    made.efficiency *= m % lanes == 0 && n % lanes == 0 ? 1.0 : scalar_efficiency;
     *plan = made;
     return SMK_OK;
 }

@@ -28,8 +28,8 @@ static const smk_family families[] = {
 };
 
 static const smk_variant variants[] = {
-#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, shows)                   \
-    {#family, #name, block_x, block_y, tile_x, tile_y, types, arch, smk_plan_##plan, speed, shows},
+#define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, summary)                 \
+    {#family, #name, block_x, block_y, tile_x, tile_y, types, arch, smk_plan_##plan, speed, summary},
 #include "registry/variants.def"
 #undef SMK_VARIANT
 };
@@ -98,13 +98,13 @@ static bool next_word(const char **list, const char **word, size_t *length)
     return *length != 0;
 }
 
-static bool find_word(const char *list, const char *wanted, size_t wanted_length, int64_t *place)
+static bool find_word(const char *list, const char *wanted, size_t wanted_length, int64_t *index)
 {
     const char *word = NULL;
     size_t length = 0;
     for (int64_t i = 0; next_word(&list, &word, &length); i++) {
         if (length == wanted_length && memcmp(word, wanted, length) == 0) {
-            *place = i;
+            *index = i;
             return true;
         }
     }
@@ -117,17 +117,17 @@ static bool accepts_word(const smk_variant *variant, const char *type, size_t ty
     return find_word(variant->types, type, type_length, &ignored);
 }
 
-bool smk_registry_lists(const char *list, const char *word, int64_t *place)
+bool smk_registry_lists(const char *list, const char *word, int64_t *index)
 {
-    return find_word(list, word, strlen(word), place);
+    return find_word(list, word, strlen(word), index);
 }
 
-bool smk_registry_word(const char *list, size_t place, char *word, size_t word_bytes)
+bool smk_registry_word(const char *list, size_t index, char *word, size_t word_bytes)
 {
     const char *found = NULL;
     size_t length = 0;
     for (size_t i = 0; next_word(&list, &found, &length); i++) {
-        if (i == place) {
+        if (i == index) {
             (void)snprintf(word, word_bytes, "%.*s", (int)length, found);
             return true;
         }
@@ -317,10 +317,10 @@ smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OP
     return SMK_OK;
 }
 
-const smk_attribute *smk_registry_attribute(const char *family, size_t place)
+const smk_attribute *smk_registry_attribute(const char *family, size_t index)
 {
     for (size_t i = 0; i < ATTRIBUTE_COUNT; i++) {
-        if (strcmp(attributes[i].family, family) == 0 && place-- == 0) {
+        if (strcmp(attributes[i].family, family) == 0 && index-- == 0) {
             return &attributes[i];
         }
     }

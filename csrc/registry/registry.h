@@ -66,7 +66,7 @@ typedef struct smk_variant {
     int arch;          /* the lowest compute capability, times ten */
     smk_status (*plan)(const struct smk_request *request, struct smk_plan *plan, smk_error *error); /* plan.h */
     int speed;
-    const char *shows;
+    const char *summary;
 } smk_variant;
 
 typedef enum smk_attribute_kind { SMK_ATTRIBUTE_COMPILED, SMK_ATTRIBUTE_NUMBER, SMK_ATTRIBUTE_NONE } smk_attribute_kind;
@@ -99,10 +99,10 @@ smk_status smk_registry_select(const char *family, const char *variant, const ch
                                smk_error *error);
 
 /* True where the list of words ("float32 float64") holds the word; its place in the list goes to *place (not NULL). */
-bool smk_registry_lists(const char *list, const char *word, int64_t *place);
+bool smk_registry_lists(const char *list, const char *word, int64_t *index);
 
 /* Word `place` of a list into `word`, cut to its size; false where the list is shorter. */
-bool smk_registry_word(const char *list, size_t place, char *word, size_t word_bytes);
+bool smk_registry_word(const char *list, size_t index, char *word, size_t word_bytes);
 
 /* The inputs of a family's row; their number. INTERNAL where the row is malformed or has more than
  * SMK_OPERANDS_MAX_FAMILY - 1. */
@@ -110,7 +110,7 @@ smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OP
                                smk_error *error);
 
 /* The family's attribute number `place`, in the order of the table, or NULL. */
-const smk_attribute *smk_registry_attribute(const char *family, size_t place);
+const smk_attribute *smk_registry_attribute(const char *family, size_t index);
 
 /* Element type of the result for a type of the first input (and the compiled choice, "" without one); NULL where
  * choices.def has no such row. */

@@ -13,7 +13,6 @@
 
 /* The limits of the machine that is simulated: those of compute capability 9.0. */
 enum {
-    SMK_SIM_WARP_LANES = 32,
     SMK_SIM_BLOCK_THREADS_MAX = 1024,
     SMK_SIM_SHARED_STATIC_MAX = 48 * 1024, /* what a kernel may declare without opting in */
     SMK_SIM_SHARED_BYTES_MAX = 227 * 1024  /* static and dynamic together */

@@ -7,13 +7,13 @@ NAMED = [
     (
         "a use of cp.async data by others is unchecked once it has landed",
         "race.c",
-        "bool copied = pending || line->itime[i] >= race->order.begin;",
+        "bool copied = pending || line->issue_time[i] >= race->order.begin;",
         "bool copied = pending;",
     ),
     (
         "a use of cp.async data is unchecked",
         "race.c",
-        "bool copied = pending || line->itime[i] >= race->order.begin;",
+        "bool copied = pending || line->issue_time[i] >= race->order.begin;",
         "bool copied = false;",
     ),
     (
@@ -37,8 +37,8 @@ NAMED = [
     (
         "the bound of atomics in global memory one too large",
         "atomic.c",
-        "recent->bytes - offset >= bytes && address % bytes == 0) {",
-        "recent->bytes - offset + 1 >= bytes && address % bytes == 0) {",
+        "cached->bytes - offset >= bytes && address % bytes == 0) {",
+        "cached->bytes - offset + 1 >= bytes && address % bytes == 0) {",
     ),
     (
         "a written range one too long",
@@ -49,8 +49,8 @@ NAMED = [
     (
         "the race record of a weak access",
         "race.c",
-        "if (strength_of(j->flags) > strength_of(j->race->launch->flags[row->place[i]])) {",
-        "if (strength_of(j->flags) > 99) {",
+        "if (strength_of(access->flags) > strength_of(access->race->launch->flags[row->instruction_id[i]])) {",
+        "if (strength_of(access->flags) > 99) {",
     ),
     (
         "a shadow spread one too far",
@@ -62,7 +62,7 @@ NAMED = [
         "voters of a barrier reduction counted as 32",
         "barrier.c",
         "at->voters += smk_bits_count(mask);",
-        "at->voters += LANES;",
+        "at->voters += SMK_WARP_SIZE;",
     ),
     (
         "bar.warp.sync counts exited lanes",
@@ -72,15 +72,15 @@ NAMED = [
     ),
     (
         "a shuffle by a lane outside its own mask",
-        "exchange.c",
-        "wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;",
-        "wrong |= (uint32_t)((mask & absent) != 0) << lane;",
+        "warp_exchange.c",
+        "wrong |= (uint32_t)((mask & elsewhere) != 0 || (mask >> lane & 1) == 0) << lane;",
+        "wrong |= (uint32_t)((mask & elsewhere) != 0) << lane;",
     ),
     (
         "no flush of subnormals in a lone float atomic",
         "atomic.c",
-        "old = update_alone(place, bytes, op, b, c, !shared);",
-        "old = update_alone(place, bytes, op, b, c, false);",
+        "old = update_alone(host, bytes, op, b, c, !shared);",
+        "old = update_alone(host, bytes, op, b, c, false);",
     ),
     (
         "the bank shortcut for rows taken for atomics",

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = SMK_ALU_LANES, PLACE = 512, GUARD = 0, A = PLACE, B = 2 * PLACE, C = 3 * PLACE, D = 4 * PLACE };
+enum { LANES = SMK_WARP_SIZE, PLACE = 512, GUARD = 0, A = PLACE, B = 2 * PLACE, C = 3 * PLACE, D = 4 * PLACE };
 
 static _Alignas(64) unsigned char frame[6 * PLACE];
 

@@ -183,10 +183,10 @@ static PyObject *list_lines(const telling *t)
 
 static PyObject *list_instructions(const telling *t)
 {
-    static const char *const roles[] = {[SMK_FUSE_ALONE] = "alone",
-                                        [SMK_FUSE_LEADER] = "leader",
-                                        [SMK_FUSE_MEMBER] = "member",
-                                        [SMK_FUSE_GONE] = "gone"};
+    static const char *const roles[] = {[SMK_FUSION_ALONE] = "alone",
+                                        [SMK_FUSION_LEADER] = "leader",
+                                        [SMK_FUSION_MEMBER] = "member",
+                                        [SMK_FUSION_GONE] = "gone"};
     const smk_count_result *count = &t->record->count;
     PyObject *list = PyList_New(count->line_count);
     for (uint32_t i = 0; list != NULL && i < count->line_count; i++) {

@@ -100,7 +100,7 @@ static PyObject *split_types(const smk_variant *variant)
 static PyObject *describe(const smk_variant *variant)
 {
     PyObject *facts = PyDict_New();
-    if (facts != NULL && (set_item(facts, "shows", PyUnicode_FromString(variant->shows)) < 0 ||
+    if (facts != NULL && (set_item(facts, "shows", PyUnicode_FromString(variant->summary)) < 0 ||
                           set_item(facts, "dtypes", split_types(variant)) < 0 ||
                           set_item(facts, "block", Py_BuildValue("(II)", variant->block_x, variant->block_y)) < 0 ||
                           set_item(facts, "tile", Py_BuildValue("(II)", variant->tile_x, variant->tile_y)) < 0 ||

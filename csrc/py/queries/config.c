@@ -73,7 +73,7 @@ static PyObject *call_get_backend(PyObject *module, PyObject *ignored)
 static PyObject *describe_simulator(void)
 {
     return Py_BuildValue("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i}", "name", "smemkit simulator", "compute_capability", "9.0",
-                         "compute_capability_major", 9, "compute_capability_minor", 0, "warp_lanes", SMK_SIM_WARP_LANES,
+                         "compute_capability_major", 9, "compute_capability_minor", 0, "warp_lanes", SMK_WARP_SIZE,
                          "threads_per_block_max", SMK_SIM_BLOCK_THREADS_MAX, "shared_bytes_per_block",
                          SMK_SIM_SHARED_STATIC_MAX, "shared_bytes_per_block_optin", SMK_SIM_SHARED_BYTES_MAX);
 }

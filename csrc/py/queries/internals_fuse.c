@@ -13,15 +13,15 @@ static const char *const spaces[] = {
 };
 
 static const char *const roles[] = {
-    [SMK_FUSE_ALONE] = "alone",
-    [SMK_FUSE_LEADER] = "leader",
-    [SMK_FUSE_MEMBER] = "member",
-    [SMK_FUSE_GONE] = "gone",
+    [SMK_FUSION_ALONE] = "alone",
+    [SMK_FUSION_LEADER] = "leader",
+    [SMK_FUSION_MEMBER] = "member",
+    [SMK_FUSION_GONE] = "gone",
 };
 
 static const char *const forms[] = {
-    [SMK_FUSE_PLAIN] = "plain", [SMK_FUSE_SPIN] = "spin",     [SMK_FUSE_BOUND] = "bound",
-    [SMK_FUSE_COUNT] = "count", [SMK_FUSE_SINGLE] = "single", [SMK_FUSE_SCAN] = "scan",
+    [SMK_FUSION_PLAIN] = "plain", [SMK_FUSION_LOOP] = "spin",     [SMK_FUSION_BOUND] = "bound",
+    [SMK_FUSION_COUNT] = "count", [SMK_FUSION_SINGLE] = "single", [SMK_FUSION_SCAN] = "scan",
 };
 
 /* Besides plain accesses cp.async (commits and waits touch nothing) and ldmatrix. */
@@ -32,7 +32,7 @@ static bool is_listed(const smk_instruction *instruction)
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
-                          const smk_fuse_access *access, uint32_t block)
+                          const smk_fusion_access *access, uint32_t block)
 {
     unsigned own = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
     if (in->opcode == SMK_OPCODE_CP) {
@@ -40,7 +40,7 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
         own = 4 * in->operands[0].count; /* what a lane gets: a word of each matrix */
     }
-    unsigned bytes = access->role == SMK_FUSE_LEADER ? access->bytes : own;
+    unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : own;
     PyObject *file = Py_None;
     if (in->source_file != SMK_NO_INDEX && in->source_file < module->file_count) {
         smk_text name = module->files[in->source_file];
@@ -52,7 +52,7 @@ static PyObject *describe(const smk_module *module, const smk_function *function
                          (Py_ssize_t)function->name.length, "ptx_line", in->line, "file", file, "line", in->source_line,
                          "opcode", smk_module_opcode_name((smk_opcode)in->opcode), "space", spaces[in->space], "role",
                          roles[access->role], "bytes", bytes, "shift",
-                         access->role == SMK_FUSE_LEADER ? (int)access->shift : 0, "more_bytes",
+                         access->role == SMK_FUSION_LEADER ? (int)access->shift : 0, "more_bytes",
                          (unsigned)access->more_bytes, "form", forms[access->form], "block", block);
 }
 
@@ -61,13 +61,13 @@ static int add_function(const smk_state *state, PyObject *list, const smk_module
     smk_arena arena = {0};
     smk_error error = {0};
     smk_cfg cfg;
-    smk_fuse_access *plan = NULL;
+    smk_fusion_access *plan = NULL;
     smk_status status = SMK_OK;
     int result = -1;
     Py_BEGIN_ALLOW_THREADS
     status = smk_cfg_build(function, &arena, &cfg, &error);
     if (status == SMK_OK) {
-        status = smk_fuse_plan(module, function, &cfg, &arena, &plan, &error);
+        status = smk_fusion_plan(module, function, &cfg, &arena, &plan, &error);
     }
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {

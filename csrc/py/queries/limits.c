@@ -184,7 +184,7 @@ static PyObject *describe(const smk_limits *limits)
         const char *name;
         uint32_t value;
     } numbers[] = {
-        {"warp_lanes", SMK_OCCUPANCY_WARP_LANES},
+        {"warp_lanes", SMK_WARP_SIZE},
         {"threads_per_block_max", SMK_OCCUPANCY_BLOCK_THREADS_MAX},
         {"threads_per_multiprocessor_max", limits->threads_sm},
         {"warps_per_multiprocessor_max", limits->warps_sm},

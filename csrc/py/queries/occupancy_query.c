@@ -389,7 +389,7 @@ static PyObject *ask_calculator(const smk_state *state, void *kernel, PyObject *
     int grid = 0, block = 0;
     const Py_ssize_t count = PyTuple_GET_SIZE(threads);
     if (count == 0) {
-        return smk_calculator_suggest(kernel, shared_bytes, &grid, &block, &error) == SMK_OK
+        return smk_device_occupancy_suggest(kernel, shared_bytes, &grid, &block, &error) == SMK_OK
                    ? Py_BuildValue("(ii)", grid, block)
                    : smk_error_raise(state, &error);
     }
@@ -398,7 +398,7 @@ static PyObject *ask_calculator(const smk_state *state, void *kernel, PyObject *
         long size = PyLong_AsLong(PyTuple_GET_ITEM(threads, i));
         PyObject *blocks = NULL;
         if (!PyErr_Occurred()) {
-            blocks = smk_calculator_blocks(kernel, (int)size, shared_bytes, &block, &error) == SMK_OK
+            blocks = smk_device_occupancy_blocks(kernel, (int)size, shared_bytes, &block, &error) == SMK_OK
                          ? PyLong_FromLong(block)
                          : smk_error_raise(state, &error);
         }

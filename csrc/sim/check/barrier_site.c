@@ -6,33 +6,34 @@
 
 enum { LEVELS_MAX = 64, UNSEEN = 0, OPEN = 1, DONE = 2 };
 
-void smk_meeting_fill(smk_meeting *meeting, const smk_finding_places *places, const smk_warp *warp,
-                      const smk_operation *op)
+void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *ids, const smk_warp *warp,
+                           const smk_operation *op)
 {
     const smk_warp_control *control = warp->control;
-    meeting->depth = 0;
-    for (uint32_t i = 0; i < control->frame_count && meeting->depth + 1 < SMK_MEETING_DEPTH; i++) {
+    site->depth = 0;
+    for (uint32_t i = 0; i < control->frame_count && site->depth + 1 < SMK_BARRIER_SITE_DEPTH; i++) {
         const smk_operation *call = control->frame[i].call;
-        meeting->place[meeting->depth++] = smk_finding_place(places, call->function, call->instruction);
+        site->instruction_id[site->depth++] = smk_finding_instruction_id(ids, call->function, call->instruction);
     }
-    meeting->place[meeting->depth++] = smk_finding_place(places, op->function, op->instruction);
+    site->instruction_id[site->depth++] = smk_finding_instruction_id(ids, op->function, op->instruction);
 }
 
 /* Places of the source --------------------------------------------------------------------------- */
 
-static const smk_source_place *place_of(const smk_module *module, uint32_t number)
+static const smk_source_location *location_of(const smk_module *module, uint32_t number)
 {
-    return number == 0 || number > module->place_count ? NULL : &module->places[number - 1];
+    return number == 0 || number > module->location_count ? NULL : &module->locations[number - 1];
 }
 
-static bool has_same_lines(const smk_module *module, const smk_source_place *a, const smk_source_place *b, bool columns)
+static bool has_same_lines(const smk_module *module, const smk_source_location *a, const smk_source_location *b,
+                           bool columns)
 {
     for (unsigned level = 0; level < LEVELS_MAX && a != NULL && b != NULL; level++) {
         if (a->file != b->file || a->line != b->line || (columns && a->column != b->column)) {
             return false;
         }
-        a = place_of(module, a->outer);
-        b = place_of(module, b->outer);
+        a = location_of(module, a->outer);
+        b = location_of(module, b->outer);
     }
     return a == NULL && b == NULL;
 }
@@ -53,13 +54,13 @@ static bool is_debug(const smk_module *module)
 /* Is the branch of the barrier's line, or of the line of a call through which the barrier was inlined? */
 static bool is_of_line(const smk_module *module, const smk_instruction *branch, const smk_instruction *barrier)
 {
-    const smk_source_place *from = place_of(module, branch->source_place);
-    const smk_source_place *at = place_of(module, barrier->source_place);
+    const smk_source_location *from = location_of(module, branch->source_location);
+    const smk_source_location *at = location_of(module, barrier->source_location);
     for (unsigned level = 0; level < LEVELS_MAX && from != NULL && at != NULL; level++) {
         if (has_same_lines(module, from, at, false)) {
             return true;
         }
-        at = place_of(module, at->outer);
+        at = location_of(module, at->outer);
     }
     return false;
 }
@@ -188,12 +189,12 @@ static const smk_instruction *find_branch(flow *f, const smk_function *function,
 }
 
 /* Whether two instructions of the PTX, barriers or calls, are one of the source. */
-static bool is_one(const smk_finding_places *places, uint32_t a, uint32_t b)
+static bool is_same_site(const smk_instruction_ids *ids, uint32_t a, uint32_t b)
 {
-    const smk_module *module = places->module;
+    const smk_module *module = ids->module;
     uint32_t function, other, at_a, at_b;
-    const smk_instruction *x = smk_finding_locate(places, a, &function, &at_a);
-    const smk_instruction *y = smk_finding_locate(places, b, &other, &at_b);
+    const smk_instruction *x = smk_finding_locate(ids, a, &function, &at_a);
+    const smk_instruction *y = smk_finding_locate(ids, b, &other, &at_b);
     if (x == NULL || y == NULL) {
         return true;
     }
@@ -203,7 +204,8 @@ static bool is_one(const smk_finding_places *places, uint32_t a, uint32_t b)
     if (function != other) { /* instances of one function */
         return x->source_line == y->source_line && x->source_file == y->source_file;
     }
-    if (!has_same_lines(module, place_of(module, x->source_place), place_of(module, y->source_place), true) ||
+    if (!has_same_lines(module, location_of(module, x->source_location), location_of(module, y->source_location),
+                        true) ||
         (x->guarded && y->guarded && x->guard == y->guard && x->guard_negate != y->guard_negate)) {
         return false;
     }
@@ -214,13 +216,14 @@ static bool is_one(const smk_finding_places *places, uint32_t a, uint32_t b)
     return !parted;
 }
 
-bool smk_meeting_is_one(const smk_finding_places *places, const smk_meeting *first, const smk_meeting *second,
-                        uint32_t *a, uint32_t *b)
+bool smk_barrier_site_is_same(const smk_instruction_ids *ids, const smk_barrier_site *first,
+                              const smk_barrier_site *second, uint32_t *a, uint32_t *b)
 {
     for (uint32_t i = 0; i < first->depth && i < second->depth; i++) {
-        if (first->place[i] != second->place[i] && !is_one(places, first->place[i], second->place[i])) {
-            *a = first->place[i];
-            *b = second->place[i];
+        if (first->instruction_id[i] != second->instruction_id[i] &&
+            !is_same_site(ids, first->instruction_id[i], second->instruction_id[i])) {
+            *a = first->instruction_id[i];
+            *b = second->instruction_id[i];
             return false;
         }
     }

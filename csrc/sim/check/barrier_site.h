@@ -11,21 +11,21 @@
 #include "sim/check/finding.h"
 #include "sim/exec/warp.h"
 
-enum { SMK_MEETING_DEPTH = 8 };
+enum { SMK_BARRIER_SITE_DEPTH = 8 };
 
 /* A barrier that a warp has come to: the calls on the way, outermost first, and the barrier itself, by place. */
-typedef struct smk_meeting {
+typedef struct smk_barrier_site {
     uint32_t depth; /* 0: nobody has come */
-    uint32_t place[SMK_MEETING_DEPTH];
-} smk_meeting;
+    uint32_t instruction_id[SMK_BARRIER_SITE_DEPTH];
+} smk_barrier_site;
 
 /* Of the barrier `op`; of a deep stack of calls the outer ones are kept. */
-void smk_meeting_fill(smk_meeting *meeting, const smk_finding_places *places, const smk_warp *warp,
-                      const smk_operation *op);
+void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *ids, const smk_warp *warp,
+                           const smk_operation *op);
 
 /* False where warps part at two barriers of the source, or at two calls on the way: `a` and `b` become their places.
  * Where there is no memory to tell, they are one. */
-bool smk_meeting_is_one(const smk_finding_places *places, const smk_meeting *first, const smk_meeting *second,
-                        uint32_t *a, uint32_t *b);
+bool smk_barrier_site_is_same(const smk_instruction_ids *ids, const smk_barrier_site *first,
+                              const smk_barrier_site *second, uint32_t *a, uint32_t *b);
 
 #endif

@@ -11,40 +11,40 @@
 #define STEPS_OF_ALL (UINT64_C(1) << 29) /* blocks of a launch */
 #define STEPS_MIN (UINT64_C(1) << 18)
 #define STEPS_MAX (UINT64_C(1) << 25)
-enum { STRAYS_MAX = 1 << 16 };
+enum { BAD_ACCESSES_MAX = 1 << 16 };
 
-void smk_race_forget_strays(smk_race *race)
+void smk_bounds_begin(smk_race *race)
 {
-    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
-        race->strays[i] = (smk_race_strays){.place = SMK_FINDING_NOWHERE};
+    for (unsigned i = 0; i < SMK_RACE_REPEATS; i++) {
+        race->repeats[i] = (smk_bounds_repeats){.instruction_id = SMK_FINDING_NO_INSTRUCTION};
     }
 }
 
-static void tell(smk_race *race, const smk_race_strays *strays)
+static void flush_repeats(smk_race *race, const smk_bounds_repeats *repeats)
 {
-    if (strays->untold > 0) {
-        smk_finding_repeat(&race->launch->sink, strays->kind, strays->place, strays->untold);
+    if (repeats->unreported > 0) {
+        smk_finding_repeat(&race->launch->sink, repeats->kind, repeats->instruction_id, repeats->unreported);
     }
 }
 
-void smk_race_tell_strays(smk_race *race)
+void smk_bounds_end(smk_race *race)
 {
-    for (unsigned i = 0; i < SMK_RACE_STRAY_PLACES; i++) {
-        tell(race, &race->strays[i]);
+    for (unsigned i = 0; i < SMK_RACE_REPEATS; i++) {
+        flush_repeats(race, &race->repeats[i]);
     }
-    smk_race_forget_strays(race);
+    smk_bounds_begin(race);
 }
 
 /* What follows a stray access counts on values that nobody has computed: a loop may end late, or never. The block is
  * stopped after a while, the sooner the more blocks there are, and always at the same place. */
 static void limit_block(smk_block *block)
 {
-    if (block->strays++ == 0) {
+    if (block->bad_accesses++ == 0) {
         const smk_dim3 *grid = &block->run->launch->grid;
         uint64_t more = STEPS_OF_ALL / ((uint64_t)grid->x * grid->y * grid->z);
         more = more < STEPS_MIN ? STEPS_MIN : more > STEPS_MAX ? STEPS_MAX : more;
         block->most_steps = block->steps + more;
-    } else if (block->strays > STRAYS_MAX) {
+    } else if (block->bad_accesses > BAD_ACCESSES_MAX) {
         block->most_steps = block->steps;
     }
 }
@@ -56,17 +56,17 @@ static void report(smk_race *race, const smk_warp *warp, const smk_access_event 
     const smk_operation *op = event->op;
     smk_access_kind kind = event->kind == SMK_ACCESS_COPY ? SMK_ACCESS_STORE : event->kind;
     smk_finding_kind found = misaligned ? SMK_FINDING_MISALIGNED : SMK_FINDING_OUT_OF_BOUNDS;
-    const uint32_t place = smk_finding_place(&race->launch->places, op->function, op->instruction);
-    smk_race_strays *strays = &race->strays[place % SMK_RACE_STRAY_PLACES];
+    const uint32_t instruction_id = smk_finding_instruction_id(&race->launch->ids, op->function, op->instruction);
+    smk_bounds_repeats *repeats = &race->repeats[instruction_id % SMK_RACE_REPEATS];
     limit_block(warp->control->block);
-    if (strays->place == place && strays->kind == found) { /* the block has had its example */
-        strays->untold++;
+    if (repeats->instruction_id == instruction_id && repeats->kind == found) { /* the block has had its example */
+        repeats->unreported++;
         return;
     }
-    tell(race, strays);
-    *strays = (smk_race_strays){.place = place, .kind = found};
+    flush_repeats(race, repeats);
+    *repeats = (smk_bounds_repeats){.instruction_id = instruction_id, .kind = found};
     smk_finding_event side = {
-        .place = place,
+        .instruction_id = instruction_id,
         .kind = (uint8_t)event->kind,
         .space = space,
         .address = address,
@@ -82,36 +82,38 @@ static void report(smk_race *race, const smk_warp *warp, const smk_access_event 
     smk_finding_add(&race->launch->sink, found, &side, NULL, race->block->number, race->sequence++, text);
 }
 
-bool smk_race_find_span(smk_race *race, uint64_t address)
+bool smk_bounds_find_allocation(smk_race *race, uint64_t address)
 {
-    for (unsigned i = 0; i < SMK_RACE_SPANS; i++) {
-        const smk_span *span = race->spans[i];
-        if (span != NULL && address - span->address < span->bytes) {
-            race->span = span;
-            race->span_known = race->spans_known[i];
+    for (unsigned i = 0; i < SMK_RACE_ALLOCATIONS; i++) {
+        const smk_allocation *allocation = race->allocations[i];
+        if (allocation != NULL && address - allocation->address < allocation->bytes) {
+            race->allocation = allocation;
+            race->allocation_initialized = race->allocations_initialized[i];
             return true;
         }
     }
-    const smk_span *span = smk_memory_view_find(race->block->run->view, address);
-    if (span == NULL) {
+    const smk_allocation *allocation = smk_memory_view_find(race->block->run->view, address);
+    if (allocation == NULL) {
         return false;
     }
-    unsigned at = race->span_next++ % SMK_RACE_SPANS;
-    race->span = race->spans[at] = span;
-    race->span_known = race->spans_known[at] = smk_memory_view_known(span, 0, span->bytes);
+    unsigned at = race->allocation_next++ % SMK_RACE_ALLOCATIONS;
+    race->allocation = race->allocations[at] = allocation;
+    race->allocation_initialized = race->allocations_initialized[at] =
+        smk_memory_view_is_initialized(allocation, 0, allocation->bytes);
     return true;
 }
 
 static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t address, unsigned bytes)
 {
-    const smk_span *span = race->span;
-    if (span == NULL || address - span->address >= span->bytes) {
-        if (!smk_race_find_span(race, address)) {
+    const smk_allocation *allocation = race->allocation;
+    if (allocation == NULL || address - allocation->address >= allocation->bytes) {
+        if (!smk_bounds_find_allocation(race, address)) {
             return false;
         }
-        span = race->span;
+        allocation = race->allocation;
     }
-    return bytes <= span->bytes - (address - span->address) && !(span->constant && event->kind != SMK_ACCESS_LOAD);
+    return bytes <= allocation->bytes - (address - allocation->address) &&
+           !(allocation->constant && event->kind != SMK_ACCESS_LOAD);
 }
 
 /* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at
@@ -121,11 +123,11 @@ static bool are_good(const smk_race *race, const smk_access_event *event, const 
 {
     uint64_t start = 0, bits = 0, most = 0;
     if (global) {
-        if (race->span == NULL || (race->span->constant && event->kind != SMK_ACCESS_LOAD)) {
+        if (race->allocation == NULL || (race->allocation->constant && event->kind != SMK_ACCESS_LOAD)) {
             return false;
         }
-        start = race->span->address;
-        limit = race->span->bytes;
+        start = race->allocation->address;
+        limit = race->allocation->bytes;
     }
     for (unsigned i = 0; i < 32; i++) {
         uint64_t at = address[i] - start;
@@ -150,8 +152,8 @@ static const smk_shared_variable *find_variable(const smk_race *race, uint64_t a
     return NULL;
 }
 
-uint32_t smk_race_bounds(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
-                         const uint64_t *address, uint32_t mask)
+uint32_t smk_bounds_check(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                          const uint64_t *address, uint32_t mask)
 {
     const smk_warp_control *control = warp->control;
     uint32_t good = mask;
@@ -203,7 +205,7 @@ static void report_overrun(smk_race *race, const smk_warp *warp, const smk_acces
     static const char *const words[] = {"load", "store", "atomic operation", "copy"};
     char name[112], landing[96], text[320];
     smk_finding_event side = {
-        .place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction),
+        .instruction_id = smk_finding_instruction_id(&race->launch->ids, event->op->function, event->op->instruction),
         .kind = (uint8_t)event->kind,
         .space = origin->space,
         .address = address,
@@ -244,12 +246,14 @@ static uint32_t find_outside(const uint64_t *address, uint64_t start, uint64_t r
     return outside;
 }
 
-uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
-                           const uint64_t *address, uint32_t mask, uint32_t *refused)
+uint32_t smk_bounds_check_origin(smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
+                                 const uint64_t *address, uint32_t mask, uint32_t *refused)
 {
     const smk_provenance *provenance = &race->launch->provenance;
-    uint32_t place = smk_finding_place(&race->launch->places, event->op->function, event->op->instruction);
-    unsigned number = provenance->of[event->used != NULL][place]; /* only the source of a copy says what is used */
+    uint32_t instruction_id =
+        smk_finding_instruction_id(&race->launch->ids, event->op->function, event->op->instruction);
+    unsigned number =
+        provenance->of[event->used != NULL][instruction_id]; /* only the source of a copy says what is used */
     if (number == SMK_ORIGIN_NONE) {
         return 0;
     }
@@ -276,7 +280,7 @@ uint32_t smk_race_overruns(smk_race *race, const smk_warp *warp, const smk_acces
     if (outside == 0) {
         return 0;
     }
-    uint32_t good = smk_race_bounds(race, warp, event, space, address, outside);
+    uint32_t good = smk_bounds_check(race, warp, event, space, address, outside);
     for (uint32_t left = good; left != 0; left &= left - 1) {
         unsigned lane = smk_bits_first(left);
         report_overrun(race, warp, event, origin, lane, address[lane],

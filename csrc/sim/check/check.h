@@ -22,7 +22,7 @@ const char *smk_finding_use(const smk_instruction *instruction);
 
 /* Kinds of sides that are no smk_access_kind. */
 enum {
-    SMK_FINDING_MEET = 0xff, /* threads meet (at a barrier, in a shfl.sync, mma.sync, ...), or one uses a value */
+    SMK_FINDING_SYNC = 0xff, /* threads meet (at a barrier, in a shfl.sync, mma.sync, ...), or one uses a value */
     SMK_FINDING_WAIT = 0xfe, /* lanes wait for others of their warp, which are on another path */
 };
 

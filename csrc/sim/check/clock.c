@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { BITS = 4, CHILDREN = 1 << BITS, WARPS = SMK_CLOCK_WARPS, LANES = SMK_CLOCK_LANES };
+enum { BITS = 4, CHILDREN = 1 << BITS, WARPS = SMK_CLOCK_WARPS };
 
 typedef struct node {
     smk_clock clock;
@@ -102,7 +102,7 @@ static bool covers(const smk_clock_leaf *a, const smk_clock_leaf *b)
             return false;
         }
         const smk_clock_lanes *mine = a->lanes[i], *theirs = b->lanes[i];
-        for (unsigned k = 0; k < LANES && theirs != NULL && mine != theirs; k++) {
+        for (unsigned k = 0; k < SMK_WARP_SIZE && theirs != NULL && mine != theirs; k++) {
             if (theirs->time[k] > a->time[i] && (mine == NULL || theirs->time[k] > mine->time[k])) {
                 return false;
             }
@@ -112,11 +112,11 @@ static bool covers(const smk_clock_leaf *a, const smk_clock_leaf *b)
 }
 
 /* A leaf of its own learns of lanes of a warp. */
-static void learn_lanes(smk_clock_space *space, smk_clock_leaf *leaf, unsigned warp, const uint32_t time[LANES])
+static void learn_lanes(smk_clock_space *space, smk_clock_leaf *leaf, unsigned warp, const uint32_t time[SMK_WARP_SIZE])
 {
     const smk_clock_lanes *old = leaf->lanes[warp];
-    uint32_t most[LANES], least = UINT32_MAX, all = 0;
-    for (unsigned k = 0; k < LANES; k++) {
+    uint32_t most[SMK_WARP_SIZE], least = UINT32_MAX, all = 0;
+    for (unsigned k = 0; k < SMK_WARP_SIZE; k++) {
         uint32_t before = old == NULL ? 0 : old->time[k];
         most[k] = time[k] > before ? time[k] : before;
         least = most[k] < least ? most[k] : least;
@@ -235,7 +235,7 @@ static smk_clock_leaf *own_leaf(smk_clock_space *space, smk_clock **at, uint32_t
     return (smk_clock_leaf *)own;
 }
 
-void smk_clock_learn_warps(smk_clock_space *space, smk_clock **to, uint32_t block, const uint32_t time[WARPS])
+void smk_clock_raise_warps(smk_clock_space *space, smk_clock **to, uint32_t block, const uint32_t time[WARPS])
 {
     const smk_clock_leaf *known = find_leaf(space, *to, block);
     uint32_t news = 0;
@@ -248,8 +248,8 @@ void smk_clock_learn_warps(smk_clock_space *space, smk_clock **to, uint32_t bloc
     }
 }
 
-void smk_clock_learn_lanes(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp,
-                           const uint32_t time[LANES])
+void smk_clock_raise_lanes(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp,
+                           const uint32_t time[SMK_WARP_SIZE])
 {
     smk_clock_leaf *leaf = own_leaf(space, to, block);
     if (leaf != NULL) {
@@ -257,18 +257,18 @@ void smk_clock_learn_lanes(smk_clock_space *space, smk_clock **to, uint32_t bloc
     }
 }
 
-void smk_clock_learn_lane(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp, uint32_t lane,
+void smk_clock_raise_lane(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp, uint32_t lane,
                           uint32_t time)
 {
-    uint32_t times[LANES] = {0};
-    if (!smk_clock_knows(space, *to, block, warp, lane, time)) {
+    uint32_t times[SMK_WARP_SIZE] = {0};
+    if (!smk_clock_covers(space, *to, block, warp, lane, time)) {
         times[lane] = time;
-        smk_clock_learn_lanes(space, to, block, warp, times);
+        smk_clock_raise_lanes(space, to, block, warp, times);
     }
 }
 
-bool smk_clock_knows(const smk_clock_space *space, const smk_clock *clock, uint32_t block, uint32_t warp, uint32_t lane,
-                     uint32_t time)
+bool smk_clock_covers(const smk_clock_space *space, const smk_clock *clock, uint32_t block, uint32_t warp,
+                      uint32_t lane, uint32_t time)
 {
     const smk_clock_leaf *leaf = find_leaf(space, clock, block);
     return leaf != NULL &&

@@ -7,11 +7,13 @@
 #ifndef SMK_SIM_CHECK_CLOCK_H
 #define SMK_SIM_CHECK_CLOCK_H
 
+#include "base/launch.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SMK_CLOCK_WARPS = 32, SMK_CLOCK_LANES = 32 };
+enum { SMK_CLOCK_WARPS = 32 };
 
 typedef struct smk_clock {
     uint32_t holders;
@@ -20,7 +22,7 @@ typedef struct smk_clock {
 /* Lanes of a warp that are known further than the warp as a whole. */
 typedef struct smk_clock_lanes {
     uint32_t holders;
-    uint32_t time[SMK_CLOCK_LANES];
+    uint32_t time[SMK_WARP_SIZE];
 } smk_clock_lanes;
 
 /* What is known of a block. */
@@ -56,15 +58,15 @@ void smk_clock_set(const smk_clock_space *space, smk_clock **to, smk_clock *from
 void smk_clock_join(smk_clock_space *space, smk_clock **to, smk_clock *from);
 
 /* *to learns of all warps of a block, of the lanes of a warp, of one lane up to the given times. */
-void smk_clock_learn_warps(smk_clock_space *space, smk_clock **to, uint32_t block,
+void smk_clock_raise_warps(smk_clock_space *space, smk_clock **to, uint32_t block,
                            const uint32_t time[SMK_CLOCK_WARPS]);
-void smk_clock_learn_lanes(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp,
-                           const uint32_t time[SMK_CLOCK_LANES]);
-void smk_clock_learn_lane(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp, uint32_t lane,
+void smk_clock_raise_lanes(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp,
+                           const uint32_t time[SMK_WARP_SIZE]);
+void smk_clock_raise_lane(smk_clock_space *space, smk_clock **to, uint32_t block, uint32_t warp, uint32_t lane,
                           uint32_t time);
 
 /* Is what that thread did at `time` known? */
-bool smk_clock_knows(const smk_clock_space *space, const smk_clock *clock, uint32_t block, uint32_t warp,
+bool smk_clock_covers(const smk_clock_space *space, const smk_clock *clock, uint32_t block, uint32_t warp,
                      uint32_t lane, uint32_t time);
 
 #endif

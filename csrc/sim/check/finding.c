@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT_MAX = 1000, SLOTS = 4096, PLACE_BYTES = 96 };
+enum { KEPT_MAX = 1000, SLOTS = 4096, LOCATION_BYTES = 96 };
 
 static const char *const names[] = {
 #define SMK_FINDING(id, name, meaning) name,
@@ -45,8 +45,8 @@ void smk_finding_close(smk_finding_sink *sink)
 
 static bool is_alike(const smk_finding_entry *entry, smk_finding_kind kind, uint32_t a, uint32_t b)
 {
-    return entry->kind == kind && ((entry->first.place == a && entry->second.place == b) ||
-                                   (entry->first.place == b && entry->second.place == a));
+    return entry->kind == kind && ((entry->first.instruction_id == a && entry->second.instruction_id == b) ||
+                                   (entry->first.instruction_id == b && entry->second.instruction_id == a));
 }
 
 /* The entry of that kind and those instructions, in either order. Under the lock. */
@@ -85,10 +85,10 @@ static smk_finding_entry *find(smk_finding_sink *sink, smk_finding_kind kind, ui
 void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_finding_event *first,
                      const smk_finding_event *second, uint64_t block, uint64_t order, const char *text)
 {
-    static const smk_finding_event none = {.place = SMK_FINDING_NOWHERE};
+    static const smk_finding_event none = {.instruction_id = SMK_FINDING_NO_INSTRUCTION};
     second = second == NULL ? &none : second;
     (void)pthread_mutex_lock(&sink->lock);
-    smk_finding_entry *entry = find(sink, kind, first->place, second->place);
+    smk_finding_entry *entry = find(sink, kind, first->instruction_id, second->instruction_id);
     if (entry != NULL) {
         if (entry->count == 0 || block < entry->block || (block == entry->block && order < entry->order)) {
             entry->first = *first;
@@ -106,41 +106,41 @@ void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_fi
     (void)pthread_mutex_unlock(&sink->lock);
 }
 
-void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t place, uint64_t count)
+void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t instruction_id, uint64_t count)
 {
     (void)pthread_mutex_lock(&sink->lock);
-    smk_finding_entry *entry = find(sink, kind, place, SMK_FINDING_NOWHERE);
+    smk_finding_entry *entry = find(sink, kind, instruction_id, SMK_FINDING_NO_INSTRUCTION);
     if (entry != NULL) {
         entry->count += count;
     }
     (void)pthread_mutex_unlock(&sink->lock);
 }
 
-const smk_instruction *smk_finding_locate(const smk_finding_places *places, uint32_t place, uint32_t *function,
+const smk_instruction *smk_finding_locate(const smk_instruction_ids *ids, uint32_t instruction_id, uint32_t *function,
                                           uint32_t *instruction)
 {
-    uint32_t low = 0, high = places->module->function_count;
+    uint32_t low = 0, high = ids->module->function_count;
     while (high - low > 1) {
         uint32_t middle = low + (high - low) / 2;
-        if (places->first[middle] <= place) {
+        if (ids->first[middle] <= instruction_id) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    while (places->first[low + 1] <= place && low + 1 < places->module->function_count) {
+    while (ids->first[low + 1] <= instruction_id && low + 1 < ids->module->function_count) {
         low++; /* functions without a body have no places */
     }
     *function = low;
-    *instruction = place - places->first[low];
-    const smk_function *f = &places->module->functions[low];
+    *instruction = instruction_id - ids->first[low];
+    const smk_function *f = &ids->module->functions[low];
     return *instruction < f->instruction_count ? &f->instructions[*instruction] : NULL;
 }
 
 /* Words ------------------------------------------------------------------------------------------ */
 
 typedef struct writer {
-    const smk_finding_places *places;
+    const smk_instruction_ids *ids;
     const smk_image *image;
     const smk_launch *launch;
     const smk_memory_view *view;
@@ -164,12 +164,12 @@ static void name_shared(const writer *w, uint64_t address, char *text, size_t si
 static void fill_side(const writer *w, const smk_finding_event *event, smk_finding_side *side)
 {
     const smk_dim3 *grid = &w->launch->grid, *block = &w->launch->block;
-    if (event->place == SMK_FINDING_NOWHERE) {
+    if (event->instruction_id == SMK_FINDING_NO_INSTRUCTION) {
         return;
     }
     side->present = true;
     side->kind = event->kind;
-    (void)smk_finding_locate(w->places, event->place, &side->function, &side->instruction);
+    (void)smk_finding_locate(w->ids, event->instruction_id, &side->function, &side->instruction);
     side->block[0] = (uint32_t)(event->block % grid->x);
     side->block[1] = (uint32_t)(event->block / grid->x % grid->y);
     side->block[2] = (uint32_t)(event->block / grid->x / grid->y);
@@ -179,7 +179,7 @@ static void fill_side(const writer *w, const smk_finding_event *event, smk_findi
     side->space = event->space;
     side->address = event->address;
     side->bytes = event->bytes;
-    if (event->kind == SMK_FINDING_MEET || event->kind == SMK_FINDING_WAIT) {
+    if (event->kind == SMK_FINDING_SYNC || event->kind == SMK_FINDING_WAIT) {
         return;
     }
     if (event->space == SMK_SPACE_SHARED) {
@@ -195,9 +195,9 @@ static const char *op_name(const smk_finding_side *side)
     return side->kind < sizeof ops / sizeof ops[0] ? ops[side->kind] : "barrier";
 }
 
-static void where(const writer *w, const smk_finding_side *side, char *text, size_t size)
+static void describe_location(const writer *w, const smk_finding_side *side, char *text, size_t size)
 {
-    const smk_module *module = w->places->module;
+    const smk_module *module = w->ids->module;
     const smk_function *function = &module->functions[side->function];
     if (side->instruction >= function->instruction_count) {
         (void)snprintf(text, size, "the end of %.*s", SMK_TEXT_PRINT(function->name));
@@ -213,7 +213,7 @@ static void where(const writer *w, const smk_finding_side *side, char *text, siz
                 break;
             }
         }
-        file.length = file.length > PLACE_BYTES / 2 ? PLACE_BYTES / 2 : file.length;
+        file.length = file.length > LOCATION_BYTES / 2 ? LOCATION_BYTES / 2 : file.length;
         (void)snprintf(text, size, "%.*s:%u", SMK_TEXT_PRINT(file), instruction->source_line);
     } else {
         (void)snprintf(text, size, "PTX line %u", instruction->line);
@@ -243,7 +243,7 @@ const char *smk_finding_use(const smk_instruction *instruction)
 
 static const char *use_name(const writer *w, const smk_finding_side *side)
 {
-    return smk_finding_use(&w->places->module->functions[side->function].instructions[side->instruction]);
+    return smk_finding_use(&w->ids->module->functions[side->function].instructions[side->instruction]);
 }
 
 static const char *space_of(const smk_finding_side *side)
@@ -252,22 +252,22 @@ static const char *space_of(const smk_finding_side *side)
 }
 
 /* Is a side an access to global memory with the scope of its block? */
-static bool is_near(const writer *w, const smk_finding_side *side)
+static bool is_block_scope(const writer *w, const smk_finding_side *side)
 {
-    const smk_function *function = &w->places->module->functions[side->function];
+    const smk_function *function = &w->ids->module->functions[side->function];
     return side->present && side->instruction < function->instruction_count &&
-           smk_image_is_near(&function->instructions[side->instruction]);
+           smk_image_is_block_scope(&function->instructions[side->instruction]);
 }
 
 static void write_message(const writer *w, const smk_finding_entry *entry, smk_finding *finding)
 {
     const smk_finding_side *a = &finding->first, *b = &finding->second;
-    char here[PLACE_BYTES] = "", there[PLACE_BYTES] = "";
+    char here[LOCATION_BYTES] = "", there[LOCATION_BYTES] = "";
     char *text = finding->message;
     size_t size = sizeof finding->message;
-    where(w, a, here, sizeof here);
+    describe_location(w, a, here, sizeof here);
     if (b->present) {
-        where(w, b, there, sizeof there);
+        describe_location(w, b, there, sizeof there);
     }
     if (entry->kind == SMK_FINDING_SHUFFLE) {
         (void)snprintf(text, size,
@@ -279,7 +279,7 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
         (void)snprintf(text, size, "%s", entry->text);
         return;
     }
-    bool near, blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
+    bool block_scope, blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
     switch (entry->kind) {
     case SMK_FINDING_UNINITIALIZED:
         if (b->present) { /* of local memory */
@@ -300,7 +300,7 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
         break;
     case SMK_FINDING_BARRIER:
         if (strcmp(here, there) == 0) { /* of one line */
-            const smk_function *f = w->places->module->functions;
+            const smk_function *f = w->ids->module->functions;
             (void)snprintf(text, size,
                            "Warps of one block meet at different barriers of %s: some at PTX line %u, others at PTX "
                            "line %u.",
@@ -312,12 +312,12 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
                        there);
         break;
     default:
-        near = blocks && (is_near(w, a) || is_near(w, b));
+        block_scope = blocks && (is_block_scope(w, a) || is_block_scope(w, b));
         (void)snprintf(text, size,
                        "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
                        op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
                        entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
-                       : near                                 ? "the scope of one is its own block"
+                       : block_scope                          ? "the scope of one is its own block"
                        : blocks                               ? "nothing orders the blocks"
                                                               : "no barrier orders them",
                        entry->same_value ? "; both write the same value" : "");
@@ -348,18 +348,19 @@ static bool is_luck(const smk_finding_sink *sink, const smk_finding_entry *entry
         const smk_finding_entry *other = &sink->entry[i];
         bool race = other->kind == SMK_FINDING_RACE || other->kind == SMK_FINDING_WARP_HAZARD ||
                     other->kind == SMK_FINDING_GLOBAL_RACE || other->kind == SMK_FINDING_ASYNC_READ;
-        if (race && (other->first.place == entry->first.place || other->second.place == entry->first.place)) {
+        if (race && (other->first.instruction_id == entry->first.instruction_id ||
+                     other->second.instruction_id == entry->first.instruction_id)) {
             return true;
         }
     }
     return false;
 }
 
-smk_status smk_finding_list(const smk_finding_sink *sink, const smk_finding_places *places, const smk_image *image,
+smk_status smk_finding_list(const smk_finding_sink *sink, const smk_instruction_ids *ids, const smk_image *image,
                             const smk_launch *launch, const smk_memory_view *view, smk_check_result *result,
                             smk_error *error)
 {
-    const writer w = {places, image, launch, view};
+    const writer w = {ids, image, launch, view};
     result->finding = smk_heap_allocate((size_t)sink->count + 1, sizeof *result->finding);
     if (result->finding == NULL || sink->failed) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left for what was found");

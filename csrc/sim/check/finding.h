@@ -10,26 +10,26 @@
 #include <stdint.h>
 
 /* No instruction at all. */
-#define SMK_FINDING_NOWHERE UINT32_MAX
+#define SMK_FINDING_NO_INSTRUCTION UINT32_MAX
 
 /* Instructions of all functions, numbered one behind the other. */
-typedef struct smk_finding_places {
+typedef struct smk_instruction_ids {
     const smk_module *module;
     uint32_t *first; /* by function; one more at the end: how many there are */
-} smk_finding_places;
+} smk_instruction_ids;
 
-static inline uint32_t smk_finding_place(const smk_finding_places *places, uint32_t function, uint32_t instruction)
+static inline uint32_t smk_finding_instruction_id(const smk_instruction_ids *ids, uint32_t function, uint32_t instruction)
 {
-    return places->first[function] + instruction;
+    return ids->first[function] + instruction;
 }
 
 /* Function and instruction of a place. */
-const smk_instruction *smk_finding_locate(const smk_finding_places *places, uint32_t place, uint32_t *function,
+const smk_instruction *smk_finding_locate(const smk_instruction_ids *ids, uint32_t instruction_id, uint32_t *function,
                                           uint32_t *instruction);
 
 /* One side of what was found. */
 typedef struct smk_finding_event {
-    uint32_t place; /* or NOWHERE: there is no such side */
+    uint32_t instruction_id; /* or NOWHERE: there is no such side */
     uint8_t kind;   /* as in smk_finding_side */
     smk_space space;
     uint64_t address;
@@ -64,10 +64,10 @@ void smk_finding_add(smk_finding_sink *sink, smk_finding_kind kind, const smk_fi
                      const smk_finding_event *second, uint64_t block, uint64_t order, const char *text);
 
 /* So many more like one of this block's that has been added before, with one side. */
-void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t place, uint64_t count);
+void smk_finding_repeat(smk_finding_sink *sink, smk_finding_kind kind, uint32_t instruction_id, uint64_t count);
 
 /* The findings as they are handed out, sorted. */
-smk_status smk_finding_list(const smk_finding_sink *sink, const smk_finding_places *places, const smk_image *image,
+smk_status smk_finding_list(const smk_finding_sink *sink, const smk_instruction_ids *ids, const smk_image *image,
                             const smk_launch *launch, const smk_memory_view *view, smk_check_result *result,
                             smk_error *error);
 

@@ -18,7 +18,7 @@ enum { ROUNDS_MAX = 64 };
 
 typedef struct tracer {
     smk_provenance *provenance;
-    const smk_finding_places *places;
+    const smk_instruction_ids *ids;
     const smk_image *image;
     const uint64_t *addresses; /* of module variables */
     const smk_launch *launch;
@@ -79,10 +79,10 @@ static uint64_t set_of_parameter(tracer *t, const smk_operand *at, uint64_t offs
         return WIDE;
     }
     memcpy(&value, (const unsigned char *)t->launch->parameters[number] + offset, sizeof value);
-    const smk_span *span = smk_memory_view_find(t->view, value);
-    return span == NULL ? 0
-                        : add_origin(t, &(smk_origin){SMK_SPACE_GLOBAL, span->address, span->address + span->bytes,
-                                                      NULL, number});
+    const smk_allocation *allocation = smk_memory_view_find(t->view, value);
+    return allocation == NULL ? 0
+                              : add_origin(t, &(smk_origin){SMK_SPACE_GLOBAL, allocation->address,
+                                                            allocation->address + allocation->bytes, NULL, number});
 }
 
 /* Registers ---------------------------------------------------------------------------------------- */
@@ -148,7 +148,7 @@ static uint64_t unknown_of(smk_type type)
 static uint64_t union_of_reads(tracer *t, const smk_instruction *in)
 {
     uint64_t set = 0;
-    for (unsigned i = smk_rows_results(in); i < in->operand_count; i++) {
+    for (unsigned i = smk_register_layout_results(in); i < in->operand_count; i++) {
         set |= read_operand(t, &in->operands[i]);
     }
     return set;
@@ -235,7 +235,7 @@ static void pass(tracer *t, const smk_instruction *in)
         pass_load(t, in);
         return;
     }
-    unsigned results = smk_rows_results(in);
+    unsigned results = smk_register_layout_results(in);
     uint64_t set = results == 0 ? 0 : compute(t, in);
     for (unsigned i = 0; i < results && set != 0; i++) {
         write_operand(t, &in->operands[i], set);
@@ -271,7 +271,7 @@ static uint8_t judge_operand(tracer *t, const smk_operand *at, smk_space space)
     return at->base_kind == SMK_OPERAND_REGISTER ? judge(t, t->set[at->index], space) : SMK_ORIGIN_NONE;
 }
 
-static void note(tracer *t, const smk_instruction *in, uint32_t place)
+static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
 {
     uint8_t *const *of = t->provenance->of;
     smk_space space = (smk_space)in->space;
@@ -279,19 +279,19 @@ static void note(tracer *t, const smk_instruction *in, uint32_t place)
     case SMK_OPCODE_LD:
     case SMK_OPCODE_LDU:
     case SMK_OPCODE_ATOM:
-        of[0][place] = judge_operand(t, &in->operands[1], space);
+        of[0][instruction_id] = judge_operand(t, &in->operands[1], space);
         break;
     case SMK_OPCODE_LDMATRIX:
-        of[0][place] = judge_operand(t, &in->operands[1], SMK_SPACE_SHARED);
+        of[0][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_SHARED);
         break;
     case SMK_OPCODE_ST:
     case SMK_OPCODE_RED:
-        of[0][place] = judge_operand(t, &in->operands[0], space);
+        of[0][instruction_id] = judge_operand(t, &in->operands[0], space);
         break;
     case SMK_OPCODE_CP:
         if (in->operand_count >= 3) {
-            of[0][place] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
-            of[1][place] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
+            of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
+            of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
         }
         break;
     default:
@@ -326,17 +326,17 @@ static void trace(tracer *t, uint32_t index)
         }
     }
     for (uint32_t i = 0; i < f->instruction_count; i++) {
-        note(t, &f->instructions[i], smk_finding_place(t->places, index, i));
+        note(t, &f->instructions[i], smk_finding_instruction_id(t->ids, index, i));
     }
 }
 
-smk_status smk_provenance_create(smk_provenance *provenance, const smk_finding_places *places, const smk_image *image,
+smk_status smk_provenance_create(smk_provenance *provenance, const smk_instruction_ids *ids, const smk_image *image,
                                  const uint64_t *addresses, const smk_launch *launch, const smk_memory_view *view,
                                  smk_error *error)
 {
-    const smk_module *module = places->module;
-    tracer t = {provenance, places, image, addresses, launch, view, module, NULL, NULL, false};
-    size_t most = 0, count = places->first[module->function_count];
+    const smk_module *module = ids->module;
+    tracer t = {provenance, ids, image, addresses, launch, view, module, NULL, NULL, false};
+    size_t most = 0, count = ids->first[module->function_count];
     for (uint32_t i = 0; i < module->function_count; i++) {
         most = module->functions[i].register_count > most ? module->functions[i].register_count : most;
     }

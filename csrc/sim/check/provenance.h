@@ -29,7 +29,7 @@ typedef struct smk_provenance {
 } smk_provenance;
 
 /* Errors: MEMORY. */
-smk_status smk_provenance_create(smk_provenance *provenance, const smk_finding_places *places, const smk_image *image,
+smk_status smk_provenance_create(smk_provenance *provenance, const smk_instruction_ids *ids, const smk_image *image,
                                  const uint64_t *addresses, const smk_launch *launch, const smk_memory_view *view,
                                  smk_error *error);
 void smk_provenance_free(smk_provenance *provenance);

@@ -20,36 +20,36 @@ enum {
     LOOKED_AT_FOUND = 64 /* after a race was found */
 };
 
-smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *flags, smk_error *error)
+smk_status smk_race_grid_create(smk_race_grid *grid, unsigned shift, const uint8_t *flags, smk_error *error)
 {
-    *blocks = (smk_blocks){.shift = shift, .flags = flags, .slot_count = SLOTS_MIN};
-    blocks->lines.bytes = sizeof(smk_blocks_line);
-    blocks->sets.bytes = sizeof(smk_blocks_set);
-    blocks->lists.bytes = sizeof(smk_blocks_list);
-    blocks->records.bytes = sizeof(smk_blocks_record);
-    blocks->slot = smk_heap_allocate(SLOTS_MIN, sizeof *blocks->slot);
-    if (blocks->slot == NULL || pthread_mutex_init(&blocks->lock, NULL) != 0) {
-        smk_heap_free(blocks->slot);
-        blocks->slot = NULL;
+    *grid = (smk_race_grid){.shift = shift, .flags = flags, .slot_count = SLOTS_MIN};
+    grid->lines.bytes = sizeof(smk_race_grid_line);
+    grid->sets.bytes = sizeof(smk_race_grid_set);
+    grid->lists.bytes = sizeof(smk_race_grid_list);
+    grid->records.bytes = sizeof(smk_race_grid_record);
+    grid->slot = smk_heap_allocate(SLOTS_MIN, sizeof *grid->slot);
+    if (grid->slot == NULL || pthread_mutex_init(&grid->lock, NULL) != 0) {
+        smk_heap_free(grid->slot);
+        grid->slot = NULL;
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
     return SMK_OK;
 }
 
-static void free_memory(smk_blocks *blocks)
+static void free_memory(smk_race_grid *grid)
 {
-    smk_heap_free(blocks->slot);
-    smk_shadow_pool_free(&blocks->lines);
-    smk_shadow_pool_free(&blocks->sets);
-    smk_shadow_pool_free(&blocks->lists);
-    smk_shadow_pool_free(&blocks->records);
+    smk_heap_free(grid->slot);
+    smk_shadow_pool_free(&grid->lines);
+    smk_shadow_pool_free(&grid->sets);
+    smk_shadow_pool_free(&grid->lists);
+    smk_shadow_pool_free(&grid->records);
 }
 
-void smk_blocks_free(smk_blocks *blocks)
+void smk_race_grid_free(smk_race_grid *grid)
 {
-    if (blocks->slot != NULL) {
-        (void)pthread_mutex_destroy(&blocks->lock);
-        free_memory(blocks);
+    if (grid->slot != NULL) {
+        (void)pthread_mutex_destroy(&grid->lock);
+        free_memory(grid);
     }
 }
 
@@ -60,20 +60,20 @@ static void *free_moved(void *context)
     return NULL;
 }
 
-void smk_blocks_free_later(smk_blocks *blocks)
+void smk_race_grid_free_later(smk_race_grid *grid)
 {
     pthread_t thread;
-    smk_blocks *moved = blocks->slot == NULL ? NULL : smk_heap_allocate(1, sizeof *moved);
+    smk_race_grid *moved = grid->slot == NULL ? NULL : smk_heap_allocate(1, sizeof *moved);
     if (moved == NULL) {
-        smk_blocks_free(blocks);
+        smk_race_grid_free(grid);
         return;
     }
-    (void)pthread_mutex_destroy(&blocks->lock);
-    moved->slot = blocks->slot;
-    moved->lines = blocks->lines;
-    moved->sets = blocks->sets;
-    moved->lists = blocks->lists;
-    moved->records = blocks->records;
+    (void)pthread_mutex_destroy(&grid->lock);
+    moved->slot = grid->slot;
+    moved->lines = grid->lines;
+    moved->sets = grid->sets;
+    moved->lists = grid->lists;
+    moved->records = grid->records;
     if (pthread_create(&thread, NULL, free_moved, moved) == 0) {
         (void)pthread_detach(thread);
     } else {
@@ -81,9 +81,9 @@ void smk_blocks_free_later(smk_blocks *blocks)
     }
 }
 
-const smk_blocks_line *smk_blocks_get(const smk_blocks *blocks, uint32_t i)
+const smk_race_grid_line *smk_race_grid_get(const smk_race_grid *grid, uint32_t i)
 {
-    return smk_shadow_pool_get(&blocks->lines, i);
+    return smk_shadow_pool_get(&grid->lines, i);
 }
 
 static uint32_t hash(uint64_t number, uint32_t count)
@@ -91,85 +91,86 @@ static uint32_t hash(uint64_t number, uint32_t count)
     return (uint32_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (count - 1);
 }
 
-static bool grow(smk_blocks *blocks)
+static bool grow(smk_race_grid *grid)
 {
-    uint32_t count = 2 * blocks->slot_count;
+    uint32_t count = 2 * grid->slot_count;
     uint32_t *slot = smk_heap_allocate(count, sizeof *slot);
     if (slot == NULL) {
         return false;
     }
-    for (uint32_t i = 0; i < blocks->lines.used; i++) {
-        const smk_blocks_line *line = smk_blocks_get(blocks, i);
+    for (uint32_t i = 0; i < grid->lines.used; i++) {
+        const smk_race_grid_line *line = smk_race_grid_get(grid, i);
         uint32_t at = hash(line->number, count);
         while (slot[at] != 0) {
             at = (at + 1) & (count - 1);
         }
         slot[at] = i + 1;
     }
-    smk_heap_free(blocks->slot);
-    blocks->slot = slot;
-    blocks->slot_count = count;
+    smk_heap_free(grid->slot);
+    grid->slot = slot;
+    grid->slot_count = count;
     return true;
 }
 
-static smk_blocks_line *find(smk_blocks *blocks, uint64_t number, bool make)
+static smk_race_grid_line *find(smk_race_grid *grid, uint64_t number, bool make)
 {
     bool fresh;
-    if (make && blocks->lines.used >= blocks->slot_count / 2 && !grow(blocks)) {
-        blocks->failed = true;
+    if (make && grid->lines.used >= grid->slot_count / 2 && !grow(grid)) {
+        grid->failed = true;
         return NULL;
     }
-    uint32_t at = hash(number, blocks->slot_count);
-    while (blocks->slot[at] != 0) {
-        smk_blocks_line *line = smk_shadow_pool_get(&blocks->lines, blocks->slot[at] - 1);
+    uint32_t at = hash(number, grid->slot_count);
+    while (grid->slot[at] != 0) {
+        smk_race_grid_line *line = smk_shadow_pool_get(&grid->lines, grid->slot[at] - 1);
         if (line->number == number) {
             return line;
         }
-        at = (at + 1) & (blocks->slot_count - 1);
+        at = (at + 1) & (grid->slot_count - 1);
     }
-    smk_blocks_line *made = make ? smk_shadow_pool_take(&blocks->lines, &fresh) : NULL;
+    smk_race_grid_line *made = make ? smk_shadow_pool_take(&grid->lines, &fresh) : NULL;
     if (made != NULL) {
         made->number = number;
-        blocks->slot[at] = blocks->lines.used;
+        grid->slot[at] = grid->lines.used;
     } else {
-        blocks->failed = blocks->failed || make;
+        grid->failed = grid->failed || make;
     }
     return made;
 }
 
-static smk_blocks_set *set_of(smk_blocks *blocks, smk_blocks_line *line, unsigned class)
+static smk_race_grid_set *set_of(smk_race_grid *grid, smk_race_grid_line *line, unsigned class)
 {
     bool fresh;
     if (line->set[class] == NULL) {
-        line->set[class] = smk_shadow_pool_take(&blocks->sets, &fresh);
-        blocks->failed = blocks->failed || line->set[class] == NULL;
+        line->set[class] = smk_shadow_pool_take(&grid->sets, &fresh);
+        grid->failed = grid->failed || line->set[class] == NULL;
     }
     return line->set[class];
 }
 
-static void put(smk_blocks_set *set, unsigned at, uint32_t i, uint32_t block, uint32_t place, uint16_t who)
+static void put(smk_race_grid_set *set, unsigned at, uint32_t i, uint32_t block, uint32_t instruction_id,
+                uint16_t thread)
 {
     set->block[at][i] = block;
-    set->place[at][i] = place;
-    set->who[at][i] = who;
+    set->instruction_id[at][i] = instruction_id;
+    set->thread[at][i] = thread;
 }
 
 /* Blocks that cannot wait for each other --------------------------------------------------------------- */
 
 /* Keeps the lowest two. */
-static void insert(smk_blocks_set *set, uint32_t i, uint32_t block, uint32_t place, uint16_t who)
+static void insert(smk_race_grid_set *set, uint32_t i, uint32_t block, uint32_t instruction_id, uint16_t thread)
 {
     uint32_t low = set->block[0][i], next = set->block[1][i];
     if (low == 0 || block < low) {
-        put(set, 1, i, low, set->place[0][i], set->who[0][i]);
-        put(set, 0, i, block, place, who);
+        put(set, 1, i, low, set->instruction_id[0][i], set->thread[0][i]);
+        put(set, 0, i, block, instruction_id, thread);
     } else if (block != low && (next == 0 || block < next)) {
-        put(set, 1, i, block, place, who);
+        put(set, 1, i, block, instruction_id, thread);
     }
 }
 
 /* What a block has stored in a cell, before it is inserted. */
-static void note_value(smk_blocks_set *set, uint32_t i, uint32_t value, bool varied)
+static void note_value(smk_race_grid_set *set, uint32_t i, uint32_t value, bool varied)
 {
     bool differs = varied || (set->block[0][i] != 0 && set->value[i] != value);
     set->varied |= (uint32_t)differs << i;
@@ -178,40 +179,40 @@ static void note_value(smk_blocks_set *set, uint32_t i, uint32_t value, bool var
 
 /* One record of the cells that `seen` has not yet; the lowest lane of each. `flags` of places: only of strong accesses;
  * NULL: of all. */
-static void merge_row(smk_blocks_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
+static void merge_row(smk_race_grid_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
                       const uint8_t *flags, uint32_t *seen)
 {
     for (uint32_t i = 0; i < CELLS; i++) {
         if (row->time[i] < begin || (*seen >> i & 1) != 0 || row->lanes[i] == 0 ||
-            (flags != NULL && (flags[row->place[i]] & SMK_RACE_STRONG) == 0)) {
+            (flags != NULL && (flags[row->instruction_id[i]] & SMK_RACE_STRONG) == 0)) {
             continue;
         }
         *seen |= UINT32_C(1) << i;
         uint32_t next = set->block[1][i];
         if (next == 0 || block < next) {
-            insert(set, i, block, row->place[i], (uint16_t)(warp * 32 + smk_bits_first(row->lanes[i])));
+            insert(set, i, block, row->instruction_id[i], (uint16_t)(warp * 32 + smk_bits_first(row->lanes[i])));
         }
     }
 }
 
 /* The records of all warps, the first warp's of each cell. */
-static void merge_rows(smk_blocks *blocks, smk_blocks_line *to, unsigned class, smk_shadow_row *const *rows,
+static void merge_rows(smk_race_grid *grid, smk_race_grid_line *to, unsigned class, smk_shadow_row *const *rows,
                        uint32_t warps, uint32_t block, uint32_t begin)
 {
     uint32_t seen = 0;
     for (uint32_t left = warps; left != 0 && seen != UINT32_MAX; left &= left - 1) {
         uint32_t warp = smk_bits_first(left);
-        smk_blocks_set *set = rows[warp] == NULL ? NULL : set_of(blocks, to, class);
+        smk_race_grid_set *set = rows[warp] == NULL ? NULL : set_of(grid, to, class);
         if (set == NULL) {
             continue;
         }
         for (const smk_shadow_row *row = rows[warp]; row != NULL; row = row->more) {
-            merge_row(set, row, block, warp, begin, class == SMK_BLOCKS_ATOMIC ? blocks->flags : NULL, &seen);
+            merge_row(set, row, block, warp, begin, class == SMK_RACE_GRID_ATOMIC ? grid->flags : NULL, &seen);
         }
     }
 }
 
-static uint32_t find_done(const smk_blocks_set *set)
+static uint32_t find_done(const smk_race_grid_set *set)
 {
     uint32_t most = 0;
     for (uint32_t i = 0; i < CELLS && set != NULL; i++) {
@@ -223,65 +224,65 @@ static uint32_t find_done(const smk_blocks_set *set)
     return most;
 }
 
-static void merge_line(smk_blocks *blocks, smk_shadow *shadow, smk_shadow_line *from, uint32_t block, uint32_t begin)
+static void merge_line(smk_race_grid *grid, smk_shadow *shadow, smk_shadow_line *from, uint32_t block, uint32_t begin)
 {
     uint32_t written = 0, changed = 0;
     for (uint32_t i = 0; i < CELLS; i++) {
-        written |= (uint32_t)(from->wtime[i] >= begin);
-        changed |= (uint32_t)(from->stime[i] >= begin);
+        written |= (uint32_t)(from->write_time[i] >= begin);
+        changed |= (uint32_t)(from->atomic_time[i] >= begin);
     }
-    smk_blocks_line *to = find(blocks, from->number, true);
+    smk_race_grid_line *to = find(grid, from->number, true);
     if (to == NULL || (!written && !changed && to->done != 0 && block > to->done)) {
         return;
     }
-    for (uint32_t left = from->wide_loaders; left != 0; left &= left - 1) {
+    for (uint32_t left = from->batch_loaders; left != 0; left &= left - 1) {
         smk_shadow_spread(shadow, from, smk_bits_first(left));
     }
-    merge_rows(blocks, to, SMK_BLOCKS_READ, from->loads, from->loaders, block, begin);
-    to->done = find_done(to->set[SMK_BLOCKS_READ]);
+    merge_rows(grid, to, SMK_RACE_GRID_READ, from->loads, from->loaders, block, begin);
+    to->done = find_done(to->set[SMK_RACE_GRID_READ]);
     if (changed) {
-        merge_rows(blocks, to, SMK_BLOCKS_ATOMIC, from->atomics, from->changers, block, begin);
+        merge_rows(grid, to, SMK_RACE_GRID_ATOMIC, from->atomics, from->changers, block, begin);
     }
-    smk_blocks_set *set = written ? set_of(blocks, to, SMK_BLOCKS_WRITE) : NULL;
+    smk_race_grid_set *set = written ? set_of(grid, to, SMK_RACE_GRID_WRITE) : NULL;
     for (uint32_t i = 0; i < CELLS && set != NULL; i++) {
-        if (from->wtime[i] >= begin) {
+        if (from->write_time[i] >= begin) {
             note_value(set, i, from->value[i], (from->varied >> i & 1) != 0);
-            insert(set, i, block, from->wplace[i], from->wwho[i]);
+            insert(set, i, block, from->write_id[i], from->write_thread[i]);
         }
     }
 }
 
-void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, uint32_t begin)
+void smk_race_grid_merge(smk_race_grid *grid, smk_shadow *shadow, uint64_t block, uint32_t begin)
 {
-    (void)pthread_mutex_lock(&blocks->lock);
+    (void)pthread_mutex_lock(&grid->lock);
     smk_shadow_line *line;
-    for (uint32_t i = 0; (line = smk_shadow_get(shadow, i)) != NULL && !blocks->failed; i++) {
-        merge_line(blocks, shadow, line, (uint32_t)block + 1, begin);
+    for (uint32_t i = 0; (line = smk_shadow_get(shadow, i)) != NULL && !grid->failed; i++) {
+        merge_line(grid, shadow, line, (uint32_t)block + 1, begin);
     }
-    (void)pthread_mutex_unlock(&blocks->lock);
+    (void)pthread_mutex_unlock(&grid->lock);
 }
 
 /* Blocks that can ------------------------------------------------------------------------------------ */
 
-static smk_blocks_record *record_of(const smk_blocks *blocks, uint32_t at)
+static smk_race_grid_record *record_of(const smk_race_grid *grid, uint32_t at)
 {
-    return smk_shadow_pool_get(&blocks->records, at - 1);
+    return smk_shadow_pool_get(&grid->records, at - 1);
 }
 
-static smk_blocks_line *line_of(smk_blocks *blocks, uint64_t cell)
+static smk_race_grid_line *line_of(smk_race_grid *grid, uint64_t cell)
 {
-    if (blocks->last == NULL || blocks->last->number != cell / CELLS) {
-        blocks->last = find(blocks, cell / CELLS, true);
+    if (grid->last == NULL || grid->last->number != cell / CELLS) {
+        grid->last = find(grid, cell / CELLS, true);
     }
-    return blocks->last;
+    return grid->last;
 }
 
-static smk_blocks_list *list_of(smk_blocks *blocks, smk_blocks_line *line, unsigned kind)
+static smk_race_grid_list *list_of(smk_race_grid *grid, smk_race_grid_line *line, unsigned kind)
 {
     bool fresh;
     if (line->list[kind] == NULL) {
-        line->list[kind] = smk_shadow_pool_take(&blocks->lists, &fresh);
-        blocks->failed = blocks->failed || line->list[kind] == NULL;
+        line->list[kind] = smk_shadow_pool_take(&grid->lists, &fresh);
+        grid->failed = grid->failed || line->list[kind] == NULL;
     }
     return line->list[kind];
 }
@@ -289,19 +290,19 @@ static smk_blocks_list *list_of(smk_blocks *blocks, smk_blocks_line *line, unsig
 /* One of them writes, and one is weak. */
 static bool conflicts(unsigned a, unsigned b)
 {
-    return ((a | b) & SMK_BLOCKS_STORES) != 0 && (a & b & SMK_BLOCKS_STRONG) == 0;
+    return ((a | b) & SMK_RACE_GRID_STORES) != 0 && (a & b & SMK_RACE_GRID_STRONG) == 0;
 }
 
 /* Does whatever conflicts with `old` conflict with `new`, too? */
 static bool subsumes(unsigned new, unsigned old)
 {
-    return (old & SMK_BLOCKS_STORES & ~new) == 0 && (new &SMK_BLOCKS_STRONG & ~old) == 0;
+    return (old & SMK_RACE_GRID_STORES & ~new) == 0 && (new &SMK_RACE_GRID_STRONG & ~old) == 0;
 }
 
 /* The lanes of a record that the access does not come after. */
-static uint32_t unordered(const smk_blocks_record *record, const smk_blocks_access *access)
+static uint32_t unordered(const smk_race_grid_record *record, const smk_race_grid_access *access)
 {
-    const smk_order *order = access->order;
+    const smk_happens_before *order = access->order;
     uint32_t lanes = record->lanes;
     if (record->block != order->block && (order->touched >> access->warp & 1) == 0) {
         return lanes; /* the warp knows nothing of other blocks */
@@ -311,36 +312,36 @@ static uint32_t unordered(const smk_blocks_record *record, const smk_blocks_acce
     }
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
         uint32_t of = smk_bits_first(left);
-        bool before =
-            record->block == order->block
-                ? smk_order_before(order, record->warp, of, record->time, access->warp, access->lane)
-                : smk_order_knows(order, record->block, record->warp, of, record->time, access->warp, access->lane);
+        bool before = record->block == order->block
+                          ? smk_happens_before_holds(order, record->warp, of, record->time, access->warp, access->lane)
+                          : smk_happens_before_by_clock(order, record->block, record->warp, of, record->time,
+                                                        access->warp, access->lane);
         lanes &= ~((uint32_t)before << of);
     }
     return lanes;
 }
 
 /* Takes the record at *at out of its list. */
-static void unlink_record(smk_blocks *blocks, uint32_t *at, uint16_t *count)
+static void unlink_record(smk_race_grid *grid, uint32_t *at, uint16_t *count)
 {
-    smk_blocks_record *record = record_of(blocks, *at);
+    smk_race_grid_record *record = record_of(grid, *at);
     uint32_t index = *at;
     *at = record->next;
-    record->next = blocks->free;
-    blocks->free = index;
+    record->next = grid->free;
+    grid->free = index;
     (*count)--;
 }
 
 /* Judges the access against the records of a kind, and takes out those that it makes superfluous. */
-static bool scan(smk_blocks *blocks, smk_blocks_list *list, unsigned kind, uint32_t i, const smk_blocks_access *access,
-                 smk_blocks_record *made, smk_blocks_record *other)
+static bool scan(smk_race_grid *grid, smk_race_grid_list *list, unsigned kind, uint32_t i,
+                 const smk_race_grid_access *access, smk_race_grid_record *made, smk_race_grid_record *other)
 {
     bool found = false, takes = subsumes(access->kind, kind);
     /* what is near and strong conflicts with other blocks' accesses, but not with strong ones of its own */
-    bool takes_others = takes && !(access->strong && access->order->launch->near);
+    bool takes_others = takes && !(access->strong && access->order->launch->block_scope);
     uint32_t looked = 0;
     for (uint32_t *at = &list->first[i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
-        smk_blocks_record *record = record_of(blocks, *at);
+        smk_race_grid_record *record = record_of(grid, *at);
         bool own = record->block == access->order->block;
         uint32_t lanes = unordered(record, access);
         if (lanes != 0 && !own && !found) {
@@ -351,30 +352,31 @@ static bool scan(smk_blocks *blocks, smk_blocks_list *list, unsigned kind, uint3
         record->lanes = (own ? takes : takes_others) ? lanes : record->lanes;
         if (record->lanes == 0) {
             bool differs = record->varied || record->value != made->value;
-            made->varied = made->varied || (own && (kind & SMK_BLOCKS_STORES) != 0 && differs);
-            unlink_record(blocks, at, &list->count[i]);
+            made->varied = made->varied || (own && (kind & SMK_RACE_GRID_STORES) != 0 && differs);
+            unlink_record(grid, at, &list->count[i]);
         } else {
             at = &record->next;
         }
     }
     if (!found && (list->lost >> i & 1) != 0) {
-        blocks->unsure++;
+        grid->unsure++;
     }
     return found;
 }
 
 /* Joins one of the latest records, where that is of the same warp, instruction and time. */
-static bool join(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const smk_blocks_record *made,
-                 const smk_blocks_access *access)
+static bool join(smk_race_grid *grid, smk_race_grid_list *list, uint32_t i, const smk_race_grid_record *made,
+                 const smk_race_grid_access *access)
 {
     uint32_t *at = &list->first[i];
     for (uint32_t looked = 0; *at != 0 && looked < LOOKED_AT; looked++) {
-        smk_blocks_record *record = record_of(blocks, *at);
+        smk_race_grid_record *record = record_of(grid, *at);
         if (record->block == made->block && record->warp == made->warp) {
-            bool same = record->time == made->time && record->place == made->place && record->value == made->value;
+            bool same = record->time == made->time && record->instruction_id == made->instruction_id &&
+                        record->value == made->value;
             record->lanes = same ? record->lanes : unordered(record, access);
             if (record->lanes == 0) {
-                unlink_record(blocks, at, &list->count[i]);
+                unlink_record(grid, at, &list->count[i]);
                 continue;
             }
             if (same) {
@@ -388,24 +390,24 @@ static bool join(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const sm
     return false;
 }
 
-static void add(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const smk_blocks_record *made)
+static void add(smk_race_grid *grid, smk_race_grid_list *list, uint32_t i, const smk_race_grid_record *made)
 {
-    bool fresh, many = blocks->records.used >= RECORDS_MANY && blocks->free == 0;
+    bool fresh, many = grid->records.used >= RECORDS_MANY && grid->free == 0;
     uint32_t *first = &list->first[i];
     if (list->count[i] >= (many ? LIST_SHORT : LIST_MAX)) {
         list->lost |= UINT32_C(1) << i;
-        unlink_record(blocks, first, &list->count[i]);
+        unlink_record(grid, first, &list->count[i]);
     }
-    uint32_t at = blocks->free;
-    smk_blocks_record *record = at == 0 ? smk_shadow_pool_take(&blocks->records, &fresh) : record_of(blocks, at);
+    uint32_t at = grid->free;
+    smk_race_grid_record *record = at == 0 ? smk_shadow_pool_take(&grid->records, &fresh) : record_of(grid, at);
     if (record == NULL) {
-        blocks->failed = true;
+        grid->failed = true;
         return;
     }
     if (at == 0) {
-        at = blocks->records.used;
+        at = grid->records.used;
     } else {
-        blocks->free = record->next;
+        grid->free = record->next;
     }
     *record = *made;
     record->next = *first;
@@ -413,47 +415,48 @@ static void add(smk_blocks *blocks, smk_blocks_list *list, uint32_t i, const smk
     list->count[i]++;
 }
 
-bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, smk_blocks_record *other)
+bool smk_race_grid_note(smk_race_grid *grid, uint64_t cell, const smk_race_grid_access *access,
+                        smk_race_grid_record *other)
 {
-    smk_blocks_line *line = line_of(blocks, cell);
+    smk_race_grid_line *line = line_of(grid, cell);
     uint32_t i = (uint32_t)(cell % CELLS);
-    smk_blocks_record made = {.block = access->order->block,
-                              .time = access->order->now,
-                              .place = access->place,
-                              .lanes = UINT32_C(1) << access->lane,
-                              .value = access->plain ? access->value : 0,
-                              .warp = (uint8_t)access->warp,
-                              .kind = (uint8_t)access->kind};
+    smk_race_grid_record made = {.block = access->order->block,
+                                 .time = access->order->now,
+                                 .instruction_id = access->instruction_id,
+                                 .lanes = UINT32_C(1) << access->lane,
+                                 .value = access->plain ? access->value : 0,
+                                 .warp = (uint8_t)access->warp,
+                                 .kind = (uint8_t)access->kind};
     bool found = false;
-    smk_blocks_list *own = line == NULL ? NULL : list_of(blocks, line, access->kind);
+    smk_race_grid_list *own = line == NULL ? NULL : list_of(grid, line, access->kind);
     if (own == NULL) {
         return false;
     }
-    for (unsigned kind = 0; kind < SMK_BLOCKS_KINDS; kind++) {
-        smk_blocks_list *list = conflicts(kind, access->kind) ? line->list[kind] : NULL;
-        smk_blocks_record one;
+    for (unsigned kind = 0; kind < SMK_RACE_GRID_KINDS; kind++) {
+        smk_race_grid_list *list = conflicts(kind, access->kind) ? line->list[kind] : NULL;
+        smk_race_grid_record candidate;
         if (list != NULL && (list->first[i] != 0 || (list->lost >> i & 1) != 0) &&
-            scan(blocks, list, kind, i, access, &made, &one) && !found) {
-            *other = one;
+            scan(grid, list, kind, i, access, &made, &candidate) && !found) {
+            *other = candidate;
             found = true;
         }
     }
-    if (!join(blocks, own, i, &made, access)) {
-        add(blocks, own, i, &made);
+    if (!join(grid, own, i, &made, access)) {
+        add(grid, own, i, &made);
     }
-    line->written |= (access->kind & SMK_BLOCKS_STORES) << i;
+    line->written |= (access->kind & SMK_RACE_GRID_STORES) << i;
     return found;
 }
 
-bool smk_blocks_line_written(const smk_blocks_line *line, unsigned i)
+bool smk_race_grid_line_written(const smk_race_grid_line *line, unsigned i)
 {
-    const smk_blocks_set *writes = line->set[SMK_BLOCKS_WRITE], *atomics = line->set[SMK_BLOCKS_ATOMIC];
+    const smk_race_grid_set *writes = line->set[SMK_RACE_GRID_WRITE], *atomics = line->set[SMK_RACE_GRID_ATOMIC];
     return (writes != NULL && writes->block[0][i] != 0) || (atomics != NULL && atomics->block[0][i] != 0) ||
            (line->written >> i & 1) != 0;
 }
 
-bool smk_blocks_written(smk_blocks *blocks, uint64_t cell)
+bool smk_race_grid_written(smk_race_grid *grid, uint64_t cell)
 {
-    const smk_blocks_line *line = find(blocks, cell / CELLS, false);
-    return line != NULL && smk_blocks_line_written(line, (unsigned)(cell % CELLS));
+    const smk_race_grid_line *line = find(grid, cell / CELLS, false);
+    return line != NULL && smk_race_grid_line_written(line, (unsigned)(cell % CELLS));
 }

@@ -20,84 +20,84 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { SMK_BLOCKS_READ, SMK_BLOCKS_WRITE, SMK_BLOCKS_ATOMIC, SMK_BLOCKS_CLASSES };
+enum { SMK_RACE_GRID_READ, SMK_RACE_GRID_WRITE, SMK_RACE_GRID_ATOMIC, SMK_RACE_GRID_CLASSES };
 
 /* Of each cell, the two lowest blocks. */
-typedef struct smk_blocks_set {
+typedef struct smk_race_grid_set {
     uint32_t block[2][SMK_SHADOW_CELLS]; /* number + 1; 0: none */
-    uint32_t place[2][SMK_SHADOW_CELLS];
-    uint16_t who[2][SMK_SHADOW_CELLS];
+    uint32_t instruction_id[2][SMK_SHADOW_CELLS];
+    uint16_t thread[2][SMK_SHADOW_CELLS];
     uint32_t value[SMK_SHADOW_CELLS]; /* of writes: what was stored, where `varied` has no bit */
     uint32_t varied;                  /* cells in which different values were stored */
-} smk_blocks_set;
+} smk_race_grid_set;
 
 /* Kinds of accesses, by bits. Strong: with a scope beyond the block. */
-enum { SMK_BLOCKS_STORES = 1, SMK_BLOCKS_STRONG = 2, SMK_BLOCKS_KINDS = 4 };
+enum { SMK_RACE_GRID_STORES = 1, SMK_RACE_GRID_STRONG = 2, SMK_RACE_GRID_KINDS = 4 };
 
 /* Lanes of a warp that accessed a cell by one instruction at one time. */
-typedef struct smk_blocks_record {
+typedef struct smk_race_grid_record {
     uint32_t next; /* index + 1; 0: none */
-    uint32_t block, time, place, lanes;
+    uint32_t block, time, instruction_id, lanes;
     uint32_t value; /* of a weak store */
     uint8_t warp, kind;
     bool varied; /* the block had stored another value before */
-} smk_blocks_record;
+} smk_race_grid_record;
 
 /* Records of a kind, of the cells of a line. */
-typedef struct smk_blocks_list {
+typedef struct smk_race_grid_list {
     uint32_t first[SMK_SHADOW_CELLS]; /* index + 1; 0: none */
     uint16_t count[SMK_SHADOW_CELLS];
     uint32_t lost; /* cells of which a record had to go, one bit each */
-} smk_blocks_list;
+} smk_race_grid_list;
 
-typedef struct smk_blocks_line {
+typedef struct smk_race_grid_line {
     uint64_t number;
-    smk_blocks_set *set[SMK_BLOCKS_CLASSES];
-    smk_blocks_list *list[SMK_BLOCKS_KINDS]; /* in place of sets where blocks are ordered; NULL: none yet */
+    smk_race_grid_set *set[SMK_RACE_GRID_CLASSES];
+    smk_race_grid_list *list[SMK_RACE_GRID_KINDS]; /* in place of sets where blocks are ordered; NULL: none yet */
     uint32_t written;                        /* cells, one bit each; of lists */
     uint32_t done; /* later blocks that only read can change nothing */
-} smk_blocks_line;
+} smk_race_grid_line;
 
-typedef struct smk_blocks {
+typedef struct smk_race_grid {
     pthread_mutex_t lock;
     unsigned shift;
     const uint8_t *flags; /* of accesses, by place (race.h) */
     smk_shadow_pool lines, sets, lists, records;
-    smk_blocks_line *last; /* found */
+    smk_race_grid_line *last; /* found */
     uint32_t free;   /* records that are not in use: index + 1 of the first */
     uint64_t unsure; /* accesses that were judged where records had been lost, and nothing was found */
     uint32_t *slot; /* index + 1 */
     uint32_t slot_count;
     bool failed;
-} smk_blocks;
+} smk_race_grid;
 
-typedef struct smk_blocks_access {
-    const smk_order *order;
+typedef struct smk_race_grid_access {
+    const smk_happens_before *order;
     unsigned kind;
-    uint32_t warp, lane, place;
+    uint32_t warp, lane, instruction_id;
     bool strong; /* of whatever scope */
     bool plain;  /* a store that is weak: `value` is what it writes */
     uint32_t value;
-} smk_blocks_access;
+} smk_race_grid_access;
 
-smk_status smk_blocks_create(smk_blocks *blocks, unsigned shift, const uint8_t *flags, smk_error *error);
-void smk_blocks_free(smk_blocks *blocks);
+smk_status smk_race_grid_create(smk_race_grid *grid, unsigned shift, const uint8_t *flags, smk_error *error);
+void smk_race_grid_free(smk_race_grid *grid);
 
 /* The same by a thread of its own: to give some gigabytes back takes longer than who interrupts wants to wait. */
-void smk_blocks_free_later(smk_blocks *blocks);
+void smk_race_grid_free_later(smk_race_grid *grid);
 
 /* A block of an unordered launch has ended; `begin` is its first stamp. */
-void smk_blocks_merge(smk_blocks *blocks, smk_shadow *shadow, uint64_t block, uint32_t begin);
+void smk_race_grid_merge(smk_race_grid *grid, smk_shadow *shadow, uint64_t block, uint32_t begin);
 
 /* Ordered: notes an access to a cell. True where it races with one of another block: `other` is that, `lanes` those
  * that race. */
-bool smk_blocks_note(smk_blocks *blocks, uint64_t cell, const smk_blocks_access *access, smk_blocks_record *other);
+bool smk_race_grid_note(smk_race_grid *grid, uint64_t cell, const smk_race_grid_access *access, smk_race_grid_record *other);
 /* Ordered: has any block written the cell? */
-bool smk_blocks_written(smk_blocks *blocks, uint64_t cell);
+bool smk_race_grid_written(smk_race_grid *grid, uint64_t cell);
 /* The same of the i-th cell of a line, ordered or not. */
-bool smk_blocks_line_written(const smk_blocks_line *line, unsigned i);
+bool smk_race_grid_line_written(const smk_race_grid_line *line, unsigned i);
 
 /* The i-th line, or NULL. */
-const smk_blocks_line *smk_blocks_get(const smk_blocks *blocks, uint32_t i);
+const smk_race_grid_line *smk_race_grid_get(const smk_race_grid *grid, uint32_t i);
 
 #endif

@@ -29,12 +29,12 @@ static unsigned bytes_of(const smk_instruction *instruction)
     return bytes * (instruction->vector == 0 ? 1 : instruction->vector);
 }
 
-smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place, bool loads, smk_space space,
-                                  uint64_t address, uint64_t block, uint32_t thread)
+smk_finding_event smk_race_report_event(const smk_race_launch *launch, uint32_t instruction_id, bool loads,
+                                        smk_space space, uint64_t address, uint64_t block, uint32_t thread)
 {
     uint32_t function, at;
-    const smk_instruction *instruction = smk_finding_locate(&launch->places, place, &function, &at);
-    smk_finding_event event = {.place = place, .space = space, .block = block, .thread = thread};
+    const smk_instruction *instruction = smk_finding_locate(&launch->ids, instruction_id, &function, &at);
+    smk_finding_event event = {.instruction_id = instruction_id, .space = space, .block = block, .thread = thread};
     if (instruction != NULL) {
         event.kind = (uint8_t)kind_of(instruction, loads);
         event.bytes = bytes_of(instruction);
@@ -44,28 +44,32 @@ smk_finding_event smk_race_former(const smk_race_launch *launch, uint32_t place,
 }
 
 /* Of two classes of a cell: the lowest two blocks that are not the same. */
-static void judge_classes(smk_race_launch *launch, const smk_blocks_line *line, unsigned i, unsigned a, unsigned b)
+static void judge_classes(smk_race_launch *launch, const smk_race_grid_line *line, unsigned i, unsigned a, unsigned b)
 {
-    const smk_blocks_set *x = line->set[a], *y = line->set[b];
-    uint64_t address = (line->number * CELLS + i) << launch->blocks.shift;
+    const smk_race_grid_set *x = line->set[a], *y = line->set[b];
+    uint64_t address = (line->number * CELLS + i) << launch->grid.shift;
     if (x == NULL || y == NULL) {
         return;
     }
-    bool same = a == SMK_BLOCKS_WRITE && b == SMK_BLOCKS_WRITE && (x->varied >> i & 1) == 0;
+    bool same = a == SMK_RACE_GRID_WRITE && b == SMK_RACE_GRID_WRITE && (x->varied >> i & 1) == 0;
     for (unsigned k = 0; k < 2; k++) {
         for (unsigned m = a == b ? k + 1 : 0; m < 2; m++) {
-            uint32_t one = x->block[k][i], two = y->block[m][i];
-            if (one == 0 || two == 0 || one == two ||
-                smk_race_excuses(launch->flags[x->place[k][i]], launch->flags[y->place[m][i]], false)) {
+            uint32_t first_block = x->block[k][i], second_block = y->block[m][i];
+            if (first_block == 0 || second_block == 0 || first_block == second_block ||
+                smk_race_excuses(launch->flags[x->instruction_id[k][i]], launch->flags[y->instruction_id[m][i]],
+                                 false)) {
                 continue;
             }
-            smk_finding_event first = smk_race_former(launch, x->place[k][i], a == SMK_BLOCKS_READ, SMK_SPACE_GLOBAL,
-                                                      address, one - 1, x->who[k][i]);
-            smk_finding_event second = smk_race_former(launch, y->place[m][i], b == SMK_BLOCKS_READ, SMK_SPACE_GLOBAL,
-                                                       address, two - 1, y->who[m][i]);
-            bool turned = first.place > second.place || (first.place == second.place && first.block > second.block);
+            smk_finding_event first =
+                smk_race_report_event(launch, x->instruction_id[k][i], a == SMK_RACE_GRID_READ, SMK_SPACE_GLOBAL,
+                                      address, first_block - 1, x->thread[k][i]);
+            smk_finding_event second =
+                smk_race_report_event(launch, y->instruction_id[m][i], b == SMK_RACE_GRID_READ, SMK_SPACE_GLOBAL,
+                                      address, second_block - 1, y->thread[m][i]);
+            bool turned = first.instruction_id > second.instruction_id ||
+                          (first.instruction_id == second.instruction_id && first.block > second.block);
             (turned ? &first : &second)->same_value = same;
-            uint64_t lowest = one < two ? one - 1 : two - 1;
+            uint64_t lowest = first_block < second_block ? first_block - 1 : second_block - 1;
             smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first,
                             turned ? &first : &second, lowest, address, NULL);
             return;
@@ -73,18 +77,18 @@ static void judge_classes(smk_race_launch *launch, const smk_blocks_line *line, 
     }
 }
 
-void smk_race_finish(smk_race_launch *launch)
+void smk_race_report_blocks(smk_race_launch *launch)
 {
-    const smk_blocks_line *line;
-    for (uint32_t n = 0; !launch->ordered && (line = smk_blocks_get(&launch->blocks, n)) != NULL; n++) {
-        if (line->set[SMK_BLOCKS_WRITE] == NULL && line->set[SMK_BLOCKS_ATOMIC] == NULL) {
+    const smk_race_grid_line *line;
+    for (uint32_t n = 0; !launch->ordered && (line = smk_race_grid_get(&launch->grid, n)) != NULL; n++) {
+        if (line->set[SMK_RACE_GRID_WRITE] == NULL && line->set[SMK_RACE_GRID_ATOMIC] == NULL) {
             continue;
         }
         for (unsigned i = 0; i < CELLS; i++) {
-            judge_classes(launch, line, i, SMK_BLOCKS_WRITE, SMK_BLOCKS_WRITE);
-            judge_classes(launch, line, i, SMK_BLOCKS_WRITE, SMK_BLOCKS_READ);
-            judge_classes(launch, line, i, SMK_BLOCKS_WRITE, SMK_BLOCKS_ATOMIC);
-            judge_classes(launch, line, i, SMK_BLOCKS_READ, SMK_BLOCKS_ATOMIC);
+            judge_classes(launch, line, i, SMK_RACE_GRID_WRITE, SMK_RACE_GRID_WRITE);
+            judge_classes(launch, line, i, SMK_RACE_GRID_WRITE, SMK_RACE_GRID_READ);
+            judge_classes(launch, line, i, SMK_RACE_GRID_WRITE, SMK_RACE_GRID_ATOMIC);
+            judge_classes(launch, line, i, SMK_RACE_GRID_READ, SMK_RACE_GRID_ATOMIC);
         }
     }
 }

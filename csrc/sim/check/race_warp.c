@@ -8,7 +8,7 @@
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
 
-enum { CELLS = SMK_SHADOW_CELLS, LANES = 32, HALF = 16 };
+enum { CELLS = SMK_SHADOW_CELLS, HALF = 16 };
 
 /* A part of an access: lanes from `lane` on that share an address, or lie in a row. */
 typedef struct part {
@@ -18,7 +18,7 @@ typedef struct part {
 
 static uint32_t lanes_of(const part *p)
 {
-    uint32_t some = p->lanes == LANES ? UINT32_MAX : ((UINT32_C(1) << p->lanes) - 1) << p->lane;
+    uint32_t some = p->lanes == SMK_WARP_SIZE ? UINT32_MAX : ((UINT32_C(1) << p->lanes) - 1) << p->lane;
     return some | (p->twice ? some << HALF : 0);
 }
 
@@ -34,8 +34,8 @@ SMK_CLONES static void refresh(smk_shadow_line *line)
 {
     uint32_t most = 0, changed = 0;
     for (unsigned k = 0; k < CELLS; k++) {
-        most = line->wtime[k] > most ? line->wtime[k] : most;
-        changed = line->stime[k] > changed ? line->stime[k] : changed;
+        most = line->write_time[k] > most ? line->write_time[k] : most;
+        changed = line->atomic_time[k] > changed ? line->atomic_time[k] : changed;
     }
     line->written_most = most;
     line->atomic_most = changed;
@@ -45,16 +45,16 @@ SMK_CLONES static void refresh(smk_shadow_line *line)
 
 /* Were the cells written, and then either before all that comes or by the very lane? Stamps are far below INT32_MAX,
  * and what is pending is below zero. */
-SMK_CLONES static bool are_written(const smk_race_one *one, const smk_shadow_line *line, smk_shadow_shape shape,
+SMK_CLONES static bool are_written(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape,
                                    uint32_t least)
 {
-    const smk_order *order = &one->race->order;
+    const smk_happens_before *order = &access->race->order;
     int32_t low = (int32_t)least, base = (int32_t)order->base, bad = 0;
-    int32_t first = shape.twice ? -1 - LANES : (int32_t)(one->index * LANES);
+    int32_t first = shape.twice ? -1 - SMK_WARP_SIZE : (int32_t)(access->index * SMK_WARP_SIZE);
     int32_t from = shape.from, to = shape.to, skew = shape.skew, step = shape.step;
     for (int32_t k = 0; k < CELLS; k++) {
-        int32_t written = (int32_t)line->wtime[k], other = line->wwho[k] != first + ((k + skew) >> step);
-        int32_t wrong = (written < low) | ((written > base) & other) | ((int32_t)line->stime[k] > base);
+        int32_t written = (int32_t)line->write_time[k], other = line->write_thread[k] != first + ((k + skew) >> step);
+        int32_t wrong = (written < low) | ((written > base) & other) | ((int32_t)line->atomic_time[k] > base);
         bad |= (k >= from) & (k < to) & wrong;
     }
     return bad == 0;
@@ -65,7 +65,7 @@ SMK_CLONES static bool are_unchanged(const smk_shadow_line *line, smk_shadow_sha
 {
     int32_t from = shape.from, to = shape.to, bad = 0;
     for (int32_t k = 0; k < CELLS; k++) {
-        bad |= (k >= from) & (k < to) & (line->stime[k] > base);
+        bad |= (k >= from) & (k < to) & (line->atomic_time[k] > base);
     }
     return bad == 0;
 }
@@ -78,34 +78,37 @@ static bool is_same_shape(smk_shadow_shape a, smk_shadow_shape b)
 /* Loads --------------------------------------------------------------------------------------------- */
 
 /* Up to when all that the lanes of a warp did lies before all that they do. */
-static uint32_t past_of(const smk_race_one *one)
+static uint32_t past_of(const smk_warp_access *access)
 {
-    const smk_order *order = &one->race->order;
-    uint32_t full = order->full[one->index];
-    return full > order->base ? full : order->base;
+    const smk_happens_before *order = &access->race->order;
+    uint32_t synced = order->synced[access->index];
+    return synced > order->base ? synced : order->base;
 }
 
-static uint32_t least_written(const smk_race_one *one)
+static uint32_t least_written(const smk_warp_access *access)
 {
-    bool known = one->space == SMK_SPACE_GLOBAL && one->race->span_known;
-    return known ? 0 : one->race->order.begin;
+    bool initialized = access->space == SMK_SPACE_GLOBAL && access->race->allocation_initialized;
+    return initialized ? 0 : access->race->order.begin;
 }
 
 /* The row of the warp, with all that it holds. */
-static smk_shadow_row *loads_of(const smk_race_one *one, smk_shadow_line *line)
+static smk_shadow_row *loads_of(const smk_warp_access *access, smk_shadow_line *line)
 {
-    line->loaders |= UINT32_C(1) << one->index;
-    smk_shadow_settle(one->shadow, line, one->index);
-    return smk_shadow_row_of(one->shadow, &line->loads[one->index]);
+    line->loaders |= UINT32_C(1) << access->index;
+    smk_shadow_settle(access->shadow, line, access->index);
+    return smk_shadow_row_of(access->shadow, &line->loads[access->index]);
 }
 
 /* Cells of which a warp has noted other loads since the last barrier. */
-SMK_CLONES static bool join_row(const smk_race_one *one, smk_shadow_row *row, smk_shadow_shape shape, uint32_t past)
+SMK_CLONES static bool join_row(const smk_warp_access *access, smk_shadow_row *row, smk_shadow_shape shape,
+                                uint32_t past)
 {
-    uint32_t now = one->race->order.now, place = one->place, bits = shape.twice ? 0x10001U : 1U, step = shape.step;
+    uint32_t now = access->race->order.now, instruction_id = access->instruction_id, bits = shape.twice ? 0x10001U : 1U,
+             step = shape.step;
     int32_t from = shape.from, to = shape.to, skew = shape.skew, bad = 0;
     for (int32_t k = 0; k < CELLS; k++) {
-        bad |= (k >= from) & (k < to) & (row->time[k] > past) & ((row->time[k] != now) | (row->place[k] != place));
+        bad |= (k >= from) & (k < to) & (row->time[k] > past) &
+               ((row->time[k] != now) | (row->instruction_id[k] != instruction_id));
     }
     if (bad != 0) {
         return false;
@@ -114,7 +117,7 @@ SMK_CLONES static bool join_row(const smk_race_one *one, smk_shadow_row *row, sm
         bool in = k >= from && k < to;
         uint32_t lane = (uint32_t)(k + skew) >> step & 31, kept = row->time[k] == now ? row->lanes[k] : 0;
         row->lanes[k] = in ? kept | bits << lane : row->lanes[k];
-        row->place[k] = in ? place : row->place[k];
+        row->instruction_id[k] = in ? instruction_id : row->instruction_id[k];
         row->time[k] = in ? now : row->time[k];
     }
     row->most = now;
@@ -127,78 +130,80 @@ static uint32_t cells_of(smk_shadow_shape shape)
 }
 
 /* Has the block written the cells? The host may have, too. */
-static bool are_initial(const smk_race_one *one, const smk_shadow_line *line, smk_shadow_shape shape)
+static bool are_initial(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape)
 {
-    return (one->space == SMK_SPACE_GLOBAL && one->race->span_known) ||
-           (line->written_since == one->race->order.begin && (cells_of(shape) & ~line->written) == 0);
+    return (access->space == SMK_SPACE_GLOBAL && access->race->allocation_initialized) ||
+           (line->written_since == access->race->order.begin && (cells_of(shape) & ~line->written) == 0);
 }
 
 /* Notes a load as a shape; false where it is to be noted cell by cell. */
-static bool note_wide(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape, uint32_t past)
+static bool note_batch(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape, uint32_t past)
 {
-    bool global = one->space == SMK_SPACE_GLOBAL;
-    uint32_t base = one->race->order.base; /* what is later, and past to this warp, is not past to all */
-    const smk_shadow_row *row = line->loads[one->index];
-    smk_shadow_wides *wides = smk_shadow_wides_of(one->shadow, line, one->index);
-    smk_shadow_wide *at = NULL;
-    for (unsigned i = 0; i < SMK_SHADOW_WIDES && wides != NULL; i++) {
-        smk_shadow_wide *wide = &wides->of[i][one->index];
-        bool same = is_same_shape(wide->shape, shape),
-             meets = wide->shape.from < shape.to && shape.from < wide->shape.to;
-        if (wide->time > past && same && wide->time == one->race->order.now && wide->place == one->place) {
+    bool global = access->space == SMK_SPACE_GLOBAL;
+    uint32_t base = access->race->order.base; /* what is later, and past to this warp, is not past to all */
+    const smk_shadow_row *row = line->loads[access->index];
+    smk_shadow_batches *batches = smk_shadow_batches_of(access->shadow, line, access->index);
+    smk_shadow_batch *at = NULL;
+    for (unsigned i = 0; i < SMK_SHADOW_BATCHES && batches != NULL; i++) {
+        smk_shadow_batch *batch = &batches->of[i][access->index];
+        bool same = is_same_shape(batch->shape, shape),
+             overlaps = batch->shape.from < shape.to && shape.from < batch->shape.to;
+        if (batch->time > past && same && batch->time == access->race->order.now &&
+            batch->instruction_id == access->instruction_id) {
             return true;
         }
-        if (wide->time <= (same ? past : base) && (!global || same)) {
-            wide->time = 0; /* to other blocks what is past still tells that there were loads */
-        } else if (wide->time != 0 && meets) {
+        if (batch->time <= (same ? past : base) && (!global || same)) {
+            batch->time = 0; /* to other blocks what is past still tells that there were loads */
+        } else if (batch->time != 0 && overlaps) {
             return false;
         }
-        at = wide->time == 0 ? wide : at;
+        at = batch->time == 0 ? batch : at;
     }
     if (at == NULL || (row != NULL && row->most > past)) {
         return false;
     }
-    *at = (smk_shadow_wide){one->race->order.now, one->place, shape};
+    *at = (smk_shadow_batch){access->race->order.now, access->instruction_id, shape};
     return true;
 }
 
-static bool load_cells(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+static bool load_cells(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    const smk_order *order = &one->race->order;
-    uint32_t base = order->base, past = past_of(one);
-    if (line->written_most > base || line->atomic_most > base || !are_initial(one, line, shape)) {
-        if (!are_written(one, line, shape, least_written(one))) {
+    const smk_happens_before *order = &access->race->order;
+    uint32_t base = order->base, past = past_of(access);
+    if (line->written_most > base || line->atomic_most > base || !are_initial(access, line, shape)) {
+        if (!are_written(access, line, shape, least_written(access))) {
             return false;
         }
         refresh(line);
     }
     line->read_most = order->now;
-    if (note_wide(one, line, shape, past)) {
+    if (note_batch(access, line, shape, past)) {
         return true;
     }
-    smk_shadow_row *row = loads_of(one, line);
-    return row != NULL && (row->more == NULL || row->more->most <= past) && join_row(one, row, shape, past);
+    smk_shadow_row *row = loads_of(access, line);
+    return row != NULL && (row->more == NULL || row->more->most <= past) && join_row(access, row, shape, past);
 }
 
 /* All lanes of `lanes` load one cell. */
-static bool load_cell(const smk_race_one *one, smk_shadow_line *line, unsigned i, uint32_t lanes)
+static bool load_cell(const smk_warp_access *access, smk_shadow_line *line, unsigned i, uint32_t lanes)
 {
-    const smk_order *order = &one->race->order;
-    uint32_t written = line->wtime[i], now = order->now, past = past_of(one);
-    if (written < least_written(one) || written > order->base || line->stime[i] > order->base) {
+    const smk_happens_before *order = &access->race->order;
+    uint32_t written = line->write_time[i], now = order->now, past = past_of(access);
+    if (written < least_written(access) || written > order->base || line->atomic_time[i] > order->base) {
         return false;
     }
-    smk_shadow_row *row = loads_of(one, line);
+    smk_shadow_row *row = loads_of(access, line);
     if (row == NULL) {
         return false;
     }
     uint32_t time = row->time[i];
     bool fresh = time <= past;
-    if ((!fresh && (time != now || row->place[i] != one->place)) || (row->more != NULL && row->more->most > past)) {
+    if ((!fresh && (time != now || row->instruction_id[i] != access->instruction_id)) ||
+        (row->more != NULL && row->more->most > past)) {
         return false;
     }
     row->lanes[i] = (fresh ? 0 : row->lanes[i]) | lanes;
-    row->place[i] = one->place;
+    row->instruction_id[i] = access->instruction_id;
     row->time[i] = row->most = line->read_most = now;
     return true;
 }
@@ -206,21 +211,21 @@ static bool load_cell(const smk_race_one *one, smk_shadow_line *line, unsigned i
 /* Stores -------------------------------------------------------------------------------------------- */
 
 /* No lane of any warp has loaded the cells since the last barrier, but each its own. */
-static bool are_unread(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+static bool are_unread(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    uint32_t base = one->race->order.base, past = past_of(one);
-    for (uint32_t left = line->loaders | line->wide_loaders; left != 0; left &= left - 1) {
+    uint32_t base = access->race->order.base, past = past_of(access);
+    for (uint32_t left = line->loaders | line->batch_loaders; left != 0; left &= left - 1) {
         unsigned warp = smk_bits_first(left);
-        uint32_t done = warp == one->index ? past : base;
+        uint32_t done = warp == access->index ? past : base;
         const smk_shadow_row *row = line->loads[warp];
         if (row != NULL && row->most > done) {
             return false;
         }
-        for (unsigned i = 0; i < SMK_SHADOW_WIDES && (line->wide_loaders >> warp & 1) != 0; i++) {
-            const smk_shadow_wide *wide = &line->wides->of[i][warp];
-            bool own = warp == one->index && is_same_shape(wide->shape, shape);
-            bool apart = wide->shape.to <= shape.from || shape.to <= wide->shape.from;
-            if (wide->time > done && !own && !apart) {
+        for (unsigned i = 0; i < SMK_SHADOW_BATCHES && (line->batch_loaders >> warp & 1) != 0; i++) {
+            const smk_shadow_batch *batch = &line->batches->of[i][warp];
+            bool own = warp == access->index && is_same_shape(batch->shape, shape);
+            bool apart = batch->shape.to <= shape.from || shape.to <= batch->shape.from;
+            if (batch->time > done && !own && !apart) {
                 return false;
             }
         }
@@ -228,31 +233,32 @@ static bool are_unread(const smk_race_one *one, smk_shadow_line *line, smk_shado
     return true;
 }
 
-SMK_CLONES static void write_cells(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+SMK_CLONES static void write_cells(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    uint32_t now = one->race->order.now, place = one->place, first = one->index * LANES, step = shape.step;
+    uint32_t now = access->race->order.now, instruction_id = access->instruction_id,
+             first = access->index * SMK_WARP_SIZE, step = shape.step;
     int32_t from = shape.from, to = shape.to, skew = shape.skew;
     for (int32_t k = 0; k < CELLS; k++) {
         bool in = k >= from && k < to;
-        uint32_t who = first + ((uint32_t)(k + skew) >> step);
-        line->wtime[k] = in ? now : line->wtime[k];
-        line->itime[k] = in ? 0 : line->itime[k];
-        line->wplace[k] = in ? place : line->wplace[k];
-        line->wwho[k] = in ? (uint16_t)who : line->wwho[k];
+        uint32_t thread = first + ((uint32_t)(k + skew) >> step);
+        line->write_time[k] = in ? now : line->write_time[k];
+        line->issue_time[k] = in ? 0 : line->issue_time[k];
+        line->write_id[k] = in ? instruction_id : line->write_id[k];
+        line->write_thread[k] = in ? (uint16_t)thread : line->write_thread[k];
     }
 }
 
 /* The values of a store of 32-bit words to cells of their size. */
-SMK_CLONES static void note_words(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+SMK_CLONES static void note_words(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    const smk_operation *op = one->event->op + 1; /* the store itself */
+    const smk_operation *op = access->event->op + 1; /* the store itself */
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
-    uint32_t begin = one->race->order.begin, varied = line->varied;
+    uint32_t begin = access->race->order.begin, varied = line->varied;
     int32_t step = shape.step, low = (1 << step) - 1, skew = shape.skew;
     for (int32_t k = shape.from; k < shape.to; k++) {
-        const uint32_t *row = SMK_ROW(uint32_t, one->warp, rows[(k + skew) & low]);
+        const uint32_t *row = SMK_ROW(uint32_t, access->warp, rows[(k + skew) & low]);
         uint32_t value = row[(k + skew) >> step];
-        bool again = line->wtime[k] >= begin;
+        bool again = line->write_time[k] >= begin;
         varied &= ~((uint32_t)!again << k);
         varied |= (uint32_t)(again && line->value[k] != value) << k;
         line->value[k] = value;
@@ -261,35 +267,35 @@ SMK_CLONES static void note_words(const smk_race_one *one, smk_shadow_line *line
 }
 
 /* Before the cells are noted as written. */
-static void note_values(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+static void note_values(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    const smk_operation *op = one->event->op + 1;
-    if (op->element == SMK_ELEMENT_U32_32 && one->shadow->shift == 2) {
-        note_words(one, line, shape);
+    const smk_operation *op = access->event->op + 1;
+    if (op->element == SMK_ELEMENT_U32_32 && access->shadow->shift == 2) {
+        note_words(access, line, shape);
         return;
     }
     for (unsigned k = shape.from; k < shape.to; k++) {
         unsigned at = (unsigned)((int32_t)k + shape.skew), lane = at >> shape.step;
-        uint64_t cell = (one->address[lane] >> one->shadow->shift) + at - (lane << shape.step);
-        uint32_t value = smk_race_value(one, lane, cell), bit = UINT32_C(1) << k;
-        bool again = line->wtime[k] >= one->race->order.begin;
+        uint64_t cell = (access->address[lane] >> access->shadow->shift) + at - (lane << shape.step);
+        uint32_t value = smk_race_value(access, lane, cell), bit = UINT32_C(1) << k;
+        bool again = line->write_time[k] >= access->race->order.begin;
         line->varied = !again ? line->varied & ~bit : line->value[k] != value ? line->varied | bit : line->varied;
         line->value[k] = value;
     }
 }
 
-static bool store_cells(const smk_race_one *one, smk_shadow_line *line, smk_shadow_shape shape)
+static bool store_cells(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
-    uint32_t base = one->race->order.base, now = one->race->order.now;
+    uint32_t base = access->race->order.base, now = access->race->order.now;
     bool written = line->written_most > base;
-    if ((written && !are_written(one, line, shape, 0)) ||
+    if ((written && !are_written(access, line, shape, 0)) ||
         (line->atomic_most > base && !are_unchanged(line, shape, base)) ||
-        (line->read_most > base && !are_unread(one, line, shape))) {
+        (line->read_most > base && !are_unread(access, line, shape))) {
         return false;
     }
-    note_values(one, line, shape);
-    write_cells(one, line, shape);
-    smk_shadow_note_written(line, cells_of(shape), one->race->order.begin);
+    note_values(access, line, shape);
+    write_cells(access, line, shape);
+    smk_shadow_note_written(line, cells_of(shape), access->race->order.begin);
     if (line->written_most == SMK_SHADOW_PENDING) {
         refresh(line);
     } else {
@@ -300,13 +306,13 @@ static bool store_cells(const smk_race_one *one, smk_shadow_line *line, smk_shad
 
 /* A whole access ------------------------------------------------------------------------------------ */
 
-static bool judge_row(const smk_race_one *one, const part *p)
+static bool judge_row(const smk_warp_access *access, const part *p)
 {
-    const unsigned shift = one->shadow->shift, step = log2_of(one->event->bytes >> shift);
-    uint64_t first = one->address[p->lane] >> shift, end = first + ((uint64_t)p->lanes << step);
+    const unsigned shift = access->shadow->shift, step = log2_of(access->event->bytes >> shift);
+    uint64_t first = access->address[p->lane] >> shift, end = first + ((uint64_t)p->lanes << step);
     for (uint64_t cell = first; cell < end;) {
         uint64_t number = cell / CELLS, next = (number + 1) * CELLS < end ? (number + 1) * CELLS : end;
-        smk_shadow_line *line = smk_shadow_find(one->shadow, number);
+        smk_shadow_line *line = smk_shadow_find(access->shadow, number);
         if (line == NULL) {
             return false;
         }
@@ -316,7 +322,8 @@ static bool judge_row(const smk_race_one *one, const part *p)
                                   .step = (uint8_t)step,
                                   .twice = p->twice,
                                   .skew = skew};
-        if (!(one->event->kind == SMK_ACCESS_LOAD ? load_cells(one, line, shape) : store_cells(one, line, shape))) {
+        if (!(access->event->kind == SMK_ACCESS_LOAD ? load_cells(access, line, shape)
+                                                     : store_cells(access, line, shape))) {
             return false;
         }
         cell = next;
@@ -324,14 +331,14 @@ static bool judge_row(const smk_race_one *one, const part *p)
     return true;
 }
 
-static bool judge_broadcast(const smk_race_one *one, const part *p)
+static bool judge_broadcast(const smk_warp_access *access, const part *p)
 {
-    unsigned shift = one->shadow->shift;
-    uint64_t first = one->address[p->lane] >> shift;
-    unsigned count = one->event->bytes >> shift;
-    smk_shadow_line *line = smk_shadow_find(one->shadow, first / CELLS); /* aligned as it is, it lies in one line */
+    unsigned shift = access->shadow->shift;
+    uint64_t first = access->address[p->lane] >> shift;
+    unsigned count = access->event->bytes >> shift;
+    smk_shadow_line *line = smk_shadow_find(access->shadow, first / CELLS); /* aligned as it is, it lies in one line */
     for (unsigned i = 0; line != NULL && i < count; i++) {
-        if (!load_cell(one, line, (unsigned)(first % CELLS) + i, lanes_of(p))) {
+        if (!load_cell(access, line, (unsigned)(first % CELLS) + i, lanes_of(p))) {
             return false;
         }
     }
@@ -339,52 +346,53 @@ static bool judge_broadcast(const smk_race_one *one, const part *p)
 }
 
 /* In bounds, and aligned? */
-static bool is_good(const smk_race_one *one, const part *p)
+static bool is_good(const smk_warp_access *access, const part *p)
 {
-    smk_race *race = one->race;
-    uint64_t at = one->address[p->lane], bytes = one->event->bytes, reach = p->row ? p->lanes * bytes : bytes;
+    smk_race *race = access->race;
+    uint64_t at = access->address[p->lane], bytes = access->event->bytes, reach = p->row ? p->lanes * bytes : bytes;
     if ((at & (bytes - 1)) != 0) {
         return false;
     }
-    if (one->space == SMK_SPACE_SHARED) {
-        uint64_t limit = one->warp->control->shared_bytes;
+    if (access->space == SMK_SPACE_SHARED) {
+        uint64_t limit = access->warp->control->shared_bytes;
         return at <= limit && reach <= limit - at;
     }
-    if ((race->span == NULL || at - race->span->address >= race->span->bytes) && !smk_race_find_span(race, at)) {
+    if ((race->allocation == NULL || at - race->allocation->address >= race->allocation->bytes) &&
+        !smk_bounds_find_allocation(race, at)) {
         return false;
     }
-    return reach <= race->span->bytes - (at - race->span->address) &&
-           !(race->span->constant && one->event->kind != SMK_ACCESS_LOAD);
+    return reach <= race->allocation->bytes - (at - race->allocation->address) &&
+           !(race->allocation->constant && access->event->kind != SMK_ACCESS_LOAD);
 }
 
 /* Lanes of the part that are still to be judged. */
-static uint32_t judge_part(const smk_race_one *one, const part *p)
+static uint32_t judge_part(const smk_warp_access *access, const part *p)
 {
-    bool known = p->row || one->event->kind == SMK_ACCESS_LOAD;
-    bool done = known && is_good(one, p) && (p->row ? judge_row(one, p) : judge_broadcast(one, p));
+    bool initialized = p->row || access->event->kind == SMK_ACCESS_LOAD;
+    bool done = initialized && is_good(access, p) && (p->row ? judge_row(access, p) : judge_broadcast(access, p));
     return done ? 0 : lanes_of(p);
 }
 
-uint32_t smk_wide_judge(smk_race_one *one)
+uint32_t smk_race_warp_judge(smk_warp_access *access)
 {
-    const smk_access_event *event = one->event;
+    const smk_access_event *event = access->event;
     const uint8_t *shape = event->shape;
-    bool load = event->kind == SMK_ACCESS_LOAD, ordered = one->race->launch->ordered;
-    if (one->mask != UINT32_MAX || (one->flags & SMK_RACE_STRONG) != 0 ||
+    bool load = event->kind == SMK_ACCESS_LOAD, ordered = access->race->launch->ordered;
+    if (access->mask != UINT32_MAX || (access->flags & SMK_RACE_STRONG) != 0 ||
         (shape[0] == SMK_ACCESS_ANY && shape[1] == SMK_ACCESS_ANY) || event->used != NULL ||
-        (!load && event->kind != SMK_ACCESS_STORE) || (one->space == SMK_SPACE_GLOBAL && ordered) ||
-        event->bytes >> one->shadow->shift == 0 || one->shadow->failed) {
-        return one->mask;
+        (!load && event->kind != SMK_ACCESS_STORE) || (access->space == SMK_SPACE_GLOBAL && ordered) ||
+        event->bytes >> access->shadow->shift == 0 || access->shadow->failed) {
+        return access->mask;
     }
     bool row = shape[0] == SMK_ACCESS_ROW;
-    uint64_t apart = one->address[HALF] - one->address[0];
+    uint64_t apart = access->address[HALF] - access->address[0];
     if (shape[0] == shape[1] && load && apart == 0) {
-        return judge_part(one, row ? &(part){0, HALF, true, true} : &(part){0, LANES, false, false});
+        return judge_part(access, row ? &(part){0, HALF, true, true} : &(part){0, SMK_WARP_SIZE, false, false});
     }
     if (row && shape[1] == SMK_ACCESS_ROW && apart == HALF * (uint64_t)event->bytes) {
-        return judge_part(one, &(part){0, LANES, true, false});
+        return judge_part(access, &(part){0, SMK_WARP_SIZE, true, false});
     }
-    uint32_t left = shape[0] == SMK_ACCESS_ANY ? 0xFFFFU : judge_part(one, &(part){0, HALF, row, false});
+    uint32_t left = shape[0] == SMK_ACCESS_ANY ? 0xFFFFU : judge_part(access, &(part){0, HALF, row, false});
     row = shape[1] == SMK_ACCESS_ROW;
-    return left | (shape[1] == SMK_ACCESS_ANY ? 0xFFFF0000U : judge_part(one, &(part){HALF, HALF, row, false}));
+    return left | (shape[1] == SMK_ACCESS_ANY ? 0xFFFF0000U : judge_part(access, &(part){HALF, HALF, row, false}));
 }

@@ -58,7 +58,7 @@ smk_status smk_shadow_create(smk_shadow *shadow, unsigned shift, uint64_t direct
     *shadow = (smk_shadow){.shift = shift, .use = 1};
     shadow->lines.bytes = sizeof(smk_shadow_line);
     shadow->rows.bytes = sizeof(smk_shadow_row);
-    shadow->wides.bytes = sizeof(smk_shadow_wides);
+    shadow->batches.bytes = sizeof(smk_shadow_batches);
     if (direct_bytes > 0) {
         shadow->direct_count = (uint32_t)((direct_bytes + line_bytes - 1) / line_bytes);
         shadow->direct = smk_heap_allocate(shadow->direct_count, sizeof *shadow->direct);
@@ -81,7 +81,7 @@ void smk_shadow_free(smk_shadow *shadow)
     smk_heap_free(shadow->slot_use);
     smk_shadow_pool_free(&shadow->lines);
     smk_shadow_pool_free(&shadow->rows);
-    smk_shadow_pool_free(&shadow->wides);
+    smk_shadow_pool_free(&shadow->batches);
     shadow->direct = NULL;
     shadow->slot = NULL;
     shadow->slot_use = NULL;
@@ -93,7 +93,7 @@ void smk_shadow_begin(smk_shadow *shadow)
     if (shadow->direct != NULL) {
         return;
     }
-    shadow->lines.used = shadow->rows.used = shadow->wides.used = 0;
+    shadow->lines.used = shadow->rows.used = shadow->batches.used = 0;
     if (++shadow->use == 0) {
         memset(shadow->slot_use, 0, shadow->slot_count * sizeof *shadow->slot_use);
         shadow->use = 1;
@@ -156,8 +156,8 @@ static smk_shadow_line *look_up(smk_shadow *shadow, uint64_t number)
     }
     memset(line->loads, 0, sizeof line->loads);
     memset(line->atomics, 0, sizeof line->atomics);
-    line->loaders = line->changers = line->wide_loaders = 0;
-    line->wides = NULL;
+    line->loaders = line->changers = line->batch_loaders = 0;
+    line->batches = NULL;
     line->varied = 0;
     line->kept_most = line->written = line->written_since = line->written_most = line->atomic_most = line->read_most =
         0;
@@ -197,48 +197,49 @@ smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
 }
 
 /* All cells, with a choice, make a loop that is known to the compiler. */
-SMK_CLONES static void spread(smk_shadow_row *row, const smk_shadow_wide *wide)
+SMK_CLONES static void spread(smk_shadow_row *row, const smk_shadow_batch *batch)
 {
-    uint32_t bits = wide->shape.twice ? 0x10001U : 1U, time = wide->time, place = wide->place, step = wide->shape.step;
-    int32_t from = wide->shape.from, to = wide->shape.to, skew = wide->shape.skew;
+    uint32_t bits = batch->shape.twice ? 0x10001U : 1U, time = batch->time, instruction_id = batch->instruction_id,
+             step = batch->shape.step;
+    int32_t from = batch->shape.from, to = batch->shape.to, skew = batch->shape.skew;
     for (int32_t k = 0; k < SMK_SHADOW_CELLS; k++) {
         bool in = k >= from && k < to;
         uint32_t lane = (uint32_t)(k + skew) >> step & 31;
         row->lanes[k] = in ? bits << lane : row->lanes[k];
         row->time[k] = in ? time : row->time[k];
-        row->place[k] = in ? place : row->place[k];
+        row->instruction_id[k] = in ? instruction_id : row->instruction_id[k];
     }
 }
 
-smk_shadow_wides *smk_shadow_wides_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
+smk_shadow_batches *smk_shadow_batches_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
 {
     bool fresh;
-    if (line->wides == NULL) {
-        line->wides = smk_shadow_pool_take(&shadow->wides, &fresh);
-        shadow->failed = shadow->failed || line->wides == NULL;
+    if (line->batches == NULL) {
+        line->batches = smk_shadow_pool_take(&shadow->batches, &fresh);
+        shadow->failed = shadow->failed || line->batches == NULL;
     }
-    if (line->wides != NULL && (line->wide_loaders >> warp & 1) == 0) {
-        line->wide_loaders |= UINT32_C(1) << warp;
-        for (unsigned i = 0; i < SMK_SHADOW_WIDES; i++) {
-            line->wides->of[i][warp].time = 0;
+    if (line->batches != NULL && (line->batch_loaders >> warp & 1) == 0) {
+        line->batch_loaders |= UINT32_C(1) << warp;
+        for (unsigned i = 0; i < SMK_SHADOW_BATCHES; i++) {
+            line->batches->of[i][warp].time = 0;
         }
     }
-    return line->wides;
+    return line->batches;
 }
 
 void smk_shadow_spread(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
 {
-    for (unsigned i = 0; i < SMK_SHADOW_WIDES; i++) {
-        smk_shadow_wide *wide = &line->wides->of[i][warp];
-        smk_shadow_row *row = wide->time == 0 ? NULL : smk_shadow_row_of(shadow, &line->loads[warp]);
+    for (unsigned i = 0; i < SMK_SHADOW_BATCHES; i++) {
+        smk_shadow_batch *batch = &line->batches->of[i][warp];
+        smk_shadow_row *row = batch->time == 0 ? NULL : smk_shadow_row_of(shadow, &line->loads[warp]);
         if (row != NULL) {
             line->loaders |= UINT32_C(1) << warp;
-            spread(row, wide);
-            row->most = row->most > wide->time ? row->most : wide->time;
+            spread(row, batch);
+            row->most = row->most > batch->time ? row->most : batch->time;
         }
-        wide->time = 0;
+        batch->time = 0;
     }
-    line->wide_loaders &= ~(UINT32_C(1) << warp);
+    line->batch_loaders &= ~(UINT32_C(1) << warp);
 }
 
 smk_shadow_line *smk_shadow_get(const smk_shadow *shadow, uint32_t i)

@@ -29,38 +29,38 @@ typedef struct smk_shadow_row {
     uint32_t most; /* no time is later, in the rows behind neither */
     uint32_t time[SMK_SHADOW_CELLS];
     uint32_t lanes[SMK_SHADOW_CELLS];
-    uint32_t place[SMK_SHADOW_CELLS];
+    uint32_t instruction_id[SMK_SHADOW_CELLS];
     struct smk_shadow_row *more; /* of other instructions, or times, on the same cells */
 } smk_shadow_row;
 
 /* Accesses of one warp to the cells of a shape; time 0: none. */
-typedef struct smk_shadow_wide {
-    uint32_t time, place;
+typedef struct smk_shadow_batch {
+    uint32_t time, instruction_id;
     smk_shadow_shape shape;
-} smk_shadow_wide;
+} smk_shadow_batch;
 
-enum { SMK_SHADOW_WIDES = 2 };
+enum { SMK_SHADOW_BATCHES = 2 };
 
 /* Loads that are noted as shapes, in place of what rows say of the cells; those of a warp have no cell in common. */
-typedef struct smk_shadow_wides {
-    smk_shadow_wide of[SMK_SHADOW_WIDES][SMK_SHADOW_WARPS];
-} smk_shadow_wides;
+typedef struct smk_shadow_batches {
+    smk_shadow_batch of[SMK_SHADOW_BATCHES][SMK_SHADOW_WARPS];
+} smk_shadow_batches;
 
 /* What the cells of a line have in common spares a look at each: no time is later than `..._most`; `written` are the
  * cells that were written since `written_since`. */
 typedef struct smk_shadow_line {
-    uint32_t wtime[SMK_SHADOW_CELLS]; /* the last write that is not atomic */
-    uint32_t stime[SMK_SHADOW_CELLS]; /* the last atomic operation */
-    uint32_t itime[SMK_SHADOW_CELLS]; /* when the copy was issued that wrote or writes the cell */
-    uint32_t wplace[SMK_SHADOW_CELLS];
+    uint32_t write_time[SMK_SHADOW_CELLS]; /* the last write that is not atomic */
+    uint32_t atomic_time[SMK_SHADOW_CELLS]; /* the last atomic operation */
+    uint32_t issue_time[SMK_SHADOW_CELLS]; /* when the copy was issued that wrote or writes the cell */
+    uint32_t write_id[SMK_SHADOW_CELLS];
     uint32_t value[SMK_SHADOW_CELLS]; /* what that write stored; of no meaning where a copy wrote */
-    uint16_t wwho[SMK_SHADOW_CELLS];  /* warp * 32 + lane */
+    uint16_t write_thread[SMK_SHADOW_CELLS];  /* warp * 32 + lane */
     uint32_t varied;                  /* cells in which the block has stored several values, one bit each */
     uint64_t number;                  /* address / bytes of a line */
     uint32_t written, written_since, written_most, atomic_most, read_most;
     uint32_t kept_most;                     /* of weak writes that are among `atomics` (race.c) */
-    uint32_t loaders, changers, wide_loaders; /* warps that have rows, or wides: one bit each */
-    smk_shadow_wides *wides;                  /* of loads; NULL: none yet */
+    uint32_t loaders, changers, batch_loaders; /* warps that have rows, or wides: one bit each */
+    smk_shadow_batches *batches;                  /* of loads; NULL: none yet */
     smk_shadow_row *loads[SMK_SHADOW_WARPS];
     smk_shadow_row *atomics[SMK_SHADOW_WARPS];
 } smk_shadow_line;
@@ -80,7 +80,7 @@ typedef struct smk_shadow {
     smk_shadow_line **slot;
     uint32_t *slot_use; /* is it of this block? */
     uint32_t slot_count, use;
-    smk_shadow_pool lines, rows, wides;
+    smk_shadow_pool lines, rows, batches;
     smk_shadow_line *last; /* found */
     bool failed;           /* there was no memory: what follows is not judged */
 } smk_shadow;
@@ -106,14 +106,14 @@ static inline void smk_shadow_note_written(smk_shadow_line *line, uint32_t cells
 }
 
 /* The places of a warp's wides; NULL where there is no memory. */
-smk_shadow_wides *smk_shadow_wides_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp);
+smk_shadow_batches *smk_shadow_batches_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp);
 
 /* Writes a warp's wides into its row. */
 void smk_shadow_spread(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp);
 
 static inline void smk_shadow_settle(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
 {
-    if ((line->wide_loaders >> warp & 1) != 0) {
+    if ((line->batch_loaders >> warp & 1) != 0) {
         smk_shadow_spread(shadow, line, warp);
     }
 }

@@ -12,8 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 32 };
-
 /* The plan ----------------------------------------------------------------------------------------- */
 
 static bool is_shuffle(const smk_instruction *in)
@@ -75,11 +73,11 @@ static bool spread(const smk_undefined_plan *plan, const smk_function *f, uint8_
             const smk_instruction *in = &f->instructions[i];
             bool source = is_source(plan, in);
             l.reads = l.marks = false;
-            smk_rows_visit(in, look, &l);
+            smk_register_layout_visit(in, look, &l);
             l.marks = source || (carries(in) && l.reads);
             if (l.marks) {
                 any = true;
-                smk_rows_visit(in, look, &l);
+                smk_register_layout_visit(in, look, &l);
             }
         }
     }
@@ -182,7 +180,7 @@ bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
     if (reached == NULL) {
         return true;
     }
-    smk_rows_visit(in, look, &l);
+    smk_register_layout_visit(in, look, &l);
     if (!l.reads && !l.writes && !is_source(plan, in)) {
         return true;
     }
@@ -259,21 +257,21 @@ static const smk_instruction *instruction_of(const smk_undefined *u, const smk_o
 static void report(smk_race *race, const smk_warp *warp, const smk_operation *op, const smk_undefined_value *value,
                    uint32_t lanes)
 {
-    const smk_finding_places *places = &race->launch->places;
+    const smk_instruction_ids *ids = &race->launch->ids;
     const smk_undefined_source *source = &value->source;
-    uint32_t function, at, base = warp->control->index * LANES;
-    const smk_instruction *from = smk_finding_locate(places, source->place, &function, &at);
+    uint32_t function, at, base = warp->control->index * SMK_WARP_SIZE;
+    const smk_instruction *from = smk_finding_locate(ids, source->instruction_id, &function, &at);
     bool shuffle = from != NULL && is_shuffle(from);
     char text[160] = "";
-    smk_finding_event first = {.place = source->place,
-                               .kind = shuffle ? SMK_FINDING_MEET : SMK_ACCESS_LOAD,
+    smk_finding_event first = {.instruction_id = source->instruction_id,
+                               .kind = shuffle ? SMK_FINDING_SYNC : SMK_ACCESS_LOAD,
                                .space = shuffle ? SMK_SPACE_SHARED : SMK_SPACE_LOCAL,
                                .address = shuffle ? 0 : source->address,
                                .bytes = shuffle || from == NULL ? 0 : smk_module_type_bits((smk_type)from->type) / 8,
                                .block = race->block->number,
                                .thread = base + source->lane};
-    smk_finding_event second = {.place = smk_finding_place(places, op->function, op->instruction),
-                                .kind = SMK_FINDING_MEET,
+    smk_finding_event second = {.instruction_id = smk_finding_instruction_id(ids, op->function, op->instruction),
+                                .kind = SMK_FINDING_SYNC,
                                 .space = SMK_SPACE_SHARED,
                                 .block = race->block->number};
     if (shuffle) {
@@ -342,7 +340,7 @@ static uint32_t read(const smk_undefined_value *value, const smk_operand *operan
 static uint32_t find_zeros(const smk_warp *warp, uint32_t row, unsigned bits)
 {
     uint32_t found = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint64_t value = bits == 64   ? SMK_ROW(uint64_t, warp, row)[lane]
                          : bits == 32 ? SMK_ROW(uint32_t, warp, row)[lane]
                                       : SMK_ROW(uint16_t, warp, row)[lane];
@@ -387,14 +385,14 @@ static void shuffle(smk_race *race, const smk_warp *warp, const smk_operation *o
         read(value, &in->operands[1], &made) & mask; /* lanes that come later bring what is not known yet */
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         unsigned lane = smk_bits_first(left);
-        int from = smk_exchange_source(in, lane, b[lane], c[lane]);
+        int from = smk_warp_exchange_source(in, lane, b[lane], c[lane]);
         uint32_t bit = UINT32_C(1) << (from < 0 ? lane : (unsigned)from & 31);
         if (from >= 0 && (members[lane] & warp->control->live & bit) == 0) {
             bool first = (made.lanes & ~taken) == 0;
             made.lanes |= UINT32_C(1) << lane;
             if (first) {
                 made.source = (smk_undefined_source){
-                    .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
+                    .instruction_id = smk_finding_instruction_id(&race->launch->ids, op->function, op->instruction),
                     .lane = lane,
                     .from = (unsigned)from & 31,
                     .mask = members[lane]};
@@ -456,7 +454,7 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
     default:
         break;
     }
-    for (unsigned i = smk_rows_results(in); i < in->operand_count; i++) {
+    for (unsigned i = smk_register_layout_results(in); i < in->operand_count; i++) {
         lanes |= read(value, &in->operands[i], made);
     }
     return lanes;
@@ -489,12 +487,12 @@ void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operatio
     smk_undefined *u = &race->undefined;
     const smk_instruction *in = instruction_of(u, op);
     smk_undefined_value *value = values_of(u, warp), made = {0};
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (value == NULL) {
         return;
     }
     uint32_t doubt = in->guarded ? value[in->guard].lanes & warp->active : 0;
-    unsigned results = smk_rows_results(in);
+    unsigned results = smk_register_layout_results(in);
     if (decides(in)) {
         if (doubt != 0) {
             report(race, warp, op, &value[in->guard], doubt);
@@ -595,7 +593,7 @@ void smk_undefined_access(smk_race *race, const smk_warp *warp, const smk_access
             if (made.lanes != 0) {
                 unsigned lane = smk_bits_first(made.lanes);
                 made.source = (smk_undefined_source){
-                    .place = smk_finding_place(&race->launch->places, op->function, op->instruction),
+                    .instruction_id = smk_finding_instruction_id(&race->launch->ids, op->function, op->instruction),
                     .lane = lane,
                     .address = address[lane] + i * bytes};
             }

@@ -28,7 +28,7 @@ typedef struct smk_undefined_plan {
 
 /* Where an undefined value comes from. */
 typedef struct smk_undefined_source {
-    uint32_t place;
+    uint32_t instruction_id;
     uint32_t lane;    /* that took it */
     uint32_t from;    /* of a shuffle: the lane that it names */
     uint32_t mask;    /* of a shuffle: who takes part */

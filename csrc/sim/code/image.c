@@ -20,7 +20,7 @@ const smk_shared_variable *smk_image_find_shared(const smk_image *image, const s
                : bsearch(&key, image->shared, image->shared_count, sizeof key, smk_image_compare_shared);
 }
 
-bool smk_image_is_near(const smk_instruction *instruction)
+bool smk_image_is_block_scope(const smk_instruction *instruction)
 {
     return smk_module_accesses(instruction) &&
            (instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC) &&

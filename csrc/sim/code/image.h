@@ -44,8 +44,8 @@ typedef struct smk_code {
     smk_operation *operation;
     uint32_t operation_count;
     uint32_t frame_bytes;
-    uint32_t fixed_offset;     /* where the rows start that `fixed` fills, up to frame_bytes */
-    const unsigned char *fixed;
+    uint32_t constant_rows_offset;     /* where the rows start that `fixed` fills, up to frame_bytes */
+    const unsigned char *constant_rows;
     const smk_special_row *special;
     uint32_t special_count;
     const smk_row_range *cleared;
@@ -127,7 +127,7 @@ typedef struct smk_image {
 
 /* Is it an access to global memory that is strong for its block alone? Such accesses of several blocks race, which only
  * a judgement of each shows: blocks are in order then, where they are watched for that. */
-bool smk_image_is_near(const smk_instruction *instruction);
+bool smk_image_is_block_scope(const smk_instruction *instruction);
 
 /* The code of a function; NULL where the entry cannot reach it. */
 smk_code *smk_image_code(const smk_image *image, uint32_t function);

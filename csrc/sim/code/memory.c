@@ -23,23 +23,23 @@
 enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
 
 /* Lives until it is freed and no launch has it in view. */
-typedef struct smk_allocation {
+typedef struct smk_allocation_record {
     uint64_t address, bytes;
     uint64_t room; /* from this address to where the next may begin */
     unsigned char *host;
     uint32_t holders;
     bool constant;
-    bool paged;                  /* `host` is of base/pages.h */
-    bool known;                  /* all of it has been written */
-    uint64_t first;              /* else so many bytes from the beginning have, */
-    unsigned char *written;      /* and others, a bit a byte; NULL: none */
-    char name[NAME_MAX_BYTES];   /* of a variable; "" for what the host allocated */
-    struct smk_allocation *next; /* of those that are about to be freed */
-} smk_allocation;
+    bool paged;                         /* `host` is of base/pages.h */
+    bool initialized;                   /* all of it has been written */
+    uint64_t first;                     /* else so many bytes from the beginning have, */
+    unsigned char *written;             /* and others, a bit a byte; NULL: none */
+    char name[NAME_MAX_BYTES];          /* of a variable; "" for what the host allocated */
+    struct smk_allocation_record *next; /* of those that are about to be freed */
+} smk_allocation_record;
 
 struct smk_memory {
     smk_fork_lock lock;
-    smk_allocation **allocation; /* by address */
+    smk_allocation_record **record; /* by address */
     size_t count, capacity;
     uint64_t next; /* where to look for room first: addresses come back late */
     uint64_t used, limit;
@@ -64,30 +64,30 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
     return SMK_OK;
 }
 
-static void free_host(const smk_allocation *allocation)
+static void free_host(const smk_allocation_record *record)
 {
-    if (allocation->paged) {
-        smk_pages_free(allocation->host, (size_t)allocation->bytes);
+    if (record->paged) {
+        smk_pages_free(record->host, (size_t)record->bytes);
     } else {
-        smk_heap_free(allocation->host);
+        smk_heap_free(record->host);
     }
 }
 
 /* Under the lock: what nobody holds any more goes to a list, for to free it takes long where it is large. */
-static void drop(smk_memory *memory, smk_allocation *allocation, smk_allocation **dead)
+static void drop(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
 {
-    if (--allocation->holders == 0) {
-        memory->used -= allocation->bytes;
-        allocation->next = *dead;
-        *dead = allocation;
+    if (--record->holders == 0) {
+        memory->used -= record->bytes;
+        record->next = *dead;
+        *dead = record;
     }
 }
 
 /* Without the lock. */
-static void free_dead(smk_allocation *dead)
+static void free_dead(smk_allocation_record *dead)
 {
     while (dead != NULL) {
-        smk_allocation *next = dead->next;
+        smk_allocation_record *next = dead->next;
         free_host(dead);
         smk_heap_free(dead->written);
         smk_heap_free(dead);
@@ -100,12 +100,12 @@ void smk_memory_destroy(smk_memory *memory)
     if (memory == NULL) {
         return;
     }
-    smk_allocation *dead = NULL;
+    smk_allocation_record *dead = NULL;
     for (size_t i = 0; i < memory->count; i++) {
-        drop(memory, memory->allocation[i], &dead);
+        drop(memory, memory->record[i], &dead);
     }
     free_dead(dead);
-    smk_heap_free(memory->allocation);
+    smk_heap_free(memory->record);
     smk_fork_lock_destroy(&memory->lock);
     smk_heap_free(memory);
 }
@@ -130,7 +130,7 @@ static size_t lower_bound(const smk_memory *memory, uint64_t address)
     size_t low = 0, high = memory->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (memory->allocation[middle]->address < address) {
+        if (memory->record[middle]->address < address) {
             low = middle + 1;
         } else {
             high = middle;
@@ -144,7 +144,7 @@ static uint64_t find_room(const smk_memory *memory, uint64_t from, uint64_t byte
 {
     uint64_t room = room_of(bytes);
     for (size_t i = lower_bound(memory, from); i < memory->count; i++) {
-        const smk_allocation *next = memory->allocation[i];
+        const smk_allocation_record *next = memory->record[i];
         if (next->address >= from + room) {
             break;
         }
@@ -159,39 +159,39 @@ static bool grow_table(smk_memory *memory)
         return true;
     }
     size_t capacity = memory->capacity == 0 ? 64 : 2 * memory->capacity;
-    size_t each = sizeof *memory->allocation;
-    smk_allocation **grown = smk_heap_resize(memory->allocation, memory->capacity * each, capacity * each);
+    size_t each = sizeof *memory->record;
+    smk_allocation_record **grown = smk_heap_resize(memory->record, memory->capacity * each, capacity * each);
     if (grown == NULL) {
         return false;
     }
-    memory->allocation = grown;
+    memory->record = grown;
     memory->capacity = capacity;
     return true;
 }
 
 /* Under the lock. */
-static bool insert(smk_memory *memory, smk_allocation *allocation)
+static bool insert(smk_memory *memory, smk_allocation_record *record)
 {
-    uint64_t address = find_room(memory, memory->next, allocation->bytes);
+    uint64_t address = find_room(memory, memory->next, record->bytes);
     if (address == 0) {
-        address = find_room(memory, FIRST_ADDRESS, allocation->bytes);
+        address = find_room(memory, FIRST_ADDRESS, record->bytes);
     }
-    if (address == 0 || allocation->bytes > memory->limit - memory->used || !grow_table(memory)) {
+    if (address == 0 || record->bytes > memory->limit - memory->used || !grow_table(memory)) {
         return false;
     }
     size_t at = lower_bound(memory, address);
-    memmove(&memory->allocation[at + 1], &memory->allocation[at], (memory->count - at) * sizeof *memory->allocation);
-    memory->allocation[at] = allocation;
+    memmove(&memory->record[at + 1], &memory->record[at], (memory->count - at) * sizeof *memory->record);
+    memory->record[at] = record;
     memory->count++;
-    memory->used += allocation->bytes;
-    allocation->address = address;
-    allocation->room = room_of(allocation->bytes);
-    memory->next = address + allocation->room;
+    memory->used += record->bytes;
+    record->address = address;
+    record->room = room_of(record->bytes);
+    memory->next = address + record->room;
     return true;
 }
 
 /* Fresh bytes of what the host allocates, zeros of variables. NULL `host`: there is no memory. */
-static void allocate_host(smk_allocation *made, bool variable)
+static void allocate_host(smk_allocation_record *made, bool variable)
 {
     made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
     made->host = made->paged ? smk_pages_allocate((size_t)made->bytes) : smk_heap_allocate((size_t)made->bytes, 1);
@@ -203,7 +203,7 @@ static void allocate_host(smk_allocation *made, bool variable)
 static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, bool constant, uint64_t bytes,
                            uint64_t *address, smk_error *error)
 {
-    smk_allocation *made = NULL;
+    smk_allocation_record *made = NULL;
     if (bytes <= memory->limit) { /* before the host is asked for what it could promise and not keep */
         made = smk_heap_allocate(1, sizeof *made);
     }
@@ -212,7 +212,7 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
         allocate_host(made, name_length > 0);
         made->holders = 1;
         made->constant = constant;
-        made->known = name_length > 0; /* variables begin as zeros */
+        made->initialized = name_length > 0; /* variables begin as zeros */
         size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
         memcpy(made->name, name, length);
     }
@@ -252,16 +252,15 @@ smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *erro
     if (address == 0) {
         return SMK_OK;
     }
-    smk_allocation *dead = NULL;
+    smk_allocation_record *dead = NULL;
     smk_fork_lock_take(&memory->lock);
     size_t at = lower_bound(memory, address);
-    bool found = at < memory->count && memory->allocation[at]->address == address;
+    bool found = at < memory->count && memory->record[at]->address == address;
     if (found) {
-        smk_allocation *allocation = memory->allocation[at];
+        smk_allocation_record *record = memory->record[at];
         memory->count--;
-        memmove(&memory->allocation[at], &memory->allocation[at + 1],
-                (memory->count - at) * sizeof *memory->allocation);
-        drop(memory, allocation, &dead);
+        memmove(&memory->record[at], &memory->record[at + 1], (memory->count - at) * sizeof *memory->record);
+        drop(memory, record, &dead);
     }
     smk_fork_lock_give(&memory->lock);
     free_dead(dead);
@@ -282,19 +281,19 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
     if (count == 0) {
         return;
     }
-    smk_allocation *dead = NULL;
+    smk_allocation_record *dead = NULL;
     qsort(addresses, count, sizeof *addresses, compare_addresses);
     smk_fork_lock_take(&memory->lock);
     size_t kept = lower_bound(memory, addresses[0]), next = 0;
     for (size_t i = kept; i < memory->count; i++) {
-        smk_allocation *allocation = memory->allocation[i];
-        while (next < count && addresses[next] < allocation->address) {
+        smk_allocation_record *record = memory->record[i];
+        while (next < count && addresses[next] < record->address) {
             next++;
         }
-        if (next < count && addresses[next] == allocation->address) {
-            drop(memory, allocation, &dead);
+        if (next < count && addresses[next] == record->address) {
+            drop(memory, record, &dead);
         } else {
-            memory->allocation[kept++] = allocation;
+            memory->record[kept++] = record;
         }
     }
     memory->count = kept;
@@ -303,20 +302,20 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
 }
 
 /* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */
-static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
+static smk_allocation_record *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
 {
-    smk_allocation *found = NULL;
+    smk_allocation_record *found = NULL;
     smk_fork_lock_take(&memory->lock);
     size_t at = lower_bound(memory, address);
-    if (at == memory->count || memory->allocation[at]->address != address) {
+    if (at == memory->count || memory->record[at]->address != address) {
         at--; /* wraps where there is nothing before */
     }
     if (at < memory->count) {
-        smk_allocation *allocation = memory->allocation[at];
-        uint64_t offset = address - allocation->address;
-        if (offset <= allocation->bytes && bytes <= allocation->bytes - offset) {
-            allocation->holders++;
-            found = allocation;
+        smk_allocation_record *record = memory->record[at];
+        uint64_t offset = address - record->address;
+        if (offset <= record->bytes && bytes <= record->bytes - offset) {
+            record->holders++;
+            found = record;
         }
     }
     smk_fork_lock_give(&memory->lock);
@@ -325,77 +324,78 @@ static smk_allocation *hold(smk_memory *memory, uint64_t address, uint64_t bytes
 
 /* Under the lock, or where nobody else asks. Where there is no memory for the bits all counts as written: better silent
  * than wrong. */
-static void note_written(smk_allocation *allocation, uint64_t offset, uint64_t bytes)
+static void note_written(smk_allocation_record *record, uint64_t offset, uint64_t bytes)
 {
-    if (allocation->known || bytes == 0) {
+    if (record->initialized || bytes == 0) {
         return;
     }
-    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
-    if (offset <= allocation->first) { /* as copies in pieces do */
-        allocation->first = offset + bytes > allocation->first ? offset + bytes : allocation->first;
-        allocation->known = allocation->first == allocation->bytes;
+    bytes = bytes < record->bytes - offset ? bytes : record->bytes - offset;
+    if (offset <= record->first) { /* as copies in pieces do */
+        record->first = offset + bytes > record->first ? offset + bytes : record->first;
+        record->initialized = record->first == record->bytes;
         return;
     }
-    if (allocation->written == NULL) {
-        allocation->written = smk_heap_allocate((size_t)(allocation->bytes / 8 + 1), 1);
-        if (allocation->written == NULL) {
-            allocation->known = true;
+    if (record->written == NULL) {
+        record->written = smk_heap_allocate((size_t)(record->bytes / 8 + 1), 1);
+        if (record->written == NULL) {
+            record->initialized = true;
             return;
         }
     }
     for (uint64_t i = offset; i < offset + bytes; i++) {
         if (i % 8 == 0 && offset + bytes - i >= 8) {
             uint64_t whole = (offset + bytes - i) / 8;
-            memset(allocation->written + i / 8, 0xFF, (size_t)whole);
+            memset(record->written + i / 8, 0xFF, (size_t)whole);
             i += 8 * whole - 1;
         } else {
-            allocation->written[i / 8] |= (unsigned char)(1U << i % 8);
+            record->written[i / 8] |= (unsigned char)(1U << i % 8);
         }
     }
 }
 
-bool smk_memory_view_known(const smk_span *span, uint64_t offset, uint64_t bytes)
+bool smk_memory_view_is_initialized(const smk_allocation *allocation, uint64_t offset, uint64_t bytes)
 {
-    const smk_allocation *allocation = span->allocation;
-    bytes = bytes < allocation->bytes - offset ? bytes : allocation->bytes - offset;
-    if (allocation->known || (bytes <= allocation->first && offset <= allocation->first - bytes)) {
+    const smk_allocation_record *record = allocation->record;
+    bytes = bytes < record->bytes - offset ? bytes : record->bytes - offset;
+    if (record->initialized || (bytes <= record->first && offset <= record->first - bytes)) {
         return true;
     }
-    if (allocation->written == NULL) {
+    if (record->written == NULL) {
         return false;
     }
     for (uint64_t i = offset; i < offset + bytes; i++) {
-        if (i < allocation->first) {
+        if (i < record->first) {
             continue;
         }
-        if ((allocation->written[i / 8] >> i % 8 & 1) == 0) {
+        if ((record->written[i / 8] >> i % 8 & 1) == 0) {
             return false;
         }
     }
     return true;
 }
 
-void smk_memory_view_note(smk_memory *memory, const smk_span *span, uint64_t offset, uint64_t bytes)
+void smk_memory_view_mark_initialized(smk_memory *memory, const smk_allocation *allocation, uint64_t offset,
+                                      uint64_t bytes)
 {
     smk_fork_lock_take(&memory->lock);
-    note_written(span->allocation, offset, bytes);
+    note_written(allocation->record, offset, bytes);
     smk_fork_lock_give(&memory->lock);
 }
 
-void smk_memory_view_settle(smk_memory *memory, const smk_memory_view *view)
+void smk_memory_view_mark_all_initialized(smk_memory *memory, const smk_memory_view *view)
 {
     smk_fork_lock_take(&memory->lock);
     for (size_t i = 0; i < view->count; i++) {
-        view->span[i].allocation->known = true;
+        view->allocation[i].record->initialized = true;
     }
     smk_fork_lock_give(&memory->lock);
 }
 
-static void let_go(smk_memory *memory, smk_allocation *allocation)
+static void release(smk_memory *memory, smk_allocation_record *record)
 {
-    smk_allocation *dead = NULL;
+    smk_allocation_record *dead = NULL;
     smk_fork_lock_take(&memory->lock);
-    drop(memory, allocation, &dead);
+    drop(memory, record, &dead);
     smk_fork_lock_give(&memory->lock);
     free_dead(dead);
 }
@@ -406,20 +406,20 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     if (bytes == 0) {
         return SMK_OK;
     }
-    smk_allocation *allocation = hold(memory, address, bytes);
-    if (allocation == NULL) {
+    smk_allocation_record *record = hold(memory, address, bytes);
+    if (record == NULL) {
         return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
                                "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator",
                                bytes, address);
     }
-    unsigned char *device = allocation->host + (address - allocation->address);
+    unsigned char *device = record->host + (address - record->address);
     memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
     if (from != NULL) {
         smk_fork_lock_take(&memory->lock);
-        note_written(allocation, address - allocation->address, bytes);
+        note_written(record, address - record->address, bytes);
         smk_fork_lock_give(&memory->lock);
     }
-    let_go(memory, allocation);
+    release(memory, record);
     return SMK_OK;
 }
 
@@ -434,12 +434,12 @@ smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uin
 }
 
 /* The last span that starts at or before `address`; count where there is none. */
-static size_t span_before(const smk_memory_view *view, uint64_t address)
+static size_t allocation_before(const smk_memory_view *view, uint64_t address)
 {
     size_t low = 0, high = view->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (view->span[middle].address <= address) {
+        if (view->allocation[middle].address <= address) {
             low = middle + 1;
         } else {
             high = middle;
@@ -453,15 +453,15 @@ smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, sm
     smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
     smk_fork_lock_take(&memory->lock);
     if (made != NULL) {
-        made->span = smk_heap_allocate(memory->count, sizeof *made->span);
+        made->allocation = smk_heap_allocate(memory->count, sizeof *made->allocation);
     }
-    bool done = made != NULL && made->span != NULL;
+    bool done = made != NULL && made->allocation != NULL;
     if (done) {
         made->count = memory->count;
         for (size_t i = 0; i < memory->count; i++) {
-            smk_allocation *from = memory->allocation[i];
+            smk_allocation_record *from = memory->record[i];
             from->holders++;
-            made->span[i] = (smk_span){from->address, from->bytes, from->host, from->constant, from};
+            made->allocation[i] = (smk_allocation){from->address, from->bytes, from->host, from->constant, from};
         }
     }
     smk_fork_lock_give(&memory->lock);
@@ -478,14 +478,14 @@ void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
     if (view == NULL) {
         return;
     }
-    smk_allocation *dead = NULL;
+    smk_allocation_record *dead = NULL;
     smk_fork_lock_take(&memory->lock);
     for (size_t i = 0; i < view->count; i++) {
-        drop(memory, view->span[i].allocation, &dead);
+        drop(memory, view->allocation[i].record, &dead);
     }
     smk_fork_lock_give(&memory->lock);
     free_dead(dead);
-    smk_heap_free(view->span);
+    smk_heap_free(view->allocation);
     smk_heap_free(view->own);
     smk_heap_free(view);
 }
@@ -493,68 +493,70 @@ void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
 smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
                                    smk_error *error)
 {
-    const size_t at = span_before(view, address);
-    smk_span *span = at == view->count ? NULL : &view->span[at];
-    if (span == NULL || span->address != address || !span->constant || span->bytes < count || view->own != NULL) {
+    const size_t at = allocation_before(view, address);
+    smk_allocation *allocation = at == view->count ? NULL : &view->allocation[at];
+    if (allocation == NULL || allocation->address != address || !allocation->constant || allocation->bytes < count ||
+        view->own != NULL) {
         return smk_status_fail(error, SMK_INTERNAL,
                                "no constant variable of %" PRIu64 " bytes or more stands at 0x%" PRIx64, count,
                                address);
     }
-    view->own = smk_heap_allocate((size_t)span->bytes, 1);
+    view->own = smk_heap_allocate((size_t)allocation->bytes, 1);
     if (view->own == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's constants");
     }
-    memcpy(view->own, span->host, (size_t)span->bytes);
+    memcpy(view->own, allocation->host, (size_t)allocation->bytes);
     memcpy(view->own, bytes, (size_t)count);
-    span->host = view->own;
+    allocation->host = view->own;
     return SMK_OK;
 }
 
-const smk_span *smk_memory_view_find(const smk_memory_view *view, uint64_t address)
+const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t address)
 {
-    size_t at = span_before(view, address);
-    if (at == view->count || address - view->span[at].address >= view->span[at].bytes) {
+    size_t at = allocation_before(view, address);
+    if (at == view->count || address - view->allocation[at].address >= view->allocation[at].bytes) {
         return NULL;
     }
-    return &view->span[at];
+    return &view->allocation[at];
 }
 
-static void name_span(const smk_span *span, char *text, size_t size)
+static void name_allocation(const smk_allocation *allocation, char *text, size_t size)
 {
-    if (span->allocation->name[0] != '\0') {
-        (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", span->allocation->name,
-                       span->bytes, span->address);
+    if (allocation->record->name[0] != '\0') {
+        (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", allocation->record->name,
+                       allocation->bytes, allocation->address);
     } else {
-        (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, span->bytes, span->address);
+        (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, allocation->bytes,
+                       allocation->address);
     }
 }
 
 void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size)
 {
-    const smk_span *span = smk_memory_view_find(view, address);
+    const smk_allocation *allocation = smk_memory_view_find(view, address);
     text[0] = '\0';
-    if (span != NULL && span->allocation->name[0] != '\0') {
-        (void)snprintf(text, size, "%s, byte %" PRIu64, span->allocation->name, address - span->address);
-    } else if (span != NULL) {
-        (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, span->bytes,
-                       address - span->address);
+    if (allocation != NULL && allocation->record->name[0] != '\0') {
+        (void)snprintf(text, size, "%s, byte %" PRIu64, allocation->record->name, address - allocation->address);
+    } else if (allocation != NULL) {
+        (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, allocation->bytes,
+                       address - allocation->address);
     }
 }
 
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size)
 {
     char name[160];
-    size_t before = span_before(view, address);
+    size_t before = allocation_before(view, address);
     size_t after = before == view->count ? 0 : before + 1;
-    uint64_t to_after = after < view->count ? view->span[after].address - address : UINT64_MAX;
+    uint64_t to_after = after < view->count ? view->allocation[after].address - address : UINT64_MAX;
     uint64_t past = UINT64_MAX;
     if (before < view->count) {
-        uint64_t offset = address - view->span[before].address;
-        past = offset > view->span[before].bytes ? offset - view->span[before].bytes : 0;
-        if (past == 0 && offset < view->span[before].bytes) {
-            name_span(&view->span[before], name, sizeof name);
+        uint64_t offset = address - view->allocation[before].address;
+        past = offset > view->allocation[before].bytes ? offset - view->allocation[before].bytes : 0;
+        if (past == 0 && offset < view->allocation[before].bytes) {
+            name_allocation(&view->allocation[before], name, sizeof name);
             (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s",
-                           bytes - (view->span[before].bytes - offset), name);
+                           bytes - (view->allocation[before].bytes - offset), name);
             return;
         }
     }
@@ -565,10 +567,10 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
     } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
         (void)snprintf(text, size, "no allocation is near");
     } else if (past <= to_after) {
-        name_span(&view->span[before], name, sizeof name);
+        name_allocation(&view->allocation[before], name, sizeof name);
         (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %s", past, name);
     } else {
-        name_span(&view->span[after], name, sizeof name);
+        name_allocation(&view->allocation[after], name, sizeof name);
         (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %s", to_after, name);
     }
 }

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 typedef struct smk_block smk_block;
-typedef struct smk_pending smk_pending;
+typedef struct smk_pending_copy smk_pending_copy;
 struct smk_parked;
 
 typedef enum smk_access_kind {
@@ -23,12 +23,12 @@ typedef enum smk_access_kind {
     SMK_ACCESS_COPY /* the shared side of cp.async */
 } smk_access_kind;
 
-typedef enum smk_watch {
-    SMK_WATCH_RUNS = 1 << 0, /* straight runs of instructions, and the lanes of guarded ones */
-    SMK_WATCH_BRANCHES = 1 << 1,
-    SMK_WATCH_ACCESSES = 1 << 2, /* loads, stores, atomics, copies */
-    SMK_WATCH_ORDER = 1 << 3     /* barriers, warp synchronisation, fences, and when copies land */
-} smk_watch;
+typedef enum smk_observe {
+    SMK_OBSERVE_RUNS = 1 << 0, /* straight runs of instructions, and the lanes of guarded ones */
+    SMK_OBSERVE_BRANCHES = 1 << 1,
+    SMK_OBSERVE_ACCESSES = 1 << 2,       /* loads, stores, atomics, copies */
+    SMK_OBSERVE_SYNCHRONIZATION = 1 << 3 /* barriers, warp synchronisation, fences, and when copies land */
+} smk_observe;
 
 /* How the addresses of half a warp lie: all at one place, or each lane's behind that of the lane before it. */
 typedef enum smk_access_shape { SMK_ACCESS_ANY, SMK_ACCESS_ONE, SMK_ACCESS_ROW } smk_access_shape;
@@ -43,7 +43,7 @@ typedef struct smk_access_event {
     unsigned bytes;   /* a lane */
     uint32_t mask;    /* not 0 */
     uint8_t shape[2]; /* smk_access_shape, true of all lanes, those that do not run too; of a copy ANY */
-    uint64_t address[32];
+    uint64_t address[SMK_WARP_SIZE];
     const uint8_t *used;    /* of a COPY's source: bytes a lane really reads; NULL: `bytes` */
     const uint64_t *source; /* of a COPY: where each lane copies from; those that read nothing have an address, too */
 } smk_access_event;
@@ -54,7 +54,7 @@ struct smk_lowering;
  * may be NULL. Blocks of one launch may run on several host threads, each block on one at a time. */
 typedef struct smk_observer {
     void *context;
-    unsigned wants;   /* smk_watch */
+    unsigned wants;   /* smk_observe */
     bool tracks;      /* it notes itself which global memory the launch has written */
     uint32_t padding; /* bytes between shared variables, that are no variable's */
 
@@ -94,14 +94,14 @@ typedef struct smk_observer {
     /* All have come: the warps that waited there, one bit each, go on; all that came in `arrived`. */
     void (*release)(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived);
     /* bar.warp.sync: the lanes that meet. One call for each set. */
-    void (*meet)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
+    void (*warp_sync)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     /* A .sync operation: lanes that had waited for those in `missing` go on without them, for they have exited on
      * another path, or wait at another operation. */
-    void (*miss)(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing);
+    void (*missing_lanes)(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing);
     /* fence, membar: the lanes that execute it. The instruction says scope and order. */
     void (*fence)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     /* cp.async: a lane's copy has landed in shared memory because the lane waited for it. `op` is the wait. */
-    void (*land)(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy);
+    void (*copy_done)(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending_copy *copy);
 } smk_observer;
 
 #endif

@@ -18,7 +18,7 @@
 typedef struct smk_warp smk_warp;
 typedef struct smk_operation smk_operation;
 
-/* Executes the operation for the lanes in smk_op_mask and returns the next one (mostly op + 1),
+/* Executes the operation for the lanes in smk_operation_mask and returns the next one (mostly op + 1),
  * or NULL where the warp cannot go on now (barrier, exit, error, end of its slice: warp->state says which). */
 typedef const smk_operation *(*smk_handler)(smk_warp *warp, const smk_operation *op);
 
@@ -55,7 +55,7 @@ struct smk_warp {
     struct smk_warp_control *control; /* warp.h */
 };
 
-static inline uint32_t smk_op_mask(const smk_warp *warp, const smk_operation *op)
+static inline uint32_t smk_operation_mask(const smk_warp *warp, const smk_operation *op)
 {
     const uint32_t guard = *(const uint32_t *)(const void *)(warp->registers + op->guard);
     return warp->active & (guard ^ op->guard_flip);

@@ -15,8 +15,8 @@ struct smk_program {
     uint64_t const_bytes;
     uint32_t *callable; /* functions with a body that are no entries: what an entry may reach beside itself */
     uint32_t callable_count;
-    uint32_t *place;          /* of each function in `callable`; SMK_NO_INDEX: not there */
-    uint32_t *shared_place;   /* of each of the module's variables among those in shared memory */
+    uint32_t *callable_index;          /* of each function in `callable`; SMK_NO_INDEX: not there */
+    uint32_t *shared_index;   /* of each of the module's variables among those in shared memory */
     uint32_t shared_count;
     smk_image *_Atomic *image; /* by function; NULL until it is needed, and for all but entries */
 };

@@ -5,14 +5,14 @@
 
 #include <stddef.h>
 
-enum { LANES = 32, LINE_BYTES = 128, PIECE_BYTES = 16, LINE_PIECES = 8 };
+enum { LINE_BYTES = 128, PIECE_BYTES = 16, LINE_PIECES = 8 };
 
 /* Through the cache -------------------------------------------------------------------------------- */
 
 /* The most lanes of a phase that are in one lane's way, itself among them. */
 static uint32_t count_phase(const uint64_t *from, const uint64_t *to, unsigned bytes, uint32_t phase, uint32_t reads)
 {
-    uint32_t reading[LANES] = {0}, writing[LANES] = {0}, most = 0; /* lanes by bank */
+    uint32_t reading[SMK_WARP_SIZE] = {0}, writing[SMK_WARP_SIZE] = {0}, most = 0; /* lanes by bank */
     const unsigned banks = LINE_BYTES / bytes;
     for (uint32_t left = phase; left != 0; left &= left - 1) {
         const unsigned lane = smk_bits_first(left);
@@ -36,7 +36,7 @@ static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsi
 {
     const unsigned lanes = LINE_BYTES / bytes;
     smk_bank_cost cost = {0};
-    for (unsigned first = 0; first < LANES; first += lanes) {
+    for (unsigned first = 0; first < SMK_WARP_SIZE; first += lanes) {
         const uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & mask;
         cost.wavefronts += count_phase(from, to, bytes, phase, reads);
         cost.ideal += phase != 0;
@@ -72,7 +72,7 @@ static bool move_together(const piece *a, const piece *b)
     return a->from / 2 == b->from / 2 && a->to / 2 == b->to / 2 && is_exchanged(a) == is_exchanged(b);
 }
 
-static unsigned list_pieces(const uint64_t *from, const uint64_t *to, uint32_t reads, piece pieces[LANES])
+static unsigned list_pieces(const uint64_t *from, const uint64_t *to, uint32_t reads, piece pieces[SMK_WARP_SIZE])
 {
     unsigned count = 0;
     for (; reads != 0; reads &= reads - 1) {
@@ -136,26 +136,26 @@ static uint32_t count_waves(const piece *pieces, unsigned count)
     return waves;
 }
 
-static smk_copy_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
+static smk_async_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
 {
-    piece pieces[LANES];
+    piece pieces[SMK_WARP_SIZE];
     const unsigned count = list_pieces(from, to, reads, pieces);
     const smk_bank_cost zeros = reads == mask ? (smk_bank_cost){0} : count_cached(from, to, PIECE_BYTES, mask, reads);
     find_rounds(pieces, count);
     const uint32_t waves = count_waves(pieces, count);
-    smk_copy_cost cost = {.shared = zeros, .sectors = count_sectors(pieces, count)};
+    smk_async_cost cost = {.shared = zeros, .sectors = count_sectors(pieces, count)};
     cost.shared.wavefronts += waves;
     cost.shared.ideal += waves;
     return cost;
 }
 
-smk_copy_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], unsigned bytes, uint32_t mask,
-                             uint32_t reads, bool bypass)
+smk_async_cost smk_async_cost_count(const uint64_t from[SMK_WARP_SIZE], const uint64_t to[SMK_WARP_SIZE],
+                                    unsigned bytes, uint32_t mask, uint32_t reads, bool bypass)
 {
     reads = from == NULL ? 0 : reads & mask;
     if (bypass) {
         return count_bypass(from, to, mask, reads);
     }
-    return (smk_copy_cost){.shared = count_cached(from, to, bytes, mask, reads),
-                           .sectors = from == NULL ? 0 : smk_sector_count(from, bytes, reads)};
+    return (smk_async_cost){.shared = count_cached(from, to, bytes, mask, reads),
+                            .sectors = from == NULL ? 0 : smk_sector_count(from, bytes, reads)};
 }

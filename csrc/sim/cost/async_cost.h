@@ -29,14 +29,14 @@
 
 #include <stdbool.h>
 
-typedef struct smk_copy_cost {
+typedef struct smk_async_cost {
     smk_bank_cost shared;
     uint32_t sectors; /* of global memory */
-} smk_copy_cost;
+} smk_async_cost;
 
 /* Of the lanes of `mask` those of `reads` read their source, the others write zeros. `from` NULL: none has a source.
  * Past the cache `bytes` is 16. */
-smk_copy_cost smk_copy_count(const uint64_t from[32], const uint64_t to[32], unsigned bytes, uint32_t mask,
-                             uint32_t reads, bool bypass);
+smk_async_cost smk_async_cost_count(const uint64_t from[SMK_WARP_SIZE], const uint64_t to[SMK_WARP_SIZE],
+                                    unsigned bytes, uint32_t mask, uint32_t reads, bool bypass);
 
 #endif

@@ -5,10 +5,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LANES = 32, BANK_BYTES = 128, TURN_WAVEFRONTS = 2 /* as of a compare and swap */ };
+enum { BANK_BYTES = 128, TURN_WAVEFRONTS = 2 /* as of a compare and swap */ };
 
 /* Lanes whose value would change nothing. */
-static uint32_t find_idle(const smk_spin_values *values, uint32_t left)
+static uint32_t find_idle(const smk_atomic_loop_values *values, uint32_t left)
 {
     uint32_t idle = 0;
     for (; left != 0; left &= left - 1) {
@@ -29,11 +29,11 @@ static bool is_among(const uint64_t *address, uint32_t lanes, uint64_t wanted)
 }
 
 /* The lanes that get through in one round. */
-static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left, smk_spin_cost *cost)
+static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left, smk_atomic_loop_cost *cost)
 {
     const unsigned lanes = BANK_BYTES / bytes; /* of a phase, and groups of banks */
     uint32_t done = 0;
-    for (unsigned first = 0; first < LANES; first += lanes) {
+    for (unsigned first = 0; first < SMK_WARP_SIZE; first += lanes) {
         uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & left, taken = 0;
         const uint32_t before = done;
         cost->wavefronts += phase != 0 ? TURN_WAVEFRONTS : 0;
@@ -49,19 +49,20 @@ static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left
     return done;
 }
 
-static void store(smk_spin_values *values, const uint64_t *address, uint32_t done)
+static void store(smk_atomic_loop_values *values, const uint64_t *address, uint32_t done)
 {
     for (; done != 0; done &= done - 1) {
         const unsigned from = smk_bits_first(done);
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             values->held[lane] = address[lane] == address[from] ? values->given[from] : values->held[lane];
         }
     }
 }
 
-smk_spin_cost smk_spin_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_spin_values *values)
+smk_atomic_loop_cost smk_atomic_loop_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask,
+                                           smk_atomic_loop_values *values)
 {
-    smk_spin_cost cost = {0};
+    smk_atomic_loop_cost cost = {0};
     while (mask != 0) {
         const smk_bank_cost load = smk_bank_count(address, bytes, mask, SMK_BANK_LOAD);
         cost.loads++;

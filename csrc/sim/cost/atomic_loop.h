@@ -13,21 +13,22 @@
 
 /* Of a minimum or maximum: what the lanes bring and what the memory holds, as numbers of which the greater is to
  * stay. */
-typedef struct smk_spin_values {
-    uint64_t given[32];
-    uint64_t held[32];
-} smk_spin_values;
+typedef struct smk_atomic_loop_values {
+    uint64_t given[SMK_WARP_SIZE];
+    uint64_t held[SMK_WARP_SIZE];
+} smk_atomic_loop_values;
 
-typedef struct smk_spin_cost {
+typedef struct smk_atomic_loop_cost {
     uint32_t loads;      /* instructions */
     uint32_t load_lanes; /* over all of them */
     smk_bank_cost load;
     uint32_t atomics;    /* instructions */
     uint32_t wavefronts; /* of the atomics; none of them counts as a conflict */
-} smk_spin_cost;
+} smk_atomic_loop_cost;
 
 /* `bytes` is 4 or 8. `values` are NULL for what always stores, and else are changed. What other warps do meanwhile,
  * and that a store of what is there already fails nobody, is left out. */
-smk_spin_cost smk_spin_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_spin_values *values);
+smk_atomic_loop_cost smk_atomic_loop_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask,
+                                           smk_atomic_loop_values *values);
 
 #endif

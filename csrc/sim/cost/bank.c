@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { LANES = 32, BANKS = 32, QUARTER = 8, QUARTERS = 4, BANK_ROW_SHIFT = 7, NEAR_ROWS = 64 };
+enum { BANKS = 32, QUARTER = 8, QUARTERS = 4, BANK_ROW_SHIFT = 7, NEAR_ROWS = 64 };
 
 typedef struct phasing {
     unsigned shift;       /* byte address -> unit */
@@ -25,21 +25,21 @@ typedef struct phasing {
 
 /* What one look at all lanes tells; it settles most accesses. */
 typedef struct sketch {
-    uint32_t unit[LANES];
+    uint32_t unit[SMK_WARP_SIZE];
     uint32_t met[QUARTERS]; /* groups that the active lanes of each eight meet, one bit each */
     uint32_t differs;       /* 0: all active lanes are on one unit */
     bool has_partners[2];   /* each active lane is on the unit of lane ^ 1, of lane ^ 2, or those are not active */
 } sketch;
 
-SMK_ALWAYS_INLINE void look(const uint64_t address[LANES], const phasing *layout, uint32_t mask, sketch *out)
+SMK_ALWAYS_INLINE void look(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out)
 {
-    uint32_t active[LANES], bit[LANES], differs = 0, apart1 = 0, apart2 = 0;
+    uint32_t active[SMK_WARP_SIZE], bit[SMK_WARP_SIZE], differs = 0, apart1 = 0, apart2 = 0;
     const uint32_t first = (uint32_t)(address[smk_bits_first(mask)] >> layout->shift);
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         active[i] = 0 - (mask >> i & 1);
         out->unit[i] = (uint32_t)(address[i] >> layout->shift);
     }
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         bit[i] = (UINT32_C(1) << (out->unit[i] & (layout->groups - 1))) & active[i];
         differs |= (out->unit[i] ^ first) & active[i];
     }
@@ -51,7 +51,7 @@ SMK_ALWAYS_INLINE void look(const uint64_t address[LANES], const phasing *layout
         out->met[k] = met;
     }
     if (layout->groups < BANKS) {
-        for (unsigned i = 0; i < LANES; i++) {
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
             apart1 |= (out->unit[i] ^ out->unit[i ^ 1]) & active[i] & active[i ^ 1];
             apart2 |= (out->unit[i] ^ out->unit[i ^ 2]) & active[i] & active[i ^ 2];
         }
@@ -63,11 +63,11 @@ SMK_ALWAYS_INLINE void look(const uint64_t address[LANES], const phasing *layout
 
 /* All addresses are one (0 in [0]), or go up by `bytes` from lane to lane (0 in [1]); inactive lanes are looked at
  * too. */
-SMK_ALWAYS_INLINE void compare(const uint64_t address[LANES], unsigned bytes, uint64_t out[2])
+SMK_ALWAYS_INLINE void compare(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2])
 {
     const uint64_t first = address[0];
     uint64_t apart = 0, broken = 0;
-    for (uint64_t i = 0; i < LANES; i++) {
+    for (uint64_t i = 0; i < SMK_WARP_SIZE; i++) {
         apart |= address[i] ^ first;
         broken |= address[i] - first - i * bytes;
     }
@@ -77,16 +77,16 @@ SMK_ALWAYS_INLINE void compare(const uint64_t address[LANES], unsigned bytes, ui
 
 /* One clone for each instruction set, by attribute: only these two loops are worth it. */
 typedef struct clone {
-    void (*compare)(const uint64_t address[LANES], unsigned bytes, uint64_t out[2]);
-    void (*look)(const uint64_t address[LANES], const phasing *layout, uint32_t mask, sketch *out);
+    void (*compare)(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2]);
+    void (*look)(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out);
 } clone;
 
-static void compare_baseline(const uint64_t address[LANES], unsigned bytes, uint64_t out[2])
+static void compare_baseline(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2])
 {
     compare(address, bytes, out);
 }
 
-static void look_baseline(const uint64_t address[LANES], const phasing *layout, uint32_t mask, sketch *out)
+static void look_baseline(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out)
 {
     look(address, layout, mask, out);
 }
@@ -94,12 +94,12 @@ static void look_baseline(const uint64_t address[LANES], const phasing *layout, 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define AVX2 __attribute__((target("avx2,bmi,bmi2,lzcnt,popcnt")))
 
-AVX2 static void compare_avx2(const uint64_t address[LANES], unsigned bytes, uint64_t out[2])
+AVX2 static void compare_avx2(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2])
 {
     compare(address, bytes, out);
 }
 
-AVX2 static void look_avx2(const uint64_t address[LANES], const phasing *layout, uint32_t mask, sketch *out)
+AVX2 static void look_avx2(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out)
 {
     look(address, layout, mask, out);
 }
@@ -145,7 +145,7 @@ static uint32_t get_phase(const phasing *layout, unsigned first, uint32_t mask)
 static uint32_t count_groups(const sketch *seen, const phasing *layout, uint32_t phase, uint8_t count[BANKS])
 {
     uint64_t near[BANKS] = {0};
-    uint32_t far[BANKS][LANES], most = 0;
+    uint32_t far[BANKS][SMK_WARP_SIZE], most = 0;
     uint8_t far_count[BANKS] = {0};
     memset(count, 0, BANKS);
     if (phase == 0) {
@@ -194,7 +194,7 @@ static uint32_t count_phase(const sketch *seen, const phasing *layout, unsigned 
 /* Adds what the phases of `mask` cost to *cost. */
 static void add_phases(const sketch *seen, const phasing *layout, uint32_t mask, smk_bank_cost *cost)
 {
-    for (unsigned first = 0; first < LANES; first += layout->phase_lanes) {
+    for (unsigned first = 0; first < SMK_WARP_SIZE; first += layout->phase_lanes) {
         const uint32_t phase = get_phase(layout, first, mask);
         if (phase != 0) {
             const uint32_t wavefronts = count_phase(seen, layout, first, phase);
@@ -227,11 +227,11 @@ smk_bank_op smk_bank_kind(smk_bank_op op)
     return is_atomic ? SMK_BANK_ATOMIC : op == SMK_BANK_MATRIX ? SMK_BANK_LOAD : op;
 }
 
-smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op)
+smk_bank_cost smk_bank_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask, smk_bank_op op)
 {
     smk_bank_cost cost = {0};
     phasing layout = get_layout(bytes, op);
-    const uint32_t phases = LANES / layout.phase_lanes;
+    const uint32_t phases = SMK_WARP_SIZE / layout.phase_lanes;
     const clone *run = get_clone();
     uint64_t differs[2];
     sketch seen;
@@ -259,7 +259,8 @@ smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_
     return cost;
 }
 
-void smk_bank_words(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op, uint32_t words[32])
+void smk_bank_words(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask, smk_bank_op op,
+                    uint32_t words[32])
 {
     phasing layout = get_layout(bytes, op);
     const unsigned wide = BANKS / layout.groups;
@@ -270,7 +271,7 @@ void smk_bank_words(const uint64_t address[32], unsigned bytes, uint32_t mask, s
     }
     get_clone()->look(address, &layout, mask, &seen);
     layout.phase_lanes *= is_shared_in_pairs(&seen, &layout, op) ? 2 : 1;
-    for (unsigned first = 0; first < LANES; first += layout.phase_lanes) {
+    for (unsigned first = 0; first < SMK_WARP_SIZE; first += layout.phase_lanes) {
         uint8_t count[BANKS];
         (void)count_groups(&seen, &layout, get_phase(&layout, first, mask), count);
         for (unsigned bank = 0; bank < BANKS; bank++) {

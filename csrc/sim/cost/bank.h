@@ -10,6 +10,8 @@
 #ifndef SMK_SIM_COST_BANK_H
 #define SMK_SIM_COST_BANK_H
 
+#include "base/launch.h"
+
 #include <stdint.h>
 
 typedef enum smk_bank_op {
@@ -40,9 +42,9 @@ const char *smk_bank_name(smk_bank_op op);
 smk_bank_op smk_bank_kind(smk_bank_op op);
 
 /* `bytes` is 1, 2, 4, 8 or 16, and each active lane's address a multiple of it. Without an active lane all is 0. */
-smk_bank_cost smk_bank_count(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op);
+smk_bank_cost smk_bank_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask, smk_bank_op op);
 
 /* How many distinct words (of atomics: lanes) each bank serves, in the busiest phase of that bank. For pictures. */
-void smk_bank_words(const uint64_t address[32], unsigned bytes, uint32_t mask, smk_bank_op op, uint32_t words[32]);
+void smk_bank_words(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask, smk_bank_op op, uint32_t words[32]);
 
 #endif

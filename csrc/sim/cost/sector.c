@@ -2,13 +2,13 @@
 
 #include "sim/code/bits.h"
 
-enum { LANES = 32, SECTOR_SHIFT = 5, BITMAP_SECTORS = 64 };
+enum { SECTOR_SHIFT = 5, BITMAP_SECTORS = 64 };
 
 /* Distinct ones among `count`, by comparing all with all; for addresses that lie far apart. */
-SMK_NEVER_INLINE uint32_t count_distinct(const uint64_t sector[LANES], uint32_t mask)
+SMK_NEVER_INLINE uint32_t count_distinct(const uint64_t sector[SMK_WARP_SIZE], uint32_t mask)
 {
     uint32_t distinct = 0;
-    uint64_t kept[LANES];
+    uint64_t kept[SMK_WARP_SIZE];
     for (; mask != 0; mask &= mask - 1) {
         const uint64_t own = sector[smk_bits_first(mask)];
         uint32_t same = 0;
@@ -22,17 +22,17 @@ SMK_NEVER_INLINE uint32_t count_distinct(const uint64_t sector[LANES], uint32_t 
 }
 
 /* All lanes go up by `bytes` from the first; what most kernels do. */
-static uint64_t is_broken(const uint64_t address[LANES], unsigned bytes)
+static uint64_t is_broken(const uint64_t address[SMK_WARP_SIZE], unsigned bytes)
 {
     uint64_t broken = 0;
-    for (uint64_t i = 0; i < LANES; i++) {
+    for (uint64_t i = 0; i < SMK_WARP_SIZE; i++) {
         broken |= address[i] - address[0] - i * bytes;
     }
     return broken;
 }
 
 /* Distinct ones where they do not go down from lane to lane; 0 where they do. */
-static uint32_t count_rising(const uint64_t address[LANES], uint32_t mask)
+static uint32_t count_rising(const uint64_t address[SMK_WARP_SIZE], uint32_t mask)
 {
     uint64_t last = address[smk_bits_first(mask)] >> SECTOR_SHIFT;
     uint32_t distinct = 1, falls = 0;
@@ -47,18 +47,18 @@ static uint32_t count_rising(const uint64_t address[LANES], uint32_t mask)
 
 /* An access is aligned to its own size, which divides a sector: each lane touches one sector. Wide accesses go in
  * several phases, but a sector counts once for all of them (tests/sim/banks_h200.json). */
-uint32_t smk_sector_count(const uint64_t address[32], unsigned bytes, uint32_t mask)
+uint32_t smk_sector_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
 {
-    uint64_t sector[LANES], set = 0, outside = 0;
+    uint64_t sector[SMK_WARP_SIZE], set = 0, outside = 0;
     if (mask == 0) {
         return 0;
     }
     if (mask == UINT32_MAX && is_broken(address, bytes) == 0) {
-        return (uint32_t)((address[LANES - 1] >> SECTOR_SHIFT) - (address[0] >> SECTOR_SHIFT)) + 1;
+        return (uint32_t)((address[SMK_WARP_SIZE - 1] >> SECTOR_SHIFT) - (address[0] >> SECTOR_SHIFT)) + 1;
     }
     /* what is near the first lane is one bit each: 2 KB, from half of that below it */
     const uint64_t base = (address[smk_bits_first(mask)] >> SECTOR_SHIFT) - BITMAP_SECTORS / 2;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const uint64_t is_active = 0 - (uint64_t)(mask >> i & 1);
         sector[i] = address[i] >> SECTOR_SHIFT;
         const uint64_t place = (sector[i] - base) & is_active;

@@ -2,9 +2,11 @@
 #ifndef SMK_SIM_COST_SECTOR_H
 #define SMK_SIM_COST_SECTOR_H
 
+#include "base/launch.h"
+
 #include <stdint.h>
 
 /* Sectors that a warp-wide access of `bytes` (1 to 16) at each active lane's address touches. */
-uint32_t smk_sector_count(const uint64_t address[32], unsigned bytes, uint32_t mask);
+uint32_t smk_sector_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
 
 #endif

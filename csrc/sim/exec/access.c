@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 32, MESSAGE_BYTES = 320 };
+enum { MESSAGE_BYTES = 320 };
 
 smk_element smk_access_element(smk_type type, unsigned row_bits)
 {
@@ -83,13 +83,14 @@ smk_access_compare *smk_access_comparer(void)
     }
 }
 
-bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address)
+bool smk_access_fill_cache(const smk_warp *warp, smk_cached_allocation *cached, uint64_t address)
 {
-    const smk_span *span = smk_memory_view_find(warp->control->block->run->view, address);
+    const smk_allocation *allocation = smk_memory_view_find(warp->control->block->run->view, address);
     /* what is remembered is not looked at again, and a store could come by here: constants only where none can */
-    bool plain = span != NULL && (!span->constant || recent == &warp->control->recent[SMK_WARP_RECENT_CONST]);
+    bool plain = allocation != NULL &&
+                 (!allocation->constant || cached == &warp->control->allocation_cache[SMK_WARP_CACHE_CONST]);
     if (plain) {
-        *recent = (smk_recent){span->address, span->bytes, span->host};
+        *cached = (smk_cached_allocation){allocation->address, allocation->bytes, allocation->host};
     }
     return plain;
 }
@@ -226,8 +227,8 @@ static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_sp
     return true;
 }
 
-unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
-                                uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared)
+unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
+                                       uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared)
 {
     const smk_warp_control *control = warp->control;
     space = smk_access_settle(space, &address);
@@ -242,23 +243,23 @@ unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigne
                             space_name(space), address);
         return NULL;
     }
-    const smk_span *span = smk_memory_view_find(control->block->run->view, address);
-    uint64_t end = span == NULL ? 0 : span->address + span->bytes;
+    const smk_allocation *allocation = smk_memory_view_find(control->block->run->view, address);
+    uint64_t end = allocation == NULL ? 0 : allocation->address + allocation->bytes;
     if (!check(warp, op, lane, space, address, bytes, end, kind)) {
         return NULL;
     }
-    if (span->constant && kind != SMK_ACCESS_LOAD) {
+    if (allocation->constant && kind != SMK_ACCESS_LOAD) {
         (void)smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION,
                             "%s at an address that lies in constant memory (0x%" PRIx64 ")", kind_name(kind), address);
         return NULL;
     }
-    return span->host + (address - span->address);
+    return allocation->host + (address - allocation->address);
 }
 
 /* Local memory lies word by word, a row of lanes each. */
 static unsigned char *local_byte(const smk_warp_control *control, unsigned lane, uint64_t address)
 {
-    return control->local + (address / 4 * LANES + lane) * 4 + address % 4;
+    return control->local + (address / 4 * SMK_WARP_SIZE + lane) * 4 + address % 4;
 }
 
 bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
@@ -283,7 +284,8 @@ bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane
         return true;
     }
     bool shared;
-    const unsigned char *from = smk_access_place(warp, op, lane, space, address, bytes, SMK_ACCESS_LOAD, &shared);
+    const unsigned char *from =
+        smk_access_host_address(warp, op, lane, space, address, bytes, SMK_ACCESS_LOAD, &shared);
     if (from != NULL) {
         memcpy(to, from, bytes);
     }
@@ -305,7 +307,7 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
         return true;
     }
     bool shared;
-    unsigned char *to = smk_access_place(warp, op, lane, space, address, bytes, SMK_ACCESS_STORE, &shared);
+    unsigned char *to = smk_access_host_address(warp, op, lane, space, address, bytes, SMK_ACCESS_STORE, &shared);
     if (to != NULL) {
         memcpy(to, from, bytes);
     }
@@ -355,12 +357,12 @@ const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, s
     if (space == SMK_SPACE_LOCAL && op->slot == SMK_ACCESS_FRAME) {
         add += warp->control->local_base;
     }
-    uint64_t address[LANES]; /* the first destination may be the row of addresses */
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint64_t address[SMK_WARP_SIZE]; /* the first destination may be the row of addresses */
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         address[lane] = narrow ? (uint32_t)(SMK_ROW(uint32_t, warp, op->a)[lane] + (uint32_t)add)
                                : SMK_ROW(uint64_t, warp, op->a)[lane] + add;
     }
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         unsigned char data[SMK_ACCESS_ELEMENTS_MAX * sizeof(uint64_t)];
         if ((mask >> lane & 1) == 0) {
             continue;
@@ -394,7 +396,7 @@ void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind k
     if (kind == SMK_ACCESS_STORE || element == SMK_ELEMENT_COUNT) {
         return;
     }
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         for (unsigned i = 0; i < (atomic ? 1 : op->count) && (mask >> lane & 1) != 0; i++) {
             put(warp, rows[i], element, lane, zero);
         }

@@ -1,7 +1,7 @@
 /* Loads and stores.
  *
  * Fields of a memory operation: `a` row of addresses, u.immediate added to each; d, b, c, d2 rows of the elements;
- * element, count (of elements); slot: which entry of control->recent is tried first, or for local memory whether the
+ * element, count (of elements); slot: which entry of control->allocation_cache is tried first, or for local memory whether the
  * address counts from the present frame (SMK_ACCESS_FRAME).
  */
 #ifndef SMK_SIM_EXEC_ACCESS_H
@@ -40,8 +40,8 @@ bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lan
 
 /* The host's place of one lane's bytes in global or shared memory (generic too); *shared tells which it is. NULL:
  * the warp has failed. */
-unsigned char *smk_access_place(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
-                                uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
+unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
+                                       uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
 
 /* Turns a generic address into one of a space. */
 smk_space smk_access_settle(smk_space space, uint64_t *address);
@@ -60,7 +60,7 @@ const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, s
 void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind kind, uint32_t mask);
 
 /* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
-bool smk_access_recall(const smk_warp *warp, smk_recent *recent, uint64_t address);
+bool smk_access_fill_cache(const smk_warp *warp, smk_cached_allocation *cached, uint64_t address);
 
 /* The lanes of a row of 32 addresses (32-bit ones where `narrow`) that are first + lane * step. */
 typedef uint32_t smk_access_compare(const void *row, bool narrow, uint64_t first, uint64_t step);

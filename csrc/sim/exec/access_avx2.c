@@ -75,9 +75,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uin
     const __m256i bits = _mm256_set1_epi32((int)odd);
     uint32_t inside = 0;
     for (unsigned i = 0; i < 4; i++) {
-        __m256i place = _mm256_add_epi32(load256(row, i), added);
-        __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(place, end), end);
-        __m256i even = _mm256_cmpeq_epi32(_mm256_and_si256(place, bits), _mm256_setzero_si256());
+        __m256i target_offset = _mm256_add_epi32(load256(row, i), added);
+        __m256i low = _mm256_cmpeq_epi32(_mm256_max_epu32(target_offset, end), end);
+        __m256i even = _mm256_cmpeq_epi32(_mm256_and_si256(target_offset, bits), _mm256_setzero_si256());
         inside |= (uint32_t)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_and_si256(low, even))) << (8 * i);
     }
     return inside;
@@ -92,9 +92,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uin
     const __m256i bits = _mm256_set1_epi64x((long long)odd);
     uint32_t inside = 0;
     for (unsigned i = 0; i < 8; i++) {
-        __m256i place = _mm256_add_epi64(load256(row, i), added);
-        __m256i high = _mm256_cmpgt_epi64(_mm256_xor_si256(place, shift), end);
-        __m256i even = _mm256_cmpeq_epi64(_mm256_and_si256(place, bits), _mm256_setzero_si256());
+        __m256i target_offset = _mm256_add_epi64(load256(row, i), added);
+        __m256i high = _mm256_cmpgt_epi64(_mm256_xor_si256(target_offset, shift), end);
+        __m256i even = _mm256_cmpeq_epi64(_mm256_and_si256(target_offset, bits), _mm256_setzero_si256());
         __m256i good = _mm256_andnot_si256(high, even);
         inside |= (uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(good)) << (4 * i);
     }

@@ -71,9 +71,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uin
     const __m512i bits = _mm512_set1_epi32((int)odd);
     uint32_t inside = 0;
     for (unsigned i = 0; i < 2; i++) {
-        __m512i place = _mm512_add_epi32(_mm512_loadu_si512(row + 16 * i), added);
-        __mmask16 low = _mm512_cmple_epu32_mask(place, end);
-        inside |= (uint32_t)_mm512_mask_testn_epi32_mask(low, place, bits) << (16 * i);
+        __m512i target_offset = _mm512_add_epi32(_mm512_loadu_si512(row + 16 * i), added);
+        __mmask16 low = _mm512_cmple_epu32_mask(target_offset, end);
+        inside |= (uint32_t)_mm512_mask_testn_epi32_mask(low, target_offset, bits) << (16 * i);
     }
     return inside;
 }
@@ -84,9 +84,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uin
     const __m512i bits = _mm512_set1_epi64((long long)odd);
     uint32_t inside = 0;
     for (unsigned i = 0; i < 4; i++) {
-        __m512i place = _mm512_add_epi64(_mm512_loadu_si512(row + 8 * i), added);
-        __mmask8 low = _mm512_cmple_epu64_mask(place, end);
-        inside |= (uint32_t)_mm512_mask_testn_epi64_mask(low, place, bits) << (8 * i);
+        __m512i target_offset = _mm512_add_epi64(_mm512_loadu_si512(row + 8 * i), added);
+        __mmask8 low = _mm512_cmple_epu64_mask(target_offset, end);
+        inside |= (uint32_t)_mm512_mask_testn_epi64_mask(low, target_offset, bits) << (8 * i);
     }
     return inside;
 }

@@ -12,8 +12,6 @@
 
 #include <string.h>
 
-enum { LANES = 32 };
-
 typedef enum pattern { PATTERN_UNIFORM, PATTERN_ROW, PATTERN_ANY } pattern;
 
 enum { GROUP = 8 };
@@ -23,7 +21,7 @@ enum { GROUP = 8 };
 SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, uint32_t step)
 {
     uint32_t equal = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         equal |= (uint32_t)(row[i] == first + i * step) << i;
     }
     return equal;
@@ -32,7 +30,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal32(const uint32_t *row, uint32_t first, ui
 SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, uint64_t step)
 {
     uint32_t equal = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         equal |= (uint32_t)(row[i] == first + i * step) << i;
     }
     return equal;
@@ -42,7 +40,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, ui
 SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
 {
     uint32_t equal = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         equal |= (uint32_t)(row[i] == row[i / GROUP * GROUP] + i % GROUP * step) << i;
     }
     return equal;
@@ -51,7 +49,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
 SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
 {
     uint32_t equal = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         equal |= (uint32_t)(row[i] == row[i / GROUP * GROUP] + i % GROUP * step) << i;
     }
     return equal;
@@ -61,9 +59,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
 SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     uint32_t inside = 0;
-    for (unsigned i = 0; i < LANES; i++) {
-        uint32_t place = row[i] + add;
-        inside |= (uint32_t)(place <= last && (place & odd) == 0) << i;
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+        uint32_t target_offset = row[i] + add;
+        inside |= (uint32_t)(target_offset <= last && (target_offset & odd) == 0) << i;
     }
     return inside;
 }
@@ -71,9 +69,9 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uin
 SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uint64_t last, uint64_t odd)
 {
     uint32_t inside = 0;
-    for (unsigned i = 0; i < LANES; i++) {
-        uint64_t place = row[i] + add;
-        inside |= (uint32_t)(place <= last && (place & odd) == 0) << i;
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+        uint64_t target_offset = row[i] + add;
+        inside |= (uint32_t)(target_offset <= last && (target_offset & odd) == 0) << i;
     }
     return inside;
 }
@@ -91,10 +89,10 @@ SMK_ALWAYS_INLINE uint64_t address_at(const smk_warp *warp, const smk_operation 
     return narrow ? SMK_ROW(uint32_t, warp, op->a)[lane] : SMK_ROW(uint64_t, warp, op->a)[lane];
 }
 
-SMK_ALWAYS_INLINE uint64_t place_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane, uint64_t add)
+SMK_ALWAYS_INLINE uint64_t target_offset_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane, uint64_t add)
 {
-    uint64_t place = address_at(warp, op, narrow, lane) + add;
-    return narrow ? (uint32_t)place : place;
+    uint64_t target_offset = address_at(warp, op, narrow, lane) + add;
+    return narrow ? (uint32_t)target_offset : target_offset;
 }
 
 SMK_ALWAYS_INLINE uint32_t equal_lanes(const smk_warp *warp, const smk_operation *op, bool narrow, uint64_t first, uint64_t step)
@@ -110,7 +108,7 @@ SMK_ALWAYS_INLINE pattern classify(const smk_warp *warp, const smk_operation *op
     if (first == last) {
         return (equal_lanes(warp, op, narrow, first, 0) & mask) == mask ? PATTERN_UNIFORM : PATTERN_ANY;
     }
-    if (mask == UINT32_MAX && last - first == (uint64_t)step * (LANES - 1)) {
+    if (mask == UINT32_MAX && last - first == (uint64_t)step * (SMK_WARP_SIZE - 1)) {
         return equal_lanes(warp, op, narrow, first, step) == UINT32_MAX ? PATTERN_ROW : PATTERN_ANY;
     }
     return PATTERN_ANY;
@@ -130,9 +128,9 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
                                : lanes_inside64(SMK_ROW(uint64_t, warp, op->a), to->add, last, odd);
         return (mask & ~good) == 0;
     }
-    uint64_t place = place_at(warp, op, narrow, smk_bits_first(mask), to->add);
-    uint64_t reach = kind == PATTERN_ROW ? (uint64_t)total * (LANES - 1) : 0;
-    return place <= last && reach <= last - place && (place & odd) == 0;
+    uint64_t target_offset = target_offset_at(warp, op, narrow, smk_bits_first(mask), to->add);
+    uint64_t reach = kind == PATTERN_ROW ? (uint64_t)total * (SMK_WARP_SIZE - 1) : 0;
+    return target_offset <= last && reach <= last - target_offset && (target_offset & odd) == 0;
 }
 
 /* The moves themselves, one set for each element: near ones (one address, or neighbours in lane order) and far ones. */
@@ -145,20 +143,20 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
             in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                             \
             in_memory value;                                                                                          \
             if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
-                memcpy(row, host, LANES * sizeof *row);                                                               \
+                memcpy(row, host, SMK_WARP_SIZE * sizeof *row);                                                               \
             } else if (kind == PATTERN_ROW) {                                                                         \
-                for (unsigned i = 0; i < LANES; i++) {                                                                \
+                for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {                                                                \
                     memcpy(&value, host + (i * count + e) * sizeof value, sizeof value);                              \
                     row[i] = (in_row)value;                                                                           \
                 }                                                                                                     \
             } else {                                                                                                  \
                 memcpy(&value, host + e * sizeof value, sizeof value);                                                \
                 if (mask == UINT32_MAX) {                                                                             \
-                    for (unsigned i = 0; i < LANES; i++) {                                                            \
+                    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {                                                            \
                         row[i] = (in_row)value;                                                                       \
                     }                                                                                                 \
                 } else {                                                                                              \
-                    for (unsigned i = 0; i < LANES; i++) {                                                            \
+                    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {                                                            \
                         row[i] = (mask >> i & 1) != 0 ? (in_row)value : row[i];                                       \
                     }                                                                                                 \
                 }                                                                                                     \
@@ -173,9 +171,9 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
             const in_row *row = SMK_ROW(in_row, warp, rows[e]);                                                       \
             in_memory value;                                                                                          \
             if (kind == PATTERN_ROW && count == 1 && sizeof value == sizeof *row) {                                   \
-                memcpy(host, row, LANES * sizeof *row);                                                               \
+                memcpy(host, row, SMK_WARP_SIZE * sizeof *row);                                                               \
             } else if (kind == PATTERN_ROW) {                                                                         \
-                for (unsigned i = 0; i < LANES; i++) {                                                                \
+                for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {                                                                \
                     value = (in_memory)row[i];                                                                        \
                     memcpy(host + (i * count + e) * sizeof value, &value, sizeof value);                              \
                 }                                                                                                     \
@@ -186,31 +184,31 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
         }                                                                                                             \
     }                                                                                                                 \
     SMK_ALWAYS_INLINE void load_far_##id(smk_warp *warp, uint32_t offset, uint32_t mask, const unsigned char *host,              \
-                              const uint64_t *place)                                                                  \
+                              const uint64_t *target_offset)                                                                  \
     {                                                                                                                 \
         in_row *row = SMK_ROW(in_row, warp, offset);                                                                  \
         in_memory value;                                                                                              \
         if (mask == UINT32_MAX) {                                                                                     \
-            for (unsigned i = 0; i < LANES; i++) {                                                                    \
-                memcpy(&value, host + place[i], sizeof value);                                                        \
+            for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {                                                                    \
+                memcpy(&value, host + target_offset[i], sizeof value);                                                        \
                 row[i] = (in_row)value;                                                                               \
             }                                                                                                         \
             return;                                                                                                   \
         }                                                                                                             \
         for (; mask != 0; mask &= mask - 1) {                                                                         \
             unsigned i = smk_bits_first(mask);                                                                            \
-            memcpy(&value, host + place[i], sizeof value);                                                            \
+            memcpy(&value, host + target_offset[i], sizeof value);                                                            \
             row[i] = (in_row)value;                                                                                   \
         }                                                                                                             \
     }                                                                                                                 \
     SMK_ALWAYS_INLINE void store_far_##id(const smk_warp *warp, uint32_t offset, uint32_t mask, unsigned char *host,             \
-                               const uint64_t *place)                                                                 \
+                               const uint64_t *target_offset)                                                                 \
     {                                                                                                                 \
         const in_row *row = SMK_ROW(in_row, warp, offset);                                                            \
         for (; mask != 0; mask &= mask - 1) {                                                                         \
             unsigned i = smk_bits_first(mask);                                                                            \
             in_memory value = (in_memory)row[i];                                                                      \
-            memcpy(host + place[i], &value, sizeof value);                                                            \
+            memcpy(host + target_offset[i], &value, sizeof value);                                                            \
         }                                                                                                             \
     }                                                                                                                 \
     SMK_ALWAYS_INLINE void load_group_##id(smk_warp *warp, uint32_t offset, unsigned lane, const unsigned char *host, \
@@ -263,15 +261,15 @@ SMK_ALWAYS_INLINE void move_near(smk_warp *warp, const smk_operation *op, bool s
 }
 
 SMK_ALWAYS_INLINE void move_far(smk_warp *warp, uint32_t row, bool store, uint32_t mask, smk_element element, unsigned char *host,
-                     const uint64_t *place)
+                     const uint64_t *target_offset)
 {
     switch (element) {
 #define SMK_ELEMENT(id, in_memory, in_row)                       \
     case SMK_ELEMENT_##id:                                       \
         if (store) {                                             \
-            store_far_##id(warp, row, mask, host, place);        \
+            store_far_##id(warp, row, mask, host, target_offset);        \
         } else {                                                 \
-            load_far_##id(warp, row, mask, host, place);         \
+            load_far_##id(warp, row, mask, host, target_offset);         \
         }                                                        \
         break;
 #include "sim/code/element.def"
@@ -316,12 +314,12 @@ SMK_ALWAYS_INLINE unsigned bytes_of(smk_element element)
 }
 
 /* Global memory: the allocation that this operation met last. */
-SMK_ALWAYS_INLINE bool recall(const smk_warp *warp, const smk_operation *op, uint32_t mask, target *to)
+SMK_ALWAYS_INLINE bool find_cached(const smk_warp *warp, const smk_operation *op, uint32_t mask, target *to)
 {
-    const smk_recent *recent = &warp->control->recent[op->slot];
+    const smk_cached_allocation *cached = &warp->control->allocation_cache[op->slot];
     uint64_t address = address_at(warp, op, false, smk_bits_first(mask)) + op->u.immediate;
-    *to = (target){recent->host, recent->bytes, op->u.immediate - recent->address};
-    return address - recent->address < recent->bytes;
+    *to = (target){cached->host, cached->bytes, op->u.immediate - cached->address};
+    return address - cached->address < cached->bytes;
 }
 
 /* False: nothing is known yet about what the first lane accesses. */
@@ -341,10 +339,10 @@ SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_sp
             *to = (target){control->shared, control->shared_bytes, op->u.immediate - SMK_WINDOW_SHARED};
             return true;
         }
-        return recall(warp, op, mask, to);
+        return find_cached(warp, op, mask, to);
     }
     default:
-        return recall(warp, op, mask, to);
+        return find_cached(warp, op, mask, to);
     }
 }
 
@@ -358,15 +356,15 @@ SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool
                            : lanes_grouped64(SMK_ROW(uint64_t, warp, op->a), 0);
     uint32_t next = narrow ? lanes_grouped32(SMK_ROW(uint32_t, warp, op->a), bytes)
                            : lanes_grouped64(SMK_ROW(uint64_t, warp, op->a), bytes);
-    uint64_t place[LANES / GROUP];
-    for (unsigned i = 0; i < LANES; i += GROUP) {
+    uint64_t target_offset[SMK_WARP_SIZE / GROUP];
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += GROUP) {
         if ((same >> i & 0xff) != 0xff && (next >> i & 0xff) != 0xff) {
             return false;
         }
-        place[i / GROUP] = place_at(warp, op, narrow, i, at->add); /* a destination may be the row of addresses */
+        target_offset[i / GROUP] = target_offset_at(warp, op, narrow, i, at->add); /* a destination may be the row of addresses */
     }
-    for (unsigned i = 0; i < LANES; i += GROUP) {
-        move_group(warp, op->d, store, i, element, at->host + place[i / GROUP], (same >> i & 0xff) == 0xff);
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += GROUP) {
+        move_group(warp, op->d, store, i, element, at->host + target_offset[i / GROUP], (same >> i & 0xff) == 0xff);
     }
     return true;
 }
@@ -377,14 +375,14 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
                                                  bool narrow)
 {
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     smk_element element = (smk_element)op->element;
     unsigned bytes = bytes_of(element), count = op->count;
     target at;
     bool known = aim(warp, op, space, mask, store, &at);
     if (!known && space != SMK_SPACE_PARAM) {
         uint64_t address = address_at(warp, op, narrow, smk_bits_first(mask)) + op->u.immediate;
-        known = smk_access_recall(warp, &warp->control->recent[op->slot], address) && recall(warp, op, mask, &at);
+        known = smk_access_fill_cache(warp, &warp->control->allocation_cache[op->slot], address) && find_cached(warp, op, mask, &at);
     }
     if (!known || !inside(warp, op, narrow, mask, PATTERN_ANY, bytes * count, &at)) {
         return smk_access_lanes(warp, op, space, narrow, store, mask);
@@ -392,12 +390,12 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
     if (mask == UINT32_MAX && count == 1 && move_groups(warp, op, store, narrow, bytes, &at)) {
         return op + 1;
     }
-    uint64_t place[LANES]; /* kept, as a destination may be the row of addresses */
-    for (unsigned i = 0; i < LANES; i++) {
-        place[i] = place_at(warp, op, narrow, i, at.add);
+    uint64_t target_offset[SMK_WARP_SIZE]; /* kept, as a destination may be the row of addresses */
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
+        target_offset[i] = target_offset_at(warp, op, narrow, i, at.add);
     }
     for (unsigned e = 0; e < count; e++) {
-        move_far(warp, rows[e], store, mask, element, at.host + e * bytes, place);
+        move_far(warp, rows[e], store, mask, element, at.host + e * bytes, target_offset);
     }
     return op + 1;
 }
@@ -405,7 +403,7 @@ SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_opera
 SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
                                          bool narrow, smk_element element, unsigned count)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -414,7 +412,7 @@ SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_op
         unsigned total = bytes_of(element) * count;
         pattern kind = classify(warp, op, narrow, mask, total);
         if (kind != PATTERN_ANY && inside(warp, op, narrow, mask, kind, total, &at)) {
-            unsigned char *host = at.host + place_at(warp, op, narrow, smk_bits_first(mask), at.add);
+            unsigned char *host = at.host + target_offset_at(warp, op, narrow, smk_bits_first(mask), at.add);
             move_near(warp, op, store, mask, kind, element, count, host);
             return op + 1;
         }
@@ -425,7 +423,7 @@ SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_op
 /* Local memory at one address, which is what an array of each thread's own mostly has: whole rows. */
 SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op, bool store)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -440,27 +438,27 @@ SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_op
         return smk_access_lanes(warp, op, SMK_SPACE_LOCAL, false, store, mask);
     }
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
-    uint64_t place = place_at(warp, op, false, smk_bits_first(mask), at.add);
+    uint64_t target_offset = target_offset_at(warp, op, false, smk_bits_first(mask), at.add);
     for (unsigned e = 0; e < count; e++) {
-        uint32_t *low = (uint32_t *)(void *)(control->local + (place + e * bytes) * LANES);
+        uint32_t *low = (uint32_t *)(void *)(control->local + (target_offset + e * bytes) * SMK_WARP_SIZE);
         if (element == SMK_ELEMENT_U32_32) {
             uint32_t *row = SMK_ROW(uint32_t, warp, rows[e]);
             uint32_t *to = store ? low : row;
             const uint32_t *from = store ? row : low;
-            for (unsigned i = 0; i < LANES; i++) {
+            for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
                 to[i] = (mask >> i & 1) != 0 ? from[i] : to[i];
             }
             continue;
         }
-        uint32_t *high = low + LANES;
+        uint32_t *high = low + SMK_WARP_SIZE;
         uint64_t *row = SMK_ROW(uint64_t, warp, rows[e]);
         if (store) {
-            for (unsigned i = 0; i < LANES; i++) {
+            for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
                 low[i] = (mask >> i & 1) != 0 ? (uint32_t)row[i] : low[i];
                 high[i] = (mask >> i & 1) != 0 ? (uint32_t)(row[i] >> 32) : high[i];
             }
         } else {
-            for (unsigned i = 0; i < LANES; i++) {
+            for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
                 row[i] = (mask >> i & 1) != 0 ? (uint64_t)high[i] << 32 | low[i] : row[i];
             }
         }

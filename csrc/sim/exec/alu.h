@@ -40,8 +40,6 @@ extern const smk_handler smk_alu_avx2[SMK_ALU_COUNT];
 extern const smk_handler smk_alu_avx512[SMK_ALU_COUNT];
 #endif
 
-enum { SMK_ALU_LANES = 32 };
-
 /* What the handlers of alu_general.c read from op->u.immediate. */
 typedef struct smk_alu_general {
     uint8_t from, to;                     /* smk_type */

@@ -25,7 +25,7 @@
 /* Declares `out`, where the loop stores; FINISH copies what belongs into the row. */
 #define BEGIN(D)                                        \
     row_##D *const row = SMK_ROW(row_##D, warp, op->d); \
-    _Alignas(64) row_##D scratch[LANES];                \
+    _Alignas(64) row_##D scratch[SMK_WARP_SIZE];                \
     row_##D *const out = ALIGNED(full ? row : scratch)
 #define FINISH(D)                \
     if (!full)                   \
@@ -83,9 +83,9 @@
 
 /* Two floats in a 64-bit row: a row of 64 of them, for a row of lanes is little-endian wherever this runs. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define EACH_OF_PAIRS _Pragma("GCC ivdep") for (unsigned i = 0; i < 2 * LANES; i++)
+#define EACH_OF_PAIRS _Pragma("GCC ivdep") for (unsigned i = 0; i < 2 * SMK_WARP_SIZE; i++)
 #else
-#define EACH_OF_PAIRS for (unsigned i = 0; i < 2 * LANES; i++)
+#define EACH_OF_PAIRS for (unsigned i = 0; i < 2 * SMK_WARP_SIZE; i++)
 #endif
 #define BEGIN_PAIRS(R)                                                        \
     BEGIN(u64);                                                               \
@@ -257,7 +257,7 @@
 
 #define COMPARE1(A, expression)                                               \
     const row_##A *const rows_a = SOURCE(A, op->a);                           \
-    _Alignas(64) FLAG_##A flags[LANES];                                       \
+    _Alignas(64) FLAG_##A flags[SMK_WARP_SIZE];                                       \
     EACH_LANE                                                                 \
     {                                                                         \
         const row_##A a = rows_a[i];                                          \
@@ -269,7 +269,7 @@
 #define COMPARE2(A, IN, expression)                                           \
     const row_##A *const rows_a = SOURCE(A, op->a);                           \
     const row_##A *const rows_b = SOURCE(A, op->b);                           \
-    _Alignas(64) FLAG_##A flags[LANES];                                       \
+    _Alignas(64) FLAG_##A flags[SMK_WARP_SIZE];                                       \
     EACH_LANE                                                                 \
     {                                                                         \
         const row_##A a = IN(rows_a[i]);                                      \
@@ -303,7 +303,7 @@
  * flag the carry of that sum: set where nothing was borrowed, which code sees that asks by addc after sub.cc. */
 #define CARRY(D, left_expression, right_expression, USE, SUBTRACT, SET)                          \
     const uint32_t carries = (USE) ? warp->carry : (SUBTRACT) ? UINT32_MAX : 0;                   \
-    _Alignas(64) FLAG_##D flags[LANES];                                                           \
+    _Alignas(64) FLAG_##D flags[SMK_WARP_SIZE];                                                           \
     EACH_LANE                                                                                     \
     {                                                                                             \
         const row_##D a = rows_a[i];                                                              \
@@ -340,7 +340,7 @@
 #define SPLIT2(D, S, bits)                                                    \
     const row_##S *const source = SOURCE(S, op->b);                           \
     row_##D *const row2 = SMK_ROW(row_##D, warp, op->a);                      \
-    _Alignas(64) row_##D scratch2[LANES];                                     \
+    _Alignas(64) row_##D scratch2[SMK_WARP_SIZE];                                     \
     row_##D *const out2 = ALIGNED(full ? row2 : scratch2);                    \
     BEGIN(D);                                                                 \
     EACH_LANE                                                                 \
@@ -357,7 +357,7 @@
     const uint32_t offsets[4] = {op->d, op->a, op->b, op->c};                 \
     for (unsigned k = 0; k < 4; k++) {                                        \
         row_##D *const row = SMK_ROW(row_##D, warp, offsets[k]);              \
-        _Alignas(64) row_##D scratch[LANES];                                  \
+        _Alignas(64) row_##D scratch[SMK_WARP_SIZE];                                  \
         row_##D *const out = ALIGNED(full ? row : scratch);                   \
         EACH_LANE out[i] = (row_##D)ELEMENT(S, k, bits);                      \
         if (!full)                                                            \
@@ -379,7 +379,7 @@
     }                                                                                                                 \
     static const smk_operation *run_##id(smk_warp *warp, const smk_operation *op)                                     \
     {                                                                                                                 \
-        const uint32_t mask = smk_op_mask(warp, op);                                                                  \
+        const uint32_t mask = smk_operation_mask(warp, op);                                                                  \
         return mask == UINT32_MAX ? step_##id(warp, op, UINT32_MAX, true) : masked_##id(warp, op, mask);              \
     }
 #include "sim/exec/alu.def"

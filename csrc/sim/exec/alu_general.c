@@ -7,8 +7,6 @@
 
 #include <math.h>
 
-enum { LANES = SMK_ALU_LANES };
-
 static smk_alu_general read_word(const smk_operation *op)
 {
     smk_alu_general word;
@@ -22,11 +20,11 @@ static bool active(uint32_t mask, unsigned lane)
 }
 
 /* A row's lanes as the bits they hold. */
-static void load_bits(const smk_warp *warp, uint32_t offset, unsigned storage, uint64_t bits[LANES])
+static void load_bits(const smk_warp *warp, uint32_t offset, unsigned storage, uint64_t bits[SMK_WARP_SIZE])
 {
     const unsigned bytes = 1u << storage;
     const unsigned char *const row = warp->registers + offset;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         uint16_t half;
         uint32_t word;
         switch (storage) {
@@ -44,12 +42,12 @@ static void load_bits(const smk_warp *warp, uint32_t offset, unsigned storage, u
     }
 }
 
-static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, const uint64_t bits[LANES],
+static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, const uint64_t bits[SMK_WARP_SIZE],
                        uint32_t mask)
 {
     const unsigned bytes = 1u << storage;
     unsigned char *const row = warp->registers + offset;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const uint16_t half = (uint16_t)bits[i];
         const uint32_t word = (uint32_t)bits[i];
         if (!active(mask, i))
@@ -64,20 +62,20 @@ static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, 
 }
 
 /* Cuts to the type's width and extends by its sign to 64 bits. */
-static void extend_bits(uint64_t bits[LANES], smk_type type)
+static void extend_bits(uint64_t bits[SMK_WARP_SIZE], smk_type type)
 {
     const unsigned spare = 64 - smk_module_type_bits(type);
     const bool is_signed = smk_module_type_kind(type) == SMK_KIND_SIGNED;
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         bits[i] = is_signed ? (uint64_t)((int64_t)(bits[i] << spare) >> spare) : bits[i] << spare >> spare;
 }
 
 static void load_floats(const smk_warp *warp, uint32_t offset, unsigned storage, smk_type type, bool ftz,
-                        double values[LANES])
+                        double values[SMK_WARP_SIZE])
 {
-    uint64_t bits[LANES];
+    uint64_t bits[SMK_WARP_SIZE];
     load_bits(warp, offset, storage, bits);
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const uint16_t half = (uint16_t)bits[i];
         const float single = smk_float_f32((uint32_t)bits[i]);
         if (type == SMK_TYPE_F64)
@@ -226,11 +224,11 @@ static uint64_t pass_nan(uint64_t bits, smk_type from, smk_type to, const smk_al
 
 static const smk_operation *convert_away_tf32(smk_warp *warp, const smk_operation *op, const smk_alu_general *word)
 {
-    uint64_t bits[LANES];
+    uint64_t bits[SMK_WARP_SIZE];
     load_bits(warp, op->a, word->from_storage, bits);
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         bits[i] = smk_away_tf32((uint32_t)bits[i], (word->flags & SMK_GENERAL_SATFINITE) != 0);
-    store_bits(warp, op->d, word->to_storage, bits, smk_op_mask(warp, op));
+    store_bits(warp, op->d, word->to_storage, bits, smk_operation_mask(warp, op));
     return op + 1;
 }
 
@@ -242,8 +240,8 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
     /* .ftz does not reach a conversion to f16: with .rp a subnormal becomes the least number (seen on sm_90) */
     const bool ftz = (word.flags & SMK_GENERAL_FTZ) != 0 && from == SMK_TYPE_F32 && to != SMK_TYPE_F16;
     const bool from_signed = smk_module_type_kind(from) == SMK_KIND_SIGNED;
-    uint64_t bits[LANES];
-    double values[LANES];
+    uint64_t bits[SMK_WARP_SIZE];
+    double values[SMK_WARP_SIZE];
 
     if (to == SMK_TYPE_TF32 && word.rounding == SMK_ROUND_NEAREST_AWAY)
         return convert_away_tf32(warp, op, &word);
@@ -254,7 +252,7 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
     } else {
         extend_bits(bits, from);
     }
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         if (passes && is_float(to) && values[i] != values[i]) {
             bits[i] = pass_nan(bits[i], from, to, &word);
         } else if (is_float(from)) {
@@ -272,7 +270,7 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
         }
     }
     extend_bits(bits, to);
-    store_bits(warp, op->d, word.to_storage, bits, smk_op_mask(warp, op));
+    store_bits(warp, op->d, word.to_storage, bits, smk_operation_mask(warp, op));
     return op + 1;
 }
 
@@ -282,14 +280,14 @@ const smk_operation *smk_alu_convert_pair(smk_warp *warp, const smk_operation *o
     const smk_alu_general word = read_word(op);
     const smk_type to = word.to == SMK_TYPE_F16X2 ? SMK_TYPE_F16 : SMK_TYPE_BF16;
     const bool ftz = (word.flags & SMK_GENERAL_FTZ) != 0;
-    double upper[LANES];
-    double lower[LANES];
-    uint64_t bits[LANES];
+    double upper[SMK_WARP_SIZE];
+    double lower[SMK_WARP_SIZE];
+    uint64_t bits[SMK_WARP_SIZE];
     load_floats(warp, op->a, 2, SMK_TYPE_F32, ftz, upper);
     load_floats(warp, op->b, 2, SMK_TYPE_F32, ftz, lower);
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         bits[i] = narrow(upper[i], to, &word) << 16 | narrow(lower[i], to, &word);
-    store_bits(warp, op->d, 2, bits, smk_op_mask(warp, op));
+    store_bits(warp, op->d, 2, bits, smk_operation_mask(warp, op));
     return op + 1;
 }
 
@@ -301,9 +299,9 @@ const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation 
     const smk_type to = (smk_type)word.to;
     const unsigned width = smk_module_type_bits(to);
     const uint64_t low = UINT64_MAX >> (64 - width);
-    uint64_t upper[LANES];
-    uint64_t lower[LANES];
-    uint64_t above[LANES];
+    uint64_t upper[SMK_WARP_SIZE];
+    uint64_t lower[SMK_WARP_SIZE];
+    uint64_t above[SMK_WARP_SIZE];
     load_bits(warp, op->a, 2, upper);
     load_bits(warp, op->b, 2, lower);
     extend_bits(upper, SMK_TYPE_S32);
@@ -312,12 +310,12 @@ const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation 
         memset(above, 0, sizeof above);
     else
         load_bits(warp, op->c, 2, above);
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const uint64_t pair =
             (saturate_integer(upper[i], true, to) & low) << width | (saturate_integer(lower[i], true, to) & low);
         above[i] = above[i] << 2 * width | pair;
     }
-    store_bits(warp, op->d, 2, above, smk_op_mask(warp, op));
+    store_bits(warp, op->d, 2, above, smk_operation_mask(warp, op));
     return op + 1;
 }
 
@@ -364,10 +362,10 @@ static unsigned accepted(enum smk_alu_bit compare)
     }
 }
 
-static uint32_t compare_floats(const double a[LANES], const double b[LANES], unsigned wanted)
+static uint32_t compare_floats(const double a[SMK_WARP_SIZE], const double b[SMK_WARP_SIZE], unsigned wanted)
 {
     uint32_t result = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const unsigned outcome = a[i] < b[i] ? LESS : a[i] > b[i] ? GREATER : a[i] == b[i] ? EQUAL : UNORDERED;
         result |= (uint32_t)((wanted & outcome) != 0) << i;
     }
@@ -382,10 +380,10 @@ static uint32_t compare_rows(const smk_warp *warp, const smk_operation *op, cons
     const bool ftz = (word->flags & SMK_GENERAL_FTZ) != 0;
     const bool packed = type == SMK_TYPE_F16X2 || type == SMK_TYPE_BF16X2;
     const bool is_signed = smk_module_type_kind(type) == SMK_KIND_SIGNED;
-    uint64_t a[LANES];
-    uint64_t b[LANES];
-    double x[LANES];
-    double y[LANES];
+    uint64_t a[SMK_WARP_SIZE];
+    uint64_t b[SMK_WARP_SIZE];
+    double x[SMK_WARP_SIZE];
+    double y[SMK_WARP_SIZE];
 
     if (is_float(type) && !packed) {
         load_floats(warp, op->a, word->from_storage, type, ftz, x);
@@ -395,7 +393,7 @@ static uint32_t compare_rows(const smk_warp *warp, const smk_operation *op, cons
     load_bits(warp, op->a, word->from_storage, a);
     load_bits(warp, op->b, word->from_storage, b);
     if (packed) {
-        for (unsigned i = 0; i < LANES; i++) {
+        for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
             const uint16_t half_a = (uint16_t)(a[i] >> shift);
             const uint16_t half_b = (uint16_t)(b[i] >> shift);
             const bool flush = ftz && type == SMK_TYPE_F16X2;
@@ -409,7 +407,7 @@ static uint32_t compare_rows(const smk_warp *warp, const smk_operation *op, cons
     extend_bits(a, type);
     extend_bits(b, type);
     uint32_t result = 0;
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const bool less = is_signed ? (int64_t)a[i] < (int64_t)b[i] : a[i] < b[i];
         const unsigned outcome = a[i] == b[i] ? EQUAL : less ? LESS : GREATER;
         result |= (uint32_t)((wanted & outcome) != 0) << i;
@@ -434,7 +432,7 @@ static void write_predicate(const smk_warp *warp, uint32_t offset, uint32_t valu
 const smk_operation *smk_alu_setp(smk_warp *warp, const smk_operation *op)
 {
     const smk_alu_general word = read_word(op);
-    const uint32_t mask = smk_op_mask(warp, op);
+    const uint32_t mask = smk_operation_mask(warp, op);
     const bool packed = word.from == SMK_TYPE_F16X2 || word.from == SMK_TYPE_BF16X2;
     const uint32_t first = compare_rows(warp, op, &word, 0);
     const uint32_t second = packed ? compare_rows(warp, op, &word, 16) : ~first;
@@ -469,9 +467,9 @@ const smk_operation *smk_alu_set(smk_warp *warp, const smk_operation *op)
     const uint32_t lower = combine(warp, op, &word, compare_rows(warp, op, &word, 0));
     const uint32_t upper = packed ? combine(warp, op, &word, compare_rows(warp, op, &word, 16)) : 0;
     const uint64_t one = packed ? truth((smk_type)word.to) & 0xffff : truth((smk_type)word.to);
-    uint64_t bits[LANES];
-    for (unsigned i = 0; i < LANES; i++)
+    uint64_t bits[SMK_WARP_SIZE];
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         bits[i] = (active(lower, i) ? one : 0) | (active(upper, i) ? one << 16 : 0);
-    store_bits(warp, op->d, word.to_storage, bits, smk_op_mask(warp, op));
+    store_bits(warp, op->d, word.to_storage, bits, smk_operation_mask(warp, op));
     return op + 1;
 }

@@ -28,12 +28,10 @@
 #endif
 
 #if defined(__GNUC__) && !defined(__clang__)
-#define EACH_LANE _Pragma("GCC ivdep") for (unsigned i = 0; i < LANES; i++)
+#define EACH_LANE _Pragma("GCC ivdep") for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
 #else
-#define EACH_LANE for (unsigned i = 0; i < LANES; i++)
+#define EACH_LANE for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
 #endif
-
-enum { LANES = 32 };
 
 typedef uint16_t ROW_ATTRIBUTES row_u16;
 typedef int16_t ROW_ATTRIBUTES row_s16;
@@ -51,15 +49,15 @@ typedef double ROW_ATTRIBUTES row_f64;
     (type)1 << (n), (type)1 << ((n) + 1), (type)1 << ((n) + 2), (type)1 << ((n) + 3), (type)1 << ((n) + 4), \
         (type)1 << ((n) + 5), (type)1 << ((n) + 6), (type)1 << ((n) + 7)
 
-static _Alignas(64) const uint32_t lane_bit_32[LANES] = {BITS_8(uint32_t, 0), BITS_8(uint32_t, 8), BITS_8(uint32_t, 16),
+static _Alignas(64) const uint32_t lane_bit_32[SMK_WARP_SIZE] = {BITS_8(uint32_t, 0), BITS_8(uint32_t, 8), BITS_8(uint32_t, 16),
                                                          BITS_8(uint32_t, 24)};
-static _Alignas(64) const uint64_t lane_bit_64[LANES] = {BITS_8(uint64_t, 0), BITS_8(uint64_t, 8), BITS_8(uint64_t, 16),
+static _Alignas(64) const uint64_t lane_bit_64[SMK_WARP_SIZE] = {BITS_8(uint64_t, 0), BITS_8(uint64_t, 8), BITS_8(uint64_t, 16),
                                                          BITS_8(uint64_t, 24)};
 
 static NOINLINE void blend_16(row_u16 *row, const row_u16 *result, uint32_t mask)
 {
     row_u16 *const d = ALIGNED(row);
-    for (unsigned half = 0; half < LANES; half += 16) {
+    for (unsigned half = 0; half < SMK_WARP_SIZE; half += 16) {
         const uint16_t part = (uint16_t)(mask >> half);
         for (unsigned i = 0; i < 16; i++)
             d[half + i] = (row_u16)(part & (uint16_t)lane_bit_32[i] ? result[half + i] : d[half + i]);
@@ -86,16 +84,16 @@ SMK_INLINE uint32_t collect_32(const row_u32 *lanes)
 {
     uint32_t mask = 0;
 #if defined(__AVX512DQ__) && defined(__AVX512VL__)
-    for (unsigned i = 0; i < LANES; i += 8)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 8)
         mask |= (uint32_t)_mm256_movepi32_mask(_mm256_load_si256((const __m256i *)(const void *)(lanes + i))) << i;
 #elif defined(__AVX2__)
-    for (unsigned i = 0; i < LANES; i += 8)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 8)
         mask |= (uint32_t)_mm256_movemask_ps(_mm256_load_ps((const float *)(const void *)(lanes + i))) << i;
 #elif defined(__SSE2__)
-    for (unsigned i = 0; i < LANES; i += 4)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 4)
         mask |= (uint32_t)_mm_movemask_ps(_mm_load_ps((const float *)(const void *)(lanes + i))) << i;
 #else
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         mask |= (lanes[i] >> 31) << i;
 #endif
     return mask;
@@ -105,16 +103,16 @@ SMK_INLINE uint32_t collect_64(const row_u64 *lanes)
 {
     uint32_t mask = 0;
 #if defined(__AVX512DQ__) && defined(__AVX512VL__)
-    for (unsigned i = 0; i < LANES; i += 4)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 4)
         mask |= (uint32_t)_mm256_movepi64_mask(_mm256_load_si256((const __m256i *)(const void *)(lanes + i))) << i;
 #elif defined(__AVX2__)
-    for (unsigned i = 0; i < LANES; i += 4)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 4)
         mask |= (uint32_t)_mm256_movemask_pd(_mm256_load_pd((const double *)(const void *)(lanes + i))) << i;
 #elif defined(__SSE2__)
-    for (unsigned i = 0; i < LANES; i += 2)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i += 2)
         mask |= (uint32_t)_mm_movemask_pd(_mm_load_pd((const double *)(const void *)(lanes + i))) << i;
 #else
-    for (unsigned i = 0; i < LANES; i++)
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
         mask |= (uint32_t)(lanes[i] >> 63) << i;
 #endif
     return mask;

@@ -7,8 +7,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LANES = 32 };
-
 static uint16_t add_f16(uint16_t a, uint16_t b)
 {
     /* single precision has more than twice the digits: rounding twice is rounding once */
@@ -99,9 +97,9 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
 }
 
 /* Other host threads may work on the same place: of those operations only ones whose order does not matter. */
-static uint64_t update32(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
+static uint64_t update32(unsigned char *host, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
-    _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)place;
+    _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)host;
     if (op->count == SMK_MODIFIER_ADD && op->element != SMK_TYPE_F32 && op->element != SMK_TYPE_F16X2 &&
         op->element != SMK_TYPE_BF16X2) {
         return atomic_fetch_add_explicit(word, (uint32_t)b, memory_order_relaxed);
@@ -113,9 +111,9 @@ static uint64_t update32(unsigned char *place, const smk_operation *op, uint64_t
     return old;
 }
 
-static uint64_t update64(unsigned char *place, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
+static uint64_t update64(unsigned char *host, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
-    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)place;
+    _Atomic uint64_t *word = (_Atomic uint64_t *)(void *)host;
     uint64_t old = atomic_load_explicit(word, memory_order_relaxed), next;
     do {
         next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
@@ -124,13 +122,13 @@ static uint64_t update64(unsigned char *place, const smk_operation *op, uint64_t
 }
 
 /* A place that no other host thread touches. */
-static inline uint64_t update_alone(unsigned char *place, unsigned bytes, const smk_operation *op, uint64_t b,
+static inline uint64_t update_alone(unsigned char *host, unsigned bytes, const smk_operation *op, uint64_t b,
                                     uint64_t c, bool flush)
 {
     uint64_t old = 0, next;
-    memcpy(&old, place, bytes);
+    memcpy(&old, host, bytes);
     next = combine((smk_modifier)op->count, (smk_type)op->element, old, b, c, flush);
-    memcpy(place, &next, bytes);
+    memcpy(host, &next, bytes);
     return old;
 }
 
@@ -162,8 +160,8 @@ static void put_at(smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lan
 }
 
 /* The place of a lane's operand: the common cases here, the rest and all errors in access.c. */
-static inline unsigned char *find_place(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address,
-                                        unsigned bytes, bool *shared)
+static inline unsigned char *find_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address,
+                                               unsigned bytes, bool *shared)
 {
     const smk_warp_control *control = warp->control;
     if (op->d2 == SMK_SPACE_SHARED) {
@@ -172,39 +170,39 @@ static inline unsigned char *find_place(smk_warp *warp, const smk_operation *op,
             return control->shared + address;
         }
     } else {
-        smk_recent *recent = &control->recent[op->slot];
-        uint64_t offset = address - recent->address;
-        if (offset < recent->bytes && recent->bytes - offset >= bytes && address % bytes == 0) {
+        smk_cached_allocation *cached = &control->allocation_cache[op->slot];
+        uint64_t offset = address - cached->address;
+        if (offset < cached->bytes && cached->bytes - offset >= bytes && address % bytes == 0) {
             *shared = false;
-            return recent->host + offset;
+            return cached->host + offset;
         }
-        (void)smk_access_recall(warp, recent, address);
+        (void)smk_access_fill_cache(warp, cached, address);
     }
-    return smk_access_place(warp, op, lane, (smk_space)op->d2, address, bytes, SMK_ACCESS_ATOMIC, shared);
+    return smk_access_host_address(warp, op, lane, (smk_space)op->d2, address, bytes, SMK_ACCESS_ATOMIC, shared);
 }
 
 static const smk_operation *run_atomic(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
     bool alone = warp->control->block->run->ordered;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) == 0) {
             continue;
         }
         uint64_t address = SMK_ROW(uint64_t, warp, op->a)[lane] + op->u.immediate;
         bool shared;
-        unsigned char *place = find_place(warp, op, lane, address, bytes, &shared);
-        if (place == NULL) {
+        unsigned char *host = find_host_address(warp, op, lane, address, bytes, &shared);
+        if (host == NULL) {
             return NULL;
         }
         uint64_t b = value_at(warp, op->b, bytes, lane), c = value_at(warp, op->c, bytes, lane), old;
         if (alone || shared || bytes == 2) {
-            old = update_alone(place, bytes, op, b, c, !shared);
+            old = update_alone(host, bytes, op, b, c, !shared);
         } else if (bytes == 4) {
-            old = update32(place, op, b, c, true);
+            old = update32(host, op, b, c, true);
         } else {
-            old = update64(place, op, b, c, true);
+            old = update64(host, op, b, c, true);
         }
         put_at(warp, op->d, bytes, lane, old);
     }

@@ -8,7 +8,7 @@
 
 /* The handler; NULL where there is none. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b` row of
  * the operand, `c` of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count` the
- * smk_modifier of the operation, `slot` the entry of control->recent, d2 the smk_space. */
+ * smk_modifier of the operation, `slot` the entry of control->allocation_cache, d2 the smk_space. */
 smk_handler smk_atomic_find(const smk_instruction *instruction);
 
 /* True where the outcome does not depend on the order of those who do it, the old value aside. */

@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-enum { LANES = 32, PLACE_BYTES = 160 };
+enum { LOCATION_BYTES = 160 };
 
 /* Lanes that live but are elsewhere: nobody may wait for them here, for they cannot come before this path goes on. */
 static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing)
 {
-    char here[PLACE_BYTES], there[PLACE_BYTES];
+    char here[LOCATION_BYTES], there[LOCATION_BYTES];
     smk_warp_describe(warp, op, here, sizeof here);
     const smk_operation *other = smk_warp_waiting(warp, missing);
     if (other == NULL) {
@@ -32,7 +32,7 @@ static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, 
 {
     const uint32_t *row = SMK_ROW(uint32_t, warp, offset);
     bool found = false;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) != 0) {
             if (found && row[lane] != *value) {
                 return false;
@@ -59,17 +59,18 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
                             number, SMK_BLOCK_BARRIERS);
         return NULL;
     }
-    if (op->u.immediate != 0 && (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % LANES != 0)) {
+    if (op->u.immediate != 0 &&
+        (!uniform_value(warp, op->b, mask, &threads) || threads == 0 || threads % SMK_WARP_SIZE != 0)) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
                             "the barrier's thread count %u is not a positive multiple of %d, the same in all lanes",
-                            threads, LANES);
+                            threads, SMK_WARP_SIZE);
         return NULL;
     }
     smk_block *block = control->block;
     smk_barrier *at = &block->barrier[number];
-    if (threads > block->warp_count * LANES) {
+    if (threads > block->warp_count * SMK_WARP_SIZE) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER, "barrier %u waits for %u threads; the block has %u", number,
-                            threads, block->warp_count * LANES);
+                            threads, block->warp_count * SMK_WARP_SIZE);
         return NULL;
     }
     if (at->arrived != 0 && at->expected != threads) {
@@ -83,15 +84,15 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     at->came |= UINT32_C(1) << control->index;
     control->barrier = number;
     const smk_observer *observer = block->run->observer;
-    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
-        observer->arrive(block->watch, warp, op, number, waits);
+    if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
+        observer->arrive(block->observer_state, warp, op, number, waits);
     }
     return at;
 }
 
 static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -124,7 +125,7 @@ static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32
 
 static const smk_operation *run_wait(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -136,10 +137,10 @@ void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
 {
     smk_warp_control *control = warp->control;
     const smk_operation *op = control->pc;
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (op->element == SMK_BARRIER_POPC) {
         uint32_t *row = SMK_ROW(uint32_t, warp, op->d);
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             row[lane] = (mask >> lane & 1) != 0 ? trues : row[lane];
         }
     } else if (op->element != SMK_BARRIER_PLAIN) {
@@ -152,16 +153,16 @@ void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
 }
 
 /* Each set of lanes that have met, to the observer. */
-static void tell_meetings(const smk_warp *warp, const smk_operation *op, uint32_t active, const uint32_t *masks)
+static void notify_observer(const smk_warp *warp, const smk_operation *op, uint32_t active, const uint32_t *masks)
 {
     const smk_block *block = warp->control->block;
     const smk_observer *observer = block->run->observer;
-    if (observer == NULL || (observer->wants & SMK_WATCH_ORDER) == 0) {
+    if (observer == NULL || (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) == 0) {
         return;
     }
     while (active != 0) {
         uint32_t together = masks[smk_bits_first(active)] & active;
-        observer->meet(block->watch, warp, op, together);
+        observer->warp_sync(block->observer_state, warp, op, together);
         active &= ~together;
     }
 }
@@ -169,15 +170,15 @@ static void tell_meetings(const smk_warp *warp, const smk_operation *op, uint32_
 /* bar.warp.sync: those whom a lane names are here, or have exited; else it waits for them. */
 static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t active = smk_op_mask(warp, op), absent = warp->control->live & ~active, wrong = 0;
+    uint32_t active = smk_operation_mask(warp, op), elsewhere = warp->control->live & ~active, wrong = 0;
     const uint32_t *masks = SMK_ROW(uint32_t, warp, op->a);
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        wrong |= (uint32_t)((masks[lane] & absent) != 0 || (masks[lane] >> lane & 1) == 0) << lane;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        wrong |= (uint32_t)((masks[lane] & elsewhere) != 0 || (masks[lane] >> lane & 1) == 0) << lane;
     }
     if ((wrong & active) != 0) {
         return smk_park_lanes(warp, op, active, masks);
     }
-    tell_meetings(warp, op, active, masks);
+    notify_observer(warp, op, active, masks);
     return op + 1;
 }
 

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = SMK_SIM_WARP_LANES, FRESH_BYTE = 0xA5, WAITERS_NAMED_MAX = 4, PLACE_BYTES = 160, ROW_BYTES = 64 };
+enum { FRESH_BYTE = 0xA5, WAITERS_NAMED_MAX = 4, LOCATION_BYTES = 160, ROW_BYTES = 64 };
 
 static uint32_t threads_of(const smk_run *run)
 {
@@ -23,7 +23,7 @@ static smk_status create_warps(smk_block *block, smk_error *error)
     const smk_code *code = run->image->entry_code;
     size_t frame_bytes = ((size_t)code->frame_bytes + ROW_BYTES - 1) / ROW_BYTES * ROW_BYTES;
     uint32_t threads = threads_of(run);
-    block->warp_count = (threads + LANES - 1) / LANES;
+    block->warp_count = (threads + SMK_WARP_SIZE - 1) / SMK_WARP_SIZE;
     block->control = smk_heap_allocate(block->warp_count, sizeof *block->control);
     block->registers = smk_heap_allocate(block->warp_count, frame_bytes);
     block->shared = smk_heap_allocate(run->shared_bytes, 1);
@@ -33,16 +33,16 @@ static smk_status create_warps(smk_block *block, smk_error *error)
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         smk_warp_control *control = &block->control[i];
-        uint32_t left = threads - i * LANES;
+        uint32_t left = threads - i * SMK_WARP_SIZE;
         block->warp[i].control = control;
         control->block = block;
         control->index = i;
-        control->lanes = left >= LANES ? UINT32_MAX : (UINT32_C(1) << left) - 1;
+        control->lanes = left >= SMK_WARP_SIZE ? UINT32_MAX : (UINT32_C(1) << left) - 1;
         control->shared = block->shared;
         control->shared_bytes = run->shared_bytes;
         control->parameters = run->parameters;
         control->parameter_bytes = run->image->parameter_bytes;
-        control->recent = block->recent;
+        control->allocation_cache = block->allocation_cache;
         control->entry_registers = block->registers + i * frame_bytes;
         smk_status status = smk_warp_reserve_local(&block->warp[i], code->local_bytes, error);
         if (status != SMK_OK) {
@@ -95,10 +95,10 @@ void smk_block_start(smk_block *block, uint64_t number)
     block->index[1] = (uint32_t)(number / grid->x % grid->y);
     block->index[2] = (uint32_t)(number / grid->x / grid->y);
     block->steps = 0;
-    block->look_at = SMK_STUCK_STEPS_FIRST;
+    block->next_livelock_check = SMK_LIVELOCK_STEPS_FIRST;
     block->most_steps = UINT64_MAX;
-    block->strays = 0;
-    block->cursor = run->options->reverse ? LANES : 0;
+    block->bad_accesses = 0;
+    block->cursor = run->options->reverse ? SMK_WARP_SIZE : 0;
     block->pause = false;
     block->live = block->warp_count == 32 ? UINT32_MAX : (UINT32_C(1) << block->warp_count) - 1;
     block->ready = block->live;
@@ -112,7 +112,7 @@ void smk_block_start(smk_block *block, uint64_t number)
 /* Nobody can go on: says who waits where. */
 static void fail_deadlock(smk_block *block)
 {
-    char list[WAITERS_NAMED_MAX * (PLACE_BYTES + 32)] = "";
+    char list[WAITERS_NAMED_MAX * (LOCATION_BYTES + 32)] = "";
     size_t length = 0;
     uint32_t waiting = 0, named = 0;
     smk_warp *first = NULL;
@@ -124,10 +124,10 @@ static void fail_deadlock(smk_block *block)
         first = first == NULL ? &block->warp[i] : first;
         waiting++;
         if (named < WAITERS_NAMED_MAX) {
-            char place[PLACE_BYTES];
-            smk_warp_describe(&block->warp[i], control->pc, place, sizeof place);
+            char location[LOCATION_BYTES];
+            smk_warp_describe(&block->warp[i], control->pc, location, sizeof location);
             int more = snprintf(list + length, sizeof list - length, "%swarp %u waits for barrier %u at %s",
-                                named == 0 ? "" : "; ", i, control->barrier, place);
+                                named == 0 ? "" : "; ", i, control->barrier, location);
             length += more > 0 ? (size_t)more : 0;
             length = length < sizeof list ? length : sizeof list - 1;
             named++;
@@ -142,20 +142,20 @@ static void fail_deadlock(smk_block *block)
                         block->warp_count - waiting, list, waiting > named ? "; ..." : "");
 }
 
-static void fail_strayed(smk_block *block)
+static void fail_after_bad_accesses(smk_block *block)
 {
     smk_warp *warp = &block->warp[smk_bits_first(block->ready)];
     (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
                         "the block was stopped after %" PRIu64 " warp instructions, with %" PRIu64
                         " accesses before that were out of bounds or misaligned: what it does with values that it "
                         "did not read may have no end",
-                        block->steps, block->strays);
+                        block->steps, block->bad_accesses);
 }
 
 /* The next that is ready, in turn: from the cursor up, or below it where the order is reversed. */
 static uint32_t choose_warp(const smk_block *block)
 {
-    uint32_t above = block->cursor >= LANES ? 0 : UINT32_MAX << block->cursor;
+    uint32_t above = block->cursor >= SMK_WARP_SIZE ? 0 : UINT32_MAX << block->cursor;
     uint32_t turn = block->ready & (block->run->options->reverse ? ~above : above);
     turn = turn != 0 ? turn : block->ready;
     return block->run->options->reverse ? smk_bits_last(turn) : smk_bits_first(turn);
@@ -170,7 +170,7 @@ smk_block_state smk_block_run(smk_block *block, uint64_t steps)
             return SMK_BLOCK_FAILED;
         }
         if (block->steps > block->most_steps) {
-            fail_strayed(block);
+            fail_after_bad_accesses(block);
             return SMK_BLOCK_FAILED;
         }
         uint32_t index = choose_warp(block);
@@ -209,15 +209,15 @@ void smk_block_release(smk_block *block, uint32_t barrier)
     if (at->arrived == 0) {
         return;
     }
-    uint32_t expected = at->expected != 0 ? at->expected : LANES * smk_bits_count(block->live);
-    if (at->arrived * LANES < expected) {
+    uint32_t expected = at->expected != 0 ? at->expected : SMK_WARP_SIZE * smk_bits_count(block->live);
+    if (at->arrived * SMK_WARP_SIZE < expected) {
         return;
     }
     const smk_observer *observer = block->run->observer;
-    if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
+    if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
         /* who has ended is waited for no more: as good as having come */
         uint32_t ended = at->expected == 0 ? ~block->live : 0;
-        observer->release(block->watch, block, barrier, at->waiting, at->came | ended);
+        observer->release(block->observer_state, block, barrier, at->waiting, at->came | ended);
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         if ((at->waiting >> i & 1) != 0) {

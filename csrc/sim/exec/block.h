@@ -48,18 +48,18 @@ typedef struct smk_block {
     uint32_t ready;  /* warps that can run, one bit each */
     uint32_t live;   /* warps that have not ended */
     uint32_t cursor; /* whose turn it is */
-    uint64_t look_at; /* steps at which to ask whether it is stuck (livelock.h) */
+    uint64_t next_livelock_check; /* steps at which to ask whether it is stuck (livelock.h) */
     uint64_t most_steps; /* where it is stopped; UINT64_MAX: nowhere */
-    uint64_t strays; /* accesses of its that were wrong and left out, for that */
+    uint64_t bad_accesses; /* accesses of its that were wrong and left out, for that */
     bool pause;      /* a handler took long: let the host look at the clock, then go on with the same warp */
-    smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_SIM_WARP_LANES];
+    smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE];
     smk_warp_control *control; /* of each warp */
     unsigned char *registers;
     unsigned char *shared;
-    smk_recent recent[SMK_WARP_RECENT_COUNT];
+    smk_cached_allocation allocation_cache[SMK_WARP_CACHE_SIZE];
     smk_barrier barrier[SMK_BLOCK_BARRIERS];
     smk_error error;
-    void *watch; /* the observer's, where there is one */
+    void *observer_state; /* the observer's, where there is one */
 } smk_block;
 
 smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error);

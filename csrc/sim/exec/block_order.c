@@ -5,8 +5,8 @@
 #include <string.h>
 
 /* The allocation that a root points into in this launch; NULL for a number. */
-static const smk_span *find_span(const smk_image *image, const smk_image_root *root, const smk_launch *launch,
-                                 const smk_memory_view *view)
+static const smk_allocation *find_allocation(const smk_image *image, const smk_image_root *root,
+                                             const smk_launch *launch, const smk_memory_view *view)
 {
     uint64_t address = 0;
     if (root->is_variable) {
@@ -18,17 +18,17 @@ static const smk_span *find_span(const smk_image *image, const smk_image_root *r
 }
 
 /* Whether two sets of roots may lead into one allocation. A set in which no root points leads anywhere. */
-static bool may_meet(const smk_span *const *span, uint64_t a, uint64_t b)
+static bool may_overlap(const smk_allocation *const *allocation, uint64_t a, uint64_t b)
 {
     bool a_known = false, b_known = false;
     if (((a | b) & SMK_IMAGE_ANYWHERE) != 0) {
         return true;
     }
     for (unsigned i = 0; i < SMK_IMAGE_ROOTS_MAX; i++) {
-        a_known = a_known || ((a >> i & 1) != 0 && span[i] != NULL);
-        b_known = b_known || ((b >> i & 1) != 0 && span[i] != NULL);
-        for (unsigned k = 0; k < SMK_IMAGE_ROOTS_MAX && (a >> i & 1) != 0 && span[i] != NULL; k++) {
-            if ((b >> k & 1) != 0 && span[i] == span[k]) {
+        a_known = a_known || ((a >> i & 1) != 0 && allocation[i] != NULL);
+        b_known = b_known || ((b >> i & 1) != 0 && allocation[i] != NULL);
+        for (unsigned k = 0; k < SMK_IMAGE_ROOTS_MAX && (a >> i & 1) != 0 && allocation[i] != NULL; k++) {
+            if ((b >> k & 1) != 0 && allocation[i] == allocation[k]) {
                 return true;
             }
         }
@@ -38,18 +38,18 @@ static bool may_meet(const smk_span *const *span, uint64_t a, uint64_t b)
 
 bool smk_block_order_matters(const smk_image *image, const smk_launch *launch, const smk_memory_view *view)
 {
-    const smk_span *span[SMK_IMAGE_ROOTS_MAX] = {NULL};
+    const smk_allocation *allocation[SMK_IMAGE_ROOTS_MAX] = {NULL};
     const smk_function *function = &image->module->functions[image->entry];
     if (image->ordered || image->update_count == 0 || launch->parameter_count != function->parameter_count) {
         return image->ordered;
     }
     for (uint32_t i = 0; i < image->root_count; i++) {
-        span[i] = find_span(image, &image->root[i], launch, view);
+        allocation[i] = find_allocation(image, &image->root[i], launch, view);
     }
     for (uint32_t i = 0; i < image->update_count; i++) {
         for (uint32_t k = 0; k < i; k++) {
             const smk_image_update *a = &image->update[i], *b = &image->update[k];
-            if (a->kind != b->kind && may_meet(span, a->roots, b->roots)) {
+            if (a->kind != b->kind && may_overlap(allocation, a->roots, b->roots)) {
                 return true;
             }
         }

@@ -6,15 +6,15 @@
 
 #include <inttypes.h>
 
-enum { LANES = 32, FUNCTION_STEP = 16 };
+enum { FUNCTION_STEP = 16 };
 
-static const smk_operation *meet_of(const smk_warp *warp, const smk_operation *op)
+static const smk_operation *reconvergence_of(const smk_warp *warp, const smk_operation *op)
 {
     return op->a == SMK_NO_INDEX ? NULL : warp->control->code->operation + op->a;
 }
 
 /* Goes on at `next`, or lets the other warps run first where the slice is spent. The run before is counted. */
-static const smk_operation *go_on(smk_warp *warp, const smk_operation *next)
+static const smk_operation *continue_at(smk_warp *warp, const smk_operation *next)
 {
     smk_warp_control *control = warp->control;
     if (next != NULL && control->steps >= control->slice_end) {
@@ -33,23 +33,23 @@ static const smk_operation *run_jump(smk_warp *warp, const smk_operation *op)
 static const smk_operation *run_jump_back(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_count(warp->control, op, op->u.target);
-    return go_on(warp, op->u.target);
+    return continue_at(warp, op->u.target);
 }
 
 static const smk_operation *split(smk_warp *warp, const smk_operation *op, uint32_t taken)
 {
     smk_warp_control *control = warp->control;
-    const smk_operation *next = smk_warp_diverge(warp, op, taken, op->u.target, op + 1, meet_of(warp, op));
+    const smk_operation *next = smk_warp_diverge(warp, op, taken, op->u.target, op + 1, reconvergence_of(warp, op));
     if (next == NULL) {
         return NULL;
     }
     smk_warp_count(control, op, next);
-    return go_on(warp, next);
+    return continue_at(warp, next);
 }
 
 static const smk_operation *run_branch(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t taken = smk_op_mask(warp, op);
+    uint32_t taken = smk_operation_mask(warp, op);
     if (taken == 0) {
         return op + 1;
     }
@@ -62,7 +62,7 @@ static const smk_operation *run_branch(smk_warp *warp, const smk_operation *op)
 
 static const smk_operation *run_branch_back(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t taken = smk_op_mask(warp, op);
+    uint32_t taken = smk_operation_mask(warp, op);
     if (taken == 0) {
         return op + 1;
     }
@@ -70,7 +70,7 @@ static const smk_operation *run_branch_back(smk_warp *warp, const smk_operation 
         return split(warp, op, taken);
     }
     smk_warp_count(warp->control, op, op->u.target);
-    return go_on(warp, op->u.target);
+    return continue_at(warp, op->u.target);
 }
 
 smk_handler smk_control_jump(bool backward)
@@ -87,7 +87,7 @@ smk_handler smk_control_branch(bool backward)
 static uint32_t alike32(const uint32_t *row, uint32_t mask)
 {
     uint32_t first = row[smk_bits_first(mask)], same = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         same |= (uint32_t)(row[lane] == first) << lane;
     }
     return same & mask;
@@ -97,7 +97,7 @@ static uint32_t alike64(const uint64_t *row, uint32_t mask)
 {
     uint64_t first = row[smk_bits_first(mask)];
     uint32_t same = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         same |= (uint32_t)(row[lane] == first) << lane;
     }
     return same & mask;
@@ -106,7 +106,7 @@ static uint32_t alike64(const uint64_t *row, uint32_t mask)
 const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     const uint32_t *row = SMK_ROW(uint32_t, warp, op->b);
     const smk_operation *next = op + 1;
     uint32_t taken = 0;
@@ -121,15 +121,15 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
     }
     if (taken != 0 && taken != warp->active) {
         /* the others come here again, one target after another (and those without a guard fall through at last) */
-        const smk_operation *meet = meet_of(warp, op);
+        const smk_operation *reconvergence = reconvergence_of(warp, op);
         uint32_t rest = warp->active & ~taken;
-        next = smk_warp_diverge(warp, op, rest, op, next, meet);
+        next = smk_warp_diverge(warp, op, rest, op, next, reconvergence);
         if (next == NULL) {
             return NULL;
         }
     }
     smk_warp_count(control, op, next);
-    return go_on(warp, next);
+    return continue_at(warp, next);
 }
 
 /* The slice may end here too: recursion loops without a backward branch. */
@@ -146,7 +146,7 @@ static bool is_spent(smk_warp *warp, const smk_operation *op)
 
 const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -158,7 +158,7 @@ const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op)
 
 const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -189,7 +189,7 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
 
 const smk_operation *smk_control_return(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -203,7 +203,7 @@ const smk_operation *smk_control_return(smk_warp *warp, const smk_operation *op)
 
 const smk_operation *smk_control_exit(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -221,9 +221,9 @@ const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op)
     return smk_warp_next(warp);
 }
 
-const smk_operation *smk_control_meet(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_control_reconverge(smk_warp *warp, const smk_operation *op)
 {
-    if (warp->control->meet != op) {
+    if (warp->control->reconvergence != op) {
         return op + 1;
     }
     smk_warp_count_before(warp->control, op);
@@ -238,7 +238,7 @@ const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op
 
 const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -249,7 +249,7 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
 /* Whoever sleeps waits for others: their turn now. */
 const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op)
 {
-    return smk_op_mask(warp, op) == 0 ? op + 1 : smk_warp_yield(warp, op, op + 1);
+    return smk_operation_mask(warp, op) == 0 ? op + 1 : smk_warp_yield(warp, op, op + 1);
 }
 
 const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
@@ -262,7 +262,7 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
     bool high = special == SMK_SPECIAL_CLOCK_HI || special == SMK_SPECIAL_GLOBALTIMER_HI;
     uint64_t value = high ? now >> 32 : now;
     bool wide = smk_module_special_bits(special) == 64;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if (wide) {
             SMK_ROW(uint64_t, warp, op->d)[lane] = value;
         } else {
@@ -275,7 +275,7 @@ const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op)
 {
     uint64_t address = warp->control->local_base + op->u.immediate;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if (op->count == 64) {
             SMK_ROW(uint64_t, warp, op->d)[lane] = address;
         } else {
@@ -287,10 +287,10 @@ const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operati
 
 const smk_operation *smk_control_convert_address(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     const uint64_t *a = SMK_ROW(uint64_t, warp, op->a);
     uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint64_t value = a[lane] + op->u.immediate;
         d[lane] = (mask >> lane & 1) != 0 ? value : d[lane];
     }
@@ -301,7 +301,7 @@ const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operati
 {
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
     uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         d[lane] = a[lane];
     }
     return op + 1;
@@ -318,7 +318,7 @@ static uint32_t find_constants(const smk_warp *warp, const uint64_t *a)
         if (variable->space != SMK_SPACE_CONST || program->addresses[i] == 0) {
             continue;
         }
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             inside |= (uint32_t)(a[lane] - program->addresses[i] < variable->bytes) << lane;
         }
     }
@@ -327,7 +327,7 @@ static uint32_t find_constants(const smk_warp *warp, const uint64_t *a)
 
 const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     uint32_t inside = find_constants(warp, SMK_ROW(uint64_t, warp, op->a));
     uint32_t *d = SMK_ROW(uint32_t, warp, op->d);
     *d = (*d & ~mask) | (inside & mask);
@@ -336,10 +336,10 @@ const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation
 
 const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op), inside = 0;
+    uint32_t mask = smk_operation_mask(warp, op), inside = 0;
     const uint64_t *a = SMK_ROW(uint64_t, warp, op->a);
     uint64_t low = op->u.immediate, bytes = low == 0 ? SMK_WINDOW_SHARED : SMK_WINDOW_BYTES;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         inside |= (uint32_t)(a[lane] - low < bytes) << lane;
     }
     if (low == 0) {

@@ -17,7 +17,7 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op);
 
 const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op);  /* behind the last instruction */
-const smk_operation *smk_control_meet(smk_warp *warp, const smk_operation *op); /* where diverged lanes meet */
+const smk_operation *smk_control_reconverge(smk_warp *warp, const smk_operation *op); /* where diverged lanes meet */
 const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op);
 
 /* Reads of rows that change as a warp runs: clocks (`d` row, `element` the smk_special), and the address of

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { LANES = 32, WORD_BYTES = 4 };
+enum { WORD_BYTES = 4 };
 
 static bool get_bit(const unsigned char *bits, uint32_t at)
 {
@@ -18,7 +18,7 @@ static bool get_bit(const unsigned char *bits, uint32_t at)
 static void find_covered(smk_warp_control *control, unsigned char *words)
 {
     for (uint32_t i = control->pending_count; i-- > 0;) {
-        smk_pending *copy = &control->pending[i];
+        smk_pending_copy *copy = &control->pending[i];
         copy->covered = true;
         for (uint32_t word = copy->address / WORD_BYTES; word < (copy->address + copy->bytes) / WORD_BYTES; word++) {
             copy->covered = copy->covered && get_bit(words, word);
@@ -29,7 +29,7 @@ static void find_covered(smk_warp_control *control, unsigned char *words)
 
 /* A kernel that does not wait for its copies has them land when others have been issued to the same words: hardware
  * may have done them long ago. So no more of them wait than shared memory has words. */
-static bool land_covered(smk_warp *warp, uint32_t words)
+static bool complete_covered(smk_warp *warp, uint32_t words)
 {
     smk_warp_control *control = warp->control;
     unsigned char *bits = smk_heap_allocate((size_t)words / 8 + 1, 1);
@@ -39,7 +39,7 @@ static bool land_covered(smk_warp *warp, uint32_t words)
     }
     find_covered(control, bits);
     for (uint32_t i = 0; i < control->pending_count; i++) {
-        const smk_pending *copy = &control->pending[i];
+        const smk_pending_copy *copy = &control->pending[i];
         if (copy->covered) {
             memcpy(control->shared + copy->address, copy->data, copy->bytes);
         } else {
@@ -53,7 +53,7 @@ static bool land_covered(smk_warp *warp, uint32_t words)
 
 static bool grow(smk_warp_control *control, uint32_t capacity)
 {
-    smk_pending *grown =
+    smk_pending_copy *grown =
         smk_heap_resize(control->pending, control->pending_capacity * sizeof *grown, capacity * sizeof *grown);
     if (grown != NULL) {
         control->pending = grown;
@@ -66,12 +66,12 @@ static bool grow(smk_warp_control *control, uint32_t capacity)
 static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     smk_warp_control *control = warp->control;
-    const uint32_t words = (uint32_t)(control->shared_bytes / WORD_BYTES), most = words + words / 4 + 2 * LANES;
-    if (control->pending_count + LANES <= control->pending_capacity) {
+    const uint32_t words = (uint32_t)(control->shared_bytes / WORD_BYTES), most = words + words / 4 + 2 * SMK_WARP_SIZE;
+    if (control->pending_count + SMK_WARP_SIZE <= control->pending_capacity) {
         return true;
     }
-    bool done = control->pending_count == 0 || land_covered(warp, words);
-    uint32_t need = control->pending_count + LANES, capacity = 2 * need < most ? 2 * need : most;
+    bool done = control->pending_count == 0 || complete_covered(warp, words);
+    uint32_t need = control->pending_count + SMK_WARP_SIZE, capacity = 2 * need < most ? 2 * need : most;
     if (done && capacity > control->pending_capacity) {
         done = grow(control, capacity);
     }
@@ -81,7 +81,7 @@ static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
     return done;
 }
 
-unsigned smk_async_source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
+unsigned smk_cp_async_source_bytes(const smk_warp *warp, const smk_detail *detail, unsigned lane)
 {
     if (detail->source_bits == 1) {
         uint32_t ignore = *SMK_ROW(uint32_t, warp, detail->row) ^ detail->flip;
@@ -90,32 +90,33 @@ unsigned smk_async_source_bytes(const smk_warp *warp, const smk_detail *detail, 
     return detail->source_bits == 0 ? detail->bytes : SMK_ROW(uint32_t, warp, detail->row)[lane];
 }
 
-const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_cp_async_copy(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
     const smk_detail *detail = op->u.detail;
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
     if (!reserve(warp, op, mask)) {
         return NULL;
     }
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) == 0) {
             continue;
         }
         uint64_t to = SMK_ROW(uint64_t, warp, op->a)[lane] + (uint64_t)detail->offset;
         uint64_t from = SMK_ROW(uint64_t, warp, op->b)[lane] + (uint64_t)detail->second_offset;
-        unsigned bytes = detail->bytes, used = smk_async_source_bytes(warp, detail, lane);
+        unsigned bytes = detail->bytes, used = smk_cp_async_source_bytes(warp, detail, lane);
         bool shared;
-        smk_pending copy = {.group = control->group[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
+        smk_pending_copy copy = {.group = control->group[lane], .lane = (uint8_t)lane, .bytes = (uint8_t)bytes};
         if (used > bytes) {
             return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_EXECUTION,
                                  "cp.async reads %u bytes for a copy of %u", used, bytes);
         }
-        unsigned char *place = smk_access_place(warp, op, lane, SMK_SPACE_SHARED, to, bytes, SMK_ACCESS_STORE, &shared);
-        if (place == NULL) {
+        unsigned char *target =
+            smk_access_host_address(warp, op, lane, SMK_SPACE_SHARED, to, bytes, SMK_ACCESS_STORE, &shared);
+        if (target == NULL) {
             return NULL;
         }
         if (used > 0) {
@@ -140,10 +141,10 @@ const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_cp_async_commit(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t mask = smk_operation_mask(warp, op);
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         warp->control->group[lane] += mask >> lane & 1;
     }
     return op + 1;
@@ -157,12 +158,12 @@ static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uin
     const smk_observer *observer = control->block->run->observer;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < control->pending_count; i++) {
-        const smk_pending *copy = &control->pending[i];
+        const smk_pending_copy *copy = &control->pending[i];
         uint64_t committed = control->group[copy->lane];
         bool due = all || (copy->group < committed && committed - copy->group > stay);
         if ((mask >> copy->lane & 1) != 0 && due) {
-            if (observer != NULL && (observer->wants & SMK_WATCH_ORDER) != 0) {
-                observer->land(control->block->watch, warp, op, copy);
+            if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
+                observer->copy_done(control->block->observer_state, warp, op, copy);
             }
             memcpy(control->shared + copy->address, copy->data, copy->bytes);
         } else {
@@ -172,14 +173,14 @@ static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uin
     control->pending_count = kept;
 }
 
-const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_cp_async_wait_group(smk_warp *warp, const smk_operation *op)
 {
-    complete(warp, op, smk_op_mask(warp, op), op->u.immediate, false);
+    complete(warp, op, smk_operation_mask(warp, op), op->u.immediate, false);
     return op + 1;
 }
 
-const smk_operation *smk_async_wait_all(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_cp_async_wait_all(smk_warp *warp, const smk_operation *op)
 {
-    complete(warp, op, smk_op_mask(warp, op), 0, true);
+    complete(warp, op, smk_operation_mask(warp, op), 0, true);
     return op + 1;
 }

@@ -8,11 +8,11 @@
  * (source_bits 32), or of the ignore-src predicate (source_bits 1, with flip), or none (0). `a` row of 64-bit shared
  * addresses, `b` of 64-bit global ones; d2 the source's smk_space. */
 /* How many bytes of the source a lane reads; the rest is zero. */
-unsigned smk_async_source_bytes(const smk_warp *warp, const struct smk_detail *detail, unsigned lane);
+unsigned smk_cp_async_source_bytes(const smk_warp *warp, const struct smk_detail *detail, unsigned lane);
 
-const smk_operation *smk_async_copy(smk_warp *warp, const smk_operation *op);
-const smk_operation *smk_async_commit(smk_warp *warp, const smk_operation *op);
-const smk_operation *smk_async_wait_group(smk_warp *warp, const smk_operation *op); /* u.immediate: groups that may stay */
-const smk_operation *smk_async_wait_all(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_cp_async_copy(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_cp_async_commit(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_cp_async_wait_group(smk_warp *warp, const smk_operation *op); /* u.immediate: groups that may stay */
+const smk_operation *smk_cp_async_wait_all(smk_warp *warp, const smk_operation *op);
 
 #endif

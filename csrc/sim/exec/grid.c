@@ -35,7 +35,7 @@ enum {
 };
 
 /* What the host threads of a launch share. */
-typedef struct crew {
+typedef struct worker_pool {
     const smk_run *run;
     uint64_t blocks; /* to run, */
     uint64_t of;     /* of so many */
@@ -56,17 +56,17 @@ typedef struct crew {
     bool interrupted;
     unsigned generation; /* of the process in which the launch began */
     bool orphaned;       /* the caller has asked, and is now another process: the child of a fork */
-} crew;
+} worker_pool;
 
-static void record(crew *c, uint64_t block, const smk_error *error)
+static void record(worker_pool *pool, uint64_t block, const smk_error *error)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    if (!c->has_error || block < c->error_block) {
-        c->error = *error;
-        c->error_block = block;
-        c->has_error = true;
+    (void)pthread_mutex_lock(&pool->lock);
+    if (!pool->has_error || block < pool->error_block) {
+        pool->error = *error;
+        pool->error_block = block;
+        pool->has_error = true;
     }
-    (void)pthread_mutex_unlock(&c->lock);
+    (void)pthread_mutex_unlock(&pool->lock);
 }
 
 static int64_t milliseconds_since(const struct timespec *then)
@@ -78,27 +78,27 @@ static int64_t milliseconds_since(const struct timespec *then)
 }
 
 /* Asks the caller, now and then, whether to go on. */
-static void poll_caller(crew *c)
+static void poll_caller(worker_pool *pool)
 {
-    const smk_run_options *options = c->run->options;
-    if (options->poll == NULL || c->interrupted || milliseconds_since(&c->polled) < POLL_MS) {
+    const smk_run_options *options = pool->run->options;
+    if (options->poll == NULL || pool->interrupted || milliseconds_since(&pool->polled) < POLL_MS) {
         return;
     }
     if (options->poll(options->poll_context)) {
-        c->interrupted = true;
-        atomic_store(&c->stop, true);
+        pool->interrupted = true;
+        atomic_store(&pool->stop, true);
     }
-    if (smk_fork_generation() != c->generation) {
+    if (smk_fork_generation() != pool->generation) {
         /* the other threads did not come along, and may have held the lock */
-        c->orphaned = true;
-        atomic_store(&c->stop, true);
-        (void)pthread_mutex_init(&c->lock, NULL);
+        pool->orphaned = true;
+        atomic_store(&pool->stop, true);
+        (void)pthread_mutex_init(&pool->lock, NULL);
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &c->polled);
+    (void)clock_gettime(CLOCK_MONOTONIC, &pool->polled);
 }
 
 /* The launch as a whole has run for too long: says where this block is. */
-static void fail_budget(crew *c, smk_block *block)
+static void fail_budget(worker_pool *pool, smk_block *block)
 {
     uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
     smk_warp *warp = &block->warp[index];
@@ -106,305 +106,308 @@ static void fail_budget(crew *c, smk_block *block)
     uint32_t mask = warp->active != 0 ? warp->active : warp->control->lanes;
     (void)smk_warp_fail(warp, warp->control->pc, mask, SMK_STEP_BUDGET,
                         "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
-                        atomic_load(&c->max_steps));
-    record(c, UINT64_MAX, &block->error);
-    atomic_store(&c->stop, true);
+                        atomic_load(&pool->max_steps));
+    record(pool, UINT64_MAX, &block->error);
+    atomic_store(&pool->stop, true);
 }
 
 /* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may
  * run beside it. */
-static smk_block_state look_at_block(crew *c, smk_block *block)
+static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
 {
-    bool stuck = false;
-    block->look_at = 2 * block->steps;
-    smk_block_state state = smk_stuck_find(block, c->run->options->alone && c->of == 1, &stuck);
-    if (stuck) {
-        smk_stuck_fail(block, 0);
+    bool livelocked = false;
+    block->next_livelock_check = 2 * block->steps;
+    smk_block_state state = smk_livelock_find(block, pool->run->options->alone && pool->of == 1, &livelocked);
+    if (livelocked) {
+        smk_livelock_fail(block, 0);
         state = SMK_BLOCK_FAILED;
     }
     return state;
 }
 
 /* Runs a block for about `steps`; RUNNING where it has not ended, or was given up (c->stop, or a lower one failed). */
-static smk_block_state advance(crew *c, smk_block *block, uint64_t steps, bool caller)
+static smk_block_state advance(worker_pool *pool, smk_block *block, uint64_t steps, bool caller)
 {
     uint64_t begin = block->steps;
     for (;;) {
         uint64_t before = block->steps;
         smk_block_state state = smk_block_run(block, TURN_STEPS);
-        if (state == SMK_BLOCK_RUNNING && block->steps >= block->look_at && !c->run->ordered) {
-            state = look_at_block(c, block);
+        if (state == SMK_BLOCK_RUNNING && block->steps >= block->next_livelock_check && !pool->run->ordered) {
+            state = check_livelock(pool, block);
         }
         uint64_t spent = block->steps - before;
-        uint64_t total = atomic_fetch_add(&c->steps, spent) + spent;
+        uint64_t total = atomic_fetch_add(&pool->steps, spent) + spent;
         if (caller) {
-            poll_caller(c);
+            poll_caller(pool);
         }
         if (state == SMK_BLOCK_FAILED) {
             return state;
         }
-        if (total > atomic_load_explicit(&c->max_steps, memory_order_relaxed)) {
-            fail_budget(c, block);
+        if (total > atomic_load_explicit(&pool->max_steps, memory_order_relaxed)) {
+            fail_budget(pool, block);
             return SMK_BLOCK_RUNNING;
         }
         if (state == SMK_BLOCK_DONE) {
-            atomic_fetch_add(&c->done, 1);
+            atomic_fetch_add(&pool->done, 1);
             return state;
         }
-        if (atomic_load_explicit(&c->stop, memory_order_relaxed) ||
-            atomic_load_explicit(&c->failed, memory_order_relaxed) < block->number || block->steps - begin >= steps) {
+        if (atomic_load_explicit(&pool->stop, memory_order_relaxed) ||
+            atomic_load_explicit(&pool->failed, memory_order_relaxed) < block->number ||
+            block->steps - begin >= steps) {
             return SMK_BLOCK_RUNNING;
         }
     }
 }
 
 /* A block begins, ends, has a place or gives it up: the observer hears of it. */
-static bool open_block(crew *c, smk_block **block)
+static bool open_block(worker_pool *pool, smk_block **block)
 {
-    const smk_observer *observer = c->run->observer;
+    const smk_observer *observer = pool->run->observer;
     smk_error error;
-    smk_status status = smk_block_create(c->run, block, &error);
+    smk_status status = smk_block_create(pool->run, block, &error);
     if (status == SMK_OK && observer != NULL && observer->open != NULL) {
-        (void)pthread_mutex_lock(&c->lock);
-        status = observer->open(observer->context, *block, &(*block)->watch, &error);
-        (void)pthread_mutex_unlock(&c->lock);
+        (void)pthread_mutex_lock(&pool->lock);
+        status = observer->open(observer->context, *block, &(*block)->observer_state, &error);
+        (void)pthread_mutex_unlock(&pool->lock);
         if (status != SMK_OK) {
             smk_block_free(*block);
             *block = NULL;
         }
     }
     if (status != SMK_OK) {
-        record(c, UINT64_MAX - 1, &error);
-        atomic_store(&c->stop, true);
+        record(pool, UINT64_MAX - 1, &error);
+        atomic_store(&pool->stop, true);
     }
     return status == SMK_OK;
 }
 
-static void close_block(crew *c, smk_block *block)
+static void close_block(worker_pool *pool, smk_block *block)
 {
-    const smk_observer *observer = c->run->observer;
+    const smk_observer *observer = pool->run->observer;
     if (block != NULL && observer != NULL && observer->close != NULL) {
-        (void)pthread_mutex_lock(&c->lock);
-        observer->close(observer->context, block->watch);
-        (void)pthread_mutex_unlock(&c->lock);
+        (void)pthread_mutex_lock(&pool->lock);
+        observer->close(observer->context, block->observer_state);
+        (void)pthread_mutex_unlock(&pool->lock);
     }
     smk_block_free(block);
 }
 
 /* The i-th block to run: all of them, or evenly spread ones. */
-static void begin_block(const crew *c, smk_block *block, uint64_t i)
+static void begin_block(const worker_pool *pool, smk_block *block, uint64_t i)
 {
-    const smk_observer *observer = c->run->observer;
-    uint64_t step = c->of / c->blocks, rest = c->of % c->blocks, number = i * step + i * rest / c->blocks;
-    smk_block_start(block, c->run->options->reverse ? c->of - 1 - number : number);
+    const smk_observer *observer = pool->run->observer;
+    uint64_t step = pool->of / pool->blocks, rest = pool->of % pool->blocks,
+             number = i * step + i * rest / pool->blocks;
+    smk_block_start(block, pool->run->options->reverse ? pool->of - 1 - number : number);
     if (observer != NULL && observer->begin != NULL) {
-        observer->begin(block->watch, block);
+        observer->begin(block->observer_state, block);
     }
 }
 
 /* True where the launch goes on as if the block had not failed. */
-static bool end_block(crew *c, smk_block *block, bool failed)
+static bool end_block(worker_pool *pool, smk_block *block, bool failed)
 {
-    const smk_observer *observer = c->run->observer;
+    const smk_observer *observer = pool->run->observer;
     if (observer == NULL || observer->end == NULL) {
         return false;
     }
-    bool forgiven = observer->end(block->watch, block, failed) && failed;
-    if (forgiven && c->run->ordered) {
+    bool forgiven = observer->end(block->observer_state, block, failed) && failed;
+    if (forgiven && pool->run->ordered) {
         /* others may wait for what it will never do */
-        uint64_t most = atomic_load(&c->steps) + ORPHAN_STEPS;
-        atomic_store(&c->max_steps, atomic_load(&c->max_steps) < most ? atomic_load(&c->max_steps) : most);
+        uint64_t most = atomic_load(&pool->steps) + ORPHAN_STEPS;
+        atomic_store(&pool->max_steps, atomic_load(&pool->max_steps) < most ? atomic_load(&pool->max_steps) : most);
     }
     return forgiven;
 }
 
-static void note_failure(crew *c, const smk_block *block)
+static void note_failure(worker_pool *pool, const smk_block *block)
 {
-    record(c, block->number, &block->error);
-    uint64_t lowest = atomic_load(&c->failed);
-    while (block->number < lowest && !atomic_compare_exchange_weak(&c->failed, &lowest, block->number)) {
+    record(pool, block->number, &block->error);
+    uint64_t lowest = atomic_load(&pool->failed);
+    while (block->number < lowest && !atomic_compare_exchange_weak(&pool->failed, &lowest, block->number)) {
     }
 }
 
 /* Takes one block after the other until there is none left that matters. */
-static void work(crew *c, bool caller)
+static void work(worker_pool *pool, bool caller)
 {
     smk_block *block = NULL;
-    if (!open_block(c, &block)) {
+    if (!open_block(pool, &block)) {
         return;
     }
     /* Arithmetic rounds to nearest and keeps subnormals, whatever mode other code of this process has set. */
     fenv_t before;
     (void)fegetenv(&before);
     (void)fesetenv(FE_DFL_ENV);
-    while (!atomic_load(&c->stop)) {
-        uint64_t number = atomic_fetch_add(&c->next, 1);
-        if (number >= c->blocks) {
+    while (!atomic_load(&pool->stop)) {
+        uint64_t number = atomic_fetch_add(&pool->next, 1);
+        if (number >= pool->blocks) {
             break;
         }
-        begin_block(c, block, number);
-        if (block->number > atomic_load(&c->failed)) {
-            if (c->run->options->reverse) { /* lower ones are still to come */
+        begin_block(pool, block, number);
+        if (block->number > atomic_load(&pool->failed)) {
+            if (pool->run->options->reverse) { /* lower ones are still to come */
                 continue;
             }
             break;
         }
-        smk_block_state state = advance(c, block, UINT64_MAX, caller);
-        if (state != SMK_BLOCK_RUNNING && !end_block(c, block, state == SMK_BLOCK_FAILED) &&
+        smk_block_state state = advance(pool, block, UINT64_MAX, caller);
+        if (state != SMK_BLOCK_RUNNING && !end_block(pool, block, state == SMK_BLOCK_FAILED) &&
             state == SMK_BLOCK_FAILED) {
-            note_failure(c, block);
+            note_failure(pool, block);
         }
     }
     (void)fesetenv(&before);
-    close_block(c, block);
+    close_block(pool, block);
 }
 
 static void *run_worker(void *context)
 {
-    crew *c = context;
-    work(c, false);
-    (void)pthread_mutex_lock(&c->lock);
-    c->working--;
-    (void)pthread_cond_signal(&c->left);
-    (void)pthread_mutex_unlock(&c->lock);
+    worker_pool *pool = context;
+    work(pool, false);
+    (void)pthread_mutex_lock(&pool->lock);
+    pool->working--;
+    (void)pthread_cond_signal(&pool->left);
+    (void)pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 
 /* The caller has no block left: it still asks whether to go on while the others finish theirs. */
-static void wait_for_workers(crew *c)
+static void wait_for_workers(worker_pool *pool)
 {
-    (void)pthread_mutex_lock(&c->lock);
-    while (c->working > 0 && !c->orphaned) {
+    (void)pthread_mutex_lock(&pool->lock);
+    while (pool->working > 0 && !pool->orphaned) {
         struct timespec until;
         (void)clock_gettime(CLOCK_REALTIME, &until);
         until.tv_nsec += POLL_MS * 1000000L;
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
-        (void)pthread_cond_timedwait(&c->left, &c->lock, &until);
-        if (c->working > 0) { /* not under the lock: a fork meanwhile would leave it locked in the child */
-            (void)pthread_mutex_unlock(&c->lock);
-            poll_caller(c);
-            (void)pthread_mutex_lock(&c->lock);
+        (void)pthread_cond_timedwait(&pool->left, &pool->lock, &until);
+        if (pool->working > 0) { /* not under the lock: a fork meanwhile would leave it locked in the child */
+            (void)pthread_mutex_unlock(&pool->lock);
+            poll_caller(pool);
+            (void)pthread_mutex_lock(&pool->lock);
         }
     }
-    (void)pthread_mutex_unlock(&c->lock);
+    (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static unsigned run_parallel(crew *c, unsigned threads)
+static unsigned run_parallel(worker_pool *pool, unsigned threads)
 {
     pthread_t worker[THREADS_MAX];
     unsigned started = 0;
     while (started + 1 < threads) {
-        (void)pthread_mutex_lock(&c->lock);
-        c->working++;
-        (void)pthread_mutex_unlock(&c->lock);
-        if (pthread_create(&worker[started], NULL, run_worker, c) != 0) { /* fewer hands do as well */
-            (void)pthread_mutex_lock(&c->lock);
-            c->working--;
-            (void)pthread_mutex_unlock(&c->lock);
+        (void)pthread_mutex_lock(&pool->lock);
+        pool->working++;
+        (void)pthread_mutex_unlock(&pool->lock);
+        if (pthread_create(&worker[started], NULL, run_worker, pool) != 0) { /* fewer hands do as well */
+            (void)pthread_mutex_lock(&pool->lock);
+            pool->working--;
+            (void)pthread_mutex_unlock(&pool->lock);
             break;
         }
         started++;
     }
-    work(c, true);
-    wait_for_workers(c);
-    for (unsigned i = 0; i < started && !c->orphaned; i++) {
+    work(pool, true);
+    wait_for_workers(pool);
+    for (unsigned i = 0; i < started && !pool->orphaned; i++) {
         (void)pthread_join(worker[i], NULL);
     }
     return started + 1;
 }
 
 /* Gives a place to the next block; false where there is none, or no memory. */
-static bool admit(crew *c, smk_block **block)
+static bool admit(worker_pool *pool, smk_block **block)
 {
-    uint64_t number = atomic_load(&c->next);
-    if (number >= c->blocks || (*block == NULL && !open_block(c, block))) {
+    uint64_t number = atomic_load(&pool->next);
+    if (number >= pool->blocks || (*block == NULL && !open_block(pool, block))) {
         return false;
     }
-    atomic_store(&c->next, number + 1);
-    begin_block(c, *block, number);
+    atomic_store(&pool->next, number + 1);
+    begin_block(pool, *block, number);
     return true;
 }
 
 /* A block that has failed: the first one, where none of those that have places can ever end. NULL: all may go on. */
-static smk_block *find_stuck(crew *c, smk_block *const *resident, const bool *busy, unsigned places)
+static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots)
 {
     smk_block *first = NULL;
-    uint64_t begun = atomic_load(&c->next);
-    bool stuck = places == RESIDENT_MAX || begun >= c->blocks; /* else one more will begin, and may help */
-    for (unsigned i = 0; i < places && stuck; i++) {
+    uint64_t begun = atomic_load(&pool->next);
+    bool livelocked = slots == RESIDENT_MAX || begun >= pool->blocks; /* else one more will begin, and may help */
+    for (unsigned i = 0; i < slots && livelocked; i++) {
         if (!busy[i]) {
             continue;
         }
         uint64_t before = resident[i]->steps;
-        smk_block_state state = smk_stuck_find(resident[i], c->run->options->alone, &stuck);
-        atomic_fetch_add(&c->steps, resident[i]->steps - before);
+        smk_block_state state = smk_livelock_find(resident[i], pool->run->options->alone, &livelocked);
+        atomic_fetch_add(&pool->steps, resident[i]->steps - before);
         if (state == SMK_BLOCK_FAILED) {
             return resident[i];
         }
         first = first == NULL || resident[i]->number < first->number ? resident[i] : first;
     }
-    if (!stuck || first == NULL) {
+    if (!livelocked || first == NULL) {
         return NULL;
     }
-    smk_stuck_fail(first, begun < c->blocks ? c->blocks - begun : 0);
+    smk_livelock_fail(first, begun < pool->blocks ? pool->blocks - begun : 0);
     return first;
 }
 
 /* Looks for that after a long time, and whenever that has doubled. */
-static void look_at_blocks(crew *c, smk_block *const *resident, const bool *busy, unsigned places, uint64_t *look_at)
+static void check_livelocks(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots,
+                            uint64_t *next_livelock_check)
 {
-    uint64_t steps = atomic_load(&c->steps);
-    if (steps < *look_at || atomic_load(&c->stop)) {
+    uint64_t steps = atomic_load(&pool->steps);
+    if (steps < *next_livelock_check || atomic_load(&pool->stop)) {
         return;
     }
-    *look_at = 2 * steps;
-    smk_block *failed = find_stuck(c, resident, busy, places);
+    *next_livelock_check = 2 * steps;
+    smk_block *failed = find_livelock(pool, resident, busy, slots);
     if (failed != NULL) {
-        if (!end_block(c, failed, true)) {
-            note_failure(c, failed);
+        if (!end_block(pool, failed, true)) {
+            note_failure(pool, failed);
         }
-        atomic_store(&c->stop, true);
+        atomic_store(&pool->stop, true);
     }
 }
 
 /* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long
  * may be waiting for others, so they get their turn too. */
-static void run_ordered(crew *c)
+static void run_ordered(worker_pool *pool)
 {
     smk_block *resident[RESIDENT_MAX] = {NULL};
     bool busy[RESIDENT_MAX] = {false};
-    unsigned places = 0;
-    uint64_t look_at = SMK_STUCK_STEPS_FIRST;
+    unsigned slots = 0;
+    uint64_t next_livelock_check = SMK_LIVELOCK_STEPS_FIRST;
     do {
-        if (places < RESIDENT_MAX && admit(c, &resident[places])) {
-            busy[places++] = true;
+        if (slots < RESIDENT_MAX && admit(pool, &resident[slots])) {
+            busy[slots++] = true;
         }
-        for (unsigned i = 0; i < places && !atomic_load(&c->stop); i++) {
-            while (busy[i] && !atomic_load(&c->stop)) {
-                smk_block_state state = advance(c, resident[i], ROTATION_STEPS, true);
+        for (unsigned i = 0; i < slots && !atomic_load(&pool->stop); i++) {
+            while (busy[i] && !atomic_load(&pool->stop)) {
+                smk_block_state state = advance(pool, resident[i], ROTATION_STEPS, true);
                 if (state == SMK_BLOCK_RUNNING) {
                     break;
                 }
-                if (!end_block(c, resident[i], state == SMK_BLOCK_FAILED) && state == SMK_BLOCK_FAILED) {
-                    note_failure(c, resident[i]);
-                    atomic_store(&c->stop, true); /* others may wait for what it will never do */
+                if (!end_block(pool, resident[i], state == SMK_BLOCK_FAILED) && state == SMK_BLOCK_FAILED) {
+                    note_failure(pool, resident[i]);
+                    atomic_store(&pool->stop, true); /* others may wait for what it will never do */
                     break;
                 }
-                busy[i] = admit(c, &resident[i]);
+                busy[i] = admit(pool, &resident[i]);
             }
         }
         bool any = false;
-        for (unsigned i = 0; i < places; i++) {
+        for (unsigned i = 0; i < slots; i++) {
             any = any || busy[i];
         }
         if (!any) {
             break;
         }
-        look_at_blocks(c, resident, busy, places, &look_at);
-    } while (!atomic_load(&c->stop));
+        check_livelocks(pool, resident, busy, slots, &next_livelock_check);
+    } while (!atomic_load(&pool->stop));
     for (unsigned i = 0; i < RESIDENT_MAX; i++) {
-        close_block(c, resident[i]);
+        close_block(pool, resident[i]);
     }
 }
 
@@ -434,26 +437,26 @@ static unsigned count_threads(uint64_t asked, uint64_t blocks)
     return (unsigned)(threads > blocks ? blocks : threads);
 }
 
-static smk_status finish(crew *c, unsigned threads, smk_run_result *result, smk_error *error)
+static smk_status finish(worker_pool *pool, unsigned threads, smk_run_result *result, smk_error *error)
 {
-    if (c->orphaned) {
+    if (pool->orphaned) {
         return smk_status_fail(error, SMK_LAUNCH,
                                "the process was forked in the middle of this launch (by a signal's handler), and the "
                                "child cannot end it; a launch of its own runs there");
     }
-    if (c->interrupted) {
+    if (pool->interrupted) {
         return smk_status_fail(error, SMK_INTERRUPTED,
                                "the simulation was interrupted after %" PRIu64 " warp instructions",
-                               atomic_load(&c->steps));
+                               atomic_load(&pool->steps));
     }
-    if (c->has_error) {
+    if (pool->has_error) {
         if (error != NULL) {
-            *error = c->error;
+            *error = pool->error;
         }
-        return c->error.status;
+        return pool->error.status;
     }
     if (result != NULL) {
-        *result = (smk_run_result){atomic_load(&c->steps), atomic_load(&c->done), threads};
+        *result = (smk_run_result){atomic_load(&pool->steps), atomic_load(&pool->done), threads};
     }
     return SMK_OK;
 }
@@ -466,27 +469,27 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (status != SMK_OK) {
         return status;
     }
-    crew c = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
-    c.blocks = blocks == 0 || blocks > c.of ? c.of : blocks;
-    atomic_init(&c.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
-    atomic_init(&c.failed, UINT64_MAX);
-    if (pthread_mutex_init(&c.lock, NULL) != 0) {
+    worker_pool pool = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
+    pool.blocks = blocks == 0 || blocks > pool.of ? pool.of : blocks;
+    atomic_init(&pool.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
+    atomic_init(&pool.failed, UINT64_MAX);
+    if (pthread_mutex_init(&pool.lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    if (pthread_cond_init(&c.left, NULL) != 0) {
-        (void)pthread_mutex_destroy(&c.lock);
+    if (pthread_cond_init(&pool.left, NULL) != 0) {
+        (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &c.polled);
+    (void)clock_gettime(CLOCK_MONOTONIC, &pool.polled);
     unsigned threads = 1;
     if (run->ordered) {
-        run_ordered(&c);
+        run_ordered(&pool);
     } else {
-        threads = run_parallel(&c, count_threads(asked, c.blocks));
+        threads = run_parallel(&pool, count_threads(asked, pool.blocks));
     }
-    status = finish(&c, threads, result, error);
-    (void)pthread_cond_destroy(&c.left);
-    (void)pthread_mutex_destroy(&c.lock);
+    status = finish(&pool, threads, result, error);
+    (void)pthread_cond_destroy(&pool.left);
+    (void)pthread_mutex_destroy(&pool.lock);
     return status;
 }
 
@@ -503,9 +506,9 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
                    .grid_id = 1};
     unsigned char *parameters = NULL;
     smk_memory_view *view = NULL;
-    smk_status status = smk_launch_check(image, launch, &run.shared_bytes, &run.dynamic_bytes, error);
+    smk_status status = smk_grid_setup_check(image, launch, &run.shared_bytes, &run.dynamic_bytes, error);
     if (status == SMK_OK) {
-        status = smk_launch_pack(image, launch, &parameters, error);
+        status = smk_grid_setup_pack(image, launch, &parameters, error);
     }
     if (status == SMK_OK) {
         status = smk_memory_view_create(program->memory, &view, error);
@@ -521,12 +524,12 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
         status = run_blocks(&run, blocks, result, error);
     }
     if (view != NULL && (observer == NULL || !observer->tracks)) {
-        smk_memory_view_settle(program->memory, view);
+        smk_memory_view_mark_all_initialized(program->memory, view);
     }
     smk_memory_view_free(program->memory, view);
     smk_heap_free(parameters);
     if (status != SMK_OK) {
-        smk_launch_name(image, error);
+        smk_grid_setup_name_kernel(image, error);
     }
     return status;
 }

@@ -41,8 +41,8 @@ static smk_status check_block(const smk_function *function, const smk_dim3 *bloc
     return smk_module_check_block(function, *block, error);
 }
 
-smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
-                            uint32_t *dynamic_bytes, smk_error *error)
+smk_status smk_grid_setup_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
+                                uint32_t *dynamic_bytes, smk_error *error)
 {
     const smk_function *function = &image->module->functions[image->entry];
     smk_status status = check_grid(&launch->grid, error);
@@ -69,8 +69,8 @@ smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, ui
     return SMK_OK;
 }
 
-smk_status smk_launch_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
-                           smk_error *error)
+smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
+                               smk_error *error)
 {
     const smk_function *function = &image->module->functions[image->entry];
     unsigned char *packed = smk_heap_allocate(image->parameter_bytes, 1);
@@ -84,7 +84,7 @@ smk_status smk_launch_pack(const smk_image *image, const smk_launch *launch, uns
     return SMK_OK;
 }
 
-void smk_launch_name(const smk_image *image, smk_error *error)
+void smk_grid_setup_name_kernel(const smk_image *image, smk_error *error)
 {
     if (error != NULL && error->kernel[0] == '\0') {
         smk_text name = image->module->functions[image->entry].name;

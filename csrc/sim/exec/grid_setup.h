@@ -8,14 +8,14 @@
 
 /* Grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors: LAUNCH,
  * SHARED_MEMORY, naming the limit. */
-smk_status smk_launch_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
-                            uint32_t *dynamic_bytes, smk_error *error);
+smk_status smk_grid_setup_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
+                                uint32_t *dynamic_bytes, smk_error *error);
 
 /* The kernel's parameters as one buffer, freed with smk_heap_free. Errors: MEMORY. */
-smk_status smk_launch_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
-                           smk_error *error);
+smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
+                               smk_error *error);
 
 /* Puts the kernel's name into an error that has none. */
-void smk_launch_name(const smk_image *image, smk_error *error);
+void smk_grid_setup_name_kernel(const smk_image *image, smk_error *error);
 
 #endif

@@ -10,14 +10,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = SMK_SIM_WARP_LANES, PLACE_BYTES = 160, WORD_BYTES = 8 };
+enum { LOCATION_BYTES = 160, WORD_BYTES = 8 };
 
 /* Where a warp began. */
 typedef struct state {
     smk_warp_control control;
     const smk_operation *pc;
     uint32_t active, carry;
-    size_t entry_bytes, stack_bytes, frame_bytes, local_bytes;
+    size_t entry_bytes, callee_bytes, frame_bytes, local_bytes;
     unsigned char *copy; /* of all four, one behind the other */
 } state;
 
@@ -38,32 +38,33 @@ static bool take_state(const smk_warp *warp, state *s)
     s->active = warp->active;
     s->carry = warp->carry;
     s->entry_bytes = image->entry_code->frame_bytes;
-    s->stack_bytes = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
+    s->callee_bytes = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
     s->frame_bytes = control->frame_count * sizeof *control->frame;
-    s->local_bytes = (size_t)control->local_used * LANES;
-    s->copy = smk_heap_allocate(s->entry_bytes + s->stack_bytes + s->frame_bytes + s->local_bytes, 1);
+    s->local_bytes = (size_t)control->local_used * SMK_WARP_SIZE;
+    s->copy = smk_heap_allocate(s->entry_bytes + s->callee_bytes + s->frame_bytes + s->local_bytes, 1);
     if (s->copy == NULL) {
         return false;
     }
     unsigned char *to = memcpy(s->copy, control->entry_registers, s->entry_bytes);
     to += s->entry_bytes;
     if (s->frame_bytes > 0) {
-        memcpy(to, control->stack, s->stack_bytes);
-        memcpy(to + s->stack_bytes, control->frame, s->frame_bytes);
+        memcpy(to, control->callee_frames, s->callee_bytes);
+        memcpy(to + s->callee_bytes, control->frame, s->frame_bytes);
     }
     if (s->local_bytes > 0) {
-        memcpy(to + s->stack_bytes + s->frame_bytes, control->local, s->local_bytes);
+        memcpy(to + s->callee_bytes + s->frame_bytes, control->local, s->local_bytes);
     }
     return true;
 }
 
-static bool has_same_paths(const smk_warp_control *a, const smk_warp_control *b)
+static bool has_same_simt_stack(const smk_warp_control *a, const smk_warp_control *b)
 {
-    bool same = a->depth == b->depth && a->base == b->base && a->meet == b->meet && a->live == b->live &&
-                a->parkings == b->parkings;
+    bool same = a->depth == b->depth && a->base == b->base && a->reconvergence == b->reconvergence &&
+                a->live == b->live && a->park_count == b->park_count;
     for (uint32_t i = 0; same && i < a->depth; i++) {
-        same =
-            a->path[i].pc == b->path[i].pc && a->path[i].meet == b->path[i].meet && a->path[i].mask == b->path[i].mask;
+        same = a->simt_stack[i].pc == b->simt_stack[i].pc &&
+               a->simt_stack[i].reconvergence == b->simt_stack[i].reconvergence &&
+               a->simt_stack[i].mask == b->simt_stack[i].mask;
     }
     return same;
 }
@@ -75,14 +76,14 @@ static bool is_back(const smk_warp *warp, const smk_operation *op, const state *
         now->frame_count != then->frame_count || now->registers_offset != then->registers_offset ||
         now->local_base != then->local_base || now->local_top != then->local_top ||
         now->local_used != then->local_used || now->pending_count != then->pending_count ||
-        memcmp(now->group, then->group, sizeof now->group) != 0 || !has_same_paths(now, then)) {
+        memcmp(now->group, then->group, sizeof now->group) != 0 || !has_same_simt_stack(now, then)) {
         return false;
     }
-    const unsigned char *stack = s->copy + s->entry_bytes;
-    const unsigned char *frame = stack + s->stack_bytes, *local = frame + s->frame_bytes;
+    const unsigned char *callee_frames = s->copy + s->entry_bytes;
+    const unsigned char *frame = callee_frames + s->callee_bytes, *local = frame + s->frame_bytes;
     return memcmp(now->entry_registers, s->copy, s->entry_bytes) == 0 &&
-           (s->frame_bytes == 0 ||
-            (memcmp(now->stack, stack, s->stack_bytes) == 0 && memcmp(now->frame, frame, s->frame_bytes) == 0)) &&
+           (s->frame_bytes == 0 || (memcmp(now->callee_frames, callee_frames, s->callee_bytes) == 0 &&
+                                    memcmp(now->frame, frame, s->frame_bytes) == 0)) &&
            (s->local_bytes == 0 || memcmp(now->local, local, s->local_bytes) == 0);
 }
 
@@ -205,31 +206,31 @@ static const unsigned char *find_word(const smk_warp *warp, const smk_operation 
         bool inside = address < control->shared_bytes && control->shared_bytes - address >= bytes;
         return inside ? control->shared + address : NULL;
     }
-    const smk_span *span = smk_memory_view_find(control->block->run->view, address);
-    bool inside = span != NULL && span->bytes - (address - span->address) >= bytes;
-    return inside && space == SMK_SPACE_GLOBAL ? span->host + (address - span->address) : NULL;
+    const smk_allocation *allocation = smk_memory_view_find(control->block->run->view, address);
+    bool inside = allocation != NULL && allocation->bytes - (address - allocation->address) >= bytes;
+    return inside && space == SMK_SPACE_GLOBAL ? allocation->host + (address - allocation->address) : NULL;
 }
 
 /* Runs an atomic; false where it has changed memory, or where it cannot be told. */
 static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operation **next)
 {
-    const unsigned char *place[LANES] = {NULL};
-    unsigned char before[LANES][WORD_BYTES];
+    const unsigned char *target[SMK_WARP_SIZE] = {NULL};
+    unsigned char before[SMK_WARP_SIZE][WORD_BYTES];
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     bool same = bytes <= WORD_BYTES;
-    for (unsigned lane = 0; same && lane < LANES; lane++) {
+    for (unsigned lane = 0; same && lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) != 0) {
-            place[lane] = find_word(warp, op, lane, bytes);
-            same = place[lane] != NULL;
+            target[lane] = find_word(warp, op, lane, bytes);
+            same = target[lane] != NULL;
         }
-        if (place[lane] != NULL) {
-            memcpy(before[lane], place[lane], bytes);
+        if (target[lane] != NULL) {
+            memcpy(before[lane], target[lane], bytes);
         }
     }
     *next = op->run(warp, op);
-    for (unsigned lane = 0; same && lane < LANES; lane++) {
-        same = place[lane] == NULL || memcmp(before[lane], place[lane], bytes) == 0;
+    for (unsigned lane = 0; same && lane < SMK_WARP_SIZE; lane++) {
+        same = target[lane] == NULL || memcmp(before[lane], target[lane], bytes) == 0;
     }
     return same && *next != NULL;
 }
@@ -253,7 +254,7 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
 }
 
 /* A slice; true where the warp came back. */
-static bool watch_warp(smk_warp *warp, trace *t)
+static bool check_warp(smk_warp *warp, trace *t)
 {
     smk_warp_control *control = warp->control;
     const smk_operation *op = control->pc;
@@ -277,21 +278,21 @@ static bool watch_warp(smk_warp *warp, trace *t)
     return back;
 }
 
-smk_block_state smk_stuck_find(smk_block *block, bool alone, bool *stuck)
+smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked)
 {
-    *stuck = block->ready != 0;
-    for (uint32_t left = block->ready; *stuck && left != 0; left &= left - 1) {
+    *livelocked = block->ready != 0;
+    for (uint32_t left = block->ready; *livelocked && left != 0; left &= left - 1) {
         const uint32_t index = smk_bits_first(left);
         smk_warp_control *control = &block->control[index];
         const uint64_t before = control->steps;
         trace t = {0};
-        bool back = watch_warp(&block->warp[index], &t);
+        bool back = check_warp(&block->warp[index], &t);
         block->steps += control->steps - before;
         if (control->state == SMK_WARP_FAILED) {
-            *stuck = false;
+            *livelocked = false;
             return SMK_BLOCK_FAILED;
         }
-        *stuck = back && t.reads && (alone || !t.global);
+        *livelocked = back && t.reads && (alone || !t.global);
     }
     return block->live == 0 ? SMK_BLOCK_DONE : SMK_BLOCK_RUNNING;
 }
@@ -311,14 +312,14 @@ static uint32_t choose_warp(const smk_block *block)
     return smk_bits_first(block->ready);
 }
 
-void smk_stuck_fail(smk_block *block, uint64_t later)
+void smk_livelock_fail(smk_block *block, uint64_t later)
 {
     const uint32_t index = choose_warp(block), barrier = block->live & ~block->ready;
     smk_warp *warp = &block->warp[index];
     const smk_warp_control *control = warp->control;
     const uint32_t aside = control->live & ~warp->active;
-    char place[PLACE_BYTES], lanes[256] = "", others[128] = "", blocks[96] = "";
-    smk_warp_describe(warp, control->pc, place, sizeof place);
+    char location[LOCATION_BYTES], lanes[256] = "", others[128] = "", blocks[96] = "";
+    smk_warp_describe(warp, control->pc, location, sizeof location);
     if (aside != 0) {
         (void)snprintf(
             lanes, sizeof lanes,
@@ -336,5 +337,5 @@ void smk_stuck_fail(smk_block *block, uint64_t later)
         warp, control->pc, warp->active, SMK_DEADLOCK,
         "the block waits for ever: %u of its warps read the same again and again, and nobody is left to "
         "change it: warp %u at %s%s%s%s",
-        smk_bits_count(block->ready), index, place, lanes, others, blocks);
+        smk_bits_count(block->ready), index, location, lanes, others, blocks);
 }

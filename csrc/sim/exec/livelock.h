@@ -15,13 +15,13 @@
 #include <stdint.h>
 
 /* Steps of a block before it is looked at first; then whenever they have doubled, so that looking costs nothing. */
-#define SMK_STUCK_STEPS_FIRST (UINT64_C(1) << 22)
+#define SMK_LIVELOCK_STEPS_FIRST (UINT64_C(1) << 22)
 
 /* Lets every warp of a running block that can run have a slice. *stuck: all go round in that way. `alone`: nobody
  * but this block (or blocks that are asked too) changes global memory. FAILED as of smk_block_run. */
-smk_block_state smk_stuck_find(smk_block *block, bool alone, bool *stuck);
+smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked);
 
 /* Fails the block: DEADLOCK, with who waits where. `later` blocks have not begun. */
-void smk_stuck_fail(smk_block *block, uint64_t later);
+void smk_livelock_fail(smk_block *block, uint64_t later);
 
 #endif

@@ -3,26 +3,26 @@
 #include "sim/code/isa.h"
 #include "sim/exec/warp.h"
 
-enum { LANES = 32, GROUP = 4, MATRIX_ROWS = 8, PLACE_BYTES = 160 };
+enum { GROUP = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
 
 typedef struct form {
     smk_modifier shape;
     smk_type type;
 } form;
 
-static const form forms[SMK_MATRIX_COUNT] = {
-#define SMK_MATRIX(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type},
+static const form forms[SMK_MMA_COUNT] = {
+#define SMK_MMA(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type},
 #include "sim/exec/mma.def"
 };
 
-smk_handler smk_matrix_find(const smk_instruction *instruction)
+smk_handler smk_mma_find(const smk_instruction *instruction)
 {
-    const smk_handler *handlers = smk_matrix_baseline;
-#if defined(SMK_MATRIX_X86)
+    const smk_handler *handlers = smk_mma_baseline;
+#if defined(SMK_MMA_X86)
     smk_isa isa = smk_isa_current();
-    handlers = isa == SMK_ISA_AVX512 ? smk_matrix_avx512 : isa == SMK_ISA_AVX2 ? smk_matrix_avx2 : handlers;
+    handlers = isa == SMK_ISA_AVX512 ? smk_mma_avx512 : isa == SMK_ISA_AVX2 ? smk_mma_avx2 : handlers;
 #endif
-    for (unsigned i = 0; i < SMK_MATRIX_COUNT; i++) {
+    for (unsigned i = 0; i < SMK_MMA_COUNT; i++) {
         if (instruction->source_type == forms[i].type && smk_module_has(instruction, forms[i].shape)) {
             return handlers[i];
         }
@@ -30,12 +30,12 @@ smk_handler smk_matrix_find(const smk_instruction *instruction)
     return NULL;
 }
 
-const smk_operation *smk_matrix_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask)
+const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     uint32_t index = warp->control->index, missing = ~mask, elsewhere = warp->control->live & missing;
     const char *name =
         smk_module_opcode_name((smk_opcode)warp->control->code->function->instructions[op->instruction].opcode);
-    char there[PLACE_BYTES];
+    char there[LOCATION_BYTES];
     if (elsewhere == 0) {
         return smk_warp_fail(warp, op, mask, SMK_BARRIER,
                              "%s.sync.aligned is reached by lanes 0x%08x of warp %u; it takes all 32, and lanes 0x%08x "
@@ -55,13 +55,13 @@ const smk_operation *smk_matrix_refuse(smk_warp *warp, const smk_operation *op, 
                          name, mask, index, elsewhere, there);
 }
 
-const smk_operation *smk_matrix_enter(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + op->u.detail->bytes;
     }
-    return mask == UINT32_MAX ? op + 1 : smk_matrix_refuse(warp, op, mask);
+    return mask == UINT32_MAX ? op + 1 : smk_mma_refuse(warp, op, mask);
 }
 
 /* Lane 8 * m + r has read row r of matrix m: 4 words of 2 elements, a word in each of 4 rows of registers. */
@@ -70,7 +70,7 @@ static inline const smk_operation *hand_out(smk_warp *warp, const smk_operation 
     const uint32_t *rows = op->u.detail->rows;
     for (unsigned matrix = 0; matrix < op->count; matrix++) {
         uint32_t *result = SMK_ROW(uint32_t, warp, rows[GROUP + matrix]);
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             const unsigned group = lane / GROUP, thread = lane % GROUP, first = MATRIX_ROWS * matrix;
             if (!transposed) {
                 result[lane] = SMK_ROW(const uint32_t, warp, rows[thread])[first + group];
@@ -84,12 +84,12 @@ static inline const smk_operation *hand_out(smk_warp *warp, const smk_operation 
     return op + 1;
 }
 
-const smk_operation *smk_matrix_hand_out(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op)
 {
     return hand_out(warp, op, false);
 }
 
-const smk_operation *smk_matrix_hand_out_transposed(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op)
 {
     return hand_out(warp, op, true);
 }

@@ -11,39 +11,39 @@
 
 #include "sim/code/operation.h"
 
-typedef enum smk_matrix_id {
-#define SMK_MATRIX(id, shape, type, rows, depth) SMK_MATRIX_##id,
+typedef enum smk_mma_id {
+#define SMK_MMA(id, shape, type, rows, depth) SMK_MMA_##id,
 #include "sim/exec/mma.def"
-    SMK_MATRIX_COUNT
-} smk_matrix_id;
+    SMK_MMA_COUNT
+} smk_mma_id;
 
 enum {
-    SMK_MATRIX_COLUMNS = 8,
-    SMK_MATRIX_ROWS_MAX = 16,
-    SMK_MATRIX_DEPTH_MAX = 16,
-    SMK_MATRIX_REGISTERS_MAX = 20 /* of d, a, b and c */
+    SMK_MMA_COLUMNS = 8,
+    SMK_MMA_ROWS_MAX = 16,
+    SMK_MMA_DEPTH_MAX = 16,
+    SMK_MMA_REGISTERS_MAX = 20 /* of d, a, b and c */
 };
 
 /* The handlers of each instruction set. u.detail->rows: those of d, a, b and c, in their order. */
-extern const smk_handler smk_matrix_baseline[SMK_MATRIX_COUNT];
+extern const smk_handler smk_mma_baseline[SMK_MMA_COUNT];
 #if defined(__x86_64__) && defined(__GNUC__)
-#define SMK_MATRIX_X86 1
-extern const smk_handler smk_matrix_avx2[SMK_MATRIX_COUNT];
-extern const smk_handler smk_matrix_avx512[SMK_MATRIX_COUNT];
+#define SMK_MMA_X86 1
+extern const smk_handler smk_mma_avx2[SMK_MMA_COUNT];
+extern const smk_handler smk_mma_avx512[SMK_MMA_COUNT];
 #endif
 
 /* The handler of an mma for the present instruction set; NULL where there is none. */
-smk_handler smk_matrix_find(const smk_instruction *instruction);
+smk_handler smk_mma_find(const smk_instruction *instruction);
 
 /* ldmatrix is three operations. The first sees to it that all lanes are there (u.detail->bytes: how many operations
  * to skip where the guard keeps them all away). Then comes a load: 8 lanes for each matrix read a row of 16 bytes
  * each into 4 rows of registers. The last hands them out (u.detail->rows: those 4, then those of op->count results).
  * */
-const smk_operation *smk_matrix_enter(smk_warp *warp, const smk_operation *op);
-const smk_operation *smk_matrix_hand_out(smk_warp *warp, const smk_operation *op);
-const smk_operation *smk_matrix_hand_out_transposed(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op);
+const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op);
 
 /* .aligned: all 32 lanes must be here. Stops the warp, says which are not, and returns NULL. */
-const smk_operation *smk_matrix_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask);
+const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask);
 
 #endif

@@ -3,5 +3,5 @@
 #pragma GCC optimize("O3")
 #endif
 
-#define SMK_MATRIX_CLONE smk_matrix_baseline
+#define SMK_MMA_CLONE smk_mma_baseline
 #include "sim/exec/mma_body.h"

@@ -1,5 +1,5 @@
 /* Turns mma.def into handlers for one instruction set. Included once by each of mma_baseline.c, mma_avx2.c and
- * mma_avx512.c, which set the compiler's target and define SMK_MATRIX_CLONE, the name of their array of handlers.
+ * mma_avx512.c, which set the compiler's target and define SMK_MMA_CLONE, the name of their array of handlers.
  *
  * Columns of b, c and d stand in the order 0 2 4 6 1 3 5 7 while a product is made: so 4 neighbours lie in neighbouring
  * lanes of one register. */
@@ -7,12 +7,12 @@
 #include "sim/exec/mma.h"
 #include "sim/exec/mma_math.h"
 
-enum { LANES = 32, GROUP = 4, COLUMNS = SMK_MATRIX_COLUMNS };
+enum { GROUP = 4, COLUMNS = SMK_MMA_COLUMNS };
 
-static const smk_matrix_format format_F16 = {5, 10, 0};
-static const smk_matrix_format format_BF16 = {8, 7, 0};
-static const smk_matrix_format format_TF32 = {8, 10, 13};
-static const smk_matrix_format format_single = {8, 23, 0};
+static const smk_mma_format format_F16 = {5, 10, 0};
+static const smk_mma_format format_BF16 = {8, 7, 0};
+static const smk_mma_format format_TF32 = {8, 10, 13};
+static const smk_mma_format format_single = {8, 23, 0};
 
 /* Where column j stands. */
 SMK_INLINE unsigned place_of(unsigned column)
@@ -88,7 +88,7 @@ typedef struct kind {
     bool nan, infinite, zero, negative;
 } kind;
 
-SMK_INLINE kind kind_of(const smk_matrix_format format, uint32_t number)
+SMK_INLINE kind kind_of(const smk_mma_format format, uint32_t number)
 {
     const uint32_t bits = number >> format.skipped;
     const uint32_t most = (UINT32_C(1) << format.exponent_bits) - 1, one = UINT32_C(1) << format.fraction_bits;
@@ -100,7 +100,7 @@ SMK_INLINE kind kind_of(const smk_matrix_format format, uint32_t number)
 }
 
 /* Results that infinities or NaN decide, put in place of what was computed. */
-static void settle_specials(const smk_matrix_format format, unsigned rows, unsigned depth, const uint32_t *a,
+static void settle_specials(const smk_mma_format format, unsigned rows, unsigned depth, const uint32_t *a,
                             const uint32_t *b, const uint32_t *c, uint32_t *d)
 {
     for (unsigned at = 0; at < rows * COLUMNS; at++) {
@@ -122,29 +122,29 @@ static void settle_specials(const smk_matrix_format format, unsigned rows, unsig
     }
 }
 
-SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op, const smk_matrix_format format,
+SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op, const smk_mma_format format,
                                          unsigned elements, unsigned rows, unsigned depth)
 {
-    const uint32_t mask = smk_op_mask(warp, op);
+    const uint32_t mask = smk_operation_mask(warp, op);
     if (mask != UINT32_MAX) {
-        return mask == 0 ? op + 1 : smk_matrix_refuse(warp, op, mask);
+        return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
-    const unsigned count_a = rows * depth / LANES / elements, count_b = COLUMNS * depth / LANES / elements;
+    const unsigned count_a = rows * depth / SMK_WARP_SIZE / elements, count_b = COLUMNS * depth / SMK_WARP_SIZE / elements;
     const uint32_t *registers = op->u.detail->rows;
     const uint32_t *of_a = registers + rows / 4, *of_b = of_a + count_a, *of_c = of_b + count_b;
-    uint32_t a[SMK_MATRIX_ROWS_MAX * SMK_MATRIX_DEPTH_MAX], b[COLUMNS * SMK_MATRIX_DEPTH_MAX];
-    uint32_t c[SMK_MATRIX_ROWS_MAX * COLUMNS], d[SMK_MATRIX_ROWS_MAX * COLUMNS];
-    smk_matrix_parts parts_a, parts_b, parts_c;
+    uint32_t a[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX], b[COLUMNS * SMK_MMA_DEPTH_MAX];
+    uint32_t c[SMK_MMA_ROWS_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
+    smk_mma_parts parts_a, parts_b, parts_c;
     gather_a(warp, of_a, elements, rows, depth, a);
     gather_b(warp, of_b, elements, depth, b);
     gather_c(warp, of_c, rows, c);
-    bool special = smk_matrix_split(format, a, rows * depth, SMK_MATRIX_FRACTION - 2 * format.fraction_bits, &parts_a);
-    special = smk_matrix_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
-    special = smk_matrix_split(format_single, c, rows * COLUMNS, SMK_MATRIX_FRACTION - format_single.fraction_bits,
+    bool special = smk_mma_split(format, a, rows * depth, SMK_MMA_FRACTION - 2 * format.fraction_bits, &parts_a);
+    special = smk_mma_split(format, b, COLUMNS * depth, 0, &parts_b) || special;
+    special = smk_mma_split(format_single, c, rows * COLUMNS, SMK_MMA_FRACTION - format_single.fraction_bits,
                                &parts_c) ||
               special;
     for (unsigned row = 0; row < rows; row++) {
-        smk_matrix_sum(depth, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
+        smk_mma_sum(depth, &parts_a, row * depth, &parts_b, &parts_c, row * COLUMNS, d + row * COLUMNS);
     }
     if (special) {
         settle_specials(format, rows, depth, a, b, c, d);
@@ -156,13 +156,13 @@ SMK_INLINE const smk_operation *multiply(smk_warp *warp, const smk_operation *op
 /* Double precision: fused products, k ascending. */
 SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
 {
-    const uint32_t mask = smk_op_mask(warp, op);
+    const uint32_t mask = smk_operation_mask(warp, op);
     if (mask != UINT32_MAX) {
-        return mask == 0 ? op + 1 : smk_matrix_refuse(warp, op, mask);
+        return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
     }
     const uint32_t *registers = op->u.detail->rows;
-    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + rows * depth / LANES, *of_c = of_b + depth / GROUP;
-    double b[SMK_MATRIX_DEPTH_MAX * COLUMNS], d[SMK_MATRIX_ROWS_MAX * COLUMNS];
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + rows * depth / SMK_WARP_SIZE, *of_c = of_b + depth / GROUP;
+    double b[SMK_MMA_DEPTH_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned j = 0; j < COLUMNS; j++) {
             b[k * COLUMNS + place_of(j)] = SMK_ROW(const double, warp, of_b[k / GROUP])[j * GROUP + k % GROUP];
@@ -196,14 +196,14 @@ SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operat
 #define MULTIPLY_TF32(rows, depth) multiply(warp, op, format_TF32, 1, rows, depth)
 #define MULTIPLY_F64(rows, depth) multiply_double(warp, op, rows, depth)
 
-#define SMK_MATRIX(id, shape, type, rows, depth)                                                                       \
+#define SMK_MMA(id, shape, type, rows, depth)                                                                       \
     static const smk_operation *multiply_##id(smk_warp *warp, const smk_operation *op)                                 \
     {                                                                                                                  \
         return MULTIPLY_##type(rows, depth);                                                                           \
     }
 #include "sim/exec/mma.def"
 
-const smk_handler SMK_MATRIX_CLONE[SMK_MATRIX_COUNT] = {
-#define SMK_MATRIX(id, shape, type, rows, depth) multiply_##id,
+const smk_handler SMK_MMA_CLONE[SMK_MMA_COUNT] = {
+#define SMK_MMA(id, shape, type, rows, depth) multiply_##id,
 #include "sim/exec/mma.def"
 };

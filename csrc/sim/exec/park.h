@@ -17,32 +17,32 @@
 #include "sim/exec/warp.h"
 
 /* A function that has been left while lanes wait in it. */
-typedef struct smk_absence {
-    struct smk_absence *next;
-    struct smk_absence *parent; /* its caller, where that has been left too */
+typedef struct smk_suspended_call {
+    struct smk_suspended_call *next;
+    struct smk_suspended_call *parent; /* its caller, where that has been left too */
     const smk_code *code;
-    const smk_operation *call, *meet; /* of the caller */
-    uint32_t level;                   /* of the function: calls deep */
+    const smk_operation *call, *reconvergence; /* of the caller */
+    uint32_t level;                            /* of the function: calls deep */
     uint32_t lanes;
     unsigned char *registers, *local; /* of its frame */
     size_t registers_bytes, local_bytes;
-    smk_path *path; /* their part of the caller's stack */
-    uint32_t path_count;
-} smk_absence;
+    smk_simt_entry *entries; /* their part of the caller's stack */
+    uint32_t entry_count;
+} smk_suspended_call;
 
 /* A path that waits. */
 typedef struct smk_parked {
     const smk_operation *pc;
-    const smk_operation *meet;
+    const smk_operation *reconvergence;
     const smk_operation *other; /* where lanes in `missing` were when it came; NULL: in no path */
     uint32_t lanes;
-    uint32_t members; /* the mask that all of its lanes brought */
-    uint32_t missing; /* lanes of it that were elsewhere when it came */
-    uint32_t level;   /* calls deep */
-    smk_path *path;   /* its part of the stack of this level */
-    uint32_t path_count;
-    smk_absence *absence; /* where it waits, if that has been left */
-    bool released;        /* it goes on as soon as that is entered again */
+    uint32_t members;        /* the mask that all of its lanes brought */
+    uint32_t missing;        /* lanes of it that were elsewhere when it came */
+    uint32_t level;          /* calls deep */
+    smk_simt_entry *entries; /* its part of the stack of this level */
+    uint32_t entry_count;
+    smk_suspended_call *suspended; /* where it waits, if that has been left */
+    bool released;                 /* it goes on as soon as that is entered again */
 } smk_parked;
 
 /* Parks the lanes in `executing`, which are active, each with the membermask in its lane of `members`. Returns where
@@ -55,15 +55,15 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
  * No path is running. False: the warp has failed. */
 bool smk_park_release(smk_warp *warp);
 
-typedef enum smk_park_turn {
+typedef enum smk_park_outcome {
     SMK_PARK_NOTHING, /* nobody waits in the present function */
     SMK_PARK_MOVED,   /* to another one: its paths may go on */
     SMK_PARK_FAILED
-} smk_park_turn;
+} smk_park_outcome;
 
 /* No path of the present function is left to run: enters one that was left, leaves the present one where lanes wait in
  * it, or fails the warp where that is the kernel. *next: where the caller goes on at once, with the active lanes. */
-smk_park_turn smk_park_next(smk_warp *warp, const smk_operation **next);
+smk_park_outcome smk_park_next(smk_warp *warp, const smk_operation **next);
 
 /* Forgets all that are parked. */
 void smk_park_clear(smk_warp_control *control);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 32, FORMAT_BYTES_MAX = 16384, TEXT_BYTES_MAX = 16384, FIELD_MAX = 4096, ASSERT_TEXT_BYTES = 256 };
+enum { FORMAT_BYTES_MAX = 16384, TEXT_BYTES_MAX = 16384, FIELD_MAX = 4096, ASSERT_TEXT_BYTES = 256 };
 
 /* A growing text; `failed` once there was no memory for it. */
 typedef struct output {
@@ -354,7 +354,7 @@ static bool print_lane(smk_warp *warp, const smk_operation *op, unsigned lane, c
 
 static const smk_operation *run_vprintf(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -364,7 +364,7 @@ static const smk_operation *run_vprintf(smk_warp *warp, const smk_operation *op)
     if (!good) {
         (void)smk_warp_fail(warp, op, mask, SMK_MEMORY, "no memory for what the kernel prints");
     }
-    for (unsigned lane = 0; lane < LANES && good; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE && good; lane++) {
         if ((mask >> lane & 1) != 0) {
             good = print_lane(warp, op, lane, format, &out);
         }
@@ -378,7 +378,7 @@ static const smk_operation *run_vprintf(smk_warp *warp, const smk_operation *op)
 /* __assertfail(message, file, line, function, size of a character) */
 static const smk_operation *run_assert(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask == 0) {
         return op + 1;
     }
@@ -395,7 +395,7 @@ static const smk_operation *run_assert(smk_warp *warp, const smk_operation *op)
                          function);
 }
 
-smk_handler smk_print_find(smk_text name, uint32_t *argument_count)
+smk_handler smk_printf_find(smk_text name, uint32_t *argument_count)
 {
     if (smk_text_is(name, "vprintf")) {
         *argument_count = 2;

@@ -7,6 +7,6 @@
 
 /* The handler of a call of an undefined function of that name (u.detail: the call's arguments and results), and how
  * many arguments it takes; NULL where there is none. */
-smk_handler smk_print_find(smk_text name, uint32_t *argument_count);
+smk_handler smk_printf_find(smk_text name, uint32_t *argument_count);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { FRESH_BYTE = 0xA5, LANES = 32, LOCAL_STEP = 256, STACK_STEP = 16384 };
+enum { FRESH_BYTE = 0xA5, LOCAL_STEP = 256, STACK_STEP = 16384 };
 
 void smk_warp_run(smk_warp *warp)
 {
@@ -27,7 +27,7 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     const smk_block *block = control->block;
     const smk_run *run = block->run;
     const smk_dim3 *grid = &run->launch->grid, *size = &run->launch->block;
-    uint32_t thread = control->index * LANES + lane;
+    uint32_t thread = control->index * SMK_WARP_SIZE + lane;
     uint32_t bit = UINT32_C(1) << lane;
     switch (special) {
     case SMK_SPECIAL_TID_X:
@@ -59,7 +59,7 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     case SMK_SPECIAL_WARPID:
         return control->index;
     case SMK_SPECIAL_NWARPID:
-        return SMK_SIM_BLOCK_THREADS_MAX / LANES;
+        return SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE;
     case SMK_SPECIAL_SMID:
         return 0;
     case SMK_SPECIAL_NSMID:
@@ -89,7 +89,7 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
 static void fill_special(smk_warp *warp, const smk_special_row *row)
 {
     bool wide = smk_module_special_bits(row->special) == 64;
-    for (uint32_t lane = 0; lane < LANES; lane++) {
+    for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint64_t value = special_value(warp->control, row->special, lane);
         if (wide) {
             SMK_ROW(uint64_t, warp, row->offset)[lane] = value;
@@ -110,7 +110,8 @@ static void fill_frame(smk_warp *warp, const smk_code *code, bool filled, bool n
 {
     unsigned char *registers = warp->registers;
     if (!filled) {
-        memcpy(registers + code->fixed_offset, code->fixed, code->frame_bytes - code->fixed_offset);
+        memcpy(registers + code->constant_rows_offset, code->constant_rows,
+               code->frame_bytes - code->constant_rows_offset);
     }
     for (uint32_t i = 0; i < code->special_count; i++) {
         if (!filled || (new_block && differs_by_block(code->special[i].special))) {
@@ -143,7 +144,7 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     warp->carry = 0;
     control->state = SMK_WARP_READY;
     control->pc = code->operation;
-    control->meet = NULL;
+    control->reconvergence = NULL;
     control->code = code;
     control->live = control->lanes;
     control->since = 0;
@@ -151,14 +152,14 @@ void smk_warp_start(smk_warp *warp, const smk_code *code)
     control->depth = 0;
     control->base = 0;
     smk_park_clear(control);
-    control->parkings = 0;
+    control->park_count = 0;
     control->frame_count = 0;
     control->level_count = 0;
     control->registers_offset = 0;
     control->pending_count = 0;
     memset(control->group, 0, sizeof control->group);
     if (control->local != NULL) {
-        memset(control->local, FRESH_BYTE, (size_t)control->local_used * LANES);
+        memset(control->local, FRESH_BYTE, (size_t)control->local_used * SMK_WARP_SIZE);
     }
     control->local_base = 0;
     control->local_top = code->local_bytes;
@@ -172,7 +173,7 @@ void smk_warp_free(smk_warp *warp)
     smk_warp_control *control = warp->control;
     smk_heap_free(control->frame);
     smk_heap_free(control->level);
-    smk_heap_free(control->stack);
+    smk_heap_free(control->callee_frames);
     smk_heap_free(control->local);
     smk_heap_free(control->pending);
     smk_park_clear(control);
@@ -187,7 +188,7 @@ smk_status smk_warp_reserve_local(smk_warp *warp, uint32_t bytes, smk_error *err
     }
     uint32_t capacity = bytes + (control->local_capacity == 0 ? 0 : control->local_capacity);
     capacity = (capacity + LOCAL_STEP - 1) / LOCAL_STEP * LOCAL_STEP;
-    size_t old_bytes = (size_t)control->local_capacity * LANES, new_bytes = (size_t)capacity * LANES;
+    size_t old_bytes = (size_t)control->local_capacity * SMK_WARP_SIZE, new_bytes = (size_t)capacity * SMK_WARP_SIZE;
     unsigned char *grown = smk_heap_resize(control->local, old_bytes, new_bytes);
     if (grown == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for %u bytes of local memory a thread", capacity);
@@ -208,26 +209,27 @@ const smk_operation *smk_warp_yield(smk_warp *warp, const smk_operation *op, con
 
 const smk_operation *smk_warp_diverge(smk_warp *warp, const smk_operation *op, uint32_t taken,
                                       const smk_operation *target, const smk_operation *other,
-                                      const smk_operation *meet)
+                                      const smk_operation *reconvergence)
 {
     smk_warp_control *control = warp->control;
-    if (control->depth + 2 > SMK_WARP_PATHS_MAX) {
+    if (control->depth + 2 > SMK_WARP_SIMT_STACK_MAX) {
         return smk_warp_fail(warp, op, taken, SMK_INTERNAL, "the stack of diverged paths is full");
     }
     uint32_t rest = warp->active & ~taken;
-    if (control->meet != meet) {
-        if (meet != NULL) {
-            control->path[control->depth++] = (smk_path){meet, control->meet, warp->active};
+    if (control->reconvergence != reconvergence) {
+        if (reconvergence != NULL) {
+            control->simt_stack[control->depth++] =
+                (smk_simt_entry){reconvergence, control->reconvergence, warp->active};
         }
-        control->meet = meet;
+        control->reconvergence = reconvergence;
     }
     /* lanes that are where they will meet the others just wait there */
-    if (other == meet) {
+    if (other == reconvergence) {
         warp->active = taken;
         return target;
     }
-    if (target != meet) {
-        control->path[control->depth++] = (smk_path){target, meet, taken};
+    if (target != reconvergence) {
+        control->simt_stack[control->depth++] = (smk_simt_entry){target, reconvergence, taken};
     }
     warp->active = rest;
     return other;
@@ -246,7 +248,7 @@ static const smk_operation *finish(smk_warp *warp)
 /* A word of local memory of every lane. */
 static uint32_t *local_word(const smk_warp_control *control, uint32_t offset)
 {
-    return (uint32_t *)(void *)(control->local + (size_t)offset * LANES);
+    return (uint32_t *)(void *)(control->local + (size_t)offset * SMK_WARP_SIZE);
 }
 
 static uint64_t read_row(const unsigned char *row, uint32_t bits, uint32_t lane)
@@ -287,58 +289,58 @@ static void write_row(unsigned char *row, uint32_t bits, uint32_t lane, uint64_t
 typedef struct side {
     unsigned char *registers;
     uint32_t local_base;
-    const smk_cell *place;
+    const smk_cell *cell;
 } side;
 
 static uint64_t read_side(const smk_warp_control *control, side from, uint32_t lane)
 {
-    if (from.place->in_row) {
-        return read_row(from.registers + from.place->offset, from.place->row_bits, lane);
+    if (from.cell->in_row) {
+        return read_row(from.registers + from.cell->offset, from.cell->row_bits, lane);
     }
     uint64_t value = 0;
-    for (uint32_t i = 0; i < 2 && 4 * i < from.place->bytes; i++) {
-        value |= (uint64_t)local_word(control, from.local_base + from.place->offset + 4 * i)[lane] << (32 * i);
+    for (uint32_t i = 0; i < 2 && 4 * i < from.cell->bytes; i++) {
+        value |= (uint64_t)local_word(control, from.local_base + from.cell->offset + 4 * i)[lane] << (32 * i);
     }
     return value;
 }
 
 static void write_side(const smk_warp_control *control, side to, uint32_t lane, uint64_t value)
 {
-    if (to.place->in_row) {
-        write_row(to.registers + to.place->offset, to.place->row_bits, lane, value);
+    if (to.cell->in_row) {
+        write_row(to.registers + to.cell->offset, to.cell->row_bits, lane, value);
         return;
     }
-    for (uint32_t i = 0; i < 2 && 4 * i < to.place->bytes; i++) {
-        local_word(control, to.local_base + to.place->offset + 4 * i)[lane] = (uint32_t)(value >> (32 * i));
+    for (uint32_t i = 0; i < 2 && 4 * i < to.cell->bytes; i++) {
+        local_word(control, to.local_base + to.cell->offset + 4 * i)[lane] = (uint32_t)(value >> (32 * i));
     }
 }
 
-uint64_t smk_warp_read_cell(const smk_warp *warp, const smk_cell *place, uint32_t lane)
+uint64_t smk_warp_read_cell(const smk_warp *warp, const smk_cell *cell, uint32_t lane)
 {
-    return read_side(warp->control, (side){warp->registers, warp->control->local_base, place}, lane);
+    return read_side(warp->control, (side){warp->registers, warp->control->local_base, cell}, lane);
 }
 
-void smk_warp_write_cell(smk_warp *warp, const smk_cell *place, uint32_t lane, uint64_t value)
+void smk_warp_write_cell(smk_warp *warp, const smk_cell *cell, uint32_t lane, uint64_t value)
 {
-    write_side(warp->control, (side){warp->registers, warp->control->local_base, place}, lane, value);
+    write_side(warp->control, (side){warp->registers, warp->control->local_base, cell}, lane, value);
 }
 
 /* Copies a parameter or result for the lanes of `mask`. */
-static void copy_place(const smk_warp_control *control, side to, side from, uint32_t mask)
+static void copy_cell(const smk_warp_control *control, side to, side from, uint32_t mask)
 {
-    bool both_local = !to.place->in_row && !from.place->in_row;
+    bool both_local = !to.cell->in_row && !from.cell->in_row;
     if (both_local) {
-        uint32_t bytes = to.place->bytes < from.place->bytes ? to.place->bytes : from.place->bytes;
+        uint32_t bytes = to.cell->bytes < from.cell->bytes ? to.cell->bytes : from.cell->bytes;
         for (uint32_t i = 0; i < bytes; i += 4) {
-            uint32_t *target = local_word(control, to.local_base + to.place->offset + i);
-            const uint32_t *source = local_word(control, from.local_base + from.place->offset + i);
-            for (uint32_t lane = 0; lane < LANES; lane++) {
+            uint32_t *target = local_word(control, to.local_base + to.cell->offset + i);
+            const uint32_t *source = local_word(control, from.local_base + from.cell->offset + i);
+            for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
                 target[lane] = (mask >> lane & 1) != 0 ? source[lane] : target[lane];
             }
         }
         return;
     }
-    for (uint32_t lane = 0; lane < LANES; lane++) {
+    for (uint32_t lane = 0; lane < SMK_WARP_SIZE; lane++) {
         if ((mask >> lane & 1) != 0) {
             write_side(control, to, lane, read_side(control, from, lane));
         }
@@ -365,28 +367,28 @@ static smk_status grow_frames(smk_warp *warp, const smk_code *code, size_t offse
         control->frame_capacity = wide;
     }
     size_t need = offset + code->frame_bytes;
-    if (need > control->stack_capacity) {
+    if (need > control->callee_frames_capacity) {
         size_t wide = (need + need / 2 + STACK_STEP - 1) / STACK_STEP * STACK_STEP;
-        unsigned char *stack = smk_heap_resize(control->stack, control->stack_capacity, wide);
-        if (stack == NULL) {
+        unsigned char *callee_frames = smk_heap_resize(control->callee_frames, control->callee_frames_capacity, wide);
+        if (callee_frames == NULL) {
             return smk_status_fail(error, SMK_MEMORY, "no memory for %zu bytes of call frames", wide);
         }
         if (control->frame_count > 0) {
-            warp->registers = stack + control->registers_offset;
+            warp->registers = callee_frames + control->registers_offset;
         }
-        control->stack = stack;
-        control->stack_capacity = wide;
+        control->callee_frames = callee_frames;
+        control->callee_frames_capacity = wide;
     }
     return smk_warp_reserve_local(warp, (uint32_t)control->local_top + code->local_bytes, error);
 }
 
 static unsigned char *frame_registers(const smk_warp_control *control, uint32_t frame_count, size_t offset)
 {
-    return frame_count == 0 ? control->entry_registers : control->stack + offset;
+    return frame_count == 0 ? control->entry_registers : control->callee_frames + offset;
 }
 
-smk_status smk_warp_enter(smk_warp *warp, const smk_code *callee, const smk_operation *call, const smk_operation *meet,
-                          uint32_t mask, smk_error *error)
+smk_status smk_warp_enter(smk_warp *warp, const smk_code *callee, const smk_operation *call,
+                          const smk_operation *reconvergence, uint32_t mask, smk_error *error)
 {
     smk_warp_control *control = warp->control;
     const size_t offset = control->frame_count == 0 ? 0 : control->registers_offset + control->code->frame_bytes;
@@ -394,12 +396,12 @@ smk_status smk_warp_enter(smk_warp *warp, const smk_code *callee, const smk_oper
     if (status != SMK_OK) {
         return status;
     }
-    control->frame[control->frame_count++] =
-        (smk_frame){call, control->code, meet, mask, control->base, control->local_base, control->registers_offset};
+    control->frame[control->frame_count++] = (smk_frame){
+        call, control->code, reconvergence, mask, control->base, control->local_base, control->registers_offset};
     control->registers_offset = offset;
-    warp->registers = control->stack + offset;
+    warp->registers = control->callee_frames + offset;
     control->code = callee;
-    control->meet = NULL;
+    control->reconvergence = NULL;
     control->base = control->depth;
     control->local_base = (uint32_t)control->local_top;
     control->local_top += callee->local_bytes;
@@ -429,7 +431,7 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
                              callee->parameter_count, callee->result_count);
     }
     smk_error error;
-    smk_status status = smk_warp_enter(warp, callee, op, control->meet, warp->active, &error);
+    smk_status status = smk_warp_enter(warp, callee, op, control->reconvergence, warp->active, &error);
     if (status != SMK_OK) {
         return smk_warp_fail(warp, op, mask, status, "%s", error.message);
     }
@@ -441,13 +443,13 @@ const smk_operation *smk_warp_call(smk_warp *warp, const smk_operation *op, cons
     fill_frame(warp, callee, note_level(control, callee), false);
     side to = {warp->registers, control->local_base, NULL};
     for (uint32_t i = 0; i < detail->argument_count; i++) {
-        to.place = &callee->parameter[i];
-        from.place = &detail->argument[i];
-        if (!to.place->in_row && !from.place->in_row && to.place->bytes > from.place->bytes) {
+        to.cell = &callee->parameter[i];
+        from.cell = &detail->argument[i];
+        if (!to.cell->in_row && !from.cell->in_row && to.cell->bytes > from.cell->bytes) {
             return smk_warp_fail(warp, op, mask, SMK_EXECUTION, "argument %u has %u bytes where %.*s takes %u", i + 1,
-                                 from.place->bytes, SMK_TEXT_PRINT(callee->function->name), to.place->bytes);
+                                 from.cell->bytes, SMK_TEXT_PRINT(callee->function->name), to.cell->bytes);
         }
-        copy_place(control, to, from, mask);
+        copy_cell(control, to, from, mask);
     }
     return callee->operation;
 }
@@ -462,21 +464,21 @@ const smk_operation *smk_warp_leave(smk_warp *warp)
     warp->registers = frame_registers(control, control->frame_count, frame->registers_offset);
     control->registers_offset = frame->registers_offset;
     control->code = frame->code;
-    control->meet = frame->meet;
+    control->reconvergence = frame->reconvergence;
     control->base = frame->base;
     control->local_top = control->local_base;
     control->local_base = frame->local_base;
     warp->active = frame->mask & control->live;
-    uint32_t returned = smk_op_mask(warp, frame->call) & control->live;
+    uint32_t returned = smk_operation_mask(warp, frame->call) & control->live;
     if (detail->callee == NULL) {
         returned = warp->active; /* an indirect call has split off all lanes that went elsewhere */
     }
     side to = {warp->registers, control->local_base, NULL};
     for (uint32_t i = 0; i < detail->result_count; i++) {
-        to.place = &detail->result[i];
-        from.place = &callee->result[i];
-        if (!to.place->discarded) {
-            copy_place(control, to, from, returned);
+        to.cell = &detail->result[i];
+        from.cell = &callee->result[i];
+        if (!to.cell->discarded) {
+            copy_cell(control, to, from, returned);
         }
     }
     control->since = frame->call[1].instruction;
@@ -491,18 +493,18 @@ const smk_operation *smk_warp_next(smk_warp *warp)
             return NULL;
         }
         while (control->depth > control->base) {
-            const smk_path *path = &control->path[--control->depth];
-            uint32_t mask = path->mask & control->live;
+            const smk_simt_entry *simt_stack = &control->simt_stack[--control->depth];
+            uint32_t mask = simt_stack->mask & control->live;
             if (mask != 0) {
                 warp->active = mask;
-                control->meet = path->meet;
-                control->since = path->pc->instruction;
-                return path->pc;
+                control->reconvergence = simt_stack->reconvergence;
+                control->since = simt_stack->pc->instruction;
+                return simt_stack->pc;
             }
         }
         if (control->parked_count > 0) {
             const smk_operation *next = NULL;
-            smk_park_turn turn = smk_park_next(warp, &next);
+            smk_park_outcome turn = smk_park_next(warp, &next);
             if (turn == SMK_PARK_FAILED || next != NULL) {
                 return next;
             }
@@ -541,8 +543,8 @@ const smk_operation *smk_warp_waiting(const smk_warp *warp, uint32_t mask)
 {
     const smk_warp_control *control = warp->control;
     for (uint32_t i = control->depth; i-- > 0;) {
-        if ((control->path[i].mask & mask) != 0) {
-            return control->path[i].pc;
+        if ((control->simt_stack[i].mask & mask) != 0) {
+            return control->simt_stack[i].pc;
         }
     }
     for (uint32_t i = 0; i < control->parked_count; i++) {
@@ -579,7 +581,7 @@ static void locate(const smk_warp *warp, const smk_operation *op, uint32_t lanes
     }
     error->has_thread = true;
     uint32_t lane = 0;
-    while (lane < LANES - 1 && (lanes >> lane & 1) == 0) {
+    while (lane < SMK_WARP_SIZE - 1 && (lanes >> lane & 1) == 0) {
         lane++;
     }
     for (uint32_t i = 0; i < 3; i++) {

@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-enum { LANES = 32 };
-
 /* Which lanes a lane names, and which of them are here. */
 typedef struct members {
     uint32_t executing;
@@ -26,10 +24,10 @@ static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t execu
     if (!sync) {
         return true;
     }
-    uint32_t absent = warp->control->live & ~executing, wrong = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t elsewhere = warp->control->live & ~executing, wrong = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint32_t mask = all->row[lane];
-        wrong |= (uint32_t)((mask & absent) != 0 || (mask >> lane & 1) == 0) << lane;
+        wrong |= (uint32_t)((mask & elsewhere) != 0 || (mask >> lane & 1) == 0) << lane;
     }
     return (wrong & executing) == 0;
 }
@@ -37,7 +35,7 @@ static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t execu
 static void put32(smk_warp *warp, uint32_t offset, uint32_t mask, const uint32_t *value)
 {
     uint32_t *row = SMK_ROW(uint32_t, warp, offset);
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         row[lane] = (mask >> lane & 1) != 0 ? value[lane] : row[lane];
     }
 }
@@ -73,7 +71,7 @@ static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t 
     return source <= limit ? source : -1;
 }
 
-int smk_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c)
+int smk_warp_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c)
 {
     shuffle mode = smk_module_has(instruction, SMK_MODIFIER_UP)     ? SHUFFLE_UP
                    : smk_module_has(instruction, SMK_MODIFIER_DOWN) ? SHUFFLE_DOWN
@@ -84,7 +82,7 @@ int smk_exchange_source(const smk_instruction *instruction, uint32_t lane, uint3
 
 static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_operation *op, shuffle mode)
 {
-    uint32_t executing = smk_op_mask(warp, op);
+    uint32_t executing = smk_operation_mask(warp, op);
     members all;
     if (executing == 0) {
         return op + 1;
@@ -94,8 +92,8 @@ static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_opera
     }
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a), *b = SMK_ROW(uint32_t, warp, op->b);
     const uint32_t *c = SMK_ROW(uint32_t, warp, op->c);
-    uint32_t value[LANES], inside = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t value[SMK_WARP_SIZE], inside = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         int source = source_lane(mode, lane, b[lane], c[lane]);
         inside |= (uint32_t)(source >= 0) << lane;
         unsigned from = source >= 0 ? (unsigned)source & 31 : lane;
@@ -131,7 +129,7 @@ typedef enum vote { VOTE_ALL, VOTE_ANY, VOTE_UNIFORM, VOTE_BALLOT } vote;
 
 static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operation *op, vote kind)
 {
-    uint32_t executing = smk_op_mask(warp, op);
+    uint32_t executing = smk_operation_mask(warp, op);
     members all;
     if (executing == 0) {
         return op + 1;
@@ -139,8 +137,8 @@ static inline const smk_operation *vote_lanes(smk_warp *warp, const smk_operatio
     if (!gather(warp, op, executing, op->b != 0, &all)) {
         return smk_park_lanes(warp, op, executing, all.row);
     }
-    uint32_t predicate = *SMK_ROW(uint32_t, warp, op->a) ^ op->flip_a, result = 0, ballot[LANES];
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t predicate = *SMK_ROW(uint32_t, warp, op->a) ^ op->flip_a, result = 0, ballot[SMK_WARP_SIZE];
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint32_t mask = mask_of(&all, lane), trues = predicate & mask;
         bool holds = kind == VOTE_ALL ? trues == mask : kind == VOTE_ANY ? trues != 0 : trues == mask || trues == 0;
         ballot[lane] = trues;
@@ -176,7 +174,7 @@ static const smk_operation *run_vote_ballot(smk_warp *warp, const smk_operation 
 
 static inline const smk_operation *match_lanes(smk_warp *warp, const smk_operation *op, bool wide, bool every)
 {
-    uint32_t executing = smk_op_mask(warp, op);
+    uint32_t executing = smk_operation_mask(warp, op);
     members all;
     if (executing == 0) {
         return op + 1;
@@ -184,10 +182,10 @@ static inline const smk_operation *match_lanes(smk_warp *warp, const smk_operati
     if (!gather(warp, op, executing, op->count != 0, &all)) {
         return smk_park_lanes(warp, op, executing, all.row);
     }
-    uint32_t value[LANES], whole = 0;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t value[SMK_WARP_SIZE], whole = 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint32_t same = 0, mask = mask_of(&all, lane);
-        for (unsigned other = 0; other < LANES; other++) {
+        for (unsigned other = 0; other < SMK_WARP_SIZE; other++) {
             bool equal = wide ? SMK_ROW(uint64_t, warp, op->a)[lane] == SMK_ROW(uint64_t, warp, op->a)[other]
                               : SMK_ROW(uint32_t, warp, op->a)[lane] == SMK_ROW(uint32_t, warp, op->a)[other];
             same |= (uint32_t)equal << other;
@@ -226,7 +224,7 @@ static const smk_operation *run_match_all64(smk_warp *warp, const smk_operation 
 /* The leader is the lowest lane of the mask. */
 static const smk_operation *run_elect(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t executing = smk_op_mask(warp, op), leader[LANES], elected = 0;
+    uint32_t executing = smk_operation_mask(warp, op), leader[SMK_WARP_SIZE], elected = 0;
     members all;
     if (executing == 0) {
         return op + 1;
@@ -234,7 +232,7 @@ static const smk_operation *run_elect(smk_warp *warp, const smk_operation *op)
     if (!gather(warp, op, executing, true, &all)) {
         return smk_park_lanes(warp, op, executing, all.row);
     }
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         uint32_t mask = mask_of(&all, lane);
         leader[lane] = mask == 0 ? lane : smk_bits_first(mask);
         elected |= (uint32_t)(leader[lane] == lane) << lane;
@@ -279,7 +277,7 @@ static inline uint32_t combine(reduction kind, uint32_t a, uint32_t b)
 
 static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operation *op, reduction kind)
 {
-    uint32_t executing = smk_op_mask(warp, op);
+    uint32_t executing = smk_operation_mask(warp, op);
     members all;
     if (executing == 0) {
         return op + 1;
@@ -288,15 +286,15 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
         return smk_park_lanes(warp, op, executing, all.row);
     }
     const uint32_t *a = SMK_ROW(uint32_t, warp, op->a);
-    uint32_t value[LANES] = {0}, left = executing;
+    uint32_t value[SMK_WARP_SIZE] = {0}, left = executing;
     while (left != 0) {
         unsigned first = smk_bits_first(left);
         uint32_t group = mask_of(&all, first), total = a[first];
-        for (unsigned lane = first + 1; lane < LANES; lane++) {
+        for (unsigned lane = first + 1; lane < SMK_WARP_SIZE; lane++) {
             total = (group >> lane & 1) != 0 ? combine(kind, total, a[lane]) : total;
         }
         /* lanes before the first of those left belong to other groups, unless masks overlap, which is undefined */
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             value[lane] = (group & left) >> lane & 1 ? total : value[lane];
         }
         left &= ~group;
@@ -322,8 +320,8 @@ REDUCE_HANDLER(xor, REDUCE_XOR)
 /* The lanes that execute it: those that its guard keeps away are not among them. */
 static const smk_operation *run_active_mask(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t executing = smk_op_mask(warp, op), value[LANES];
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    uint32_t executing = smk_operation_mask(warp, op), value[SMK_WARP_SIZE];
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         value[lane] = executing;
     }
     put32(warp, op->d, executing, value);
@@ -376,7 +374,7 @@ static smk_handler find_vote(const smk_instruction *instruction)
     return smk_module_has(instruction, SMK_MODIFIER_ANY) ? run_vote_any : run_vote_uniform;
 }
 
-smk_handler smk_exchange_find(const smk_instruction *instruction)
+smk_handler smk_warp_exchange_find(const smk_instruction *instruction)
 {
     bool wide = smk_module_type_bits((smk_type)instruction->type) == 64;
     switch (instruction->opcode) {
@@ -402,7 +400,7 @@ smk_handler smk_exchange_find(const smk_instruction *instruction)
 
 /* Lanes of several places ---------------------------------------------------------------------------------------- */
 
-enum { ROW_GUARD, ROW_A, ROW_B, ROW_C, ROW_D, ROW_D2, ROW_MEMBERS, ROWS, ROW_BYTES = 64 * LANES / 8 };
+enum { ROW_GUARD, ROW_A, ROW_B, ROW_C, ROW_D, ROW_D2, ROW_MEMBERS, ROWS, ROW_BYTES = 64 * SMK_WARP_SIZE / 8 };
 
 static void copy_lanes(unsigned char *to, const unsigned char *from, unsigned bits, uint32_t lanes)
 {
@@ -418,7 +416,7 @@ static void copy_lanes(unsigned char *to, const unsigned char *from, unsigned bi
     }
 }
 
-void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_part *parts, uint32_t count)
+void smk_warp_exchange_join(const smk_instruction *instruction, const smk_warp_exchange_part *parts, uint32_t count)
 {
     _Alignas(64) unsigned char rows[ROWS * ROW_BYTES] = {0};
     const bool votes = instruction->opcode == SMK_OPCODE_VOTE;
@@ -430,7 +428,7 @@ void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_pa
     smk_warp all = {.registers = rows, .control = &control};
     memset(rows, 0xFF, sizeof(uint32_t)); /* ROW_GUARD */
     for (uint32_t i = 0; i < count; i++) {
-        const smk_exchange_part *part = &parts[i];
+        const smk_warp_exchange_part *part = &parts[i];
         const smk_operation *op = part->op;
         const uint32_t lanes = part->lanes;
         const uint32_t flip = votes ? op->flip_a & lanes : 0;
@@ -457,7 +455,7 @@ void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_pa
     control.live = all.active; /* nobody else is waited for */
     (void)joint.run(&all, &joint);
     for (uint32_t i = 0; i < count; i++) {
-        const smk_exchange_part *part = &parts[i];
+        const smk_warp_exchange_part *part = &parts[i];
         copy_lanes(part->registers + part->op->d, rows + ROW_D * ROW_BYTES, d_bits, part->lanes);
         copy_lanes(part->registers + part->op->d2, rows + ROW_D2 * ROW_BYTES, 1, part->lanes);
     }

@@ -11,20 +11,20 @@
  *   match       d, d2 (predicate, of .all), a value (32 or 64 bits)
  *   redux       d, a value
  *   activemask  d */
-smk_handler smk_exchange_find(const smk_instruction *instruction);
+smk_handler smk_warp_exchange_find(const smk_instruction *instruction);
 
 /* Lanes that have come to an exchange at one of several places. */
-typedef struct smk_exchange_part {
+typedef struct smk_warp_exchange_part {
     const smk_operation *op;
     unsigned char *registers; /* its frame */
     uint32_t lanes;
-} smk_exchange_part;
+} smk_warp_exchange_part;
 
 /* Executes one exchange for the lanes of all parts, whose operations are alike but for their operands, and whose
  * lanes have brought one membermask: each gives its own operands, and gets its own results. */
-void smk_exchange_join(const smk_instruction *instruction, const smk_exchange_part *parts, uint32_t count);
+void smk_warp_exchange_join(const smk_instruction *instruction, const smk_warp_exchange_part *parts, uint32_t count);
 
 /* The lane that a lane of a shfl names by its operands b and c; -1: it keeps its own value. */
-int smk_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c);
+int smk_warp_exchange_source(const smk_instruction *instruction, uint32_t lane, uint32_t b, uint32_t c);
 
 #endif

@@ -132,13 +132,13 @@ static void pass(finder *f, const smk_instruction *instruction)
         f->read = SMK_IMAGE_ANYWHERE;
         break;
     default:
-        for (unsigned i = smk_rows_results(instruction); i < instruction->operand_count; i++) {
+        for (unsigned i = smk_register_layout_results(instruction); i < instruction->operand_count; i++) {
             f->read |= roots_of_operand(f, &instruction->operands[i]);
         }
         break;
     }
     if (f->read != 0) {
-        smk_rows_visit(instruction, note_write, f);
+        smk_register_layout_visit(instruction, note_write, f);
     }
 }
 

@@ -4,14 +4,14 @@
 
 #include <string.h>
 
-enum { LANES = 32, BUCKETS_MIN = 256, SCRATCH_MAX = 12, ROW_ALIGNMENT = 64 };
+enum { BUCKETS_MIN = 256, SCRATCH_MAX = 12, ROW_ALIGNMENT = 64 };
 
 typedef struct constant {
     uint64_t value;
     uint32_t bits, offset, next; /* of its bucket; 0: none */
 } constant;
 
-struct smk_fixed {
+struct smk_constant_rows {
     uint32_t start; /* offset of the first byte in the frame */
     unsigned char *bytes;
     size_t count, capacity;
@@ -26,66 +26,67 @@ struct smk_fixed {
     bool failed;
 };
 
-smk_fixed *smk_fixed_create(uint32_t offset)
+smk_constant_rows *smk_constant_rows_create(uint32_t offset)
 {
-    smk_fixed *fixed = smk_heap_allocate(1, sizeof *fixed);
-    if (fixed != NULL) {
-        fixed->start = offset;
+    smk_constant_rows *constant_rows = smk_heap_allocate(1, sizeof *constant_rows);
+    if (constant_rows != NULL) {
+        constant_rows->start = offset;
     }
-    return fixed;
+    return constant_rows;
 }
 
-void smk_fixed_free(smk_fixed *fixed)
+void smk_constant_rows_free(smk_constant_rows *constant_rows)
 {
-    if (fixed != NULL) {
-        smk_heap_free(fixed->bytes);
-        smk_heap_free(fixed->constant);
-        smk_heap_free(fixed->bucket);
-        smk_heap_free(fixed);
+    if (constant_rows != NULL) {
+        smk_heap_free(constant_rows->bytes);
+        smk_heap_free(constant_rows->constant);
+        smk_heap_free(constant_rows->bucket);
+        smk_heap_free(constant_rows);
     }
 }
 
 /* Offset in `bytes` of a fresh row. */
-static uint32_t add_bytes(smk_fixed *fixed, size_t bytes)
+static uint32_t add_bytes(smk_constant_rows *constant_rows, size_t bytes)
 {
     bytes = (bytes + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
-    if (fixed->capacity - fixed->count < bytes) {
-        size_t capacity = 2 * fixed->capacity + bytes + 4096;
-        unsigned char *grown =
-            fixed->failed || capacity > UINT32_MAX / 2 ? NULL : smk_heap_resize(fixed->bytes, fixed->count, capacity);
+    if (constant_rows->capacity - constant_rows->count < bytes) {
+        size_t capacity = 2 * constant_rows->capacity + bytes + 4096;
+        unsigned char *grown = constant_rows->failed || capacity > UINT32_MAX / 2
+                                   ? NULL
+                                   : smk_heap_resize(constant_rows->bytes, constant_rows->count, capacity);
         if (grown == NULL) {
-            fixed->failed = true;
+            constant_rows->failed = true;
             return 0;
         }
-        fixed->bytes = grown;
-        fixed->capacity = capacity;
+        constant_rows->bytes = grown;
+        constant_rows->capacity = capacity;
     }
-    uint32_t offset = (uint32_t)fixed->count;
-    fixed->count += bytes;
+    uint32_t offset = (uint32_t)constant_rows->count;
+    constant_rows->count += bytes;
     return offset;
 }
 
-static uint32_t add_row(smk_fixed *fixed, unsigned bits)
+static uint32_t add_row(smk_constant_rows *constant_rows, unsigned bits)
 {
     if (bits != 1) {
-        return add_bytes(fixed, (size_t)bits / 8 * LANES);
+        return add_bytes(constant_rows, (size_t)bits / 8 * SMK_WARP_SIZE);
     }
-    if (fixed->predicates_left == 0) {
-        fixed->predicates = add_bytes(fixed, ROW_ALIGNMENT);
-        fixed->predicates_left = fixed->failed ? 0 : ROW_ALIGNMENT / sizeof(uint32_t);
-        if (fixed->failed) {
+    if (constant_rows->predicates_left == 0) {
+        constant_rows->predicates = add_bytes(constant_rows, ROW_ALIGNMENT);
+        constant_rows->predicates_left = constant_rows->failed ? 0 : ROW_ALIGNMENT / sizeof(uint32_t);
+        if (constant_rows->failed) {
             return 0;
         }
     }
-    fixed->predicates_left--;
-    uint32_t offset = fixed->predicates;
-    fixed->predicates += sizeof(uint32_t);
+    constant_rows->predicates_left--;
+    uint32_t offset = constant_rows->predicates;
+    constant_rows->predicates += sizeof(uint32_t);
     return offset;
 }
 
 static void fill(unsigned char *row, unsigned bits, uint64_t value)
 {
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         switch (bits) {
         case 16:
             ((uint16_t *)(void *)row)[lane] = (uint16_t)value;
@@ -100,127 +101,129 @@ static void fill(unsigned char *row, unsigned bits, uint64_t value)
     }
 }
 
-static uint32_t *find_bucket(const smk_fixed *fixed, unsigned bits, uint64_t value)
+static uint32_t *find_bucket(const smk_constant_rows *constant_rows, unsigned bits, uint64_t value)
 {
-    return &fixed->bucket[(value * UINT64_C(0x9E3779B97F4A7C15) >> 32 ^ bits) & (fixed->bucket_count - 1)];
+    return &constant_rows
+                ->bucket[(value * UINT64_C(0x9E3779B97F4A7C15) >> 32 ^ bits) & (constant_rows->bucket_count - 1)];
 }
 
 /* Twice the buckets, and every constant in its new one. */
-static bool grow_buckets(smk_fixed *fixed)
+static bool grow_buckets(smk_constant_rows *constant_rows)
 {
-    uint32_t count = fixed->bucket_count == 0 ? BUCKETS_MIN : 2 * fixed->bucket_count;
+    uint32_t count = constant_rows->bucket_count == 0 ? BUCKETS_MIN : 2 * constant_rows->bucket_count;
     uint32_t *grown = smk_heap_allocate(count, sizeof *grown);
     if (grown == NULL) {
-        fixed->failed = true;
+        constant_rows->failed = true;
         return false;
     }
-    smk_heap_free(fixed->bucket);
-    fixed->bucket = grown;
-    fixed->bucket_count = count;
-    for (uint32_t i = 1; i <= fixed->constant_count; i++) {
-        uint32_t *bucket = find_bucket(fixed, fixed->constant[i].bits, fixed->constant[i].value);
-        fixed->constant[i].next = *bucket;
+    smk_heap_free(constant_rows->bucket);
+    constant_rows->bucket = grown;
+    constant_rows->bucket_count = count;
+    for (uint32_t i = 1; i <= constant_rows->constant_count; i++) {
+        uint32_t *bucket =
+            find_bucket(constant_rows, constant_rows->constant[i].bits, constant_rows->constant[i].value);
+        constant_rows->constant[i].next = *bucket;
         *bucket = i;
     }
     return true;
 }
 
-static bool grow_constants(smk_fixed *fixed)
+static bool grow_constants(smk_constant_rows *constant_rows)
 {
-    if (fixed->constant_count + 1 < fixed->constant_capacity) {
+    if (constant_rows->constant_count + 1 < constant_rows->constant_capacity) {
         return true;
     }
-    uint32_t old = fixed->constant_capacity, wide = old == 0 ? 64 : 2 * old;
-    constant *grown = smk_heap_resize(fixed->constant, old * sizeof *grown, wide * sizeof *grown);
+    uint32_t old = constant_rows->constant_capacity, wide = old == 0 ? 64 : 2 * old;
+    constant *grown = smk_heap_resize(constant_rows->constant, old * sizeof *grown, wide * sizeof *grown);
     if (grown == NULL) {
-        fixed->failed = true;
+        constant_rows->failed = true;
         return false;
     }
-    fixed->constant = grown;
-    fixed->constant_capacity = wide;
+    constant_rows->constant = grown;
+    constant_rows->constant_capacity = wide;
     return true;
 }
 
-uint32_t smk_fixed_constant(smk_fixed *fixed, unsigned bits, uint64_t value)
+uint32_t smk_constant_rows_constant(smk_constant_rows *constant_rows, unsigned bits, uint64_t value)
 {
     value = bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
-    if (fixed->constant_count >= fixed->bucket_count && !grow_buckets(fixed)) {
+    if (constant_rows->constant_count >= constant_rows->bucket_count && !grow_buckets(constant_rows)) {
         return 0;
     }
-    uint32_t *bucket = find_bucket(fixed, bits, value);
-    for (uint32_t i = *bucket; i != 0; i = fixed->constant[i].next) {
-        if (fixed->constant[i].value == value && fixed->constant[i].bits == bits) {
-            return fixed->start + fixed->constant[i].offset;
+    uint32_t *bucket = find_bucket(constant_rows, bits, value);
+    for (uint32_t i = *bucket; i != 0; i = constant_rows->constant[i].next) {
+        if (constant_rows->constant[i].value == value && constant_rows->constant[i].bits == bits) {
+            return constant_rows->start + constant_rows->constant[i].offset;
         }
     }
-    if (!grow_constants(fixed)) {
+    if (!grow_constants(constant_rows)) {
         return 0;
     }
-    uint32_t offset = add_row(fixed, bits);
-    if (fixed->failed) {
+    uint32_t offset = add_row(constant_rows, bits);
+    if (constant_rows->failed) {
         return 0;
     }
     if (bits == 1) {
-        *(uint32_t *)(void *)(fixed->bytes + offset) = value != 0 ? UINT32_MAX : 0;
+        *(uint32_t *)(void *)(constant_rows->bytes + offset) = value != 0 ? UINT32_MAX : 0;
     } else {
-        fill(fixed->bytes + offset, bits, value);
+        fill(constant_rows->bytes + offset, bits, value);
     }
-    fixed->constant[++fixed->constant_count] = (constant){value, bits, offset, *bucket};
-    *bucket = fixed->constant_count;
-    return fixed->start + offset;
+    constant_rows->constant[++constant_rows->constant_count] = (constant){value, bits, offset, *bucket};
+    *bucket = constant_rows->constant_count;
+    return constant_rows->start + offset;
 }
 
-uint32_t smk_fixed_special(smk_fixed *fixed, smk_special special)
+uint32_t smk_constant_rows_special(smk_constant_rows *constant_rows, smk_special special)
 {
-    uint32_t *known = &fixed->special[special];
+    uint32_t *known = &constant_rows->special[special];
     if (*known == 0) {
-        uint32_t offset = add_row(fixed, smk_module_special_bits(special));
-        if (fixed->failed) {
+        uint32_t offset = add_row(constant_rows, smk_module_special_bits(special));
+        if (constant_rows->failed) {
             return 0;
         }
         *known = offset + 1;
-        fixed->special_count++;
+        constant_rows->special_count++;
     }
-    return fixed->start + *known - 1;
+    return constant_rows->start + *known - 1;
 }
 
-uint32_t smk_fixed_scratch(smk_fixed *fixed, unsigned bits, unsigned index)
+uint32_t smk_constant_rows_scratch(smk_constant_rows *constant_rows, unsigned bits, unsigned index)
 {
     unsigned class = bits == 1 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
     if (index >= SCRATCH_MAX) {
-        fixed->failed = true;
+        constant_rows->failed = true;
         return 0;
     }
-    uint32_t *known = &fixed->scratch[class][index];
+    uint32_t *known = &constant_rows->scratch[class][index];
     if (*known == 0) {
-        uint32_t offset = add_row(fixed, bits);
-        if (fixed->failed) {
+        uint32_t offset = add_row(constant_rows, bits);
+        if (constant_rows->failed) {
             return 0;
         }
         *known = offset + 1;
     }
-    return fixed->start + *known - 1;
+    return constant_rows->start + *known - 1;
 }
 
-bool smk_fixed_finish(smk_fixed *fixed, smk_arena *arena, smk_code *code)
+bool smk_constant_rows_finish(smk_constant_rows *constant_rows, smk_arena *arena, smk_code *code)
 {
-    unsigned char *bytes = smk_arena_allocate(arena, fixed->count + 1, 1);
-    smk_special_row *special = smk_arena_allocate(arena, (size_t)fixed->special_count + 1, sizeof *special);
-    if (bytes == NULL || special == NULL || fixed->failed) {
+    unsigned char *bytes = smk_arena_allocate(arena, constant_rows->count + 1, 1);
+    smk_special_row *special = smk_arena_allocate(arena, (size_t)constant_rows->special_count + 1, sizeof *special);
+    if (bytes == NULL || special == NULL || constant_rows->failed) {
         return false;
     }
-    if (fixed->count > 0) {
-        memcpy(bytes, fixed->bytes, fixed->count);
+    if (constant_rows->count > 0) {
+        memcpy(bytes, constant_rows->bytes, constant_rows->count);
     }
     uint32_t count = 0;
     for (unsigned i = 0; i < SMK_SPECIAL_COUNT; i++) {
-        if (fixed->special[i] != 0) {
-            special[count++] = (smk_special_row){(smk_special)i, fixed->start + fixed->special[i] - 1};
+        if (constant_rows->special[i] != 0) {
+            special[count++] = (smk_special_row){(smk_special)i, constant_rows->start + constant_rows->special[i] - 1};
         }
     }
-    code->fixed_offset = fixed->start;
-    code->fixed = bytes;
-    code->frame_bytes = fixed->start + (uint32_t)fixed->count;
+    code->constant_rows_offset = constant_rows->start;
+    code->constant_rows = bytes;
+    code->frame_bytes = constant_rows->start + (uint32_t)constant_rows->count;
     code->special = special;
     code->special_count = count;
     return true;

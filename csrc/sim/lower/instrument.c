@@ -10,7 +10,7 @@
 #include "sim/exec/grid.h"
 #include "sim/lower/lowering.h"
 
-enum { LANES = 32, HALF = 16 };
+enum { HALF = 16 };
 
 static const smk_observer *observer_of(const smk_warp *warp)
 {
@@ -19,7 +19,7 @@ static const smk_observer *observer_of(const smk_warp *warp)
 
 static void *state_of(const smk_warp *warp)
 {
-    return warp->control->block->watch;
+    return warp->control->block->observer_state;
 }
 
 /* Straight runs, guards and branches --------------------------------------------------------------------------- */
@@ -37,13 +37,13 @@ bool smk_instrument_is_run(const smk_operation *op)
 
 static const smk_operation *run_guarded(smk_warp *warp, const smk_operation *op)
 {
-    observer_of(warp)->guarded(state_of(warp), warp, op, smk_op_mask(warp, op));
+    observer_of(warp)->guarded(state_of(warp), warp, op, smk_operation_mask(warp, op));
     return op + 1;
 }
 
 static const smk_operation *run_branch(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t taken = smk_op_mask(warp, op);
+    uint32_t taken = smk_operation_mask(warp, op);
     observer_of(warp)->branch(state_of(warp), warp, op, taken, warp->active & ~taken);
     return op + 1;
 }
@@ -51,9 +51,9 @@ static const smk_operation *run_branch(smk_warp *warp, const smk_operation *op)
 /* brx.idx: `b` the row of indices. */
 static const smk_operation *run_branch_table(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op), taken = 0;
+    uint32_t mask = smk_operation_mask(warp, op), taken = 0;
     const uint32_t *row = SMK_ROW(uint32_t, warp, op->b);
-    for (unsigned lane = 0; lane < LANES && mask != 0; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE && mask != 0; lane++) {
         taken |= (uint32_t)(row[lane] == row[smk_bits_first(mask)]) << lane;
     }
     taken &= mask;
@@ -63,7 +63,7 @@ static const smk_operation *run_branch_table(smk_warp *warp, const smk_operation
 
 static const smk_operation *run_fence(smk_warp *warp, const smk_operation *op)
 {
-    uint32_t mask = smk_op_mask(warp, op);
+    uint32_t mask = smk_operation_mask(warp, op);
     if (mask != 0) {
         observer_of(warp)->fence(state_of(warp), warp, op, mask);
     }
@@ -73,7 +73,7 @@ static const smk_operation *run_fence(smk_warp *warp, const smk_operation *op)
 bool smk_instrument_emit_run(smk_lowering *lowering)
 {
     const smk_observer *observer = lowering->image->observer;
-    return observer == NULL || (observer->wants & SMK_WATCH_RUNS) == 0 ||
+    return observer == NULL || (observer->wants & SMK_OBSERVE_RUNS) == 0 ||
            smk_lower_emit_always(lowering, run_run) != NULL;
 }
 
@@ -101,7 +101,7 @@ bool smk_instrument_emit(smk_lowering *lowering)
     bool table = instruction->opcode == SMK_OPCODE_BRX;
     bool branch = table || instruction->opcode == SMK_OPCODE_BRA;
     bool fence = instruction->opcode == SMK_OPCODE_MEMBAR || instruction->opcode == SMK_OPCODE_FENCE;
-    if (branch && (table || instruction->guarded) && (observer->wants & SMK_WATCH_BRANCHES) != 0) {
+    if (branch && (table || instruction->guarded) && (observer->wants & SMK_OBSERVE_BRANCHES) != 0) {
         uint32_t row = table ? smk_lower_row(lowering, &instruction->operands[0], 32, NULL) : 0;
         smk_operation *op = smk_lower_emit(lowering, table ? run_branch_table : run_branch);
         if (op == NULL) {
@@ -109,11 +109,12 @@ bool smk_instrument_emit(smk_lowering *lowering)
         }
         op->b = row;
     }
-    if (!branch && instruction->guarded && (observer->wants & SMK_WATCH_RUNS) != 0 &&
+    if (!branch && instruction->guarded && (observer->wants & SMK_OBSERVE_RUNS) != 0 &&
         smk_lower_emit(lowering, run_guarded) == NULL) {
         return false;
     }
-    return !fence || (observer->wants & SMK_WATCH_ORDER) == 0 || smk_lower_emit(lowering, run_fence) != NULL;
+    return !fence || (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) == 0 ||
+           smk_lower_emit(lowering, run_fence) != NULL;
 }
 
 /* Accesses ----------------------------------------------------------------------------------------------------- */
@@ -135,14 +136,14 @@ static const smk_operation *run_allowed(smk_warp *warp, const smk_operation *op,
 
 SMK_CLONES static void widen(uint64_t *address, const uint32_t *row, uint32_t add)
 {
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         address[i] = row[i] + add;
     }
 }
 
 SMK_CLONES static void shift(uint64_t *address, const uint64_t *row, uint64_t add)
 {
-    for (unsigned i = 0; i < LANES; i++) {
+    for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         address[i] = row[i] + add;
     }
 }
@@ -171,7 +172,7 @@ static void find_shape(const smk_warp *warp, smk_access_event *event, const void
     }
     event->shape[0] = shape_of(equal, UINT32_C(0xFFFF), step);
     if (step != second || equal >> HALF != UINT32_C(0xFFFF)) {
-        bool maybe = at[LANES - 1] - at[HALF] == (HALF - 1) * second;
+        bool maybe = at[SMK_WARP_SIZE - 1] - at[HALF] == (HALF - 1) * second;
         equal = maybe ? compare(row, narrow, start + (at[HALF] - at[0]) - HALF * second, second) : 0;
     }
     event->shape[1] = shape_of(equal, UINT32_C(0xFFFF0000), second);
@@ -185,7 +186,7 @@ static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
     event.kind = (smk_access_kind)op->d2;
     event.space = (smk_space)op->d;
     event.bytes = op->c;
-    event.mask = smk_op_mask(warp, op);
+    event.mask = smk_operation_mask(warp, op);
     event.used = NULL;
     event.source = NULL;
     if (event.mask == 0) {
@@ -215,8 +216,8 @@ static const smk_operation *run_copy(smk_warp *warp, const smk_operation *op)
 {
     const smk_observer *observer = observer_of(warp);
     const smk_detail *detail = op->u.detail;
-    uint8_t used[LANES];
-    uint32_t mask = smk_op_mask(warp, op), reading = 0, allowed = mask;
+    uint8_t used[SMK_WARP_SIZE];
+    uint32_t mask = smk_operation_mask(warp, op), reading = 0, allowed = mask;
     smk_access_event from = {
         .op = op, .kind = SMK_ACCESS_LOAD, .space = (smk_space)op->d2, .bytes = detail->bytes, .used = used};
     smk_access_event to = {.op = op,
@@ -228,8 +229,8 @@ static const smk_operation *run_copy(smk_warp *warp, const smk_operation *op)
     if (mask == 0) {
         return op + 1;
     }
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        unsigned bytes = (mask >> lane & 1) != 0 ? smk_async_source_bytes(warp, detail, lane) : 0;
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        unsigned bytes = (mask >> lane & 1) != 0 ? smk_cp_async_source_bytes(warp, detail, lane) : 0;
         if (bytes > detail->bytes) {
             return op + 1; /* the copy itself says what is wrong */
         }
@@ -253,7 +254,7 @@ bool smk_instrument_emit_access(smk_lowering *lowering, smk_access_kind kind, sm
                                 unsigned bytes)
 {
     const smk_observer *observer = lowering->image->observer;
-    if (observer == NULL || (observer->wants & SMK_WATCH_ACCESSES) == 0 ||
+    if (observer == NULL || (observer->wants & SMK_OBSERVE_ACCESSES) == 0 ||
         (observer->selects != NULL &&
          !observer->selects(observer->context, lowering->function, lowering->instruction_index))) {
         return true;

@@ -37,9 +37,9 @@ static smk_status out_of_memory(smk_error *error)
 
 static void reach(builder *b, uint32_t function)
 {
-    uint32_t place = b->program->place[function];
-    if (place != SMK_NO_INDEX && !b->reached[place]) {
-        b->reached[place] = 1;
+    uint32_t index = b->program->callable_index[function];
+    if (index != SMK_NO_INDEX && !b->reached[index]) {
+        b->reached[index] = 1;
         b->found[b->count++] = function;
     }
 }
@@ -149,12 +149,12 @@ static smk_status add_shared_operand(builder *b, const smk_operand *operand, uin
 {
     bool names = operand->kind == SMK_OPERAND_VARIABLE ||
                  (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
-    uint32_t place =
-        names && operand->index < b->module->variable_count ? b->program->shared_place[operand->index] : SMK_NO_INDEX;
-    if (place == SMK_NO_INDEX || b->placed[place]) {
+    uint32_t index =
+        names && operand->index < b->module->variable_count ? b->program->shared_index[operand->index] : SMK_NO_INDEX;
+    if (index == SMK_NO_INDEX || b->placed[index]) {
         return SMK_OK;
     }
-    b->placed[place] = 1;
+    b->placed[index] = 1;
     return add_shared(b, &b->module->variables[operand->index], capacity);
 }
 
@@ -263,14 +263,14 @@ static bool depends_on_order(const builder *b, const smk_function *function)
 {
     memset(b->reads, 0, (function->register_count + (size_t)1) * sizeof *b->reads);
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        smk_rows_visit(&function->instructions[i], count_read, b->reads);
+        smk_register_layout_visit(&function->instructions[i], count_read, b->reads);
     }
-    bool judged = b->image->observer != NULL && (b->image->observer->wants & SMK_WATCH_ORDER) != 0;
+    bool judged = b->image->observer != NULL && (b->image->observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const smk_instruction *instruction = &function->instructions[i];
         const smk_operand *first = &instruction->operands[0];
         uint32_t arguments;
-        if (judged && smk_image_is_near(instruction)) {
+        if (judged && smk_image_is_block_scope(instruction)) {
             return true;
         }
         switch (instruction->opcode) {
@@ -294,7 +294,7 @@ static bool depends_on_order(const builder *b, const smk_function *function)
         case SMK_OPCODE_CALL: {
             const smk_operand *callee = &instruction->operands[1];
             if (callee->kind == SMK_OPERAND_FUNCTION &&
-                smk_print_find(b->module->functions[callee->index].name, &arguments) != NULL) {
+                smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL) {
                 return true;
             }
             break;

@@ -78,7 +78,7 @@ smk_operation *smk_lower_emit(smk_lowering *l, smk_handler run)
 
 uint32_t smk_lower_ones(smk_lowering *l)
 {
-    return smk_fixed_constant(l->fixed, 1, 1);
+    return smk_constant_rows_constant(l->constant_rows, 1, 1);
 }
 
 uint32_t smk_lower_flip(const smk_operand *operand)
@@ -89,7 +89,7 @@ uint32_t smk_lower_flip(const smk_operand *operand)
 uint32_t smk_lower_scratch(smk_lowering *l, unsigned bits)
 {
     unsigned class = bits == 1 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
-    return smk_fixed_scratch(l->fixed, bits, l->scratch[class]++);
+    return smk_constant_rows_scratch(l->constant_rows, bits, l->scratch[class]++);
 }
 
 bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_location *location)
@@ -138,7 +138,7 @@ static uint32_t address_row(smk_lowering *l, const smk_operand *operand, unsigne
     }
     uint64_t address = location.address + (uint64_t)operand->offset;
     if (location.space != SMK_SPACE_LOCAL) {
-        return smk_fixed_constant(l->fixed, bits, address);
+        return smk_constant_rows_constant(l->constant_rows, bits, address);
     }
     smk_operation *op = smk_lower_emit_always(l, smk_control_local_address);
     if (op == NULL) {
@@ -168,7 +168,7 @@ static bool is_clock(smk_special special)
 static uint32_t special_row(smk_lowering *l, smk_special special)
 {
     if (!is_clock(special)) {
-        return smk_fixed_special(l->fixed, special);
+        return smk_constant_rows_special(l->constant_rows, special);
     }
     smk_operation *op = smk_lower_emit_always(l, smk_control_clock);
     if (op == NULL) {
@@ -190,7 +190,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
         *storage = smk_op_row_bits((smk_type)l->function->registers[operand->index].type);
         return l->rows.offset[operand->index];
     case SMK_OPERAND_IMMEDIATE:
-        return smk_fixed_constant(l->fixed, typed, operand->bits);
+        return smk_constant_rows_constant(l->constant_rows, typed, operand->bits);
     case SMK_OPERAND_SPECIAL:
         *storage = smk_module_special_bits((smk_special)operand->index);
         return special_row(l, (smk_special)operand->index);
@@ -199,7 +199,8 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
         return address_row(l, operand, typed);
     case SMK_OPERAND_FUNCTION:
         *storage = typed == 32 ? 32 : 64;
-        return smk_fixed_constant(l->fixed, *storage, SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
+        return smk_constant_rows_constant(l->constant_rows, *storage,
+                                          SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
     case SMK_OPERAND_SINK:
         return smk_lower_scratch(l, typed);
     default:
@@ -297,7 +298,7 @@ static bool lower_instruction(smk_lowering *l)
     case SMK_OPCODE_ELECT:
         return smk_lower_exchange(l);
     case SMK_OPCODE_MMA:
-        return smk_lower_matrix(l);
+        return smk_lower_mma(l);
     case SMK_OPCODE_MEMBAR: /* memory is in order here, and hints are hints: they count as steps and do nothing */
     case SMK_OPCODE_FENCE:
     case SMK_OPCODE_PREFETCH:
@@ -365,13 +366,13 @@ static bool lay_out_formals(smk_lowering *l)
 }
 
 /* Branches that can split a warp: where their lanes meet needs an operation that joins them. */
-static void find_meets(smk_lowering *l)
+static void find_reconvergence(smk_lowering *l)
 {
     for (uint32_t block = 0; block < l->cfg.graph.count; block++) {
         const smk_instruction *last = &l->function->instructions[l->cfg.first[block + 1] - 1];
         bool splits = last->opcode == SMK_OPCODE_BRX || (last->opcode == SMK_OPCODE_BRA && last->guarded);
-        if (splits && l->cfg.meet[block] != SMK_NO_INDEX) {
-            l->meets[l->cfg.meet[block]] = 1;
+        if (splits && l->cfg.postdominator[block] != SMK_NO_INDEX) {
+            l->reconverges[l->cfg.postdominator[block]] = 1;
         }
     }
 }
@@ -388,7 +389,7 @@ static bool lower_body(smk_lowering *l)
         l->instruction_index = i;
         if (l->cfg.first[block] == i) {
             l->block_operation[block] = l->count;
-            if (l->meets[block] && smk_lower_emit_always(l, smk_control_meet) == NULL) {
+            if (l->reconverges[block] && smk_lower_emit_always(l, smk_control_reconverge) == NULL) {
                 return false;
             }
         }
@@ -412,7 +413,7 @@ static bool lower_body(smk_lowering *l)
 static bool keep_operations(smk_lowering *l)
 {
     unsigned char *room = smk_arena_allocate(l->arena, (size_t)l->count + 1, sizeof *l->operation);
-    if (room == NULL || !smk_fixed_finish(l->fixed, l->arena, l->code)) {
+    if (room == NULL || !smk_constant_rows_finish(l->constant_rows, l->arena, l->code)) {
         return smk_lower_fail(l, SMK_MEMORY, "no memory for %u operations", l->count);
     }
     size_t odd = (uintptr_t)room % OPERATION_ALIGNMENT;
@@ -428,19 +429,19 @@ static bool prepare(smk_lowering *l)
 {
     smk_status status = smk_cfg_build(l->function, l->arena, &l->cfg, l->error);
     if (status == SMK_OK) {
-        status = smk_rows_assign(l->function, &l->cfg, l->arena, &l->rows, l->error);
+        status = smk_register_layout_assign(l->function, &l->cfg, l->arena, &l->rows, l->error);
     }
     if (status != SMK_OK) {
         l->status = status;
         return false;
     }
-    l->fixed = smk_fixed_create(l->rows.bytes);
-    l->meets = smk_arena_allocate(l->arena, (size_t)l->cfg.graph.count + 1, 1);
+    l->constant_rows = smk_constant_rows_create(l->rows.bytes);
+    l->reconverges = smk_arena_allocate(l->arena, (size_t)l->cfg.graph.count + 1, 1);
     l->block_operation = smk_arena_allocate(l->arena, (size_t)l->cfg.graph.count + 1, sizeof *l->block_operation);
-    if (l->fixed == NULL || l->meets == NULL || l->block_operation == NULL) {
+    if (l->constant_rows == NULL || l->reconverges == NULL || l->block_operation == NULL) {
         return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
     }
-    find_meets(l);
+    find_reconvergence(l);
     return lay_out_local(l) && lay_out_formals(l);
 }
 
@@ -456,6 +457,6 @@ smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint3
                       .error = error};
     bool done = prepare(&l) && lower_body(&l) && keep_operations(&l);
     smk_heap_free(l.operation);
-    smk_fixed_free(l.fixed);
+    smk_constant_rows_free(l.constant_rows);
     return done ? SMK_OK : l.status;
 }

@@ -30,7 +30,7 @@ static bool lower_branch(smk_lowering *l)
         return false;
     }
     op->u.immediate = block_at(l, target);
-    op->a = l->cfg.meet[block_at(l, l->instruction_index)];
+    op->a = l->cfg.postdominator[block_at(l, l->instruction_index)];
     return true;
 }
 
@@ -51,7 +51,7 @@ static bool lower_branch_table(smk_lowering *l)
         return false;
     }
     op->b = row;
-    op->a = l->cfg.meet[block_at(l, l->instruction_index)];
+    op->a = l->cfg.postdominator[block_at(l, l->instruction_index)];
     op->u.detail = detail;
     return true;
 }
@@ -104,7 +104,7 @@ static smk_cell *make_cells(smk_lowering *l, const smk_operand *list)
 static smk_handler find_builtin(smk_lowering *l, const smk_function *callee, const smk_detail *detail)
 {
     uint32_t arguments = 0;
-    smk_handler run = smk_print_find(callee->name, &arguments);
+    smk_handler run = smk_printf_find(callee->name, &arguments);
     if (run == NULL) {
         bool heap = smk_text_is(callee->name, "malloc") || smk_text_is(callee->name, "free");
         (void)smk_lower_fail(l, SMK_UNSUPPORTED,
@@ -154,7 +154,7 @@ static bool lower_call(smk_lowering *l)
     op->u.detail = detail;
     if (run == smk_control_call_pointer) {
         l->instruction_index++; /* what follows belongs to the next instruction */
-        bool done = smk_lower_emit_always(l, smk_control_meet) != NULL;
+        bool done = smk_lower_emit_always(l, smk_control_reconverge) != NULL;
         l->instruction_index--;
         return done;
     }
@@ -219,7 +219,7 @@ bool smk_lower_exchange(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
     const smk_operand *operand = instruction->operands;
-    smk_handler run = smk_exchange_find(instruction);
+    smk_handler run = smk_warp_exchange_find(instruction);
     bool sync = smk_module_has(instruction, SMK_MODIFIER_SYNC), pair = operand[0].kind == SMK_OPERAND_LIST;
     bool vote = instruction->opcode == SMK_OPCODE_VOTE;
     unsigned count = instruction->operand_count, bits = smk_op_row_bits((smk_type)instruction->type);

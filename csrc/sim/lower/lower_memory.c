@@ -68,17 +68,17 @@ static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space
     uint64_t place = location.address + (uint64_t)operand->offset;
     made->frame = made->space == SMK_SPACE_LOCAL && operand->base_kind == SMK_OPERAND_VARIABLE;
     if (made->frame) {
-        made->row = smk_fixed_constant(l->fixed, 64, 0);
+        made->row = smk_constant_rows_constant(l->constant_rows, 64, 0);
         made->add = place;
     } else {
-        made->row = smk_fixed_constant(l->fixed, 64, place);
+        made->row = smk_constant_rows_constant(l->constant_rows, 64, place);
     }
     return true;
 }
 
 static uint32_t take_slot(smk_lowering *l)
 {
-    return 1 + l->image->slots++ % (SMK_WARP_RECENT_COUNT - 1); /* 0: SMK_WARP_RECENT_CONST */
+    return 1 + l->image->slots++ % (SMK_WARP_CACHE_SIZE - 1); /* 0: SMK_WARP_CACHE_CONST */
 }
 
 /* The width of the rows that a load or store moves: that of its registers, or of its type where all are constants. */
@@ -101,7 +101,7 @@ static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigne
     case SMK_OPERAND_SINK:
         return smk_lower_scratch(l, bits);
     case SMK_OPERAND_IMMEDIATE:
-        return smk_fixed_constant(l->fixed, bits, operand->bits);
+        return smk_constant_rows_constant(l->constant_rows, bits, operand->bits);
     default: {
         unsigned storage;
         uint32_t row = smk_lower_row(l, operand, bits, &storage);
@@ -153,7 +153,7 @@ static bool lower_access(smk_lowering *l, bool store)
     op->element = element;
     op->count = count;
     op->slot = at.space == SMK_SPACE_LOCAL ? (at.frame ? SMK_ACCESS_FRAME : 0)
-               : space == SMK_SPACE_CONST  ? SMK_WARP_RECENT_CONST
+               : space == SMK_SPACE_CONST  ? SMK_WARP_CACHE_CONST
                                            : take_slot(l);
     op->u.immediate = at.add;
     return smk_instrument_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
@@ -212,7 +212,7 @@ static bool lower_source(smk_lowering *l, smk_detail *detail)
     const smk_operand *operand = &instruction->operands[3];
     unsigned storage;
     if (operand->kind == SMK_OPERAND_IMMEDIATE && operand->type != SMK_TYPE_PRED) {
-        detail->row = smk_fixed_constant(l->fixed, 32, operand->bits);
+        detail->row = smk_constant_rows_constant(l->constant_rows, 32, operand->bits);
         detail->source_bits = 32;
         return true;
     }
@@ -243,7 +243,7 @@ static bool lower_copy(smk_lowering *l)
     }
     detail->offset = (int64_t)to.add;
     detail->second_offset = (int64_t)from.add;
-    smk_operation *op = smk_lower_emit(l, smk_async_copy);
+    smk_operation *op = smk_lower_emit(l, smk_cp_async_copy);
     if (op == NULL) {
         return false;
     }
@@ -259,16 +259,16 @@ static bool lower_async(smk_lowering *l)
     const smk_instruction *instruction = l->instruction;
     smk_handler run = NULL;
     if (smk_module_has(instruction, SMK_MODIFIER_COMMIT_GROUP)) {
-        run = smk_async_commit;
+        run = smk_cp_async_commit;
     } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_GROUP)) {
-        run = smk_async_wait_group;
+        run = smk_cp_async_wait_group;
     } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_ALL)) {
-        run = smk_async_wait_all;
+        run = smk_cp_async_wait_all;
     } else {
         return lower_copy(l);
     }
     smk_operation *op = smk_lower_emit(l, run);
-    if (op != NULL && run == smk_async_wait_group) {
+    if (op != NULL && run == smk_cp_async_wait_group) {
         op->u.immediate = instruction->operands[0].bits;
     }
     return op != NULL;
@@ -331,7 +331,7 @@ static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned 
     if (op == NULL) {
         return false;
     }
-    op->guard = smk_fixed_constant(l->fixed, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+    op->guard = smk_constant_rows_constant(l->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
     op->d = rows[0];
     op->b = rows[1];
     op->c = rows[2];
@@ -368,7 +368,7 @@ static bool lower_matrices(smk_lowering *l)
     }
     detail->rows = rows;
     uint32_t first = l->count;
-    smk_operation *op = smk_lower_emit(l, smk_matrix_enter);
+    smk_operation *op = smk_lower_emit(l, smk_mma_enter);
     if (op == NULL) {
         return false;
     }
@@ -376,7 +376,7 @@ static bool lower_matrices(smk_lowering *l)
     if (!lower_rows_of_matrices(l, &at, results->count, rows)) {
         return false;
     }
-    op = smk_lower_emit_always(l, transposed ? smk_matrix_hand_out_transposed : smk_matrix_hand_out);
+    op = smk_lower_emit_always(l, transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out);
     if (op == NULL) {
         return false;
     }

@@ -2,12 +2,12 @@
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
 
-bool smk_lower_matrix(smk_lowering *l)
+bool smk_lower_mma(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
-    smk_handler run = smk_matrix_find(instruction);
+    smk_handler run = smk_mma_find(instruction);
     smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
-    uint32_t *rows = smk_arena_allocate(l->arena, SMK_MATRIX_REGISTERS_MAX, sizeof *rows);
+    uint32_t *rows = smk_arena_allocate(l->arena, SMK_MMA_REGISTERS_MAX, sizeof *rows);
     if (run == NULL) {
         return smk_lower_fail(l, SMK_UNSUPPORTED, "mma in this form is not supported");
     }

@@ -18,10 +18,10 @@ struct smk_lowering {
     smk_status status;         /* of the first failure */
 
     smk_cfg cfg;
-    smk_rows rows;
-    smk_fixed *fixed;
+    smk_register_layout rows;
+    smk_constant_rows *constant_rows;
     uint32_t *local_offset;    /* of each of the function's variables */
-    uint8_t *meets;            /* by block: diverged lanes meet at its start */
+    uint8_t *reconverges;            /* by block: diverged lanes meet at its start */
     uint32_t *block_operation; /* first operation of each block; [count]: the end */
 
     smk_operation *operation;  /* on the heap, growing */
@@ -62,7 +62,7 @@ bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, s
 bool smk_lower_memory(smk_lowering *lowering);  /* ld st ldu atom red cp.async cvta isspacep */
 bool smk_lower_control(smk_lowering *lowering); /* bra brx call ret exit trap bar barrier nanosleep */
 bool smk_lower_exchange(smk_lowering *lowering);
-bool smk_lower_matrix(smk_lowering *lowering); /* mma */
+bool smk_lower_mma(smk_lowering *lowering); /* mma */
 
 /* Turns block numbers in branches into operations, once all are there. */
 bool smk_lower_link(smk_lowering *lowering);

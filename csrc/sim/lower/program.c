@@ -13,7 +13,7 @@
 static bool lives_in_memory(const smk_variable *variable)
 {
     return (variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST) &&
-           !(variable->is_extern && (variable->unsized || variable->initial == NULL));
+           !(variable->is_extern && (variable->unsized || variable->initializer == NULL));
 }
 
 static smk_status fail_variable(smk_error *error, const smk_variable *variable, smk_status status, const char *what)
@@ -40,9 +40,9 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
         status = smk_memory_allocate_variable(program->memory, variable->name.start, variable->name.length,
                                               variable->space == SMK_SPACE_CONST, variable->bytes,
                                               &program->addresses[i], error);
-        if (status == SMK_OK && variable->initial != NULL) {
+        if (status == SMK_OK && variable->initializer != NULL) {
             status =
-                smk_memory_write(program->memory, program->addresses[i], variable->initial, variable->bytes, error);
+                smk_memory_write(program->memory, program->addresses[i], variable->initializer, variable->bytes, error);
         }
         if (status != SMK_OK) {
             return status;
@@ -98,21 +98,21 @@ static bool find_parts(smk_program *program)
 {
     const smk_module *module = program->module;
     program->callable = smk_heap_allocate((size_t)module->function_count + 1, sizeof *program->callable);
-    program->place = smk_heap_allocate((size_t)module->function_count + 1, sizeof *program->place);
-    program->shared_place = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *program->shared_place);
-    if (program->callable == NULL || program->place == NULL || program->shared_place == NULL) {
+    program->callable_index = smk_heap_allocate((size_t)module->function_count + 1, sizeof *program->callable_index);
+    program->shared_index = smk_heap_allocate((size_t)module->variable_count + 1, sizeof *program->shared_index);
+    if (program->callable == NULL || program->callable_index == NULL || program->shared_index == NULL) {
         return false;
     }
     for (uint32_t i = 0; i < module->function_count; i++) {
         bool callable = !module->functions[i].is_entry && module->functions[i].is_defined;
-        program->place[i] = callable ? program->callable_count : SMK_NO_INDEX;
+        program->callable_index[i] = callable ? program->callable_count : SMK_NO_INDEX;
         if (callable) {
             program->callable[program->callable_count++] = i;
         }
     }
     for (uint32_t i = 0; i < module->variable_count; i++) {
         bool shared = module->variables[i].space == SMK_SPACE_SHARED;
-        program->shared_place[i] = shared ? program->shared_count++ : SMK_NO_INDEX;
+        program->shared_index[i] = shared ? program->shared_count++ : SMK_NO_INDEX;
     }
     return true;
 }
@@ -161,8 +161,8 @@ void smk_program_free(smk_program *program)
     }
     smk_heap_free((void *)program->image);
     smk_heap_free(program->callable);
-    smk_heap_free(program->place);
-    smk_heap_free(program->shared_place);
+    smk_heap_free(program->callable_index);
+    smk_heap_free(program->shared_index);
     smk_heap_free(program->addresses);
     smk_heap_free(program);
 }

@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LANES = 32, ROW_ALIGNMENT = 64 };
+enum { ROW_ALIGNMENT = 64 };
 
 /* Beyond this many bits of liveness every register gets a row of its own. */
 #define LIVENESS_BITS_MAX (UINT64_C(1) << 27)
 /* A frame larger than this is no program that anybody runs. */
 #define FRAME_BYTES_MAX (UINT64_C(1) << 30)
 
-unsigned smk_rows_results(const smk_instruction *instruction)
+unsigned smk_register_layout_results(const smk_instruction *instruction)
 {
     switch (instruction->opcode) {
     case SMK_OPCODE_ST:
@@ -59,9 +59,9 @@ static void visit_operand(const smk_operand *operand, bool writes, void (*visit)
     }
 }
 
-void smk_rows_visit(const smk_instruction *instruction, void (*visit)(void *, uint32_t, bool), void *context)
+void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)(void *, uint32_t, bool), void *context)
 {
-    unsigned results = smk_rows_results(instruction);
+    unsigned results = smk_register_layout_results(instruction);
     if (instruction->guarded) {
         visit(context, instruction->guard, false);
     }
@@ -133,7 +133,7 @@ static void visit_all(allocator *a, void (*visit)(void *, uint32_t, bool))
             const smk_instruction *instruction = &a->function->instructions[a->instruction];
             a->guarded = instruction->guarded;
             a->pair = instruction->operand_count > 0 && instruction->operands[0].kind == SMK_OPERAND_LIST;
-            smk_rows_visit(instruction, visit, a);
+            smk_register_layout_visit(instruction, visit, a);
         }
     }
 }
@@ -204,12 +204,13 @@ static unsigned class_of(unsigned bits)
 
 static uint32_t class_bytes(unsigned class)
 {
-    static const uint32_t bytes[4] = {4, 2 * LANES, 4 * LANES, 8 * LANES};
+    static const uint32_t bytes[4] = {4, 2 * SMK_WARP_SIZE, 4 * SMK_WARP_SIZE, 8 * SMK_WARP_SIZE};
     return bytes[class];
 }
 
 /* Numbers of rows become offsets, class by class. */
-static smk_status place(const smk_function *function, const uint32_t rows[4], smk_rows *made, smk_error *error)
+static smk_status assign_offsets(const smk_function *function, const uint32_t rows[4], smk_register_layout *made,
+                                 smk_error *error)
 {
     uint64_t base[4], next = 0;
     for (unsigned class = 0; class < 4; class ++) {
@@ -250,7 +251,7 @@ static void scan(const allocator *a, const uint32_t *starts, const uint32_t *end
     }
 }
 
-static smk_status share_rows(allocator *a, smk_rows *made, smk_error *error)
+static smk_status share_rows(allocator *a, smk_register_layout *made, smk_error *error)
 {
     const smk_function *function = a->function;
     size_t registers = function->register_count, positions = 2 * (size_t)function->instruction_count + 2;
@@ -271,11 +272,11 @@ static smk_status share_rows(allocator *a, smk_rows *made, smk_error *error)
     }
     scan(a, starts, ends, next_start, next_end, free_rows, made->offset, rows);
     smk_heap_free(block);
-    return place(function, rows, made, error);
+    return assign_offsets(function, rows, made, error);
 }
 
 /* What is live at the function's start was never written in some way through it: zero, the same every time. */
-static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_rows *made, smk_error *error)
+static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_register_layout *made, smk_error *error)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < a->function->register_count; i++) {
@@ -295,13 +296,13 @@ static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_rows *m
 }
 
 /* Too large to analyse: a row for each register, all of them zero at first. */
-static smk_status give_each(const smk_function *function, smk_arena *arena, smk_rows *made, smk_error *error)
+static smk_status give_each(const smk_function *function, smk_arena *arena, smk_register_layout *made, smk_error *error)
 {
     uint32_t rows[4] = {0, 0, 0, 0};
     for (uint32_t i = 0; i < function->register_count; i++) {
         made->offset[i] = rows[class_of(smk_op_row_bits((smk_type)function->registers[i].type))]++;
     }
-    smk_status status = place(function, rows, made, error);
+    smk_status status = assign_offsets(function, rows, made, error);
     if (status != SMK_OK) {
         return status;
     }
@@ -314,22 +315,22 @@ static smk_status give_each(const smk_function *function, smk_arena *arena, smk_
     return SMK_OK;
 }
 
-static smk_status share(allocator *a, smk_arena *arena, smk_rows *made, smk_error *error)
+static smk_status share(allocator *a, smk_arena *arena, smk_register_layout *made, smk_error *error)
 {
     size_t registers = a->function->register_count, blocks = a->cfg->graph.count;
     a->words = registers / 64 + 1;
     uint64_t *sets = smk_heap_allocate(3 * (blocks + 1) * a->words, sizeof *sets);
-    uint32_t *spans = smk_heap_allocate(2 * registers + 2, sizeof *spans);
+    uint32_t *intervals = smk_heap_allocate(2 * registers + 2, sizeof *intervals);
     smk_status status = SMK_MEMORY;
-    if (sets == NULL || spans == NULL) {
+    if (sets == NULL || intervals == NULL) {
         (void)smk_status_fail(error, SMK_MEMORY, "no memory to lay out %zu registers", registers);
     } else {
         a->read = sets;
         a->written = sets + (blocks + 1) * a->words;
         a->live = sets + 2 * (blocks + 1) * a->words;
-        a->first = spans;
-        a->last = spans + registers + 1;
-        memset(a->first, 0xff, registers * sizeof *spans);
+        a->first = intervals;
+        a->last = intervals + registers + 1;
+        memset(a->first, 0xff, registers * sizeof *intervals);
         visit_all(a, note_access);
         solve(a);
         visit_all(a, note_position);
@@ -344,14 +345,14 @@ static smk_status share(allocator *a, smk_arena *arena, smk_rows *made, smk_erro
         }
     }
     smk_heap_free(sets);
-    smk_heap_free(spans);
+    smk_heap_free(intervals);
     return status;
 }
 
-smk_status smk_rows_assign(const smk_function *function, const smk_cfg *cfg, smk_arena *arena, smk_rows *rows,
-                           smk_error *error)
+smk_status smk_register_layout_assign(const smk_function *function, const smk_cfg *cfg, smk_arena *arena,
+                                      smk_register_layout *rows, smk_error *error)
 {
-    smk_rows made = {0};
+    smk_register_layout made = {0};
     made.offset = smk_arena_allocate(arena, (size_t)function->register_count + 1, sizeof *made.offset);
     if (made.offset == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory to lay out %u registers", function->register_count);

@@ -12,35 +12,35 @@
 #include <stdint.h>
 
 /* How many of an instruction's leading operands are results. */
-unsigned smk_rows_results(const smk_instruction *instruction);
+unsigned smk_register_layout_results(const smk_instruction *instruction);
 
 /* Calls `visit` for each register that the instruction reads (its guard too) or writes. */
-void smk_rows_visit(const smk_instruction *instruction, void (*visit)(void *context, uint32_t register_index, bool writes),
+void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)(void *context, uint32_t register_index, bool writes),
                     void *context);
 
-typedef struct smk_rows {
+typedef struct smk_register_layout {
     uint32_t *offset; /* of each register's row */
     uint32_t bytes;   /* of all of them */
     smk_row_range *cleared; /* what may be read before it is written */
     uint32_t cleared_count;
-} smk_rows;
+} smk_register_layout;
 
 /* Lays out the registers of a function. Errors: MEMORY, UNSUPPORTED (128-bit registers). */
-smk_status smk_rows_assign(const smk_function *function, const smk_cfg *cfg, smk_arena *arena, smk_rows *rows,
+smk_status smk_register_layout_assign(const smk_function *function, const smk_cfg *cfg, smk_arena *arena, smk_register_layout *rows,
                            smk_error *error);
 
 /* The rows behind the registers, as lowering finds out that it needs them. */
-typedef struct smk_fixed smk_fixed;
+typedef struct smk_constant_rows smk_constant_rows;
 
-smk_fixed *smk_fixed_create(uint32_t offset); /* NULL: no memory */
-void smk_fixed_free(smk_fixed *fixed);        /* accepts NULL */
+smk_constant_rows *smk_constant_rows_create(uint32_t offset); /* NULL: no memory */
+void smk_constant_rows_free(smk_constant_rows *constant_rows);        /* accepts NULL */
 
 /* The row of a value in all lanes, of a special register, and one for whatever (the `index`-th of that width). */
-uint32_t smk_fixed_constant(smk_fixed *fixed, unsigned bits, uint64_t value);
-uint32_t smk_fixed_special(smk_fixed *fixed, smk_special special);
-uint32_t smk_fixed_scratch(smk_fixed *fixed, unsigned bits, unsigned index);
+uint32_t smk_constant_rows_constant(smk_constant_rows *constant_rows, unsigned bits, uint64_t value);
+uint32_t smk_constant_rows_special(smk_constant_rows *constant_rows, smk_special special);
+uint32_t smk_constant_rows_scratch(smk_constant_rows *constant_rows, unsigned bits, unsigned index);
 
 /* Moves what was gathered into `code`. False: there was no memory, now or at some call before. */
-bool smk_fixed_finish(smk_fixed *fixed, smk_arena *arena, smk_code *code);
+bool smk_constant_rows_finish(smk_constant_rows *constant_rows, smk_arena *arena, smk_code *code);
 
 #endif

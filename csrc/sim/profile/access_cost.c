@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-    LANES = 32,
     BANK_LOW = 3,
     SECTOR_LOW = 31,
     PART_BYTES_MAX = 16,
@@ -19,7 +18,7 @@ enum {
 
 static uint32_t count_lanes(uint32_t mask)
 {
-    return mask == UINT32_MAX ? LANES : smk_bits_count(mask);
+    return mask == UINT32_MAX ? SMK_WARP_SIZE : smk_bits_count(mask);
 }
 
 /* Local memory ----------------------------------------------------------------------------------- */
@@ -47,10 +46,10 @@ static uint32_t count_group_words(const uint64_t *address, unsigned bytes, uint3
     return count;
 }
 
-uint32_t smk_tally_local_sectors(const uint64_t address[32], unsigned bytes, uint32_t mask)
+uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
 {
     uint32_t sectors = 0;
-    for (unsigned group = 0; group < LANES; group += GROUP_LANES) {
+    for (unsigned group = 0; group < SMK_WARP_SIZE; group += GROUP_LANES) {
         uint32_t part = mask >> group & 0xFF;
         sectors += part == 0 ? 0 : count_group_words(address + group, bytes, part);
     }
@@ -60,15 +59,15 @@ uint32_t smk_tally_local_sectors(const uint64_t address[32], unsigned bytes, uin
 /* One memory's part of an event -------------------------------------------------------------------- */
 
 /* Do the addresses walk as the pattern does? The masks are the same. */
-static bool is_same(const smk_tally_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
+static bool is_same(const smk_access_cost_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
 {
     uint64_t differ = 0;
     if (mask == UINT32_MAX) {
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             differ |= (address[lane] - first) ^ pattern->delta[lane];
         }
     } else {
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             differ |= ((address[lane] - first) ^ pattern->delta[lane]) & pattern->select[lane];
         }
     }
@@ -77,14 +76,14 @@ static bool is_same(const smk_tally_pattern *pattern, const uint64_t *address, u
 
 /* The same where both halves of the warp have the shape that they had the last time: nothing but their distance is
  * left. */
-static bool is_same_shape(const smk_tally_pattern *pattern, const uint64_t *address)
+static bool is_same_shape(const smk_access_cost_pattern *pattern, const uint64_t *address)
 {
-    return address[LANES / 2] - address[0] == pattern->delta[LANES / 2] - pattern->delta[0];
+    return address[SMK_WARP_SIZE / 2] - address[0] == pattern->delta[SMK_WARP_SIZE / 2] - pattern->delta[0];
 }
 
-static void keep_pattern(smk_tally_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
+static void keep_pattern(smk_access_cost_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
 {
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         pattern->delta[lane] = address[lane] - first;
         pattern->select[lane] = (mask >> lane & 1) != 0 ? UINT64_MAX : 0;
     }
@@ -92,35 +91,35 @@ static void keep_pattern(smk_tally_pattern *pattern, const uint64_t *address, ui
 
 /* The cost is the same for addresses that are moved as a whole, by words in shared memory (the banks go round), by
  * sectors in global memory, and by words in local memory. */
-static void find_cost(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const uint64_t *address,
+static void find_cost(smk_access_cost *total, smk_access_cost_memory memory, smk_bank_op op, const uint64_t *address,
                       unsigned bytes, uint32_t mask, uint16_t shape)
 {
     uint64_t first = address[smk_bits_first(mask)];
-    uint32_t low = (uint32_t)first & (memory == SMK_TALLY_GLOBAL ? SECTOR_LOW : BANK_LOW);
-    if (tally->last_mask == mask && tally->last_low == low && tally->last_bytes == bytes &&
-        (shape != 0 && shape == tally->last_shape ? is_same_shape(&tally->pattern, address)
-                                                  : is_same(&tally->pattern, address, first, mask))) {
+    uint32_t low = (uint32_t)first & (memory == SMK_ACCESS_COST_GLOBAL ? SECTOR_LOW : BANK_LOW);
+    if (total->last_mask == mask && total->last_low == low && total->last_bytes == bytes &&
+        (shape != 0 && shape == total->last_shape ? is_same_shape(&total->pattern, address)
+                                                  : is_same(&total->pattern, address, first, mask))) {
         return;
     }
-    tally->last_shape = shape;
-    tally->last_mask = mask;
-    tally->last_low = (uint8_t)low;
-    tally->last_bytes = (uint8_t)bytes;
-    tally->last_ideal = 0;
-    keep_pattern(&tally->pattern, address, first, mask);
+    total->last_shape = shape;
+    total->last_mask = mask;
+    total->last_low = (uint8_t)low;
+    total->last_bytes = (uint8_t)bytes;
+    total->last_ideal = 0;
+    keep_pattern(&total->pattern, address, first, mask);
     unsigned part = bytes > PART_BYTES_MAX ? PART_BYTES_MAX : bytes; /* 32 aligned bytes are one sector, as 16 are */
-    if (memory == SMK_TALLY_SHARED) {
+    if (memory == SMK_ACCESS_COST_SHARED) {
         smk_bank_cost cost = smk_bank_count(address, part, mask, op);
-        tally->last_cost = (uint16_t)cost.wavefronts;
-        tally->last_ideal = (uint16_t)cost.ideal;
-    } else if (memory == SMK_TALLY_GLOBAL) {
-        tally->last_cost = (uint16_t)smk_sector_count(address, part, mask);
+        total->last_cost = (uint16_t)cost.wavefronts;
+        total->last_ideal = (uint16_t)cost.ideal;
+    } else if (memory == SMK_ACCESS_COST_GLOBAL) {
+        total->last_cost = (uint16_t)smk_sector_count(address, part, mask);
     } else {
-        tally->last_cost = (uint16_t)smk_tally_local_sectors(address, bytes, mask);
+        total->last_cost = (uint16_t)smk_access_cost_local_sectors(address, bytes, mask);
     }
 }
 
-static void keep_sample(smk_tally_sample *sample, const smk_warp *warp, const uint64_t *address, unsigned bytes,
+static void keep_sample(smk_access_cost_sample *sample, const smk_warp *warp, const uint64_t *address, unsigned bytes,
                         uint32_t mask)
 {
     const smk_block *block = warp->control->block;
@@ -129,7 +128,7 @@ static void keep_sample(smk_tally_sample *sample, const smk_warp *warp, const ui
     sample->warp = warp->control->index;
     sample->mask = mask;
     sample->bytes = (uint8_t)bytes;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         sample->address[lane] = (mask >> lane & 1) != 0 ? address[lane] : 0;
     }
 }
@@ -143,34 +142,34 @@ static uint64_t sum_used(const uint8_t *used, uint32_t mask)
     return sum;
 }
 
-static void offer_sample(smk_tally *tally, uint32_t cost, const smk_warp *warp, const uint64_t *address, unsigned bytes,
-                         uint32_t mask)
+static void offer_sample(smk_access_cost *total, uint32_t cost, const smk_warp *warp, const uint64_t *address,
+                         unsigned bytes, uint32_t mask)
 {
-    if (cost > tally->best) {
-        tally->best = cost;
-        keep_sample(&tally->sample, warp, address, bytes, mask);
+    if (cost > total->best) {
+        total->best = cost;
+        keep_sample(&total->sample, warp, address, bytes, mask);
     }
 }
 
-static void add(smk_tally *tally, smk_tally_memory memory, smk_bank_op op, const smk_warp *warp,
+static void add(smk_access_cost *total, smk_access_cost_memory memory, smk_bank_op op, const smk_warp *warp,
                 const uint64_t *address, unsigned bytes, const uint8_t *used, uint32_t mask, uint16_t shape)
 {
-    find_cost(tally, memory, op, address, bytes, mask, shape);
-    tally->requests += memory == SMK_TALLY_LOCAL && bytes > WORD_BYTES ? bytes / WORD_BYTES : 1;
-    tally->cost += tally->last_cost;
-    tally->ideal += tally->last_ideal;
-    tally->bytes += used != NULL ? sum_used(used, mask) : (uint64_t)bytes * count_lanes(mask);
-    offer_sample(tally, tally->last_cost, warp, address, bytes, mask);
+    find_cost(total, memory, op, address, bytes, mask, shape);
+    total->requests += memory == SMK_ACCESS_COST_LOCAL && bytes > WORD_BYTES ? bytes / WORD_BYTES : 1;
+    total->cost += total->last_cost;
+    total->ideal += total->last_ideal;
+    total->bytes += used != NULL ? sum_used(used, mask) : (uint64_t)bytes * count_lanes(mask);
+    offer_sample(total, total->last_cost, warp, address, bytes, mask);
 }
 
 /* What a minimum or maximum of 8 bytes finds, before it takes effect: turned so that the greater number stays. */
-static void read_values(const smk_warp *warp, const smk_access_event *event, smk_spin_values *values)
+static void read_values(const smk_warp *warp, const smk_access_event *event, smk_atomic_loop_values *values)
 {
     const smk_operation *atomic = event->op + 1;
     const smk_warp_control *control = warp->control;
     const uint64_t top = smk_module_type_kind((smk_type)atomic->element) == SMK_KIND_SIGNED ? UINT64_C(1) << 63 : 0;
     const uint64_t turn = atomic->count == SMK_MODIFIER_MIN ? ~top : top;
-    for (unsigned lane = 0; lane < LANES; lane++) {
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         const uint64_t address = event->address[lane];
         uint64_t held = 0;
         if ((event->mask >> lane & 1) != 0 && address < control->shared_bytes &&
@@ -182,98 +181,100 @@ static void read_values(const smk_warp *warp, const smk_access_event *event, smk
     }
 }
 
-static void add_loop(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
+static void add_loop(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
                      const smk_access_event *event)
 {
-    smk_tally *tally = &tallies[access->tally[SMK_TALLY_SHARED]], *loads = &tallies[access->loads];
-    smk_spin_values values;
-    const bool looks = access->form == SMK_FUSE_BOUND;
+    smk_access_cost *total = &totals[access->cost_index[SMK_ACCESS_COST_SHARED]], *loads = &totals[access->loads];
+    smk_atomic_loop_values values;
+    const bool looks = access->form == SMK_FUSION_BOUND;
     if (looks) {
         read_values(warp, event, &values);
     }
-    const smk_spin_cost cost = smk_spin_count(event->address, event->bytes, event->mask, looks ? &values : NULL);
-    tally->requests += cost.atomics;
-    tally->cost += cost.wavefronts;
-    tally->ideal += cost.wavefronts;
-    tally->bytes += (uint64_t)event->bytes * count_lanes(event->mask);
+    const smk_atomic_loop_cost cost =
+        smk_atomic_loop_count(event->address, event->bytes, event->mask, looks ? &values : NULL);
+    total->requests += cost.atomics;
+    total->cost += cost.wavefronts;
+    total->ideal += cost.wavefronts;
+    total->bytes += (uint64_t)event->bytes * count_lanes(event->mask);
     loads->requests += cost.loads;
     loads->cost += cost.load.wavefronts;
     loads->ideal += cost.load.ideal;
     loads->bytes += (uint64_t)event->bytes * cost.load_lanes;
-    offer_sample(tally, cost.wavefronts, warp, event->address, event->bytes, event->mask);
+    offer_sample(total, cost.wavefronts, warp, event->address, event->bytes, event->mask);
 }
 
 /* Generic addresses: each lane's window says which memory it means. Constants lie in global memory; parameters are not
  * counted. */
-static void add_generic(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
+static void add_generic(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
                         const smk_access_event *event, const uint64_t *given, unsigned bytes)
 {
-    uint32_t mask[SMK_TALLY_MEMORIES] = {0};
-    uint64_t address[LANES] = {0};
+    uint32_t mask[SMK_ACCESS_COST_MEMORIES] = {0};
+    uint64_t address[SMK_WARP_SIZE] = {0};
     for (uint32_t left = event->mask; left != 0; left &= left - 1) {
         unsigned lane = smk_bits_first(left);
         address[lane] = given[lane];
         if (given[lane] < SMK_WINDOW_SHARED) {
-            mask[SMK_TALLY_GLOBAL] |= UINT32_C(1) << lane;
+            mask[SMK_ACCESS_COST_GLOBAL] |= UINT32_C(1) << lane;
         } else if (given[lane] - SMK_WINDOW_SHARED < SMK_WINDOW_BYTES) {
             address[lane] -= SMK_WINDOW_SHARED;
-            mask[SMK_TALLY_SHARED] |= UINT32_C(1) << lane;
+            mask[SMK_ACCESS_COST_SHARED] |= UINT32_C(1) << lane;
         } else if (given[lane] - SMK_WINDOW_LOCAL < SMK_WINDOW_BYTES) {
             address[lane] -= SMK_WINDOW_LOCAL;
-            mask[SMK_TALLY_LOCAL] |= UINT32_C(1) << lane;
+            mask[SMK_ACCESS_COST_LOCAL] |= UINT32_C(1) << lane;
         }
     }
-    for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
-        if (mask[memory] != 0 && access->tally[memory] != SMK_NO_INDEX) {
-            add(&tallies[access->tally[memory]], (smk_tally_memory)memory, (smk_bank_op)access->op, warp, address,
-                bytes, event->used, mask[memory], 0);
+    for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
+        if (mask[memory] != 0 && access->cost_index[memory] != SMK_NO_INDEX) {
+            add(&totals[access->cost_index[memory]], (smk_access_cost_memory)memory, (smk_bank_op)access->op, warp,
+                address, bytes, event->used, mask[memory], 0);
         }
     }
 }
 
-void smk_tally_add(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
-                   const smk_access_event *event)
+void smk_access_cost_add(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
+                         const smk_access_event *event)
 {
-    static const smk_tally_memory memories[] = {
-        [SMK_SPACE_GLOBAL] = SMK_TALLY_GLOBAL,
-        [SMK_SPACE_SHARED] = SMK_TALLY_SHARED,
-        [SMK_SPACE_LOCAL] = SMK_TALLY_LOCAL,
+    static const smk_access_cost_memory memories[] = {
+        [SMK_SPACE_GLOBAL] = SMK_ACCESS_COST_GLOBAL,
+        [SMK_SPACE_SHARED] = SMK_ACCESS_COST_SHARED,
+        [SMK_SPACE_LOCAL] = SMK_ACCESS_COST_LOCAL,
     };
     unsigned bytes = access->bytes != 0 ? access->bytes : event->bytes;
     const uint64_t *address = event->address;
-    uint64_t moved[LANES];
+    uint64_t moved[SMK_WARP_SIZE];
     uint32_t mask = event->mask;
     if (access->loads != SMK_NO_INDEX) {
-        add_loop(tallies, access, warp, event);
+        add_loop(totals, access, warp, event);
         return;
     }
     if (access->shift != 0) {
-        for (unsigned lane = 0; lane < LANES; lane++) {
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             moved[lane] = address[lane] + (uint64_t)(int64_t)access->shift;
         }
         address = moved;
     }
     if (event->space == SMK_SPACE_GENERIC) {
-        add_generic(tallies, access, warp, event, address, bytes);
+        add_generic(totals, access, warp, event, address, bytes);
     } else if (event->space <= SMK_SPACE_LOCAL) {
-        smk_tally_memory memory = memories[event->space];
-        if (access->form == SMK_FUSE_SINGLE || (access->form == SMK_FUSE_SCAN && event->mask == UINT32_MAX)) {
+        smk_access_cost_memory memory = memories[event->space];
+        if (access->form == SMK_FUSION_SINGLE || (access->form == SMK_FUSION_SCAN && event->mask == UINT32_MAX)) {
             mask = UINT32_C(1) << smk_bits_first(mask);
         }
-        if (access->tally[memory] != SMK_NO_INDEX) {
+        if (access->cost_index[memory] != SMK_NO_INDEX) {
             const bool shaped = event->shape[0] != SMK_ACCESS_ANY && event->shape[1] != SMK_ACCESS_ANY;
-            add(&tallies[access->tally[memory]], memory, (smk_bank_op)access->op, warp, address, bytes, event->used,
+            add(&totals[access->cost_index[memory]], memory, (smk_bank_op)access->op, warp, address, bytes, event->used,
                 mask, shaped ? (uint16_t)(event->shape[0] | (unsigned)event->shape[1] << 8) : 0);
         }
     }
 }
 
-void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, const smk_warp *warp,
-                        const smk_access_event *source, const smk_access_event *target)
+void smk_access_cost_add_copy(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
+                              const smk_access_event *source, const smk_access_event *target)
 {
-    smk_tally *shared = &tallies[access->tally[SMK_TALLY_SHARED]], *global = &tallies[access->tally[SMK_TALLY_GLOBAL]];
-    const smk_copy_cost cost = smk_copy_count(access->reads_nothing ? NULL : target->source, target->address,
-                                              target->bytes, target->mask, source->mask, access->bypass);
+    smk_access_cost *shared = &totals[access->cost_index[SMK_ACCESS_COST_SHARED]],
+                    *global = &totals[access->cost_index[SMK_ACCESS_COST_GLOBAL]];
+    const smk_async_cost cost = smk_async_cost_count(access->reads_nothing ? NULL : target->source, target->address,
+                                                     target->bytes, target->mask, source->mask, access->bypass);
     if (source->mask != 0) {
         global->requests++;
         global->cost += cost.sectors;
@@ -287,7 +288,7 @@ void smk_tally_add_copy(smk_tally *tallies, const smk_tally_access *access, cons
     offer_sample(shared, cost.shared.wavefronts, warp, target->address, target->bytes, target->mask);
 }
 
-void smk_tally_merge(smk_tally *to, const smk_tally *from)
+void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from)
 {
     to->requests += from->requests;
     to->cost += from->cost;

@@ -16,7 +16,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { LANES = 32, SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of access_cost.h, from the first */ };
+enum { SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of access_cost.h, from the first */ };
 
 const smk_counter_row smk_counter_rows[] = {
 #define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \
@@ -36,25 +36,25 @@ typedef struct numbers {
     uint64_t *guarded;  /* lanes whose guard held */
     uint64_t *diverged; /* branches that parted lanes */
     uint64_t *arrivals; /* of warps at barriers */
-    smk_tally *tally;
+    smk_access_cost *totals;
 } numbers;
 
 typedef struct counting {
     const smk_module *module;
     bool model;
     smk_arena arena;
-    smk_fuse_access **plan; /* by function; NULL where no access of it was lowered */
-    smk_status failure;     /* of a plan: selects cannot fail, but open can */
+    smk_fusion_access **plan; /* by function; NULL where no access of it was lowered */
+    smk_status failure;       /* of a plan: selects cannot fail, but open can */
     smk_error error;
 
     pthread_mutex_t lock; /* of what follows, while blocks run */
     bool ready;
     uint32_t *first; /* by function: place of its first instruction */
-    uint32_t place_count;
+    uint32_t instruction_count;
     uint8_t *begins;  /* by place: a run begins here */
     uint32_t *number; /* by place: of the access, or SMK_NO_INDEX */
-    smk_tally_access *access;
-    uint32_t access_count, tally_count;
+    smk_access_cost_plan *access;
+    uint32_t access_count, totals_count;
     uint32_t shared_bytes;
     numbers sum;
 } counting;
@@ -74,11 +74,11 @@ static smk_status out_of_memory(smk_error *error)
 
 /* Lowering --------------------------------------------------------------------------------------- */
 
-static smk_status make_plan(counting *c, const smk_function *function, smk_fuse_access **plan)
+static smk_status make_plan(counting *c, const smk_function *function, smk_fusion_access **plan)
 {
     smk_cfg cfg;
     smk_status status = smk_cfg_build(function, &c->arena, &cfg, &c->error);
-    return status == SMK_OK ? smk_fuse_plan(c->module, function, &cfg, &c->arena, plan, &c->error) : status;
+    return status == SMK_OK ? smk_fusion_plan(c->module, function, &cfg, &c->arena, plan, &c->error) : status;
 }
 
 static bool selects(void *context, const smk_function *function, uint32_t instruction)
@@ -87,20 +87,20 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
     if (!c->model || c->failure != SMK_OK) {
         return true;
     }
-    smk_fuse_access **plan = &c->plan[function - c->module->functions];
+    smk_fusion_access **plan = &c->plan[function - c->module->functions];
     if (*plan == NULL) {
         c->failure = make_plan(c, function, plan);
         if (c->failure != SMK_OK) {
             return true;
         }
     }
-    return (*plan)[instruction].role != SMK_FUSE_MEMBER && (*plan)[instruction].role != SMK_FUSE_GONE;
+    return (*plan)[instruction].role != SMK_FUSION_MEMBER && (*plan)[instruction].role != SMK_FUSION_GONE;
 }
 
 /* Places and accesses ---------------------------------------------------------------------------- */
 
 /* False for what touches no memory that is counted. */
-static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_TALLY_MEMORIES])
+static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_ACCESS_COST_MEMORIES])
 {
     bool generic = instruction->space == SMK_SPACE_GENERIC;
     switch (instruction->opcode) {
@@ -125,10 +125,10 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
     default:
         return false;
     }
-    touches[SMK_TALLY_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
-    touches[SMK_TALLY_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
-    touches[SMK_TALLY_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
-    return touches[SMK_TALLY_SHARED] || touches[SMK_TALLY_GLOBAL] || touches[SMK_TALLY_LOCAL];
+    touches[SMK_ACCESS_COST_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
+    touches[SMK_ACCESS_COST_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
+    touches[SMK_ACCESS_COST_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
+    return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL];
 }
 
 /* A copy whose source size is written as 0. */
@@ -143,29 +143,29 @@ static bool reads_nothing(const smk_instruction *copy)
 static void number_accesses(counting *c, uint32_t function, bool room)
 {
     const smk_function *f = &c->module->functions[function];
-    const smk_fuse_access *plan = c->plan[function];
+    const smk_fusion_access *plan = c->plan[function];
     for (uint32_t i = 0; i < f->instruction_count; i++) {
-        bool touches[SMK_TALLY_MEMORIES];
+        bool touches[SMK_ACCESS_COST_MEMORIES];
         smk_bank_op op;
         if (!describe(&f->instructions[i], &op, touches)) {
             continue;
         }
-        smk_tally_access access = {.function = function, .instruction = i, .op = (uint8_t)op};
-        if (plan != NULL && plan[i].role == SMK_FUSE_LEADER) {
+        smk_access_cost_plan access = {.function = function, .instruction = i, .op = (uint8_t)op};
+        if (plan != NULL && plan[i].role == SMK_FUSION_LEADER) {
             access.bytes = plan[i].bytes;
             access.shift = plan[i].shift;
             access.more_bytes = plan[i].more_bytes;
             access.more_shift = plan[i].more_shift;
         }
-        access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSE_PLAIN;
-        access.op = access.form == SMK_FUSE_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
+        access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSION_PLAIN;
+        access.op = access.form == SMK_FUSION_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
         access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
         access.reads_nothing = op == SMK_BANK_ASYNC && reads_nothing(&f->instructions[i]);
-        for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
-            access.tally[memory] = touches[memory] ? c->tally_count++ : SMK_NO_INDEX;
+        for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
+            access.cost_index[memory] = touches[memory] ? c->totals_count++ : SMK_NO_INDEX;
         }
-        const bool loop = access.form == SMK_FUSE_SPIN || access.form == SMK_FUSE_BOUND;
-        access.loads = loop ? c->tally_count++ : SMK_NO_INDEX;
+        const bool loop = access.form == SMK_FUSION_LOOP || access.form == SMK_FUSION_BOUND;
+        access.loads = loop ? c->totals_count++ : SMK_NO_INDEX;
         if (room) {
             c->number[c->first[function] + i] = c->access_count;
             c->access[c->access_count] = access;
@@ -176,22 +176,23 @@ static void number_accesses(counting *c, uint32_t function, bool room)
 
 static smk_status allocate_numbers(const counting *c, numbers *n, smk_error *error)
 {
-    const size_t rows = 5, places = c->place_count;
-    uint64_t *all = smk_heap_allocate(rows * places + 1, sizeof *all);
-    smk_tally *tally = smk_heap_allocate((size_t)c->tally_count + 1, sizeof *tally);
-    if (all == NULL || tally == NULL) {
+    const size_t rows = 5, instructions = c->instruction_count;
+    uint64_t *all = smk_heap_allocate(rows * instructions + 1, sizeof *all);
+    smk_access_cost *totals = smk_heap_allocate((size_t)c->totals_count + 1, sizeof *totals);
+    if (all == NULL || totals == NULL) {
         smk_heap_free(all);
-        smk_heap_free(tally);
+        smk_heap_free(totals);
         return out_of_memory(error);
     }
-    *n = (numbers){all, all + places, all + 2 * places, all + 3 * places, all + 4 * places, tally};
+    *n = (numbers){all,   all + instructions, all + 2 * instructions, all + 3 * instructions, all + 4 * instructions,
+                   totals};
     return SMK_OK;
 }
 
 static void free_numbers(numbers *n)
 {
     smk_heap_free(n->runs);
-    smk_heap_free(n->tally);
+    smk_heap_free(n->totals);
     *n = (numbers){0};
 }
 
@@ -216,16 +217,16 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     if (c->first == NULL) {
         return out_of_memory(error);
     }
-    c->place_count = c->access_count = c->tally_count = 0;
+    c->instruction_count = c->access_count = c->totals_count = 0;
     for (uint32_t i = 0; i < functions; i++) {
-        c->first[i] = c->place_count;
+        c->first[i] = c->instruction_count;
         if (smk_image_code(image, i) != NULL) {
-            c->place_count += c->module->functions[i].instruction_count;
+            c->instruction_count += c->module->functions[i].instruction_count;
             number_accesses(c, i, false);
         }
     }
-    c->begins = smk_arena_allocate(&c->arena, (size_t)c->place_count + 1, 1);
-    c->number = smk_arena_allocate(&c->arena, (size_t)c->place_count + 1, sizeof *c->number);
+    c->begins = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
+    c->number = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->number);
     c->access = smk_arena_allocate(&c->arena, (size_t)c->access_count + 1, sizeof *c->access);
     if (c->begins == NULL || c->number == NULL || c->access == NULL) {
         return out_of_memory(error);
@@ -234,10 +235,10 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     if (status != SMK_OK) {
         return status;
     }
-    for (uint32_t i = 0; i < c->place_count; i++) {
+    for (uint32_t i = 0; i < c->instruction_count; i++) {
         c->number[i] = SMK_NO_INDEX;
     }
-    c->access_count = c->tally_count = 0;
+    c->access_count = c->totals_count = 0;
     for (uint32_t i = 0; i < image->code_count; i++) {
         number_accesses(c, image->code[i]->index, true);
     }
@@ -286,57 +287,58 @@ static void close_worker(void *context, void *state)
     worker *w = state;
     const size_t rows = 5;
     (void)pthread_mutex_lock(&c->lock);
-    for (size_t i = 0; i < rows * c->place_count; i++) {
+    for (size_t i = 0; i < rows * c->instruction_count; i++) {
         c->sum.runs[i] += w->own.runs[i]; /* and the rows behind it */
     }
-    for (uint32_t i = 0; i < c->tally_count; i++) {
-        smk_tally_merge(&c->sum.tally[i], &w->own.tally[i]);
+    for (uint32_t i = 0; i < c->totals_count; i++) {
+        smk_access_cost_merge(&c->sum.totals[i], &w->own.totals[i]);
     }
     (void)pthread_mutex_unlock(&c->lock);
     free_numbers(&w->own);
     smk_heap_free(w);
 }
 
-static uint32_t get_place(const worker *w, const smk_operation *op)
+static uint32_t get_id(const worker *w, const smk_operation *op)
 {
     return w->first[op->function] + op->instruction;
 }
 
 static uint32_t count_lanes(uint32_t mask)
 {
-    return mask == UINT32_MAX ? LANES : smk_bits_count(mask);
+    return mask == UINT32_MAX ? SMK_WARP_SIZE : smk_bits_count(mask);
 }
 
 static void note_run(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     worker *w = state;
-    uint32_t place = get_place(w, op);
+    uint32_t id = get_id(w, op);
     (void)warp;
-    w->own.runs[place]++;
-    w->own.lanes[place] += count_lanes(mask);
+    w->own.runs[id]++;
+    w->own.lanes[id] += count_lanes(mask);
 }
 
 static void note_guarded(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     worker *w = state;
     (void)warp;
-    w->own.guarded[get_place(w, op)] += count_lanes(mask);
+    w->own.guarded[get_id(w, op)] += count_lanes(mask);
 }
 
 static void note_branch(void *state, const smk_warp *warp, const smk_operation *op, uint32_t taken, uint32_t stayed)
 {
     worker *w = state;
-    uint32_t place = get_place(w, op);
+    uint32_t id = get_id(w, op);
     (void)warp;
-    w->own.guarded[place] += count_lanes(taken);
-    w->own.diverged[place] += taken != 0 && stayed != 0;
+    w->own.guarded[id] += count_lanes(taken);
+    w->own.diverged[id] += taken != 0 && stayed != 0;
 }
 
 /* Its cost depends on both sides. */
-static void note_copy(worker *w, const smk_tally_access *access, const smk_warp *warp, const smk_access_event *event)
+static void note_copy(worker *w, const smk_access_cost_plan *access, const smk_warp *warp,
+                      const smk_access_event *event)
 {
     if (event->kind == SMK_ACCESS_COPY) {
-        smk_tally_add_copy(w->own.tally, access, warp, &w->source, event);
+        smk_access_cost_add_copy(w->own.totals, access, warp, &w->source, event);
         w->source.mask = 0;
     } else {
         w->source = *event;
@@ -346,19 +348,19 @@ static void note_copy(worker *w, const smk_tally_access *access, const smk_warp 
 static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_event *event)
 {
     worker *w = state;
-    uint32_t number = w->count->number[get_place(w, event->op)];
+    uint32_t number = w->count->number[get_id(w, event->op)];
     if (number != SMK_NO_INDEX) {
-        const smk_tally_access *access = &w->count->access[number];
+        const smk_access_cost_plan *access = &w->count->access[number];
         if (access->op == SMK_BANK_ASYNC) {
             note_copy(w, access, warp, event);
             return event->mask;
         }
-        smk_tally_add(w->own.tally, access, warp, event);
+        smk_access_cost_add(w->own.totals, access, warp, event);
         if (access->more_bytes != 0) {
-            smk_tally_access second = *access;
+            smk_access_cost_plan second = *access;
             second.bytes = access->more_bytes;
             second.shift = access->more_shift;
-            smk_tally_add(w->own.tally, &second, warp, event);
+            smk_access_cost_add(w->own.totals, &second, warp, event);
         }
     }
     return event->mask;
@@ -370,7 +372,7 @@ static void note_arrival(void *state, const smk_warp *warp, const smk_operation 
     (void)warp;
     (void)barrier;
     (void)waits;
-    w->own.arrivals[get_place(w, op)]++;
+    w->own.arrivals[get_id(w, op)]++;
 }
 
 /* The rest of what goes with barriers is of no interest here. */
@@ -391,7 +393,7 @@ static void ignore_lanes(void *state, const smk_warp *warp, const smk_operation 
     (void)mask;
 }
 
-static void ignore_landing(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending *copy)
+static void ignore_landing(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending_copy *copy)
 {
     (void)state;
     (void)warp;
@@ -405,7 +407,7 @@ static void ignore_landing(void *state, const smk_warp *warp, const smk_operatio
 enum { REQUESTS, COST, IDEAL, CONFLICTS, BYTES, MOVED, MEASURES };
 #define NONE SMK_COUNTER_COUNT
 
-static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES] = {
+static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_ACCESS_COST_MEMORIES][MEASURES] = {
     [SMK_BANK_LOAD] = {{SMK_COUNTER_SHARED_LOAD_INSTRUCTIONS, SMK_COUNTER_SHARED_LOAD_WAVEFRONTS,
                         SMK_COUNTER_SHARED_LOAD_IDEAL, SMK_COUNTER_SHARED_LOAD_CONFLICTS, SMK_COUNTER_SHARED_LOAD_BYTES,
                         NONE},
@@ -431,7 +433,7 @@ static const smk_counter targets[SMK_BANK_OP_COUNT][SMK_TALLY_MEMORIES][MEASURES
                         {NONE, NONE, NONE, NONE, NONE, NONE}},
 };
 
-static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const smk_tally *t)
+static void add_total(uint64_t *value, smk_bank_op op, unsigned memory, const smk_access_cost *t)
 {
     const uint64_t conflicts = (t->cost - t->ideal) / (op == SMK_BANK_CAS ? 2 : 1);
     const uint64_t measures[MEASURES] = {t->requests, t->cost, t->ideal, conflicts, t->bytes, t->cost * SECTOR_BYTES};
@@ -443,15 +445,15 @@ static void add_tally(uint64_t *value, smk_bank_op op, unsigned memory, const sm
     }
 }
 
-static void add_access(uint64_t *value, const smk_tally_access *access, const smk_tally *tallies)
+static void add_access(uint64_t *value, const smk_access_cost_plan *access, const smk_access_cost *totals)
 {
-    for (unsigned memory = 0; memory < SMK_TALLY_MEMORIES; memory++) {
-        if (access->tally[memory] != SMK_NO_INDEX) {
-            add_tally(value, (smk_bank_op)access->op, memory, &tallies[access->tally[memory]]);
+    for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
+        if (access->cost_index[memory] != SMK_NO_INDEX) {
+            add_total(value, (smk_bank_op)access->op, memory, &totals[access->cost_index[memory]]);
         }
     }
     if (access->loads != SMK_NO_INDEX) {
-        add_tally(value, SMK_BANK_LOAD, SMK_TALLY_SHARED, &tallies[access->loads]);
+        add_total(value, SMK_BANK_LOAD, SMK_ACCESS_COST_SHARED, &totals[access->loads]);
     }
 }
 
@@ -459,20 +461,20 @@ static void add_access(uint64_t *value, const smk_tally_access *access, const sm
 static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
 {
     const smk_instruction *instruction = &c->module->functions[line->function].instructions[line->instruction];
-    const smk_fuse_access *plan = c->plan[line->function];
-    uint32_t place = c->first[line->function] + line->instruction;
+    const smk_fusion_access *plan = c->plan[line->function];
+    uint32_t id = c->first[line->function] + line->instruction;
     uint64_t *value = line->value;
-    line->role = plan == NULL ? (uint8_t)SMK_FUSE_ALONE : plan[line->instruction].role;
+    line->role = plan == NULL ? (uint8_t)SMK_FUSION_ALONE : plan[line->instruction].role;
     value[SMK_COUNTER_INSTRUCTIONS_WARP] = c->sum.runs[run];
-    value[SMK_COUNTER_INSTRUCTIONS_THREAD] = instruction->guarded ? c->sum.guarded[place] : c->sum.lanes[run];
+    value[SMK_COUNTER_INSTRUCTIONS_THREAD] = instruction->guarded ? c->sum.guarded[id] : c->sum.lanes[run];
     if (instruction->opcode == SMK_OPCODE_BRA || instruction->opcode == SMK_OPCODE_BRX) {
         value[SMK_COUNTER_BRANCH_INSTRUCTIONS] = c->sum.runs[run];
-        value[SMK_COUNTER_BRANCH_DIVERGENT] = c->sum.diverged[place];
-        value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[place];
+        value[SMK_COUNTER_BRANCH_DIVERGENT] = c->sum.diverged[id];
+        value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[id];
     }
-    value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[place];
-    if (c->number[place] != SMK_NO_INDEX) {
-        add_access(value, &c->access[c->number[place]], c->sum.tally);
+    value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[id];
+    if (c->number[id] != SMK_NO_INDEX) {
+        add_access(value, &c->access[c->number[id]], c->sum.totals);
     }
 }
 
@@ -481,15 +483,15 @@ static uint32_t list_lines(const counting *c, smk_count_line *line)
 {
     uint32_t count = 0;
     for (uint32_t f = 0; f < c->module->function_count; f++) {
-        uint32_t end = f + 1 < c->module->function_count ? c->first[f + 1] : c->place_count, run = c->first[f];
-        for (uint32_t place = c->first[f]; place < end; place++) {
-            run = c->begins[place] != 0 ? place : run;
+        uint32_t end = f + 1 < c->module->function_count ? c->first[f + 1] : c->instruction_count, run = c->first[f];
+        for (uint32_t id = c->first[f]; id < end; id++) {
+            run = c->begins[id] != 0 ? id : run;
             if (c->sum.runs[run] == 0) {
                 continue;
             }
             if (line != NULL) {
                 line[count].function = f;
-                line[count].instruction = place - c->first[f];
+                line[count].instruction = id - c->first[f];
                 fill_line(c, &line[count], run);
             }
             count++;
@@ -502,23 +504,23 @@ static uint32_t list_samples(const counting *c, smk_count_sample *sample)
 {
     uint32_t count = 0;
     for (uint32_t i = 0; i < c->access_count; i++) {
-        const smk_tally_access *access = &c->access[i];
+        const smk_access_cost_plan *access = &c->access[i];
         for (unsigned memory = 0; memory < SAMPLED_MEMORIES; memory++) {
-            const smk_tally *tally =
-                access->tally[memory] == SMK_NO_INDEX ? NULL : &c->sum.tally[access->tally[memory]];
-            if (tally == NULL || tally->best == 0) {
+            const smk_access_cost *total =
+                access->cost_index[memory] == SMK_NO_INDEX ? NULL : &c->sum.totals[access->cost_index[memory]];
+            if (total == NULL || total->best == 0) {
                 continue;
             }
             if (sample != NULL) {
-                const smk_tally_sample *from = &tally->sample;
+                const smk_access_cost_sample *from = &total->sample;
                 smk_count_sample *to = &sample[count];
                 to->function = access->function;
                 to->instruction = access->instruction;
-                to->shared = memory == SMK_TALLY_SHARED;
+                to->shared = memory == SMK_ACCESS_COST_SHARED;
                 to->op = access->op;
                 to->bytes = from->bytes;
                 to->mask = from->mask;
-                to->cost = tally->best;
+                to->cost = total->best;
                 memcpy(to->block, from->block, sizeof to->block);
                 to->warp = from->warp;
                 memcpy(to->address, from->address, sizeof to->address);
@@ -554,7 +556,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
     counting c = {.module = program->module, .model = model};
     smk_observer observer = {
         .context = &c,
-        .wants = SMK_WATCH_RUNS | SMK_WATCH_BRANCHES | SMK_WATCH_ACCESSES | SMK_WATCH_ORDER,
+        .wants = SMK_OBSERVE_RUNS | SMK_OBSERVE_BRANCHES | SMK_OBSERVE_ACCESSES | SMK_OBSERVE_SYNCHRONIZATION,
         .selects = selects,
         .open = open_worker,
         .close = close_worker,
@@ -564,9 +566,9 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         .access = note_access,
         .arrive = note_arrival,
         .release = ignore_release,
-        .meet = ignore_lanes,
+        .warp_sync = ignore_lanes,
         .fence = ignore_lanes,
-        .land = ignore_landing,
+        .copy_done = ignore_landing,
     };
     smk_count_result made = {.modelled = model};
     const smk_dim3 *grid = &launch->grid;

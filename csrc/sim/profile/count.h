@@ -27,7 +27,7 @@ extern const unsigned smk_counter_row_count;
 /* A PTX instruction that was executed at least once. */
 typedef struct smk_count_line {
     uint32_t function, instruction; /* in the module; the instruction knows its PTX line and its source line */
-    uint8_t role;                   /* smk_fuse_role */
+    uint8_t role;                   /* smk_fusion_role */
     uint64_t value[SMK_COUNTER_COUNT];
 } smk_count_line;
 
@@ -40,7 +40,7 @@ typedef struct smk_count_sample {
     uint32_t mask;
     uint32_t cost; /* wavefronts, or sectors */
     uint32_t block[3], warp;
-    uint64_t address[32];
+    uint64_t address[SMK_WARP_SIZE];
 } smk_count_sample;
 
 typedef struct smk_count_result {

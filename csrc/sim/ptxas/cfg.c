@@ -16,7 +16,7 @@ typedef struct solver {
     uint32_t *order; /* post-order number on the reversed graph; the end has the highest */
     uint32_t *node;  /* inverse of order */
     uint32_t *stack, *cursor;
-    uint32_t *meet; /* with the end as a node */
+    uint32_t *postdominator; /* with the end as a node */
     uint32_t reached;
 } solver;
 
@@ -73,7 +73,7 @@ static void assign_tiers(solver *s)
         }
     }
     for (uint32_t i = s->graph->count; i-- > 0;) {
-        if (s->graph->end[i] == SMK_CFG_VANISHES && s->tier[i] == 0) {
+        if (s->graph->end[i] == SMK_CFG_EXITS && s->tier[i] == 0) {
             flood(s, i, ++tier);
         }
     }
@@ -122,9 +122,9 @@ static uint32_t join(const solver *s, uint32_t a, uint32_t b)
 {
     while (a != b) {
         if (s->order[a] < s->order[b]) {
-            a = s->meet[a];
+            a = s->postdominator[a];
         } else {
-            b = s->meet[b];
+            b = s->postdominator[b];
         }
     }
     return a;
@@ -136,9 +136,9 @@ static void iterate(solver *s)
     const smk_cfg_graph *graph = s->graph;
     uint32_t end = graph->count;
     for (uint32_t i = 0; i < end; i++) {
-        s->meet[i] = SMK_NO_INDEX;
+        s->postdominator[i] = SMK_NO_INDEX;
     }
-    s->meet[end] = end;
+    s->postdominator[end] = end;
     for (bool changed = true; changed && !smk_poll_stop();) {
         changed = false;
         for (uint32_t k = s->reached; k-- > 0 && !smk_poll_stop();) {
@@ -146,19 +146,19 @@ static void iterate(solver *s)
             uint32_t best = s->seed[node] ? end : SMK_NO_INDEX;
             for (uint32_t j = graph->start[node]; j < graph->start[node + 1]; j++) {
                 uint32_t next = graph->successor[j];
-                if (s->tier[next] == s->tier[node] && s->meet[next] != SMK_NO_INDEX) {
+                if (s->tier[next] == s->tier[node] && s->postdominator[next] != SMK_NO_INDEX) {
                     best = best == SMK_NO_INDEX ? next : join(s, best, next);
                 }
             }
-            if (best != s->meet[node]) {
-                s->meet[node] = best;
+            if (best != s->postdominator[node]) {
+                s->postdominator[node] = best;
                 changed = true;
             }
         }
     }
 }
 
-smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_error *error)
+smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *postdominator, smk_error *error)
 {
     size_t count = graph->count;
     size_t edges = graph->start[count];
@@ -173,7 +173,7 @@ smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_
     s.node = block + 3 * (count + 2);
     s.stack = block + 4 * (count + 2);
     s.cursor = block + 5 * (count + 2);
-    s.meet = block + 6 * (count + 2);
+    s.postdominator = block + 6 * (count + 2);
     s.seed = (uint8_t *)(block + 7 * (count + 2));
     s.predecessor = block + 8 * (count + 2);
     invert(&s);
@@ -182,7 +182,7 @@ smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_
     iterate(&s);
     smk_status status = smk_poll_check(error);
     for (size_t i = 0; i < count; i++) {
-        meet[i] = s.meet[i] == graph->count ? SMK_NO_INDEX : s.meet[i];
+        postdominator[i] = s.postdominator[i] == graph->count ? SMK_NO_INDEX : s.postdominator[i];
     }
     smk_heap_free(block);
     return status;
@@ -249,7 +249,7 @@ static void add_edge(const smk_function *function, smk_cfg *cfg, uint32_t block,
                      uint32_t *edge)
 {
     if (instruction >= function->instruction_count) {
-        ((uint8_t *)(uintptr_t)cfg->graph.end)[block] = function->is_entry ? SMK_CFG_VANISHES : SMK_CFG_RETURNS;
+        ((uint8_t *)(uintptr_t)cfg->graph.end)[block] = function->is_entry ? SMK_CFG_EXITS : SMK_CFG_RETURNS;
     } else {
         edge[(*edges)++] = cfg->block_of[instruction];
     }
@@ -275,12 +275,12 @@ static void add_edges(const smk_function *function, smk_cfg *cfg, uint32_t block
             if (!smk_cfg_exits(function, target)) {
                 add_edge(function, cfg, block, target, edges, edge);
             } else if (!falls) {
-                end[block] = SMK_CFG_VANISHES;
+                end[block] = SMK_CFG_EXITS;
             }
         } else if (!is_end(function, instruction)) {
             end[block] = SMK_CFG_RETURNS;
         } else if (!falls) {
-            end[block] = SMK_CFG_VANISHES;
+            end[block] = SMK_CFG_EXITS;
         }
     }
     if (falls) {
@@ -320,24 +320,24 @@ smk_status smk_cfg_build(const smk_function *function, smk_arena *arena, smk_cfg
 
     uint32_t *first = smk_arena_allocate(arena, (size_t)blocks + 1, sizeof *first);
     uint32_t *start = smk_arena_allocate(arena, (size_t)blocks + 1, sizeof *start);
-    uint32_t *meet = smk_arena_allocate(arena, (size_t)blocks + 1, sizeof *meet);
+    uint32_t *postdominator = smk_arena_allocate(arena, (size_t)blocks + 1, sizeof *postdominator);
     uint8_t *end = smk_arena_allocate(arena, (size_t)blocks + 1, 1);
     uint32_t *edge = smk_arena_allocate(arena, edges_at_most(function, blocks) + 1, sizeof *edge);
-    if (first == NULL || start == NULL || meet == NULL || end == NULL || edge == NULL) {
+    if (first == NULL || start == NULL || postdominator == NULL || end == NULL || edge == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the control flow of %u blocks", blocks);
     }
     for (size_t i = count; i-- > 0;) {
         first[block_of[i]] = (uint32_t)i;
     }
     first[blocks] = (uint32_t)count;
-    smk_cfg built = {{blocks, start, edge, end}, first, block_of, meet};
+    smk_cfg built = {{blocks, start, edge, end}, first, block_of, postdominator};
     uint32_t edges = 0;
     for (uint32_t i = 0; i < blocks; i++) {
         start[i] = edges;
         add_edges(function, &built, i, &edges, edge, end);
     }
     start[blocks] = edges;
-    smk_status status = smk_cfg_postdominate(&built.graph, meet, error);
+    smk_status status = smk_cfg_postdominate(&built.graph, postdominator, error);
     if (status == SMK_OK) {
         *cfg = built;
     }

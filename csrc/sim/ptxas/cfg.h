@@ -13,7 +13,7 @@
 typedef enum smk_cfg_end {
     SMK_CFG_STAYS = 0,
     SMK_CFG_RETURNS, /* its lanes wait behind the last block until the others have come */
-    SMK_CFG_VANISHES /* its lanes are gone (exit, trap): nobody waits for them */
+    SMK_CFG_EXITS /* its lanes are gone (exit, trap): nobody waits for them */
 } smk_cfg_end;
 
 /* A graph and nothing else, so that it can be drawn by hand. */
@@ -29,13 +29,13 @@ typedef struct smk_cfg_graph {
  *
  * A path on which every lane vanishes does not count: `if (x) { if (y) return; b(); } c();` in a kernel meets
  * at c() although some lanes never come there. Errors: MEMORY. */
-smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *meet, smk_error *error);
+smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *postdominator, smk_error *error);
 
 typedef struct smk_cfg {
     smk_cfg_graph graph;
     uint32_t *first;    /* first instruction of each block; first[count] == instruction_count */
     uint32_t *block_of; /* block of each instruction; block_of[instruction_count]: count */
-    uint32_t *meet;     /* of each block */
+    uint32_t *postdominator;     /* of each block */
 } smk_cfg;
 
 /* Blocks and edges of a function, in `arena`. A kernel's `ret` is an exit, and so is a branch to one.

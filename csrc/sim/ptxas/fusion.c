@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUAD = 16, SPACES = SMK_FUSE_SPACES, ALWAYS = 0 /* the version of what never changes */ };
+enum { QUAD = 16, SPACES = SMK_MEMORY_FLOW_SPACES, ALWAYS = 0 /* the version of what never changes */ };
 
 /* One element of a load or store; vectors have several. */
 typedef struct element {
-    smk_align_value at;
+    smk_value_number at;
     int64_t start;  /* offset of the instruction's own address */
     int64_t window; /* offset where the widest access begins that could hold it */
     uint64_t guard; /* equal for equal guards; 0: none */
@@ -29,9 +29,9 @@ typedef struct planner {
     const smk_module *module;
     const smk_function *function;
     const smk_cfg *cfg;
-    smk_align *align;
-    smk_fuse_access *plan;
-    smk_fuse_flow flow;
+    smk_value_numbering *align;
+    smk_fusion_access *plan;
+    smk_memory_flow flow;
     element *list;
     uint32_t count, room;
     uint32_t block, first;        /* that runs; the first element of the present straight code */
@@ -65,7 +65,7 @@ static unsigned get_touched(const smk_instruction *in)
 /* What an instruction may have changed is not what was loaded before. As in memory_flow.c. */
 static void change(planner *p, uint32_t instruction)
 {
-    unsigned changes = smk_fuse_flow_changes(&p->function->instructions[instruction]);
+    unsigned changes = smk_memory_flow_changes(&p->function->instructions[instruction]);
     for (unsigned space = 0; space < SPACES; space++) {
         if ((changes >> space & 1) != 0) {
             p->version[space] = instruction + 2;
@@ -96,7 +96,7 @@ static uint64_t get_guard(planner *p, const smk_instruction *in)
     uint64_t guard = 0;
     if (in->guarded) {
         const smk_operand operand = {.base_kind = SMK_OPERAND_REGISTER, .index = in->guard};
-        smk_align_value value = smk_align_address(p->align, &operand);
+        smk_value_number value = smk_value_numbering_address(p->align, &operand);
         guard = (uint64_t)value.base << 1 | in->guard_negate;
     }
     return guard;
@@ -120,8 +120,9 @@ static unsigned count_zeros(uint64_t value)
 static unsigned get_zeros(const planner *p, uint32_t base)
 {
     uint32_t block = 0;
-    unsigned zeros = smk_align_zeros(p->align, base), proved = smk_align_get_proved(p->align, base, &block);
-    return proved > zeros && smk_fuse_flow_is_above(&p->flow, block, p->block) ? proved : zeros;
+    unsigned zeros = smk_value_numbering_zeros(p->align, base),
+             proved = smk_value_numbering_get_proved(p->align, base, &block);
+    return proved > zeros && smk_memory_flow_dominates(&p->flow, block, p->block) ? proved : zeros;
 }
 
 /* Where the widest access would lie that ptxas may make of it. */
@@ -161,7 +162,7 @@ static const smk_operand *get_element(const smk_instruction *in, const smk_opera
 
 static bool is_wanted(const planner *p, const smk_operand *operand)
 {
-    return operand->kind == SMK_OPERAND_REGISTER && smk_align_is_read(p->align, operand->index);
+    return operand->kind == SMK_OPERAND_REGISTER && smk_value_numbering_is_read(p->align, operand->index);
 }
 
 /* What the last store wrote, while nothing else has changed the memory, is known to ptxas. */
@@ -214,12 +215,12 @@ static void add_access(planner *p, uint32_t instruction, const smk_operand *addr
 {
     const smk_instruction *in = &p->function->instructions[instruction];
     const unsigned bytes = smk_module_type_bits((smk_type)in->type) / 8, own = get_own_bytes(in);
-    const smk_align_value at = smk_align_address(p->align, address);
+    const smk_value_number at = smk_value_numbering_address(p->align, address);
     const uint64_t guard = get_guard(p, in);
     const unsigned step = get_step(p, in, data, store), zeros = count_zeros(own | (uint64_t)at.offset);
     const bool joins = may_join(p, in, data, step, store);
     if (guard == 0) {
-        smk_align_prove(p->align, at.base, p->block, zeros);
+        smk_value_numbering_prove(p->align, at.base, p->block, zeros);
     }
     for (unsigned start = 0; start < own; start += step) {
         bool wanted = store;
@@ -230,7 +231,7 @@ static void add_access(planner *p, uint32_t instruction, const smk_operand *addr
         if (e == NULL) {
             return;
         }
-        e->at = (smk_align_value){at.base, at.offset + (int64_t)start};
+        e->at = (smk_value_number){at.base, at.offset + (int64_t)start};
         e->start = at.offset;
         e->guard = guard;
         e->instruction = instruction;
@@ -289,7 +290,7 @@ static bool is_number(planner *p, const smk_operand *operand, uint64_t wanted)
 {
     const smk_operand number = {.base_kind = operand->kind, .index = operand->index, .bits = operand->bits};
     const bool simple = operand->kind == SMK_OPERAND_REGISTER || operand->kind == SMK_OPERAND_IMMEDIATE;
-    const smk_align_value value = smk_align_address(p->align, &number);
+    const smk_value_number value = smk_value_numbering_address(p->align, &number);
     return simple && value.base == 0 && (uint32_t)(uint64_t)value.offset == wanted;
 }
 
@@ -297,7 +298,7 @@ static bool is_constant(planner *p, const smk_operand *operand)
 {
     const smk_operand number = {.base_kind = operand->kind, .index = operand->index, .bits = operand->bits};
     return operand->kind == SMK_OPERAND_IMMEDIATE ||
-           (operand->kind == SMK_OPERAND_REGISTER && smk_align_address(p->align, &number).base == 0);
+           (operand->kind == SMK_OPERAND_REGISTER && smk_value_numbering_address(p->align, &number).base == 0);
 }
 
 /* All lanes' values make one value. */
@@ -315,21 +316,22 @@ static uint8_t get_form(planner *p, const smk_instruction *in)
     const smk_operand *value = &in->operands[first + 1];
     const smk_modifier operation = smk_module_atomic(in);
     if (operation == SMK_MODIFIER_EXCH || operation == SMK_MODIFIER_CAS || bits < 32 || bits > 64) {
-        return SMK_FUSE_PLAIN;
+        return SMK_FUSION_PLAIN;
     }
     if (bits == 64 || smk_module_type_kind((smk_type)in->type) == SMK_KIND_FLOAT) {
-        return operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ? SMK_FUSE_BOUND : SMK_FUSE_SPIN;
+        return operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ? SMK_FUSION_BOUND : SMK_FUSION_LOOP;
     }
     if (!returns && in->type == SMK_TYPE_U32 &&
         ((operation == SMK_MODIFIER_ADD && is_number(p, value, 1)) ||
          (operation == SMK_MODIFIER_INC && is_number(p, value, UINT32_MAX)))) {
-        return SMK_FUSE_COUNT;
+        return SMK_FUSION_COUNT;
     }
-    const uint32_t base = smk_align_address(p->align, &in->operands[first]).base;
-    if (!is_reduced(operation) || !smk_align_is_uniform(p->align, base) || (returns && operation != SMK_MODIFIER_ADD)) {
-        return SMK_FUSE_PLAIN;
+    const uint32_t base = smk_value_numbering_address(p->align, &in->operands[first]).base;
+    if (!is_reduced(operation) || !smk_value_numbering_is_uniform(p->align, base) ||
+        (returns && operation != SMK_MODIFIER_ADD)) {
+        return SMK_FUSION_PLAIN;
     }
-    return !returns || is_constant(p, value) ? SMK_FUSE_SINGLE : SMK_FUSE_SCAN;
+    return !returns || is_constant(p, value) ? SMK_FUSION_SINGLE : SMK_FUSION_SCAN;
 }
 
 /* One instruction ------------------------------------------------------------------------------------ */
@@ -337,11 +339,11 @@ static uint8_t get_form(planner *p, const smk_instruction *in)
 static void add_instruction(planner *p, uint32_t instruction)
 {
     const smk_instruction *in = &p->function->instructions[instruction];
-    const bool plain = smk_fuse_flow_is_plain(in);
+    const bool plain = smk_memory_flow_is_plain(in);
     if (in->opcode == SMK_OPCODE_ST && in->space != SMK_SPACE_PARAM && plain) {
         add_store(p, instruction);
     } else {
-        touch(p, smk_fuse_flow_changes(in));
+        touch(p, smk_memory_flow_changes(in));
         if (in->opcode == SMK_OPCODE_LDMATRIX) {
             touch(p, get_touched(in));
         } else if (in->opcode == SMK_OPCODE_LD && in->space != SMK_SPACE_PARAM && in->space != SMK_SPACE_CONST) {
@@ -354,7 +356,7 @@ static void add_instruction(planner *p, uint32_t instruction)
         }
         change(p, instruction);
     }
-    smk_align_pass(p->align, instruction);
+    smk_value_numbering_pass(p->align, instruction);
 }
 
 /* Joining -------------------------------------------------------------------------------------------- */
@@ -418,7 +420,7 @@ static void make_access(planner *p, const element *list, uint32_t count, int64_t
     }
     p->leads[leader->instruction]++;
     p->joined[leader->instruction] |= others;
-    smk_fuse_access *access = &p->plan[leader->instruction];
+    smk_fusion_access *access = &p->plan[leader->instruction];
     if (p->leads[leader->instruction] == 2) {
         access->more_bytes = (uint8_t)bytes;
         access->more_shift = (int16_t)(low - leader->start);
@@ -469,10 +471,10 @@ static void join_window(planner *p, element *list, uint32_t count)
 }
 
 /* May the second load be done where the first one is? */
-static bool stands_above(const planner *p, const element *a, const element *b)
+static bool dominates(const planner *p, const element *a, const element *b)
 {
     return (a->guard == 0 || a->guard == b->guard) && a->instruction <= b->instruction &&
-           smk_fuse_flow_is_above(&p->flow, a->block, b->block);
+           smk_memory_flow_dominates(&p->flow, a->block, b->block);
 }
 
 /* Loads of one window: each set that one of them stands above. The list is small and comes back in any order. */
@@ -489,7 +491,7 @@ static void join_loads(planner *p, element *list, uint32_t count)
         }
         const element leader = list[top];
         for (uint32_t i = 0; i < count; i++) {
-            if (stands_above(p, &leader, &list[i])) {
+            if (dominates(p, &leader, &list[i])) {
                 const element moved = list[i];
                 memmove(&list[taken + 1], &list[taken], (i - taken) * sizeof moved);
                 list[taken++] = moved;
@@ -522,14 +524,14 @@ static void join_all(planner *p)
     }
     for (uint32_t i = 0; i < p->count; i++) {
         uint32_t at = p->list[i].instruction;
-        smk_fuse_access *access = &p->plan[at];
+        smk_fusion_access *access = &p->plan[at];
         if (p->leads[at] == 0) {
-            access->role = access->leader == SMK_NO_INDEX ? SMK_FUSE_GONE : SMK_FUSE_MEMBER;
+            access->role = access->leader == SMK_NO_INDEX ? SMK_FUSION_GONE : SMK_FUSION_MEMBER;
             continue;
         }
         unsigned own = get_own_bytes(&p->function->instructions[at]);
         bool same = access->bytes == own && access->shift == 0 && !p->joined[at];
-        access->role = same ? SMK_FUSE_ALONE : SMK_FUSE_LEADER;
+        access->role = same ? SMK_FUSION_ALONE : SMK_FUSION_LEADER;
     }
     p->count = 0;
 }
@@ -551,7 +553,7 @@ static void walk(planner *p)
         p->block = block;
         memcpy(p->version, &p->flow.version[(size_t)block * SPACES], sizeof p->version);
         if (!goes_on(p, block)) {
-            smk_align_begin(p->align);
+            smk_value_numbering_begin(p->align);
             touch(p, ~0U);
             p->first = p->count;
         }
@@ -561,18 +563,18 @@ static void walk(planner *p)
     }
 }
 
-smk_status smk_fuse_plan(const smk_module *module, const smk_function *function, const smk_cfg *cfg, smk_arena *arena,
-                         smk_fuse_access **plan, smk_error *error)
+smk_status smk_fusion_plan(const smk_module *module, const smk_function *function, const smk_cfg *cfg, smk_arena *arena,
+                           smk_fusion_access **plan, smk_error *error)
 {
     enum { ROOM = 128 };
     const size_t count = function->instruction_count;
     planner p = {.module = module, .function = function, .cfg = cfg, .room = ROOM};
-    smk_status status = smk_align_create(module, function, &p.align, error);
+    smk_status status = smk_value_numbering_create(module, function, &p.align, error);
     if (status == SMK_OK) {
-        status = smk_fuse_flow_create(function, cfg, &p.flow, error);
+        status = smk_memory_flow_create(function, cfg, &p.flow, error);
     }
     if (status != SMK_OK) {
-        smk_align_free(p.align);
+        smk_value_numbering_free(p.align);
         return status;
     }
     p.plan = smk_arena_allocate(arena, count + 1, sizeof *p.plan);
@@ -583,18 +585,18 @@ smk_status smk_fuse_plan(const smk_module *module, const smk_function *function,
         p.joined = p.leads + count;
         walk(&p); /* learns what accesses prove of addresses, which may stand behind those it helps */
         p.count = 0;
-        smk_align_restart(p.align);
+        smk_value_numbering_restart(p.align);
         memset(p.open, 0, sizeof p.open);
         walk(&p);
     }
     if (!p.failed) {
         join_all(&p);
     }
-    p.failed = p.failed || !smk_align_good(p.align);
-    smk_align_free(p.align);
+    p.failed = p.failed || !smk_value_numbering_good(p.align);
+    smk_value_numbering_free(p.align);
     smk_heap_free(p.list);
     smk_heap_free(p.leads);
-    smk_fuse_flow_free(&p.flow);
+    smk_memory_flow_free(&p.flow);
     if (p.failed) {
         return smk_status_fail(error, SMK_MEMORY, "no memory to plan the accesses of %zu instructions", count);
     }

@@ -31,39 +31,39 @@
 
 #include <stdint.h>
 
-typedef enum smk_fuse_role {
-    SMK_FUSE_ALONE = 0, /* an access as written */
-    SMK_FUSE_LEADER, /* of accesses that become one the first load, or the last store; or one that becomes narrower */
-    SMK_FUSE_MEMBER, /* goes along with its leader: no access of its own */
-    SMK_FUSE_GONE    /* removed: no access at all */
-} smk_fuse_role;
+typedef enum smk_fusion_role {
+    SMK_FUSION_ALONE = 0, /* an access as written */
+    SMK_FUSION_LEADER, /* of accesses that become one the first load, or the last store; or one that becomes narrower */
+    SMK_FUSION_MEMBER, /* goes along with its leader: no access of its own */
+    SMK_FUSION_GONE    /* removed: no access at all */
+} smk_fusion_role;
 
 /* What an atomic operation on shared memory is made of. Of halves (16 bits) nothing is known: PLAIN stands for their
  * loops. */
-typedef enum smk_fuse_form {
-    SMK_FUSE_PLAIN = 0,
-    SMK_FUSE_SPIN, /* a loop of LDS and ATOMS.CAST.SPIN (atomic_loop.h): additions of floating numbers, and everything of 8
+typedef enum smk_fusion_form {
+    SMK_FUSION_PLAIN = 0,
+    SMK_FUSION_LOOP, /* a loop of LDS and ATOMS.CAST.SPIN (atomic_loop.h): additions of floating numbers, and everything of 8
                     * bytes but exch and cas */
-    SMK_FUSE_BOUND, /* such a loop that lanes leave whose value changes nothing: min and max */
-    SMK_FUSE_COUNT, /* lanes on one address are counted, not served one by one (ATOMS.POPC.INC): adding the constant
+    SMK_FUSION_BOUND, /* such a loop that lanes leave whose value changes nothing: min and max */
+    SMK_FUSION_COUNT, /* lanes on one address are counted, not served one by one (ATOMS.POPC.INC): adding the constant
                      * 1, or inc without an end, to a .u32 without wanting the result */
-    SMK_FUSE_SINGLE, /* one lane for the whole warp (REDUX, then ATOMS by the first): the address is the same for
+    SMK_FUSION_SINGLE, /* one lane for the whole warp (REDUX, then ATOMS by the first): the address is the same for
                       * all, and nobody wants the result; or what is added is a constant */
-    SMK_FUSE_SCAN /* an addition there whose result is wanted: one lane where all 32 take part (by SHFL), else each */
-} smk_fuse_form;
+    SMK_FUSION_SCAN /* an addition there whose result is wanted: one lane where all 32 take part (by SHFL), else each */
+} smk_fusion_form;
 
-typedef struct smk_fuse_access {
-    uint8_t role;       /* smk_fuse_role */
+typedef struct smk_fusion_access {
+    uint8_t role;       /* smk_fusion_role */
     uint8_t bytes;      /* of a LEADER: of the fused access, a lane */
-    uint8_t form;       /* smk_fuse_form; of an atomic on shared memory, whatever its role */
+    uint8_t form;       /* smk_fusion_form; of an atomic on shared memory, whatever its role */
     int16_t shift;      /* of a LEADER: from its own address to the lowest one of the fused access */
     uint8_t more_bytes; /* of a LEADER of which two distant elements are wanted: a second access; 0: there is none */
     int16_t more_shift;
     uint32_t leader; /* of a MEMBER: index of its leader */
-} smk_fuse_access;
+} smk_fusion_access;
 
 /* plan[i] for each instruction of the function, in `arena`. Errors: MEMORY. */
-smk_status smk_fuse_plan(const smk_module *module, const smk_function *function, const smk_cfg *cfg, smk_arena *arena,
-                         smk_fuse_access **plan, smk_error *error);
+smk_status smk_fusion_plan(const smk_module *module, const smk_function *function, const smk_cfg *cfg, smk_arena *arena,
+                         smk_fusion_access **plan, smk_error *error);
 
 #endif

@@ -2,9 +2,9 @@
 
 #include "base/heap.h"
 
-enum { ALL = (1 << SMK_FUSE_SPACES) - 1, UNKNOWN = 0, ENTRY = 1, FIRST = 2, ROUNDS_MAX = 1 << 16 };
+enum { ALL = (1 << SMK_MEMORY_FLOW_SPACES) - 1, UNKNOWN = 0, ENTRY = 1, FIRST = 2, ROUNDS_MAX = 1 << 16 };
 
-bool smk_fuse_flow_is_plain(const smk_instruction *in)
+bool smk_memory_flow_is_plain(const smk_instruction *in)
 {
     return !smk_module_has(in, SMK_MODIFIER_VOLATILE) && !smk_module_has(in, SMK_MODIFIER_RELAXED) &&
            !smk_module_has(in, SMK_MODIFIER_ACQUIRE) && !smk_module_has(in, SMK_MODIFIER_RELEASE);
@@ -15,7 +15,7 @@ static unsigned get_space_bits(const smk_instruction *in)
     return in->space == SMK_SPACE_GENERIC ? (unsigned)ALL : 1U << in->space | 1U << SMK_SPACE_GENERIC;
 }
 
-unsigned smk_fuse_flow_changes(const smk_instruction *in)
+unsigned smk_memory_flow_changes(const smk_instruction *in)
 {
     switch (in->opcode) {
     case SMK_OPCODE_LD:
@@ -41,7 +41,7 @@ unsigned smk_fuse_flow_changes(const smk_instruction *in)
 }
 
 /* Every block behind all that lead to it, loops apart (depth first, numbered on the way back). */
-static void number_blocks(smk_fuse_flow *flow, uint32_t *stack, uint32_t *cursor, uint32_t *sequence)
+static void number_blocks(smk_memory_flow *flow, uint32_t *stack, uint32_t *cursor, uint32_t *sequence)
 {
     const smk_cfg_graph *graph = &flow->cfg->graph;
     uint32_t depth = 0, left = graph->count;
@@ -90,24 +90,25 @@ static void invert(const smk_cfg_graph *graph, uint32_t *start, uint32_t *from, 
     }
 }
 
-static uint32_t meet(const smk_fuse_flow *flow, uint32_t a, uint32_t b)
+static uint32_t intersect(const smk_memory_flow *flow, uint32_t a, uint32_t b)
 {
     while (a != b) {
         if (flow->order[a] > flow->order[b]) {
-            a = flow->above[a];
+            a = flow->dominator[a];
         } else {
-            b = flow->above[b];
+            b = flow->dominator[b];
         }
     }
     return a;
 }
 
 /* Cooper, Harvey and Kennedy's iteration. */
-static void find_above(smk_fuse_flow *flow, const uint32_t *sequence, const uint32_t *start, const uint32_t *from)
+static void find_dominators(smk_memory_flow *flow, const uint32_t *sequence, const uint32_t *start,
+                            const uint32_t *from)
 {
     uint32_t count = flow->cfg->graph.count;
     for (uint32_t i = 1; i < count; i++) {
-        flow->above[i] = SMK_NO_INDEX;
+        flow->dominator[i] = SMK_NO_INDEX;
     }
     for (bool news = true; news;) {
         news = false;
@@ -117,36 +118,36 @@ static void find_above(smk_fuse_flow *flow, const uint32_t *sequence, const uint
                 continue;
             }
             for (uint32_t i = start[block]; i < start[block + 1]; i++) {
-                if (flow->above[from[i]] != SMK_NO_INDEX) {
-                    best = best == SMK_NO_INDEX ? from[i] : meet(flow, best, from[i]);
+                if (flow->dominator[from[i]] != SMK_NO_INDEX) {
+                    best = best == SMK_NO_INDEX ? from[i] : intersect(flow, best, from[i]);
                 }
             }
-            news = news || best != flow->above[block];
-            flow->above[block] = best;
+            news = news || best != flow->dominator[block];
+            flow->dominator[block] = best;
         }
     }
 }
 
-bool smk_fuse_flow_is_above(const smk_fuse_flow *flow, uint32_t a, uint32_t b)
+bool smk_memory_flow_dominates(const smk_memory_flow *flow, uint32_t a, uint32_t b)
 {
     while (b != a && b != 0 && flow->order[b] != SMK_NO_INDEX && flow->order[a] < flow->order[b]) {
-        b = flow->above[b];
+        b = flow->dominator[b];
     }
     return a == b;
 }
 
 /* What the memory holds behind a block: what its last change made of it. */
-static uint32_t get_version_behind(const smk_fuse_flow *flow, const uint32_t *last, uint32_t block, unsigned space)
+static uint32_t get_version_behind(const smk_memory_flow *flow, const uint32_t *last, uint32_t block, unsigned space)
 {
-    size_t at = (size_t)block * SMK_FUSE_SPACES + space;
+    size_t at = (size_t)block * SMK_MEMORY_FLOW_SPACES + space;
     return last[at] != 0 ? last[at] : flow->version[at];
 }
 
-static uint32_t join_versions(const smk_fuse_flow *flow, const uint32_t *last, const uint32_t *start,
+static uint32_t join_versions(const smk_memory_flow *flow, const uint32_t *last, const uint32_t *start,
                               const uint32_t *from, uint32_t block, unsigned space)
 {
     uint32_t own = FIRST + flow->function->instruction_count + block, joined = block == 0 ? (uint32_t)ENTRY : UNKNOWN;
-    if (flow->version[(size_t)block * SMK_FUSE_SPACES + space] == own) {
+    if (flow->version[(size_t)block * SMK_MEMORY_FLOW_SPACES + space] == own) {
         return own; /* once they differ they do */
     }
     for (uint32_t i = start[block]; i < start[block + 1]; i++) {
@@ -159,15 +160,15 @@ static uint32_t join_versions(const smk_fuse_flow *flow, const uint32_t *last, c
     return joined;
 }
 
-static void find_versions(smk_fuse_flow *flow, const uint32_t *sequence, const uint32_t *start, const uint32_t *from,
+static void find_versions(smk_memory_flow *flow, const uint32_t *sequence, const uint32_t *start, const uint32_t *from,
                           uint32_t *last)
 {
     const smk_cfg *cfg = flow->cfg;
     for (uint32_t i = 0; i < flow->function->instruction_count; i++) {
-        unsigned changes = smk_fuse_flow_changes(&flow->function->instructions[i]);
-        for (unsigned space = 0; space < SMK_FUSE_SPACES; space++) {
+        unsigned changes = smk_memory_flow_changes(&flow->function->instructions[i]);
+        for (unsigned space = 0; space < SMK_MEMORY_FLOW_SPACES; space++) {
             if ((changes >> space & 1) != 0) {
-                last[(size_t)cfg->block_of[i] * SMK_FUSE_SPACES + space] = FIRST + i;
+                last[(size_t)cfg->block_of[i] * SMK_MEMORY_FLOW_SPACES + space] = FIRST + i;
             }
         }
     }
@@ -176,8 +177,8 @@ static void find_versions(smk_fuse_flow *flow, const uint32_t *sequence, const u
         news = false;
         for (uint32_t k = 0; k < cfg->graph.count; k++) {
             uint32_t block = sequence[k];
-            for (unsigned space = 0; block != SMK_NO_INDEX && space < SMK_FUSE_SPACES; space++) {
-                uint32_t *version = &flow->version[(size_t)block * SMK_FUSE_SPACES + space];
+            for (unsigned space = 0; block != SMK_NO_INDEX && space < SMK_MEMORY_FLOW_SPACES; space++) {
+                uint32_t *version = &flow->version[(size_t)block * SMK_MEMORY_FLOW_SPACES + space];
                 uint32_t joined = join_versions(flow, last, start, from, block, space);
                 news = news || joined != *version;
                 *version = joined;
@@ -186,31 +187,32 @@ static void find_versions(smk_fuse_flow *flow, const uint32_t *sequence, const u
     }
 }
 
-void smk_fuse_flow_free(smk_fuse_flow *flow)
+void smk_memory_flow_free(smk_memory_flow *flow)
 {
     smk_heap_free(flow->memory);
-    *flow = (smk_fuse_flow){0};
+    *flow = (smk_memory_flow){0};
 }
 
-smk_status smk_fuse_flow_create(const smk_function *function, const smk_cfg *cfg, smk_fuse_flow *flow, smk_error *error)
+smk_status smk_memory_flow_create(const smk_function *function, const smk_cfg *cfg, smk_memory_flow *flow,
+                                  smk_error *error)
 {
     const size_t count = cfg->graph.count, edges = count == 0 ? 0 : cfg->graph.start[count];
-    const size_t spaces = count * SMK_FUSE_SPACES;
+    const size_t spaces = count * SMK_MEMORY_FLOW_SPACES;
     uint32_t *memory = smk_heap_allocate(2 * spaces + 7 * (count + 1) + edges, sizeof *memory);
     if (memory == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for the flow of %zu blocks", count);
     }
-    smk_fuse_flow made = {.function = function, .cfg = cfg, .memory = memory, .version = memory};
+    smk_memory_flow made = {.function = function, .cfg = cfg, .memory = memory, .version = memory};
     uint32_t *last = memory + spaces, *start = last + spaces;
-    made.above = start + count + 1;
-    made.order = made.above + count + 1;
+    made.dominator = start + count + 1;
+    made.order = made.dominator + count + 1;
     made.entered = made.order + count + 1;
     uint32_t *stack = made.entered + count + 1, *cursor = stack + count + 1, *sequence = cursor + count + 1;
     uint32_t *from = sequence + count + 1;
     if (count > 0) {
         number_blocks(&made, stack, cursor, sequence);
         invert(&cfg->graph, start, from, cursor);
-        find_above(&made, sequence, start, from);
+        find_dominators(&made, sequence, start, from);
         find_versions(&made, sequence, start, from, last);
         for (size_t i = 0; i < count; i++) {
             made.entered[i] = start[i + 1] - start[i] + (i == 0);

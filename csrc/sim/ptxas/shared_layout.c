@@ -7,20 +7,20 @@ static bool is_dynamic(const smk_variable *variable)
     return variable->unsized || variable->is_extern;
 }
 
-static void add(const smk_variable *variable, uint32_t *place, uint64_t *end)
+static void add(const smk_variable *variable, uint32_t *shared_offset, uint64_t *end)
 {
-    if (variable->space == SMK_SPACE_SHARED && !is_dynamic(variable) && *place == 0 && *end < UINT32_MAX / 2 &&
+    if (variable->space == SMK_SPACE_SHARED && !is_dynamic(variable) && *shared_offset == 0 && *end < UINT32_MAX / 2 &&
         variable->bytes < UINT32_MAX / 2) {
         uint64_t alignment = variable->alignment == 0 ? 1 : variable->alignment;
         uint64_t start = (*end + alignment - 1) / alignment * alignment;
-        *place = (uint32_t)start + 1;
+        *shared_offset = (uint32_t)start + 1;
         *end = start + variable->bytes;
     }
 }
 
 /* Variables of the module count where they are named; functions that are called could have some before them, so
  * that with calls nothing is known. */
-void smk_align_lay_out(const smk_module *module, const smk_function *function, uint32_t *place)
+void smk_shared_layout_find(const smk_module *module, const smk_function *function, uint32_t *shared_offset)
 {
     uint64_t end = 0;
     bool calls = !function->is_entry;
@@ -31,7 +31,7 @@ void smk_align_lay_out(const smk_module *module, const smk_function *function, u
         return;
     }
     for (uint32_t i = 0; i < function->variable_count; i++) {
-        add(&function->variables[i], &place[module->variable_count + i], &end);
+        add(&function->variables[i], &shared_offset[module->variable_count + i], &end);
     }
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const smk_instruction *in = &function->instructions[i];
@@ -40,7 +40,7 @@ void smk_align_lay_out(const smk_module *module, const smk_function *function, u
             bool names = operand->kind == SMK_OPERAND_VARIABLE ||
                          (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
             if (names && operand->index < module->variable_count) {
-                add(&module->variables[operand->index], &place[operand->index], &end);
+                add(&module->variables[operand->index], &shared_offset[operand->index], &end);
             }
         }
     }
@@ -48,7 +48,7 @@ void smk_align_lay_out(const smk_module *module, const smk_function *function, u
     for (uint32_t i = 0; i < module->variable_count + function->variable_count; i++) {
         const smk_variable *variable = smk_module_variable(module, function, i);
         if (variable->space == SMK_SPACE_SHARED && is_dynamic(variable) && variable->alignment <= DYNAMIC_ALIGNMENT) {
-            place[i] = (uint32_t)end + 1;
+            shared_offset[i] = (uint32_t)end + 1;
         }
     }
 }

@@ -19,17 +19,17 @@ typedef struct entry {
 /* Kinds above every opcode. */
 enum { KIND_OPAQUE = 0x10000, KIND_VARIABLE, KIND_ADD, KIND_SCALE, KIND_SPECIAL, KIND_PARAMETER };
 
-struct smk_align {
+struct smk_value_numbering {
     const smk_module *module;
     const smk_function *function;
     bool failed;
-    uint32_t *place; /* by variable: where it lies in shared memory, plus 1; 0: not known, or elsewhere */
-    uint32_t stamp;  /* of the straight code that runs */
-    uint8_t *zeros;  /* by register: over all its definitions */
-    uint8_t *read;   /* by register: somebody needs it */
-    uint8_t *writes; /* by register: 0, 1, 2 for more */
-    uint32_t *since; /* by register: the stamp under which `value` was set; 0: never */
-    smk_align_value *value;
+    uint32_t *shared_offset; /* by variable: where it lies in shared memory, plus 1; 0: not known, or elsewhere */
+    uint32_t stamp;          /* of the straight code that runs */
+    uint8_t *zeros;          /* by register: over all its definitions */
+    uint8_t *read;           /* by register: somebody needs it */
+    uint8_t *writes;         /* by register: 0, 1, 2 for more */
+    uint32_t *since;         /* by register: the stamp under which `value` was set; 0: never */
+    smk_value_number *value;
     entry *entries;
     uint32_t count, room;
     uint32_t *chain; /* by hash */
@@ -63,8 +63,8 @@ static bool writes_first(const smk_instruction *instruction)
     }
 }
 
-void smk_align_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
-                            void *context)
+void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
+                                      void *context)
 {
     const smk_operand *operand = &instruction->operands[0];
     if (!writes_first(instruction)) {
@@ -105,7 +105,7 @@ static bool is_pure(const smk_instruction *instruction)
 }
 
 /* Marks the registers of an operand as read; true where one was not before. */
-static bool mark_operand(smk_align *a, const smk_operand *operand)
+static bool mark_operand(smk_value_numbering *a, const smk_operand *operand)
 {
     bool news = false;
     uint32_t reg = SMK_NO_INDEX;
@@ -124,7 +124,7 @@ static bool mark_operand(smk_align *a, const smk_operand *operand)
 }
 
 typedef struct wanting {
-    const smk_align *align;
+    const smk_value_numbering *align;
     bool wanted;
 } wanting;
 
@@ -134,11 +134,11 @@ static void find_reader(void *context, uint32_t reg)
     w->wanted = w->wanted || w->align->read[reg] != 0;
 }
 
-static bool is_wanted(const smk_align *a, const smk_instruction *instruction)
+static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instruction)
 {
     wanting w = {a, !is_pure(instruction)};
     if (!w.wanted) {
-        smk_align_visit_writes(instruction, find_reader, &w);
+        smk_value_numbering_visit_writes(instruction, find_reader, &w);
     }
     return w.wanted;
 }
@@ -151,7 +151,7 @@ static bool only_writes_first(const smk_instruction *instruction)
 }
 
 /* Backwards until nothing is new: what is read by something that is itself needed. */
-static void find_reads(smk_align *a)
+static void find_reads(smk_value_numbering *a)
 {
     for (bool news = true; news;) {
         news = false;
@@ -192,17 +192,17 @@ static unsigned greater(unsigned a, unsigned b)
     return a < b ? b : a;
 }
 
-static unsigned get_variable_zeros(const smk_align *a, const smk_operand *operand)
+static unsigned get_variable_zeros(const smk_value_numbering *a, const smk_operand *operand)
 {
     const smk_variable *variable = smk_module_variable(a->module, a->function, operand->index);
     unsigned zeros = count_zeros(variable->alignment);
-    if (a->place[operand->index] != 0) {
-        return count_zeros((a->place[operand->index] - 1) | 1U << SHARED_ZEROS);
+    if (a->shared_offset[operand->index] != 0) {
+        return count_zeros((a->shared_offset[operand->index] - 1) | 1U << SHARED_ZEROS);
     }
     return variable->space == SMK_SPACE_LOCAL ? greater(zeros, LOCAL_ZEROS) : zeros;
 }
 
-static unsigned get_zeros(const smk_align *a, const smk_operand *operand)
+static unsigned get_zeros(const smk_value_numbering *a, const smk_operand *operand)
 {
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
@@ -216,7 +216,7 @@ static unsigned get_zeros(const smk_align *a, const smk_operand *operand)
     }
 }
 
-static unsigned get_bfi_zeros(const smk_align *a, const smk_instruction *in)
+static unsigned get_bfi_zeros(const smk_value_numbering *a, const smk_instruction *in)
 {
     if (in->operands[3].kind != SMK_OPERAND_IMMEDIATE) {
         return 0;
@@ -226,7 +226,7 @@ static unsigned get_bfi_zeros(const smk_align *a, const smk_instruction *in)
 }
 
 /* Of the first result. Not through shr, min, max: ptxas does not either. */
-static unsigned get_result_zeros(const smk_align *a, const smk_instruction *in)
+static unsigned get_result_zeros(const smk_value_numbering *a, const smk_instruction *in)
 {
     const smk_operand *o = in->operands;
     bool low = !smk_module_has(in, SMK_MODIFIER_HI);
@@ -262,7 +262,7 @@ static unsigned get_result_zeros(const smk_align *a, const smk_instruction *in)
 }
 
 typedef struct narrowing {
-    smk_align *align;
+    smk_value_numbering *align;
     unsigned zeros;
     bool changed;
 } narrowing;
@@ -278,12 +278,12 @@ static void narrow(void *context, uint32_t reg)
 
 static void count_write(void *context, uint32_t reg)
 {
-    smk_align *a = context;
+    smk_value_numbering *a = context;
     a->writes[reg] = (uint8_t)(a->writes[reg] + (a->writes[reg] < 2));
 }
 
 /* From the best case down, until every definition agrees. */
-static void find_zeros(smk_align *a)
+static void find_zeros(smk_value_numbering *a)
 {
     const smk_function *f = a->function;
     memset(a->zeros, ZEROS_MAX, f->register_count);
@@ -298,7 +298,7 @@ static void find_zeros(smk_align *a)
         n.changed = false;
         for (uint32_t i = 0; i < f->instruction_count; i++) {
             n.zeros = get_result_zeros(a, &f->instructions[i]);
-            smk_align_visit_writes(&f->instructions[i], narrow, &n);
+            smk_value_numbering_visit_writes(&f->instructions[i], narrow, &n);
         }
     }
 }
@@ -315,7 +315,7 @@ static uint32_t hash(const uint64_t key[4])
     return (uint32_t)(sum >> 16);
 }
 
-static bool grow(smk_align *a)
+static bool grow(smk_value_numbering *a)
 {
     uint32_t room = a->room * 2, chains = 2 * room;
     entry *entries = smk_heap_resize(a->entries, a->room * sizeof *entries, room * sizeof *entries);
@@ -339,7 +339,7 @@ static bool grow(smk_align *a)
 }
 
 /* The base made in this way, an old one or a new one. */
-static uint32_t make_base(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros)
+static uint32_t make_base(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros)
 {
     const uint64_t key[4] = {kind, x, y, z};
     uint32_t at = hash(key) & a->chain_mask;
@@ -365,7 +365,8 @@ static uint32_t make_base(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, u
 }
 
 /* The same, of parts that are uniform or not. */
-static uint32_t make_from(smk_align *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros, bool uniform)
+static uint32_t make_from(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros,
+                          bool uniform)
 {
     uint32_t base = make_base(a, kind, x, y, z, zeros);
     a->entries[base].uniform = base == 0 || uniform;
@@ -390,54 +391,54 @@ static bool is_uniform_special(uint32_t index)
     }
 }
 
-static smk_align_value read_register(smk_align *a, uint32_t reg)
+static smk_value_number read_register(smk_value_numbering *a, uint32_t reg)
 {
     bool once = a->writes[reg] < 2;
     if (a->since[reg] != 0 && (once || a->since[reg] == a->stamp)) {
         return a->value[reg];
     }
-    return (smk_align_value){make_base(a, KIND_OPAQUE, reg, once ? 0 : a->stamp, 0, a->zeros[reg]), 0};
+    return (smk_value_number){make_base(a, KIND_OPAQUE, reg, once ? 0 : a->stamp, 0, a->zeros[reg]), 0};
 }
 
 /* Shared variables of a kernel are places in one block of memory, side by side. */
-static smk_align_value read_variable(smk_align *a, const smk_operand *operand)
+static smk_value_number read_variable(smk_value_numbering *a, const smk_operand *operand)
 {
-    uint32_t place = a->place[operand->index];
-    if (place != 0) {
-        return (smk_align_value){make_from(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
-                                 operand->offset + place - 1};
+    uint32_t shared_offset = a->shared_offset[operand->index];
+    if (shared_offset != 0) {
+        return (smk_value_number){make_from(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
+                                  operand->offset + shared_offset - 1};
     }
-    return (smk_align_value){make_from(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand), true),
-                             operand->offset};
+    return (smk_value_number){make_from(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand), true),
+                              operand->offset};
 }
 
-static smk_align_value read_operand(smk_align *a, const smk_operand *operand)
+static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *operand)
 {
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
         return read_register(a, operand->index);
     case SMK_OPERAND_IMMEDIATE:
-        return (smk_align_value){0, (int64_t)operand->bits};
+        return (smk_value_number){0, (int64_t)operand->bits};
     case SMK_OPERAND_VARIABLE:
         return read_variable(a, operand);
     case SMK_OPERAND_SPECIAL:
-        return (smk_align_value){
+        return (smk_value_number){
             make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
     default: /* never equal to anything */
-        return (smk_align_value){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
+        return (smk_value_number){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
     }
 }
 
-smk_align_value smk_align_address(smk_align *align, const smk_operand *operand)
+smk_value_number smk_value_numbering_address(smk_value_numbering *align, const smk_operand *operand)
 {
     smk_operand base = {.kind = operand->base_kind, .index = operand->index, .bits = operand->bits};
-    smk_align_value value = read_operand(align, &base);
+    smk_value_number value = read_operand(align, &base);
     value.offset = (int64_t)((uint64_t)value.offset + (uint64_t)operand->offset);
     return value;
 }
 
 /* Offsets of narrow values wrap: keep them as signed numbers of that width. */
-static smk_align_value wrap(smk_align_value value, unsigned bits)
+static smk_value_number wrap(smk_value_number value, unsigned bits)
 {
     if (bits == 32) {
         value.offset = (int32_t)(uint32_t)(uint64_t)value.offset;
@@ -445,9 +446,9 @@ static smk_align_value wrap(smk_align_value value, unsigned bits)
     return value;
 }
 
-static smk_align_value add(smk_align *a, smk_align_value x, smk_align_value y)
+static smk_value_number add(smk_value_numbering *a, smk_value_number x, smk_value_number y)
 {
-    smk_align_value sum = {x.base, (int64_t)((uint64_t)x.offset + (uint64_t)y.offset)};
+    smk_value_number sum = {x.base, (int64_t)((uint64_t)x.offset + (uint64_t)y.offset)};
     if (x.base == 0) {
         sum.base = y.base;
     } else if (y.base != 0) {
@@ -459,9 +460,9 @@ static smk_align_value add(smk_align *a, smk_align_value x, smk_align_value y)
     return sum;
 }
 
-static smk_align_value scale(smk_align *a, smk_align_value x, uint64_t factor)
+static smk_value_number scale(smk_value_numbering *a, smk_value_number x, uint64_t factor)
 {
-    smk_align_value product = {0, (int64_t)((uint64_t)x.offset * factor)};
+    smk_value_number product = {0, (int64_t)((uint64_t)x.offset * factor)};
     if (x.base != 0 && factor != 0) {
         product.base = factor == 1
                            ? x.base
@@ -472,30 +473,30 @@ static smk_align_value scale(smk_align *a, smk_align_value x, uint64_t factor)
 }
 
 /* Whatever else computes on registers only: equal for equal operands. */
-static smk_align_value make_other(smk_align *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number make_other(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
 {
     uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
     uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->source_type};
     bool uniform = true;
     for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
-        smk_align_value value = read_operand(a, &in->operands[i]);
+        smk_value_number value = read_operand(a, &in->operands[i]);
         uniform = uniform && a->entries[value.base].uniform;
         uint64_t part[4] = {value.base, (uint64_t)value.offset, i, in->operands[i].negate};
         key[1 + (i & 1)] =
             (key[1 + (i & 1)] ^ ((uint64_t)hash(part) | (uint64_t)value.base << 32)) * UINT64_C(0x9e3779b97f4a7c15);
     }
     key[0] ^= (uint64_t)hash(mixed) << 32;
-    return (smk_align_value){make_from(a, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
+    return (smk_value_number){make_from(a, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
 }
 
-static bool made_by_and(const smk_align *a, uint32_t base)
+static bool made_by_and(const smk_value_numbering *a, uint32_t base)
 {
     return a->entries[base].key[0] == SMK_OPCODE_AND;
 }
 
-static smk_align_value get_or(smk_align *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number get_or(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
 {
-    smk_align_value x = read_operand(a, &in->operands[1]), y = read_operand(a, &in->operands[2]);
+    smk_value_number x = read_operand(a, &in->operands[1]), y = read_operand(a, &in->operands[2]);
     /* disjoint bits: a sum; but ptxas makes one operation of and + or, and then loses the sum */
     if (y.base == 0 && y.offset >= 0 && y.offset < 1 << 16 && x.offset == 0 && !made_by_and(a, x.base) &&
         a->entries[x.base].zeros < ZEROS_MAX && (uint64_t)y.offset >> a->entries[x.base].zeros == 0) {
@@ -504,7 +505,7 @@ static smk_align_value get_or(smk_align *a, const smk_instruction *in, unsigned 
     return make_other(a, in, zeros);
 }
 
-static smk_align_value compute(smk_align *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number compute(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
 {
     const smk_operand *o = in->operands;
     bool wide = smk_module_has(in, SMK_MODIFIER_WIDE), high = smk_module_has(in, SMK_MODIFIER_HI);
@@ -546,19 +547,19 @@ static bool is_arithmetic(const smk_instruction *in)
 }
 
 typedef struct forgetting {
-    smk_align *align;
+    smk_value_numbering *align;
     uint32_t instruction;
 } forgetting;
 
 static void forget(void *context, uint32_t reg)
 {
     const forgetting *f = context;
-    smk_align *a = f->align;
-    a->value[reg] = (smk_align_value){make_base(a, KIND_OPAQUE, reg, a->stamp, f->instruction + 1, a->zeros[reg]), 0};
+    smk_value_numbering *a = f->align;
+    a->value[reg] = (smk_value_number){make_base(a, KIND_OPAQUE, reg, a->stamp, f->instruction + 1, a->zeros[reg]), 0};
     a->since[reg] = a->stamp;
 }
 
-void smk_align_pass(smk_align *align, uint32_t instruction)
+void smk_value_numbering_pass(smk_value_numbering *align, uint32_t instruction)
 {
     const smk_instruction *in = &align->function->instructions[instruction];
     forgetting f = {align, instruction};
@@ -572,25 +573,25 @@ void smk_align_pass(smk_align *align, uint32_t instruction)
         align->since[reg] = align->stamp;
     } else if (is_arithmetic(in)) {
         uint32_t reg = in->operands[0].index;
-        smk_align_value value = compute(align, in, get_result_zeros(align, in));
+        smk_value_number value = compute(align, in, get_result_zeros(align, in));
         align->value[reg] = wrap(value, smk_module_type_bits(align->function->registers[reg].type));
         align->since[reg] = align->stamp;
     } else {
-        smk_align_visit_writes(in, forget, &f);
+        smk_value_numbering_visit_writes(in, forget, &f);
     }
 }
 
-void smk_align_begin(smk_align *align)
+void smk_value_numbering_begin(smk_value_numbering *align)
 {
     align->stamp++;
 }
 
-unsigned smk_align_zeros(const smk_align *align, uint32_t base)
+unsigned smk_value_numbering_zeros(const smk_value_numbering *align, uint32_t base)
 {
     return align->entries[base].zeros;
 }
 
-void smk_align_prove(smk_align *align, uint32_t base, uint32_t block, unsigned zeros)
+void smk_value_numbering_prove(smk_value_numbering *align, uint32_t base, uint32_t block, unsigned zeros)
 {
     entry *e = &align->entries[base];
     if (base != 0 && (e->proved == 0 || (e->block == block && zeros > e->proved))) {
@@ -599,34 +600,34 @@ void smk_align_prove(smk_align *align, uint32_t base, uint32_t block, unsigned z
     }
 }
 
-unsigned smk_align_get_proved(const smk_align *align, uint32_t base, uint32_t *block)
+unsigned smk_value_numbering_get_proved(const smk_value_numbering *align, uint32_t base, uint32_t *block)
 {
     *block = align->entries[base].block;
     return align->entries[base].proved;
 }
 
-void smk_align_restart(smk_align *align)
+void smk_value_numbering_restart(smk_value_numbering *align)
 {
     align->stamp = 0;
     memset(align->since, 0, align->function->register_count * sizeof *align->since);
 }
 
-bool smk_align_good(const smk_align *align)
+bool smk_value_numbering_good(const smk_value_numbering *align)
 {
     return !align->failed;
 }
 
-bool smk_align_is_read(const smk_align *align, uint32_t reg)
+bool smk_value_numbering_is_read(const smk_value_numbering *align, uint32_t reg)
 {
     return align->read[reg] != 0;
 }
 
-bool smk_align_is_uniform(const smk_align *align, uint32_t base)
+bool smk_value_numbering_is_uniform(const smk_value_numbering *align, uint32_t base)
 {
     return align->entries[base].uniform;
 }
 
-void smk_align_free(smk_align *align)
+void smk_value_numbering_free(smk_value_numbering *align)
 {
     if (align != NULL) {
         smk_heap_free(align->zeros);
@@ -634,16 +635,17 @@ void smk_align_free(smk_align *align)
         smk_heap_free(align->value);
         smk_heap_free(align->entries);
         smk_heap_free(align->chain);
-        smk_heap_free(align->place);
+        smk_heap_free(align->shared_offset);
         smk_heap_free(align);
     }
 }
 
-smk_status smk_align_create(const smk_module *module, const smk_function *function, smk_align **align, smk_error *error)
+smk_status smk_value_numbering_create(const smk_module *module, const smk_function *function,
+                                      smk_value_numbering **align, smk_error *error)
 {
     enum { ROOM = 256 };
     const size_t registers = function->register_count;
-    smk_align *a = smk_heap_allocate(1, sizeof *a);
+    smk_value_numbering *a = smk_heap_allocate(1, sizeof *a);
     if (a == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
     }
@@ -654,10 +656,11 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     a->value = smk_heap_allocate(registers, sizeof *a->value);
     a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
     a->chain = smk_heap_allocate(2 * (size_t)ROOM, sizeof *a->chain);
-    a->place = smk_heap_allocate((size_t)module->variable_count + function->variable_count + 1, sizeof *a->place);
+    a->shared_offset =
+        smk_heap_allocate((size_t)module->variable_count + function->variable_count + 1, sizeof *a->shared_offset);
     if (a->zeros == NULL || a->since == NULL || a->value == NULL || a->entries == NULL || a->chain == NULL ||
-        a->place == NULL) {
-        smk_align_free(a);
+        a->shared_offset == NULL) {
+        smk_value_numbering_free(a);
         return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
     }
     a->read = a->zeros + registers;
@@ -668,9 +671,9 @@ smk_status smk_align_create(const smk_module *module, const smk_function *functi
     a->entries[0].zeros = ZEROS_MAX;
     a->entries[0].uniform = true;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        smk_align_visit_writes(&function->instructions[i], count_write, a);
+        smk_value_numbering_visit_writes(&function->instructions[i], count_write, a);
     }
-    smk_align_lay_out(module, function, a->place);
+    smk_shared_layout_find(module, function, a->shared_offset);
     find_reads(a);
     find_zeros(a);
     *align = a;
