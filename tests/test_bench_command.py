@@ -9,6 +9,7 @@ import pytest
 import smemkit
 from smemkit import __main__, bench
 from smemkit.bench import Measurement, Results, workloads
+from smemkit.bench.families import CLASSES
 from smemkit.cli import bench as bench_command
 from smemkit.cli.errors import UsageError
 
@@ -252,7 +253,7 @@ def test_plot_of_many_families(tmp_path, capsys):
 
 
 @pytest.mark.filterwarnings("error")  # of a picture in which there is no room
-@pytest.mark.parametrize("family", workloads.KINDS)
+@pytest.mark.parametrize("family", CLASSES)
 def test_plot_of_the_record(tmp_path, capsys, family):
     pytest.importorskip("matplotlib")
     for kind in ("speed", "ladder"):

@@ -24,10 +24,11 @@ from smemkit.bench import (
     timing,
     workloads,
 )
+from smemkit.bench.families import CLASSES
 
-FAMILIES = list(workloads.KINDS)
+FAMILIES = list(CLASSES)
 FUNCTIONS = ("run", "evolution", "ceilings", "memory_wall", "tile_sweep", "recorded")
-SQUARES = ("gemm", "transpose", "conv2d", "gather")
+SQUARES = [name for name, kind in CLASSES.items() if kind.spread(7)[:2] == (7, 7)]
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def list_types(family):
 
 
 def list_parameters(family):
-    kind = workloads.KINDS[family]
+    kind = CLASSES[family]
     yield {}
     for name, values in kind.choices.items():
         for value in values[1:]:
@@ -103,7 +104,7 @@ def test_every_family_type_and_parameter_is_right(family, machine, rng):
 def test_one_number_is_a_shape(family):
     signature = smemkit.families()[family]["signature"]
     names = list(dict.fromkeys("".join(c if c.isalpha() else " " for c in signature).split()))
-    assert workloads.KINDS[family].names.split() == names
+    assert CLASSES[family].read_signature()[2] == names
     shape = workloads.complete_shape(family, 300)
     assert len(shape) == len(names) and shape[0] == 300
     assert workloads.complete_shape(family, (300,)) == shape
@@ -223,7 +224,7 @@ class Library:
         self.name = name
 
     def prepare(self, case, inputs, ours):
-        if case.family != "gemm":
+        if not isinstance(case, CLASSES["gemm"]):
             return None
         return lambda: None, lambda: inputs[0] @ inputs[1]
 
@@ -244,7 +245,7 @@ def test_run_on_a_clock(pretended):
 
 
 def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
-    call = workloads.Gemm.call
+    call = CLASSES["gemm"].call
 
     def fail(self, arrays, out, variant):
         if variant == "tiled":
@@ -253,7 +254,7 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
             return
         call(self, arrays, out, variant)
 
-    monkeypatch.setattr(workloads.Gemm, "call", fail)
+    monkeypatch.setattr(CLASSES["gemm"], "call", fail)
     with pytest.raises(smemkit.CudaError, match="broken"):
         bench.run("gemm", None, 8)
     with pytest.raises(bench.WrongResultError, match="'padded' is wrong"):
@@ -266,14 +267,14 @@ def test_run_tells_what_fails_and_goes_on(pretended, monkeypatch):
 
 
 def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
-    call = workloads.Gemm.call
+    call = CLASSES["gemm"].call
 
     def refuse(self, arrays, out, variant):
         if variant == "tuned":
             raise smemkit.BackendError("needs compute capability 8.0")
         call(self, arrays, out, variant)
 
-    monkeypatch.setattr(workloads.Gemm, "call", refuse)
+    monkeypatch.setattr(CLASSES["gemm"], "call", refuse)
     found = bench.run("gemm", None, 8)
     assert [row.variant for row in found] == list(smemkit.variants("gemm"))[:-1]
     with pytest.raises(smemkit.BackendError, match="needs compute"):
@@ -331,8 +332,8 @@ def test_evolution_of_every_family(family):
     assert all(row.machine == "sim" and not row.times_ms for row in found.rows[1:])
     assert "copy" not in [row.variant for row in found]
     assert _evolution.first_variant(family) in [row.variant for row in found]
-    names, callers = peers.LIBRARIES[family]
-    assert names not in smemkit.variants(family)
+    assert CLASSES[family].library not in smemkit.variants(family)
+    assert set(CLASSES[family].callers) <= peers.NAMES
     assert found.steps[1].over_cpu is None
 
 

@@ -19,6 +19,7 @@ import pytest
 
 import smemkit
 from smemkit.bench import samples
+from smemkit.bench.families import CLASSES
 from smemkit.report.counts import UncountedError
 
 LINE = re.compile(r"([a-z_]+(?:\.[a-z_]+)+) = ([0-9]+(?:\.[0-9]+)?)(?: +(.*))?")
@@ -113,14 +114,6 @@ def claims_of(family, variant):
     return read_claims(smemkit.source(family, variant), dtypes, names)
 
 
-def complete(family, sizes, dtype):
-    """The same sizes where those of a family depend on each other, or on the type."""
-    if family == "histogram":
-        bins = 256 if dtype == "uint8" else sizes["b"]
-        return {**sizes, "b": bins, "e": bins + 1}
-    return sizes
-
-
 KERNELS = [
     (family, name) for family in samples.list_families() for name in smemkit.variants(family)
 ]
@@ -151,7 +144,7 @@ def test_claims(kernel, rng):
     for claim in claims_of(family, variant):
         dtypes, counted = claim.dtypes or smemkit.variants(family)[variant]["dtypes"], 0
         for dtype, sizes in itertools.product(dtypes, claim.sizes(names)):
-            sizes = complete(family, sizes, dtype)
+            sizes = CLASSES[family].complete_sizes(sizes, dtype)
             for keywords in list_choices(family, sizes, dtype):
                 case = (dtype, *sizes.values(), *keywords.values())
                 if case not in reports:

@@ -14,7 +14,7 @@ import children
 import numpy
 import pytest
 from read_tables import read_rows
-from tables import PARTS, VARIANTS
+from tables import FAMILIES, PARTS, VARIANTS
 
 import smemkit
 
@@ -274,6 +274,66 @@ def test_tables_have_one_reader():
         if path.suffix == ".py" and path.name not in ("read_tables.py", "test_house.py"):
             found = search.search(path.read_text(encoding="utf-8"))
             assert not found, f"{path.relative_to(ROOT)}: {found[0]}"
+
+
+# Families ----------------------------------------------------------------------------------------
+
+
+def list_texts(node):
+    """The strings that a node is, or that it lists."""
+    nodes = node.elts if isinstance(node, (ast.Tuple, ast.List, ast.Set)) else [node]
+    return [one.value for one in nodes if isinstance(one, ast.Constant)]
+
+
+def asks_for_family(node):
+    """Whether a node compares a name or an attribute `family` with the name of one."""
+    if not isinstance(node, ast.Compare):
+        return False
+    sides = [node.left, *node.comparators]
+    named = any(getattr(side, "id", getattr(side, "attr", "")) == "family" for side in sides)
+    return named and any(set(list_texts(side)) & set(FAMILIES) for side in sides)
+
+
+def list_families_in(tree, conditions_only):
+    """(line, words) of each place that treats a family in a way of its own."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Dict):
+            names = set(list_texts(ast.List(node.keys))) & set(FAMILIES)
+            if len(names) > 1 and 2 * len(names) > len(node.keys):
+                yield node.lineno, "a dict keyed by families"
+        if isinstance(node, ast.If | ast.IfExp | ast.While):
+            if any(map(asks_for_family, ast.walk(node.test))):
+                yield node.lineno, "a condition on the family"
+        elif not conditions_only and asks_for_family(node):
+            yield node.lineno, "a comparison with a family"
+
+
+def test_families_are_known_to_their_classes_alone():
+    """What differs from family to family stands in smemkit/bench/families, and all others ask."""
+    seen = 0
+    for path in list_own_files():
+        if path.suffix != ".py" or path.parent.name == "families":
+            continue
+        tree, where = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
+        for line, words in list_families_in(tree, where.parts[0] == "tests"):
+            pytest.fail(f"{where}:{line}: {words}; that belongs to smemkit/bench/families")
+        seen += 1
+    assert seen > 100
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("if family == 'gemm': pass", True),
+        ("x = 1 if case.family in ('dot', 'gemm') else 2", True),
+        ("x = {'gemm': 1, 'dot': 2, 'other': 3}", True),
+        ("x = {'family': 'gemm', 'shape': 3}", False),
+        ("if family == name: pass", False),
+        ("x = [row for row in rows if row.family == 'gemm']", False),
+    ],
+)
+def test_family_check_sees_a_special_case(code, found):
+    assert bool(list(list_families_in(ast.parse(code), True))) is found
 
 
 # Exhibits ----------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import pytest
 import smemkit
 from smemkit import bench, probe
 from smemkit.bench import _ceilings, _run, peers, record, results, timing, workloads
+from smemkit.bench.families import CLASSES
 from smemkit.cli import record as record_command
 from smemkit.cli.errors import UsageError
 
@@ -39,7 +40,7 @@ class Torch:
     name, version = "torch", "2.11"
 
     def prepare(self, case, inputs, ours):
-        if case.family != "gemm":
+        if not isinstance(case, CLASSES["gemm"]):
             return None
         return lambda: None, lambda: inputs[0] @ inputs[1]
 
@@ -92,7 +93,7 @@ def test_all_parts(tmp_path):
     for family, size, dtype, parameters in SMALL:
         case = workloads.make_case(family, size, dtype, parameters)
         rows = [row for row in variants if case.owns(row)]
-        caches = ["warm"] if family == "gemm" else ["warm", "cold"]
+        caches = ["warm"] if case.by_flops else ["warm", "cold"]
         expected = [(name, c) for name in smemkit.variants(family) for c in caches]
         assert [(row.variant, row.cache) for row in rows] == expected
     assert {row.times_ms for row in variants} == {(1.23457,) * 3}
@@ -187,7 +188,7 @@ def test_peers_that_cannot_be_looked_for(tmp_path):
 
 
 def test_a_variant_a_peer_and_numpy_that_fail(tmp_path, monkeypatch):
-    kind = workloads.Gemm
+    kind = CLASSES["gemm"]
     call = kind.call
 
     def spoil(self, arrays, out, variant):
@@ -260,7 +261,7 @@ def test_records_that_are_not_there(tmp_path):
         load(tmp_path)
 
 
-@pytest.mark.parametrize("family", workloads.KINDS)
+@pytest.mark.parametrize("family", CLASSES)
 def test_the_record_of_the_package(family):
     """Each family has its way from NumPy to the library, and the ceilings are plausible."""
     try:
@@ -342,7 +343,6 @@ def test_the_command_without_a_gpu(tmp_path, cuda_missing):
 
 def test_every_case_that_is_recorded_can_be_made():
     """All of the real list: shapes, types and parameters, without their arrays."""
-    assert {"reduce", "histogram"} == set(record.WITH_CUB) <= set(record.COMPARED)
     names = set()
     for chosen in (*record.MAIN, *record.MORE):
         case = workloads.make_case(*chosen)
@@ -350,7 +350,7 @@ def test_every_case_that_is_recorded_can_be_made():
         assert case.name not in names
         names.add(case.name)
         assert case.nbytes < 1 << 33
-    assert {chosen[0] for chosen in record.MAIN} == set(workloads.KINDS)
+    assert {chosen[0] for chosen in record.MAIN} == set(CLASSES)
 
 
 def test_driver_version(tmp_path, monkeypatch):

@@ -8,6 +8,7 @@ import smemkit
 
 from . import arguments, peers, timing, workloads
 from ._progress import Bar
+from .families import find_class
 from .results import Results, describe_run
 from .stopwatch import Stopwatch, time_host
 
@@ -51,7 +52,7 @@ class Evolution(Results):
             return []
         family = self.rows[0].family
         first = first_variant(family)
-        library = peers.LIBRARIES[family][0]
+        library = find_class(family).library
         cpu = self._find(lambda row: row.machine == "cpu")
         naive = self._find(lambda row: row.machine == "cuda" and row.variant == first)
         best = self._find(lambda row: row.variant == library and is_stranger(row))
@@ -84,11 +85,8 @@ class Evolution(Results):
 
 def first_variant(family):
     """The variant to which the others are compared: "naive", or the first that does the work."""
-    names = list(smemkit.variants(family))
-    return "naive" if "naive" in names else next(n for n in names if (family, n) != NO_WORK)
-
-
-NO_WORK = ("transpose", "copy")  # moves, but does not transpose
+    names, others = list(smemkit.variants(family)), find_class(family).other_work
+    return "naive" if "naive" in names else next(n for n in names if n not in others)
 
 
 def is_stranger(row):
@@ -130,7 +128,7 @@ def measure_host(case, inputs, expected, seconds):
 
 def measure_library(case, inputs, ours, watch, found, warn):
     """The row of the library by the first peer that has it, under the library's name."""
-    name, callers = peers.LIBRARIES[case.family]
+    name, callers = case.library, case.callers
     for caller in callers:
         mine = [peer for peer in found if peer.name == caller]
         rows = list(timing.measure_peers(case, inputs, ours, watch, mine, warn, ("warm",)))
@@ -143,14 +141,14 @@ def list_steps(case, variants=None):
     """The variants of an evolution, in the order of their ideas; a copy stands last."""
     names = timing.list_ours(case, whole=True)
     if variants is None:
-        return [name for name in names if (case.family, name) != NO_WORK]
+        return [name for name in names if name not in case.other_work]
     return list(variants)
 
 
 def select_steps(results, case, variants=None):
     """The rows of an evolution among those of other results, in its order."""
     rows = [row for row in results if case.owns(row) and row.cache in (None, "warm")]
-    names = ["numpy", *list_steps(case, variants), peers.LIBRARIES[case.family][0]]
+    names = ["numpy", *list_steps(case, variants), case.library]
     kept = {}
     for row in rows:
         if row.variant in names and row.times_ms:
@@ -241,7 +239,7 @@ def evolution(
         arguments.check_work(case)
     said = warn or (lambda text: None)
     if found is None:  # CUB is compiled, which takes long: only where it is asked
-        callers = set(peers.LIBRARIES[family][1])
+        callers = set(case.callers)
         found = peers.find_peers(said, callers) if backend == "cuda" else []
     inputs = case.make_inputs(numpy.random.default_rng(seed))
     ours = timing.Ours(case, inputs, backend)

@@ -10,30 +10,19 @@ import smemkit
 
 from . import arguments, timing, workloads
 from ._progress import Bar
+from .families import CLASSES, find_class
 from .results import Results, describe_run
 from .stopwatch import Stopwatch
 
 SIDE = re.compile(r"\bconstexpr int TILE = \d+")
 BOUNDS = re.compile(r"__launch_bounds__\(\d+\)")
-ROWS = 8  # of threads, of the transposes: a thread moves TILE / ROWS elements of a column
-# From family to its variants that have a square tile, and the threads of a block by its side.
-VARIANTS = {
-    "gemm": ("tiled", "padded", "column", "column_padded"),
-    "transpose": ("shared", "padded"),
-}
-TILES = {"gemm": (4, 8, 16, 32), "transpose": (8, 16, 32, 64)}
 C_TYPES = {"float32": "float", "float64": "double"}
 C_SIZES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 
 
-def find_block(family, side):
-    """Threads of a block, x and y."""
-    return (side, side) if family == "gemm" else (side, ROWS)
-
-
 def write_source(family, variant, side, kind):
     """The kernel's source for elements of a C type, with another side of its tile."""
-    x, y = find_block(family, side)
+    x, y = CLASSES[family].tiles.block(side)
     text, many = SIDE.subn(f"constexpr int TILE = {side}", smemkit.source(family, variant))
     text, bounds = BOUNDS.subn(f"__launch_bounds__({x * y})", text)
     if (many, bounds) != (1, 1):
@@ -43,8 +32,7 @@ def write_source(family, variant, side, kind):
 
 def compile_tile(case, variant, side):
     """The kernel of a tile."""
-    size = C_SIZES[case.itemsize]
-    kind = C_TYPES[case.dtype] if case.family == "gemm" else size
+    kind = C_SIZES[case.itemsize] if case.tiles.by_size else C_TYPES[case.dtype]
     return smemkit.RawKernel(
         write_source(case.family, variant, side, kind),
         f"{case.family}_{variant}",
@@ -53,13 +41,14 @@ def compile_tile(case, variant, side):
 
 def check_tiles(family, tiles):
     """The sides as ints; ArgumentError for what no block can have."""
+    rules = CLASSES[family].tiles
     try:
-        sides = [operator.index(side) for side in (TILES[family] if tiles is None else tiles)]
+        sides = [operator.index(side) for side in (rules.sides if tiles is None else tiles)]
     except TypeError:
         raise smemkit.ArgumentTypeError(
             f"tiles must be a sequence of ints, not {tiles!r}"
         ) from None
-    step, most = (1, 32) if family == "gemm" else (ROWS, 64)
+    step, most = rules.step, rules.most
     for side in sides:
         if not 1 <= side <= most or side % step:
             words = f"1 to {most}" if step == 1 else f"multiples of {step} up to {most}"
@@ -71,16 +60,17 @@ def check_tiles(family, tiles):
 
 def choose_variant(family, variant):
     """The kernel that is varied."""
-    workloads.find_kind(family)
-    if family not in VARIANTS:
+    rules = find_class(family).tiles
+    if rules is None:
+        there = ", ".join(name for name, kind in CLASSES.items() if kind.tiles)
         raise smemkit.ArgumentError(
-            f"{family} has no kernel with a square tile; there are some of {', '.join(VARIANTS)}"
+            f"{family} has no kernel with a square tile; there are some of {there}"
         )
-    chosen = VARIANTS[family][0] if variant is None else variant
-    if not isinstance(chosen, str) or chosen not in VARIANTS[family]:
+    chosen = rules.variants[0] if variant is None else variant
+    if not isinstance(chosen, str) or chosen not in rules.variants:
         raise smemkit.ArgumentError(
             f"the tile of {family} {chosen!r:.80} cannot be varied; those of "
-            f"{', '.join(VARIANTS[family])} can"
+            f"{', '.join(rules.variants)} can"
         )
     return chosen
 
@@ -90,10 +80,10 @@ class Tiled:
 
     def __init__(self, case, variant, side, ours):
         self.kernel = compile_tile(case, variant, side)
-        rows, columns = case.result_shape if case.family == "gemm" else case.shape
+        columns, rows = (case.lengths[name] for name in case.tiles.axes)
         grid_y = -(-rows // side)
         self.grid = (-(-columns // side), min(grid_y, 65535), -(-grid_y // 65535))
-        self.block = find_block(case.family, side)
+        self.block = case.tiles.block(side)
         self.ours, self.lengths = ours, case.shape
 
     def call(self, out=None):

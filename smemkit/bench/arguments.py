@@ -5,12 +5,12 @@ import numpy
 import smemkit
 
 from .. import _core
-from . import peers, workloads
+from . import peers
+from .families import find_class
 from .results import Results, is_number
 from .stopwatch import CACHES
 
-DEFAULTS = {"gemm": 4096, "transpose": 8192, "conv2d": 4096, "gather": 1 << 26}  # on a GPU
-DEFAULT, DEFAULT_COUNTED, DEFAULT_COUNTED_SQUARE = 1 << 26, 1 << 12, 64
+COUNTED_LENGTH, COUNTED_SIDE = 1 << 12, 64  # on the simulator: of one dimension, of several
 SIMULATED_MOST = 1 << 32  # operations or bytes; beyond that the simulator takes many minutes
 
 
@@ -21,10 +21,10 @@ def choose_backend(backend):
 
 def default_shape(family, backend):
     """What is measured where no shape is given."""
-    kind = workloads.find_kind(family)
+    kind = find_class(family)
     if backend == "cuda":
-        return DEFAULTS.get(family, DEFAULT)
-    return DEFAULT_COUNTED_SQUARE if len(kind.names.split()) > 1 else DEFAULT_COUNTED
+        return kind.usual_length
+    return COUNTED_SIDE if len(kind.read_signature()[2]) > 1 else COUNTED_LENGTH
 
 
 def check_one_of(name, value, accepted):
@@ -98,7 +98,7 @@ def check_variants(family, variants):
     """The names, after a look; None for all."""
     if variants is None:
         return None
-    known = smemkit.variants(workloads.find_kind(family).family)
+    known = smemkit.variants(find_class(family).family)
     try:
         names = [variants] if isinstance(variants, str) else list(variants)
     except TypeError:

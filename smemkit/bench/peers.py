@@ -16,19 +16,6 @@ import smemkit
 
 from .. import _core, compile
 
-# The library that a family is compared with: its name, and the peers that call it, best first.
-LIBRARIES = {
-    "gemm": ("cublas", ("torch", "cupy")),
-    "dot": ("cublas", ("torch", "cupy")),
-    "reduce": ("cub", ("cub", "cupy")),
-    "histogram": ("cub", ("cub", "cupy")),
-    "transpose": ("memcpy", ("memcpy",)),
-    "smooth": ("memcpy", ("memcpy",)),
-    "conv2d": ("cupy", ("cupy", "torch")),
-    "vector_add": ("cupy", ("cupy", "torch")),
-    "gather": ("cupy", ("cupy", "torch")),
-}
-
 CUB_SOURCE = r"""
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
@@ -59,7 +46,7 @@ class Copy:
 
     def prepare(self, case, inputs, ours):
         """(call, fetch) or None. fetch gives the result; None where it is checked already."""
-        if case.family not in ("transpose", "smooth"):
+        if not case.is_copied:
             return None
         source = ours.arrays[0]
         target = smemkit.empty(case.shape, case.dtype, backend=source.backend)
@@ -90,21 +77,10 @@ class Cupy:
         out = cupy.empty(case.result_shape, case.result_dtype)
         held = []
 
-        def count():
-            held[:] = [cupy.histogram(x[0], bins=256, range=(0, 256))[0]]
+        def hold(result):
+            held[:] = [result]
 
-        calls = {
-            "reduce": lambda: getattr(x[0], case.op)(out=out),
-            "dot": lambda: cupy.dot(x[0], x[1], out=out),
-            "transpose": lambda: cupy.copyto(out, x[0].T),
-            "smooth": lambda: self.filters.uniform_filter1d(x[0], 3, output=out, mode="nearest"),
-            "conv2d": lambda: self.filters.convolve(x[0], x[1], output=out, mode="constant"),
-            "histogram": count if case.dtype == "uint8" else None,
-            "vector_add": lambda: cupy.add(x[0], x[1], out=out),
-            "gather": lambda: cupy.take(x[0], x[1], out=out),
-            "gemm": lambda: cupy.matmul(x[0], x[1], out=out),
-        }
-        call = calls.get(case.family)
+        call = case.call_cupy(cupy, self.filters, x, out, hold)
         return call and (call, lambda: cupy.asnumpy(held[0] if held else out))
 
     def forget(self):
@@ -136,31 +112,7 @@ class Torch:
         def hold(result):
             held[:] = [result]
 
-        def count():
-            hold(torch.bincount(x[0], minlength=256))
-
-        def convolve():
-            p, q = x[1].shape
-            hold(
-                torch.nn.functional.conv2d(
-                    x[0][None, None], turned[None, None], padding=(p // 2, q // 2)
-                )[0, 0]
-            )
-
-        turned = torch.flip(x[1], (0, 1)) if case.family == "conv2d" else None
-        odd = case.family == "conv2d" and case.shape[2] % 2 and case.shape[3] % 2
-        reduce = {"sum": torch.sum, "max": torch.amax, "min": torch.amin}
-        calls = {
-            "reduce": lambda: hold(reduce[case.op](x[0])),
-            "dot": lambda: hold(torch.dot(x[0], x[1])),
-            "transpose": lambda: out.copy_(x[0].t()),
-            "conv2d": convolve if odd else None,
-            "histogram": count if case.dtype == "uint8" else None,
-            "vector_add": lambda: torch.add(x[0], x[1], out=out),
-            "gather": lambda: torch.index_select(x[0], 0, x[1], out=out),
-            "gemm": lambda: torch.mm(x[0], x[1], out=out),
-        }
-        call = calls.get(case.family)
+        call = case.call_torch(torch, x, out, hold)
         return call and (call, lambda: (held[0] if held else out).cpu().numpy())
 
     def forget(self):
@@ -180,14 +132,10 @@ class Cub:
 
     def prepare(self, case, inputs, ours):
         """(call, fetch), or None."""
-        function = {"reduce": "peer_sum", "histogram": "peer_histogram"}.get(case.family)
-        if function is None or case.dtype != {"reduce": "float32"}.get(case.family, "uint8"):
+        found = case.find_cub()
+        if found is None or case.shape[0] >= 1 << 31:  # in 32 bits, as it is fastest
             return None
-        if case.parameters.get("op", "sum") != "sum":
-            return None
-        if case.shape[0] >= 1 << 31:  # in 32 bits, as it is fastest
-            return None
-        dtype = "int32" if case.family == "histogram" else case.result_dtype
+        function, dtype = found
         out = smemkit.empty(case.result_shape, dtype, backend="cuda")
         run = getattr(self.library, function)
         run.argtypes = [ctypes.c_void_p] * 4 + [ctypes.c_longlong]

@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy
 
 from .. import probe
-from . import _evolution, peers, timing, workloads
+from . import _evolution, timing, workloads
 from ._ceilings import Ceilings, measure_ceilings
 from ._progress import Bar
+from .families import CLASSES
 from .results import Measurement, Results, describe_run
 from .stopwatch import CACHES
 
@@ -24,42 +25,27 @@ SUBJECT_SECONDS, SUBJECT_SAMPLES = 0.05, 30
 HOST_SECONDS = 0.3
 SLOW_MS = 400.0  # a call that would take longer is left out
 TIMED_PARTS = ("variants", "host", "peers")
-WITH_CUB = ("reduce", "histogram")
 HERE = Path(__file__).resolve().parents[1] / "recorded"  # of this package
-# With peers at every size; the others at the main one.
-COMPARED = ("gemm", "reduce", "transpose", "histogram")
-# (family, shape, element type, parameters); NumPy on the host does these too, and peers.
-MAIN = (
-    ("gemm", 4096, "float32", {}),
-    ("transpose", 8192, "float32", {}),
-    ("dot", 1 << 20, "float32", {}),
-    ("smooth", 1 << 24, "float32", {}),
-    ("conv2d", 4096, "float32", {}),
-    ("vector_add", 1 << 24, "float32", {}),
-    ("gather", 1 << 24, "float32", {}),
-    ("gather", 1 << 24, "float32", {"order": "sequential"}),
-    ("reduce", 1 << 24, "float32", {}),  # from here on CUB is needed, which is being compiled
-    ("histogram", 1 << 24, "uint8", {}),
-    ("histogram", 1 << 24, "uint8", {"values": "constant"}),
-)
-MORE = (
-    *(("gemm", n, "float32", {}) for n in (256, 512, 1024, 2048, 8192)),
-    ("gemm", 4096, "float64", {}),
-    *(("transpose", n, "float32", {}) for n in (512, 1024, 2048, 4096)),
-    *(("reduce", 1 << n, "float32", {}) for n in (12, 16, 20, 28)),
-    *(("dot", 1 << n, "float32", {}) for n in (16, 24, 26)),
-    *(("smooth", 1 << n, "float32", {}) for n in (20, 26)),
-    ("conv2d", 1024, "float32", {}),
-    ("conv2d", (4096, 4096, 11, 11), "float32", {}),
-    ("conv2d", 8192, "float32", {}),
-    *(
-        ("histogram", 1 << n, "uint8", {"values": values})
-        for n in (20, 28)
-        for values in ("uniform", "constant")
-    ),
-    *(("vector_add", 1 << n, "float32", {}) for n in (20, 26)),
-    ("gather", 1 << 20, "float32", {}),
-)
+
+
+def list_cases(main):
+    """(family, shape, element type, parameters) of what is measured.
+
+    The main ones NumPy on the host does too, and peers. CUB is being compiled while the first of
+    them are measured, so what needs it comes last.
+    """
+    kinds = list(CLASSES.values())
+    if main:
+        kinds.sort(key=lambda kind: kind.needs_cub)
+    return [
+        (kind.family, one.shape, one.dtype or kind.usual_dtype, one.parameters)
+        for kind in kinds
+        for one in kind.records
+        if one.main == main
+    ]
+
+
+MAIN, MORE = list_cases(True), list_cases(False)
 
 
 def name_device(name):
@@ -268,7 +254,7 @@ class Recorder:
         memory_bound = not case.by_flops
         caches = CACHES if is_main and memory_bound else ("warm",)
         self.measure_ours(case, ours, caches)
-        if is_main or case.family in COMPARED:
+        if is_main or case.compared_always:
             self.measure_library(case, inputs, ours)
         if is_main:
             try:
@@ -303,7 +289,7 @@ class Recorder:
 
     def measure_library(self, case, inputs, ours):
         """Rows of the peers; the first that calls the family's library has the library's name."""
-        library, callers = peers.LIBRARIES[case.family]
+        library, callers = case.library, case.callers
         try:
             here = self.find_peers(case.family)
         except Exception as error:  # as above

@@ -17,7 +17,6 @@ COUNTED_MOST = 1 << 25  # operations or bytes that the simulator does of one var
 READS = ("global.load.bytes", "async.bytes")
 SECTORS = ("global.load.sectors", "async.sectors")
 SECTOR_BYTES = 32
-CONSTANT_WEIGHTS = {("conv2d", "constant"), ("conv2d", "register")}
 HEADS = ("variant", "predicted", "counted", "in sectors", "reuse", "time", "of the bound")
 
 
@@ -152,38 +151,6 @@ def show_reads(row):
     )
 
 
-# Prediction ---------------------------------------------------------------------------------------
-
-
-def predict_reads(case, tile=(1, 1), weights=True):
-    """Bytes that must be read where each tile of x by y results reads its operands once.
-
-    A tile of (1, 1) is a read for each use. The weights of conv2d are never staged: they are read
-    for each use, or (weights=False) lie in constant memory.
-    """
-    (x, y), item, shape = tile, case.itemsize, case.shape
-    if case.family == "gemm":
-        m, k, n = shape
-        return float(item * k * (m * -(-n // x) + n * -(-m // y)))
-    if case.family == "conv2d":
-        h, w, p, q = shape
-        uses = h * w * p * q
-        if tile == (1, 1):
-            return float(item * uses * (1 + weights))  # a pixel and a weight for each product
-        tiles = -(-w // x) * -(-h // y)
-        halo = tiles * ((x + q - 1) * (y + p - 1) - x * y)
-        return float(item * (h * w + halo + uses * weights))
-    if case.family == "smooth":
-        (n,) = shape
-        return float(item * (3 * n if tile == (1, 1) else n + 2 * -(-n // x)))
-    if case.family == "gather":
-        return float((8 + item) * shape[1])
-    if case.family == "transpose":
-        return float(item * shape[0] * shape[1])
-    operands = 2 if case.family in ("dot", "vector_add") else 1
-    return float(operands * item * shape[0])
-
-
 # Counting -----------------------------------------------------------------------------------------
 
 
@@ -222,13 +189,13 @@ def make_reads(case, inputs, variant, time_ms, bound_ms):
     report, tile = count_reads(case, inputs, variant)
     staged = scale(report, WAVEFRONTS) > 0
     counted = scale(report, READS)
-    every = predict_reads(case)
-    weights = (case.family, variant) not in CONSTANT_WEIGHTS
+    every = case.predict_reads()
+    weights = variant not in case.constant_variants
     return Reads(
         variant=variant,
         staged=staged,
         tile=tile,
-        predicted_bytes=predict_reads(case, tile if staged else (1, 1), weights),
+        predicted_bytes=case.predict_reads(tile if staged else (1, 1), weights),
         counted_bytes=counted,
         moved_bytes=SECTOR_BYTES * scale(report, SECTORS),
         blocks=sum(launch.blocks for launch in report.launches),

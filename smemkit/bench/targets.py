@@ -5,72 +5,18 @@ host to start the work. Goals are judged by the GPU alone; both are shown. (A ca
 from Python, CUB's from C, so that the calls compare more than the kernels.)
 """
 
-from typing import NamedTuple
-
 import smemkit
 
+from .families import CLASSES
 from .stopwatch import CACHES
-from .workloads import BYTE_BINS, Conv2d, Dot, Gemm, Histogram, Reduce, Smooth, Transpose
 
 SIZES = ("full", "small")
-CUB, CUBLAS = ("cub", "cupy"), ("torch", "cupy")  # CuPy sums with CUB, and calls cuBLAS too
-
-
-class Goal(NamedTuple):
-    """The first of these peers that is there takes at least `factor` times our time."""
-
-    peers: tuple
-    factor: float
 
 
 def list_cases(size="full"):
     """The cases in the order in which they run; "small" ones are for the simulator."""
-    if size == "small":
-        return [
-            Reduce("sum 2^12", (1 << 12,), parameters={"op": "sum"}),
-            Dot("dot 2^12", (1 << 12,)),
-            Transpose("transpose 96", (96, 96)),
-            Histogram(
-                "histogram 2^14 uniform", (1 << 14, 257, 256), "uint8", {"values": "uniform"}
-            ),
-            Histogram(
-                "histogram 2^14 constant", (1 << 14, 257, 256), "uint8", {"values": "constant"}
-            ),
-            Smooth("smooth 2^12", (1 << 12,)),
-            Conv2d("conv2d 64 5x5", (64, 64, 5, 5)),
-            Gemm("gemm 96", (96, 96, 96)),
-            Gemm("gemm 95x97x93", (95, 97, 93)),
-        ]
-    bins = (BYTE_BINS + 1, BYTE_BINS)
-    op = {"op": "sum"}
-    return [
-        Reduce("sum 2^20", (1 << 20,), parameters=op, goals=(Goal(CUB, 1.5),)),
-        Reduce("sum 2^24", (1 << 24,), parameters=op, goals=(Goal(CUB, 1.0),)),
-        Reduce("sum 2^28", (1 << 28,), parameters=op, goals=(Goal(CUB, 1.0),)),
-        Dot("dot 2^28", (1 << 28,), goals=(Goal(CUBLAS, 1.0),)),
-        Transpose("transpose 8192", (8192, 8192), goals=(Goal(("memcpy",), 0.97),)),
-        Transpose("transpose 16384", (16384, 16384), goals=(Goal(("memcpy",), 0.97),)),
-        Histogram(
-            "histogram 2^30 uniform",
-            (1 << 30, *bins),
-            "uint8",
-            {"values": "uniform"},
-            (Goal(CUB, 1.9),),
-        ),
-        Histogram(
-            "histogram 2^30 constant",
-            (1 << 30, *bins),
-            "uint8",
-            {"values": "constant"},
-            (Goal(CUB, 1.15),),
-        ),
-        Smooth("smooth 2^28", (1 << 28,), goals=(Goal(("memcpy",), 0.97),)),
-        Conv2d("conv2d 8192 5x5", (8192, 8192, 5, 5), goals=(Goal(("cupy",), 6.0),)),
-        Conv2d("conv2d 8192 11x11", (8192, 8192, 11, 11), goals=(Goal(("cupy",), 8.0),)),
-        Gemm("gemm 4096", (4096, 4096, 4096), goals=(Goal(CUBLAS, 0.95),)),
-        Gemm("gemm 8192", (8192, 8192, 8192), goals=(Goal(CUBLAS, 0.95),)),
-        Gemm("gemm 4095x4097x4093", (4095, 4097, 4093), goals=(Goal(CUBLAS, 1.0),)),
-    ]
+    kinds = sorted(CLASSES.values(), key=lambda kind: kind.target_rank)
+    return [case for kind in kinds for case in kind.list_targets(size)]
 
 
 def judge(results, chosen):

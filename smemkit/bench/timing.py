@@ -206,7 +206,7 @@ def run_cases(
 
     Parameters
     ----------
-    chosen : list of workloads.Case
+    chosen : list of families.Workload
     backend : "cuda" or "sim"
     found : list of peers (peers.find_peers)
     whole : bool

@@ -12,6 +12,7 @@ import smemkit
 
 from .. import bench
 from ..bench import Ceilings, Results, peers, targets, timing, workloads
+from ..bench.families import CLASSES
 from .errors import UsageError
 
 EXAMPLES = """\
@@ -191,8 +192,8 @@ def check_options(chosen):
         if getattr(chosen, name):
             words = "goes without a family" if chosen.family else "needs a family, as in bench gemm"
             raise UsageError(f"--{name} {words}")
-    if chosen.family and chosen.family not in workloads.KINDS:
-        there = ", ".join(workloads.KINDS)
+    if chosen.family and chosen.family not in CLASSES:
+        there = ", ".join(CLASSES)
         raise UsageError(f"there is no family {chosen.family!r} to measure; there are {there}")
 
 

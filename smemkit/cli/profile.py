@@ -13,6 +13,7 @@ import smemkit
 
 from .. import report
 from ..bench import samples
+from ..bench.families import find_class
 from ..report import counts, html
 from ..report.capture import ORDERS
 from .errors import UsageError
@@ -213,13 +214,9 @@ def _fill(dtype, shape, how, rng):
     return numpy.full(shape, _read_number(how) if value is None else value, dtype=dtype)
 
 
-# Sizes that a --shape may leave out.
-USUAL_SIZES = {"conv2d": {"p": 5, "q": 5}, "histogram": {"e": 257, "b": 256}}
-
-
 def _read_sizes(family, text, names):
     """{dimension: size}: one number for all, or one each, the usual ones taken as read."""
-    lengths, usual = _parse_lengths("--shape", text), USUAL_SIZES.get(family, {})
+    lengths, usual = _parse_lengths("--shape", text), find_class(family).usual_sizes
     needed = [name for name in names if name not in usual]
     if len(lengths) == len(names):
         return dict(zip(names, lengths, strict=True))
@@ -251,11 +248,7 @@ def make_family_call(chosen, rng):
     dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
     arrays = [_make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
     keywords = {"variant": chosen.variant, **_read_settings(chosen.set)}
-    if family == "gather":
-        arrays[1] = rng.integers(-size["n"], size["n"], size["m"]) if size["n"] else []
-    if family == "histogram":
-        arrays = arrays[:1]
-        keywords["bins"] = int(keywords.get("bins", size["e"] - 1))
+    arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
     return getattr(smemkit, family), arrays, keywords
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import smemkit
 
 from ..bench import Results, Stopwatch, peers, record
+from ..bench.families import CLASSES
 from ..bench.results import PARTS
 from .errors import UsageError
 
@@ -60,7 +61,7 @@ def run(chosen):
             folder,
             name,
             watch,
-            lambda family: found + (search.result() if family in record.WITH_CUB else []),
+            lambda family: found + (search.result() if CLASSES[family].needs_cub else []),
             facts,
             budget=chosen.budget,
             say=say,

@@ -7,7 +7,7 @@ import numpy
 
 from .. import _core
 from ..bench import arguments
-from ..bench.peers import LIBRARIES
+from ..bench.families import CLASSES
 from ..bench.results import Measurement, is_count, is_number, is_table
 from ..probe.results import ProbeResult
 from ..report import Report
@@ -312,8 +312,9 @@ def find_peer(rows, peer):
     if peer is None:
         ours = list_ours(rows[0].family)
         others = [row for row in rows if row.variant not in ours and row.machine == "cuda"]
-        library, callers = LIBRARIES.get(rows[0].family, (None, ()))
-        wanted = (row for name in (library, *callers) for row in others if row.variant == name)
+        kind = CLASSES.get(rows[0].family)
+        names = (kind.library, *kind.callers) if kind else ()
+        wanted = (row for name in names for row in others if row.variant == name)
         return next(wanted, others[-1] if others else None)
     arguments.check_text("peer", peer)
     for row in rows:

@@ -15,6 +15,7 @@ from tables import PARTS
 
 import smemkit
 from smemkit.bench import samples
+from smemkit.bench.families import CLASSES
 
 STEPS = 400_000  # ends mutants that would never end
 
@@ -44,10 +45,7 @@ def altered(family, variant, text, steps=STEPS):
 
 def sample_words(sample, variant):
     """The keywords of a call on the simulator."""
-    words = {**sample.keywords, "variant": variant, "backend": "sim"}
-    if sample.family == "histogram":  # how many bins says the result
-        words["out"] = np.full(sample.sizes["b"], -1, "int64")
-    return words
+    return {**sample.keywords, **sample.make_out(), "variant": variant, "backend": "sim"}
 
 
 def check_call(core, family, variant, dtype, sizes, keywords=None):
@@ -65,29 +63,15 @@ def check_call(core, family, variant, dtype, sizes, keywords=None):
 
 # Shapes ------------------------------------------------------------------------------------------
 
-# Of products, by dimension in the order of the signature.
-PRODUCTS = [(64, 64, 64), (32, 32, 32)]
-RAGGED_PRODUCTS = [(33, 35, 37), (40, 3, 70), (31, 4, 32), (33, 0, 7), (1000, 1, 2), (9, 19, 21)]
-TIED = {"histogram": ("e", "b")}  # dimensions that go together
-# Filters that do not fit into one piece of what a kernel stages of them.
-MORE = {"conv2d": [{"h": 21, "w": 40, "p": 19, "q": 70}]}
-
 
 def regular(family):
     """Sizes that tiles divide."""
-    if family == "gemm":
-        return [dict(zip("mkn", sizes, strict=True)) for sizes in PRODUCTS]
-    return [samples.list_sizes(family)[0]]
+    return CLASSES[family].list_regular()
 
 
 def ragged(family):
-    """Sizes with something left over, and each dimension in turn small, or one."""
-    if family == "gemm":
-        return [dict(zip("mkn", sizes, strict=True)) for sizes in RAGGED_PRODUCTS]
-    sizes = list(samples.list_sizes(family)[1:])
-    free = [name for name in sizes[0] if name not in TIED.get(family, ())]
-    sizes += MORE.get(family, [])
-    return sizes + [sizes[0] | {name: size} for name in free for size in (33, 1)]
+    """Sizes with something left over."""
+    return CLASSES[family].list_ragged()
 
 
 def keywords_of(family, variant, entry):

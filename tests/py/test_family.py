@@ -10,9 +10,10 @@ from tables import CHOICES, FAMILIES, VARIANTS, list_entries
 import smemkit
 from smemkit import _core
 from smemkit.bench import samples
+from smemkit.bench.families import CLASSES
 
 NAMES = samples.list_families()
-# A size for each dimension of any signature; a family with another dimension must add it here.
+OTHER_SIZE = 11  # of a dimension that stands not here
 SIZES = {"m": 9, "k": 5, "n": 12, "h": 10, "w": 13, "p": 3, "q": 2, "e": 257, "b": 256}
 ATTRIBUTES = read_rows("registry/attributes.def", "SMK_ATTRIBUTE")
 WORDS = [(row["family"], row["name"], row["choices"].split()) for row in ATTRIBUTES]
@@ -24,7 +25,7 @@ each_family = pytest.mark.parametrize("family", NAMES)
 def make(family, rng, dtype=None, keywords=None):
     dtype = dtype or next(iter(smemkit.variants(family).values()))["dtypes"][-1]
     _, _, dimensions = samples.read_signature(FAMILIES[family]["signature"])
-    sizes = {name: SIZES[name] for name in dimensions}
+    sizes = {name: SIZES.get(name, OTHER_SIZE) for name in dimensions}
     return samples.make(family, sizes, dtype, rng, keywords)
 
 
@@ -40,9 +41,9 @@ def empty_out(sample, **changes):
 
 
 def options_of(sample, machine):
-    """What a call needs: a histogram says how many bins by its out."""
+    """What a call needs: a result of unknown length has its out."""
     options = {**sample.keywords, "backend": machine}
-    return options | ({"out": empty_out(sample)} if sample.family == "histogram" else {})
+    return options | ({"out": empty_out(sample)} if CLASSES[sample.family].needs_out() else {})
 
 
 # Binding -----------------------------------------------------------------------------------------
@@ -213,7 +214,7 @@ def test_device_arrays(family, machine, rng):
         out = smemkit.asarray(empty_out(sample), backend=machine)
         assert call(sample, *arrays, out=out) is out
         sample.check(smemkit.asnumpy(out))
-        if family != "histogram":  # its out says how many bins
+        if not CLASSES[family].needs_out():
             result = call(sample, *arrays)
             assert isinstance(result, smemkit.DeviceArray) and result.backend == machine
             assert result.dtype == np.asarray(sample.expect()).dtype
@@ -284,7 +285,10 @@ def test_device_arrays_are_never_converted(machine):
             _core.gather(x, index)
 
 
-@pytest.mark.parametrize("family", [name for name in NAMES if name in ("gemm", "dot", "conv2d")])
+PAIRED = [name for name, row in FAMILIES.items() if re.fullmatch(r"\w+ \w+", row["inputs"])]
+
+
+@pytest.mark.parametrize("family", PAIRED)
 def test_all_inputs_have_one_type(family, machine, rng):
     sample = make(family, rng, "float32")
     arrays = [sample.arrays[0], sample.arrays[1].astype("float64")]

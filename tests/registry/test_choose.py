@@ -163,12 +163,16 @@ def measure_use(blocks, multiprocessors):
     return blocks / (math.ceil(blocks / multiprocessors) * multiprocessors)
 
 
+def list_rows(family):
+    return [(name, row) for (owner, name), row in VARIANTS.items() if owner == family]
+
+
 def expect_gemm(m, n, dtype, multiprocessors, capability):
     """Names of the rows of the best product, by the table as Python reads it."""
     scores = {}
-    for (family, name), row in VARIANTS.items():
+    for name, row in list_rows("gemm"):
         fits = int(row["arch"]) <= capability and dtype in row["types"].split()
-        if family == "gemm" and int(row["speed"]) > 0 and fits:
+        if int(row["speed"]) > 0 and fits:
             rows, columns, pace = int(row["tile_y"]), int(row["tile_x"]), 1.0
             if row["plan"] == "gemm_tuned":
                 # its tile is that of float32; it lays out both operands

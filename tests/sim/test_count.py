@@ -11,7 +11,6 @@ from read_tables import read_rows
 import smemkit
 from smemkit import _core
 
-
 # The table ---------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,48 @@
+"""One class a kernel family: all that Python knows of it beside the tables of csrc/registry.
+
+Tests, benchmarks, records, comparisons and the command line ask these classes, so that a family is
+named here and nowhere else. The file of a family bears its name; families.def says which there are.
+"""
+
+import importlib
+import pkgutil
+
+from ... import _core
+from ._workload import Goal, Workload
+
+__all__ = ["CLASSES", "Goal", "Workload", "collect", "find_class"]
+
+
+def collect(families, modules):
+    """{family: its class} in the order of families.def; InternalError names what is missing."""
+    for name in families:
+        if name not in modules:
+            raise _core.InternalError(
+                f"families.def has the family {name!r}, but there is no {__name__}.{name} with "
+                "its class"
+            )
+    for name in modules:
+        if name not in families:
+            raise _core.InternalError(
+                f"there is a module {__name__}.{name}, but families.def has no family {name!r}"
+            )
+    for name in families:
+        importlib.import_module(f"{__name__}.{name}")
+    classes = {kind.family: kind for kind in Workload.__subclasses__()}
+    for name in families:
+        if name not in classes:
+            raise _core.InternalError(f"{__name__}.{name} has no Workload whose family is {name!r}")
+    return {name: classes[name] for name in families}
+
+
+def find_class(family):
+    """The class of a family; ArgumentError where there is none."""
+    if not isinstance(family, str) or family not in CLASSES:
+        raise _core.ArgumentError(f"there is no family {family!r}; there are {', '.join(CLASSES)}")
+    return CLASSES[family]
+
+
+CLASSES = collect(
+    [name for name, facts in _core.families().items() if facts["signature"]],
+    [one.name for one in pkgutil.iter_modules(__path__) if not one.name.startswith("_")],
+)

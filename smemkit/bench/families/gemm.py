@@ -1,0 +1,111 @@
+"""gemm: the product of two matrices."""
+
+import numpy
+
+from ._workload import (
+    CHUNK,
+    CUBLAS,
+    ERROR_MOST,
+    Goal,
+    Record,
+    Tiles,
+    Workload,
+    choose_places,
+    compare,
+)
+
+ROWS_CHECKED = 16
+LONE_ROWS = 8  # of a, that have few terms,
+LONE_TERMS = 4  # so many each
+
+
+class Gemm(Workload):
+    """gemm: a @ b."""
+
+    family = "gemm"
+    usual_length = 4096
+    by_flops = True
+    library, callers = "cublas", CUBLAS
+    compared_always = True
+    target_rank = 6
+    records = (
+        Record(4096, {}, main=True),
+        *(Record(n, {}) for n in (256, 512, 1024, 2048, 8192)),
+        Record(4096, {}, "float64"),
+    )
+    tiles = Tiles(
+        variants=("tiled", "padded", "column", "column_padded"),
+        sides=(4, 8, 16, 32),
+        axes=("n", "m"),
+    )
+    sizes = (
+        {"m": 64, "k": 64, "n": 64},
+        {"m": 100, "k": 70, "n": 90},
+        {"m": 256, "k": 64, "n": 256},  # the greatest tile of all variants
+    )
+    oracle = staticmethod(numpy.matmul)
+
+    @classmethod
+    def list_regular(cls):
+        return [{"m": 64, "k": 64, "n": 64}, {"m": 32, "k": 32, "n": 32}]
+
+    @classmethod
+    def list_ragged(cls):
+        shapes = [(33, 35, 37), (40, 3, 70), (31, 4, 32), (33, 0, 7), (1000, 1, 2), (9, 19, 21)]
+        return [dict(zip("mkn", shape, strict=True)) for shape in shapes]
+
+    def make_inputs(self, rng):
+        """Some rows of a have a few terms alone.
+
+        In a long sum the roundings of a right kernel hide what one loses that cuts its operands
+        off, or leaves out products of their parts; where terms are few, there is nothing to hide.
+        """
+        m, k, n = self.shape
+        a = rng.standard_normal((m, k), dtype=self.dtype)
+        b = rng.standard_normal((k, n), dtype=self.dtype)
+        lone = rng.choice(m, min(LONE_ROWS, (m + 2) // 4), replace=False)
+        for row in lone:
+            kept = rng.choice(k, min(LONE_TERMS, k), replace=False)
+            terms = a[row, kept]
+            a[row] = 0
+            a[row, kept] = terms
+        return a, b
+
+    def expect(self, inputs):
+        m, k, n = self.shape
+        terms = numpy.count_nonzero(inputs[0], axis=1)
+        lone = numpy.flatnonzero(terms <= LONE_TERMS)[:LONE_ROWS]
+        rows = numpy.union1d(choose_places(m, ROWS_CHECKED), lone)
+        a = inputs[0][rows].astype("float64")
+        exact, squares = numpy.empty((2, len(rows), n))
+        width = max(1, CHUNK // k)
+        for start in range(0, n, width):
+            b = inputs[1][:, start : start + width].astype("float64")
+            exact[:, start : start + width] = a @ b
+            squares[:, start : start + width] = a**2 @ b**2
+        bound = ERROR_MOST * self.eps * numpy.sqrt(terms[rows, numpy.newaxis] * squares)
+        return rows, exact, bound
+
+    def find_fault(self, expected, result):
+        rows, exact, bound = expected
+        return compare(result[rows], exact, bound, "checked element")
+
+    def predict_reads(self, tile=(1, 1), weights=True):
+        (x, y), (m, k, n) = tile, self.shape
+        return float(self.itemsize * k * (m * -(-n // x) + n * -(-m // y)))
+
+    @classmethod
+    def list_targets(cls, size):
+        if size == "small":
+            return [cls("gemm 96", (96, 96, 96)), cls("gemm 95x97x93", (95, 97, 93))]
+        return [
+            cls("gemm 4096", (4096, 4096, 4096), goals=(Goal(CUBLAS, 0.95),)),
+            cls("gemm 8192", (8192, 8192, 8192), goals=(Goal(CUBLAS, 0.95),)),
+            cls("gemm 4095x4097x4093", (4095, 4097, 4093), goals=(Goal(CUBLAS, 1.0),)),
+        ]
+
+    def call_cupy(self, cupy, filters, x, out, hold):
+        return lambda: cupy.matmul(x[0], x[1], out=out)
+
+    def call_torch(self, torch, x, out, hold):
+        return lambda: torch.mm(x[0], x[1], out=out)
