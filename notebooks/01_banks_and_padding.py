@@ -35,12 +35,12 @@ from smemkit import bench, plot, probe
 # %% [markdown]
 # ## What a bank is
 #
-# Threads run in *warps* of 32 lanes, and a warp reads shared memory with one instruction. Shared
-# memory is spread over 32 *banks*, 4-byte word by 4-byte word: word 0 lies in bank 0, word 1 in
-# bank 1, word 32 in bank 0 again. In one pass, a **wavefront**, each bank hands out one word.
+# Threads run in *warps* of 32 lanes, and one instruction of a warp reads shared memory for all 32.
+# Shared memory is spread over 32 *banks*, 4-byte word by 4-byte word: word 0 lies in bank 0, word
+# 1 in bank 1, word 32 in bank 0 again. In one pass, a **wavefront**, each bank hands out one word.
 #
-# So the cost of a read is easy to tell from its 32 addresses: the bank from which most *different*
-# words are wanted says how many wavefronts it takes.
+# So the cost of a read follows from its 32 addresses: it takes as many wavefronts as *different*
+# words are wanted from one bank, the one from which most are wanted.
 
 # %%
 lane = numpy.arange(32)
@@ -63,8 +63,8 @@ print("row:   ", smemkit.bank_access(4 * lane)[:2])
 print("column:", smemkit.bank_access(4 * 32 * lane)[:2], "(wavefronts, conflicts)")
 
 # %% [markdown]
-# The picture has a row for each lane and a column for each bank. All lanes of the column read meet
-# in bank 0.
+# The picture has a row for each lane and a column for each bank. All lanes that read the column
+# want words of bank 0.
 
 # %%
 ax = plot.banks(4 * 32 * lane)
@@ -212,8 +212,8 @@ else:
 ax = plot.bank_stride(timed)
 
 # %% [markdown]
-# Marks on the ends of the bars: a read takes as long as it has wavefronts. Now the matrix
-# products, with NumPy on the host and the library cuBLAS beside them:
+# The marks lie on the ends of the bars: the time of a read is proportional to its wavefronts. Now
+# the matrix products, with NumPy on the host and the library cuBLAS beside them:
 
 
 # %%

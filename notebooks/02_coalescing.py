@@ -2,8 +2,8 @@
 # # 02 Coalescing
 #
 # **Question.** Two matrix products do the same multiplications in the same order, and differ only
-# in which thread makes which element. One is several times slower. What does the slow one do with
-# the memory?
+# in which thread computes which element. One is several times slower. What does the slow one do
+# with the memory?
 #
 # Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do. Times
 # come from a record that was made on an H200, or from your GPU if you have one.
@@ -86,8 +86,9 @@ reports = {f"stride {stride}": profile_pick(stride) for stride in (1, 2, 4, 8, 1
 reports["stride 1, offset 1"] = profile_pick(1, 1)
 ax = plot.sectors(reports)
 # %% [markdown]
-# The bars are averages over all requests of the kernel, and they are what one request told. The
-# red marks say how many sectors the lanes' bytes would fill if they lay side by side.
+# The bars are averages over all requests of the kernel, and they equal the counts of the single
+# requests above. The red marks say how many sectors the lanes' bytes would fill if they lay side
+# by side.
 #
 # The report of a profile says so in words, with the line of the source:
 
@@ -133,7 +134,7 @@ layouts = {
 numpy.testing.assert_allclose(norms, [(xyz**2).sum(axis=1)] * 2, rtol=1e-6)
 ax = plot.sectors(layouts)
 # %% [markdown]
-# Three times the sectors. (On a GPU the three reads of one record meet the same sectors, and the
+# Three times the sectors. (On a GPU the three reads of one record lie in the same sectors, and the
 # L1 cache will serve two of the three. It still has to look them up: requests with 12 sectors take
 # three times the work of requests with 4.)
 #
@@ -148,8 +149,8 @@ lines = difflib.unified_diff(*body, "naive", "naive_uncoalesced", n=0, lineterm=
 print("\n".join(lines))
 
 # %% [markdown]
-# In `naive`, the 32 lanes of a warp (whose `threadIdx.x` runs from 0 to 31) make 32 neighbours of
-# one *row* of c. In `naive_uncoalesced` they make 32 elements of one *column*.
+# In `naive`, the 32 lanes of a warp (whose `threadIdx.x` runs from 0 to 31) compute 32 neighbours
+# of one *row* of c. In `naive_uncoalesced` they compute 32 elements of one *column*.
 #
 # **Predict**, for the line `sum += a[row * k + i] * b[i * n + col]`: how many sectors for the read
 # of `a`, and for that of `b`, in each kernel?
@@ -169,11 +170,10 @@ for name, report in products.items():
 ax = plot.sectors(products)
 # %% [markdown]
 # The average of 2.5 hides two different reads: one element of `a` for the whole warp (1 sector),
-# and 32 neighbours of `b` (4 sectors). Exchanged, the reads of `a` walk down a column: 32 sectors
-# for 32 numbers.
+# and 32 neighbours of `b` (4 sectors). With the axes exchanged, the reads of `a` walk down a
+# column: 32 sectors for 32 numbers.
 #
-# A common rule says it shortly: **let `threadIdx.x` walk along the axis whose elements lie side by
-# side.**
+# The common rule: **let `threadIdx.x` walk along the axis whose elements lie side by side.**
 #
 # ## On a GPU
 #
@@ -191,10 +191,10 @@ else:
 ax = plot.stride(timed)
 
 # %% [markdown]
-# What arrives falls as the sectors rise. (Half of what is counted here are writes, which stay as
-# they are: so a stride of 2 does not halve it.) And beyond a stride of 8 it goes on falling,
-# although the sectors do not rise any more: something behind the first cache prefers neighbours
-# too, and this counter does not see it. Now the products:
+# The bandwidth that is left for the program falls as the sectors rise. (Half of the bytes counted
+# here are writes, which stay as they are, so a stride of 2 does not halve it.) Beyond a stride of
+# 8 it keeps falling although the sectors no longer rise: the memory behind the L1 cache prefers
+# neighbours too, and this counter does not see that. Now the products:
 
 
 # %%
@@ -250,11 +250,11 @@ if answer != source:
 check_sums(source.replace("x[t * n + i]", "x[i * n + t]"))
 
 # %% [markdown]
-# ## Exercise 2: rows that begin well
+# ## Exercise 2: rows that begin at a sector
 #
 # A picture has rows of 101 floats. Rows may be stored with a gap at their end, so that each begins
 # at `row * PITCH` floats. Which is the smallest `PITCH` with which *every* row is read with as few
-# sectors as possible, 32 lanes at a time from its begin?
+# sectors as possible, 32 lanes at a time from its start?
 
 # %%
 PITCH = None  # your answer, 101 or more

@@ -32,10 +32,10 @@ for name, facts in smemkit.variants("gemm").items():
 # %% [markdown]
 # ## Step 0: what must happen
 #
-# `c = a @ b` with n x n matrices takes n³ products and sums. Each of the 2 n² numbers that go in
-# must be read **at least once**. A kernel that reads straight from global memory reads two numbers
-# for each product: 2 n³. So for n = 4096 it asks for each number 4096 times. The whole ladder is
-# about asking less often.
+# `c = a @ b` with n x n matrices takes n³ multiplications and additions. Each of the 2 n² numbers
+# that go in must be read **at least once**. A kernel that reads straight from global memory reads
+# two numbers for each product: 2 n³. So for n = 4096 it asks for each number 4096 times. The whole
+# ladder is about asking less often.
 
 # %%
 n = 128
@@ -128,7 +128,7 @@ for name, report in reports.items():
 # %% [markdown]
 # So shared memory is now what limits `tiled`: every product needs operands from it, and one and a
 # half wavefronts a product leave a sixth of the peak. (`naive` is served by the L1 cache, which
-# passes through the same memory; that is why it is not twenty times behind.) More *threads* do not
+# passes through the same memory; that is why it is not twenty times slower.) More *threads* do not
 # help. What helps is to keep operands in **registers** and to use each several times: that is all
 # that `register_1d` and `register_2d` do, and the table shows what it saves.
 #
@@ -164,15 +164,15 @@ print("predicted", 16 / 64)
 print("counted  ", registers["shared.load.wavefronts"] / products)
 
 # %% [markdown]
-# From here on shared memory is not what limits, and the remaining rungs are about having the next
-# data under way while these are multiplied. `double_buffered` and `async` count the same and
-# differ in *when*. Counters do not see that. A clock does.
+# From here on shared memory is no longer the limit. The remaining steps load the next data while
+# the present data is multiplied. `double_buffered` and `async` have the same counts. They differ
+# in *when* they load, which a clock sees and a counter does not.
 #
 # ## The same sums
 #
-# All but one add the products in the order of k, by one fused multiply-add a step. So they should
-# not only agree, but give the same bits. Do they? `tuned` is the one: it cuts each number into
-# three of 16 bits, and tensor cores sum the products of these parts. Does that cost digits?
+# All variants but `tuned` add the products in the order of k, with one fused multiply-add a step.
+# So their results should be equal bit for bit. Are they? `tuned` splits each number into three of
+# 16 bits, and tensor cores sum the products of these parts. Does that cost accuracy?
 
 # %%
 exact = a.astype("float64") @ b
@@ -202,7 +202,7 @@ ax = plot.ladder(table)
 print(table)
 
 # %% [markdown]
-# What did each idea buy? And were the limits right that we told from the wavefronts?
+# What did each idea gain? And do the limits hold that we derived from the wavefronts?
 
 # %%
 speed = {row.variant: row.gflop_per_s for row in table}
@@ -228,8 +228,9 @@ for name, limit in limits.items():
         print(f"{name:18} at most {limit:4.0%}, reached {speed[name] / ceilings.gflop_per_s:4.0%}")
 
 # %% [markdown]
-# And `tuned`? It leaves the race: its products are made by tensor cores, which have a peak of their
-# own, some 16 times as high for numbers of 16 bits. Six of those make one of 32 bits.
+# These limits do not apply to `tuned`: tensor cores make its products, and they have a peak of
+# their own, some 16 times as high for 16-bit numbers. Six products of 16-bit numbers replace one
+# of 32-bit numbers.
 
 # %%
 if "tuned" in speed:
@@ -237,8 +238,8 @@ if "tuned" in speed:
     print(f"tuned reached {part:.0%} of what multiply-adds alone can")
 
 # %% [markdown]
-# The limit from the wavefronts is a limit, and not more: whoever reaches much less of it is held
-# up by something else. `column_swizzled`, say, has the wavefronts of `column_padded`, but has to
+# The limit from the wavefronts is an upper bound only: a kernel that stays far below it is limited
+# by something else. `column_swizzled`, say, has the wavefronts of `column_padded`, but has to
 # compute where each element lies:
 
 # %%

@@ -102,8 +102,8 @@ for name, report in words.items():
 ax = plot.banks(words["shared"])
 
 # %% [markdown]
-# The sectors are cured and the disease has moved: 31 conflicts for each column. Two cures, one
-# line each:
+# The global accesses are as good as they can be, but shared memory now has 31 conflicts for each
+# column. Two remedies, one line each:
 
 
 # %%
@@ -147,8 +147,8 @@ for pad in (0, 1, 2, 3, 4):
     print(f"rows of {32 + pad} bytes: at worst {reads.wavefronts.max()} wavefronts for a column")
 
 # %% [markdown]
-# Not every pad that is odd, or even, or one element: what counts is where the *words* fall. A pad
-# of one bank is the rule that needs no trial.
+# So neither "an odd pad" nor "one element" is a rule for every element size: what counts is in
+# which bank each *word* lies. A pad of one bank works for all of them.
 #
 # All variants, all sizes, conflicts of loads and stores together:
 

@@ -67,9 +67,9 @@ show_difference("probe", "branch_lane", "branch_warp")
 patterns = ("warp", "lane", "random")
 ax = plot.divergence([probe.divergence(name, backend="sim") for name in patterns])
 # %% [markdown]
-# Nearly twice, for both: it is enough that *one* lane of a warp wants the other way. Cures: let
-# whole warps agree, or choose the numbers instead of the way (`v * (odd ? 0.5f : -0.25f)` needs no
-# branch).
+# Nearly twice, for both: it is enough that *one* lane of a warp wants the other way. Two remedies:
+# let whole warps agree, or select a number instead of taking a branch (`v * (odd ? 0.5f : -0.25f)`
+# needs no branch).
 
 # %%
 cures = ("lane", "lane_grouped", "lane_selected")
@@ -85,7 +85,7 @@ show_difference("reduce", "divergent", "conflicting")
 show_difference("reduce", "conflicting", "sequential")
 
 # %% [markdown]
-# - `divergent`: every second thread works, then every fourth ... To the end, every warp has some
+# - `divergent`: every second thread works, then every fourth ... Until the end, every warp has a
 #   lane that works.
 # - `conflicting`: the threads that work stand side by side, so warps fall idle as a whole. But
 #   thread t adds element 2 * reach * t, and so the lanes' elements lie 2, 4, 8, ... words apart.

@@ -33,7 +33,7 @@ rng = numpy.random.default_rng(6)
 # # Histogram
 #
 # Count how often each of 256 byte values occurs. Two threads may meet the same bin, so a bin is
-# counted up by an *atomic*. The lanes of a warp that meet in one address are served one after the
+# incremented by an *atomic*. Lanes of a warp that update the same address are served one after the
 # other.
 
 # %%
@@ -121,8 +121,7 @@ for name, report in results.items():
 # %% [markdown]
 # `shared` asks for less than a third of the sectors. But that is a count of what is *asked*, and
 # most of it is answered by the L1 cache, which on these GPUs is the same piece of memory as shared
-# memory. And what the kernel gets from shared memory it gets nearly one wavefront for each
-# product, as before:
+# memory. And shared memory still takes nearly one wavefront for each product:
 
 # %%
 products = image.size * weights.size // 32  # warp-wide
@@ -134,10 +133,10 @@ for name, report in results.items():
     )
 
 # %% [markdown]
-# So do not expect the factor of the sectors in the time. `register` goes another way: a thread
-# makes several pixels and keeps what it has read in registers, where the next pixel finds it. That
-# removes the *loads*, not just their distance, and the loop around them. It shows in the number of
-# instructions.
+# So do not expect the time to fall by the same factor as the sectors. `register` goes another way:
+# a thread makes several pixels and keeps what it has read in registers, where the next pixel finds
+# it. That removes the *loads*, not just their distance, and the loop around them. It shows in the
+# number of instructions.
 #
 # ## On a GPU
 #

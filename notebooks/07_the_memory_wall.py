@@ -110,9 +110,9 @@ for tile, name in ((16, "tiled16"), (32, "tiled")):
 # %% [markdown]
 # ## Who answers?
 #
-# Now comes the step that tutorials leave out. Asked for is not fetched *from memory*. In front of
-# memory stand two caches, and the first of them, L1, is **the same piece of memory as shared
-# memory**: a programmer divides it by hand, the cache by itself.
+# Now comes the step that tutorials leave out. Not everything that a kernel asks for is fetched
+# *from memory*. Before it lie two caches, and the first of them, L1, is **the same piece of memory
+# as shared memory**: a programmer divides it by hand, the cache by itself.
 #
 # - `smooth`: the three reads of a warp meet the same 128 bytes within a few instructions. L1
 #   serves the second and third. What is left for shared memory to save? *Nothing*, and the barrier
@@ -129,10 +129,10 @@ for tile, name in ((16, "tiled16"), (32, "tiled")):
 #    memory pays.
 # 3. Is data used again by *the same thread*? Then registers pay, and they pay more.
 #
-# And two uses that have nothing to do with reuse: turning the direction of access (the transpose,
+# And two uses that have nothing to do with reuse: changing the direction of access (the transpose,
 # notebook 04), and fast atomics (the histogram, notebook 06).
 #
-# smemkit says it of a kernel, where the counters show it:
+# Where the counters of a kernel show this, smemkit says so:
 
 # %%
 stage = smemkit.RawKernel(

@@ -65,12 +65,12 @@ for threads in (32, 64):
     print(report, end="\n\n")
 
 # %% [markdown]
-# It finds something in **both**, also where the answer was right. Between lanes of one warp it is
+# It finds something in **both**, even where the answer was right. Between lanes of one warp it is
 # called a *warp hazard*, between warps a *race*. It names both accesses: the line, the thread, the
 # place in shared memory. `bool(report)` is true where nothing was found, so a test can say `assert
 # kernel.check(...)`.
 #
-# With the barrier, the checker is content:
+# With the barrier, the check finds nothing:
 
 # %%
 cured = smemkit.RawKernel(
@@ -95,7 +95,7 @@ tiled = smemkit.source("gemm", "tiled")
 print(tiled[tiled.index("        // The tiles were written") : tiled.index("    // Write.")])
 
 # %% [markdown]
-# The second one looks superfluous: by then all sums of this round are made. Take it out, and
+# The second one looks superfluous: by then all sums of this round are computed. Take it out, and
 # **predict** what happens.
 
 # %%
