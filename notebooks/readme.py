@@ -86,11 +86,14 @@ def read_layers():
 
 
 def write_layers():
+    def name(layer):
+        return f"`{layer}/`" if (ROOT / "csrc" / layer).is_dir() else f"`{layer}.c`"
+
     rows = [
-        f"| `{folder}/` | {', '.join(f'`{one}/`' for one in sorted(others)) or 'the C library'} |"
-        for folder, others in read_layers().items()
+        f"| {name(layer)} | {', '.join(map(name, sorted(others))) or 'the C library'} |"
+        for layer, others in read_layers().items()
     ]
-    return "\n".join(["| folder | may include |", "| --- | --- |", *rows, ""])
+    return "\n".join(["| layer | may include |", "| --- | --- |", *rows, ""])
 
 
 # The texts -------------------------------------------------------------------------------------

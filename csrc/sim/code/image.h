@@ -118,7 +118,7 @@ typedef struct smk_image {
     uint32_t *parameter_offset; /* by parameter of the entry */
     uint32_t slots;            /* memory operations so far */
     bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
-    smk_image_update *update;  /* of several kinds, where they may depend on it (lower/commute.h) */
+    smk_image_update *update;  /* of several kinds, where they may depend on it (sim/lower/commute.h) */
     uint32_t update_count;
     smk_image_root *root;      /* where their addresses may come from */
     uint32_t root_count;
