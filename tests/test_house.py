@@ -71,7 +71,8 @@ LAYERS = {
         "sim/ptxas",
     },
     "py/queries": {
-        *("base", "registry", "gpu", "sim/code", "sim/cost", "sim/ptxas", "sim/profile"),
+        *("base", "ptx", "registry", "gpu", "sim/code", "sim/cost", "sim/ptxas"),
+        "sim/profile",
         *("py", "py/backends", "py/arrays", "py/calls"),
     },
     "py/module": {"py", "py/backends", "py/arrays", "py/calls", "py/queries"},

@@ -110,20 +110,6 @@ smk_modifier smk_module_atomic(const smk_instruction *instruction)
     return SMK_MODIFIER_COUNT;
 }
 
-bool smk_module_accesses(const smk_instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return true;
-    default:
-        return false;
-    }
-}
-
 const smk_variable *smk_module_variable(const smk_module *module, const smk_function *function, smk_variable_ref index)
 {
     if (index < module->variable_count) {

@@ -235,9 +235,6 @@ bool smk_module_has(const smk_instruction *instruction, smk_modifier modifier);
 /* The operation of an atom or red among its words; SMK_MODIFIER_COUNT where there is none. */
 smk_modifier smk_module_atomic(const smk_instruction *instruction);
 
-/* Whether an instruction loads, stores or updates memory by lanes; copies (cp.async) are apart. */
-bool smk_module_accesses(const smk_instruction *instruction);
-
 /* Entry by name; SMK_NO_INDEX where there is none. */
 uint32_t smk_module_find_entry(const smk_module *module, const char *name);
 

@@ -18,4 +18,11 @@ static inline smk_class smk_opcode_class(const smk_instruction *instruction)
     return (smk_class)smk_opcode_classes[instruction->opcode];
 }
 
+/* Whether an instruction loads, stores or updates memory by lanes; copies (cp.async) are apart. */
+static inline bool smk_opcode_accesses(const smk_instruction *instruction)
+{
+    smk_class class = smk_opcode_class(instruction);
+    return class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE || class == SMK_CLASS_ATOMIC;
+}
+
 #endif

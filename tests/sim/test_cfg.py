@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-SOURCES = ["sim/ptxas/cfg.c", *(f"base/{name}.c" for name in ("arena", "heap", "poll", "status"))]
+SOURCES = ["sim/ptxas/cfg.c", "ptx/opcode.c"]
+SOURCES += [f"base/{name}.c" for name in ("arena", "heap", "poll", "status")]
 STAYS, RETURNS, VANISHES = 0, 1, 2
 NEVER = None
 

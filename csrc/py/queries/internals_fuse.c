@@ -4,6 +4,7 @@
 #include "py/state.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/ptxas/cfg.h"
 #include "sim/ptxas/fusion.h"
 
@@ -27,15 +28,15 @@ static const char *const forms[] = {
 /* Besides plain accesses cp.async (commits and waits touch nothing) and ldmatrix. */
 static bool is_listed(const smk_instruction *instruction)
 {
-    bool copies = instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 1;
-    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_module_accesses(instruction);
+    bool copies = smk_opcode_class(instruction) == SMK_CLASS_COPY && instruction->operand_count > 1;
+    return copies || instruction->opcode == SMK_OPCODE_LDMATRIX || smk_opcode_accesses(instruction);
 }
 
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
                           const smk_fusion_access *access, uint32_t block)
 {
     unsigned own = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
-    if (in->opcode == SMK_OPCODE_CP) {
+    if (smk_opcode_class(in) == SMK_CLASS_COPY) {
         own = (unsigned)in->operands[2].bits;
     } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
         own = 4 * in->operands[0].count; /* what a lane gets: a word of each matrix */

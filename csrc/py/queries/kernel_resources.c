@@ -11,6 +11,7 @@
 #include "py/queries/limits.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "registry/plan.h"
 
 #include <stdio.h>
@@ -115,7 +116,7 @@ static int open_kernel(PyObject *module, smk_kernel_resources *resources, const 
 static uint32_t read_barrier(const smk_instruction *in)
 {
     bool reduces = smk_module_has(in, SMK_MODIFIER_RED);
-    if ((in->opcode != SMK_OPCODE_BAR && in->opcode != SMK_OPCODE_BARRIER) || smk_module_has(in, SMK_MODIFIER_WARP) ||
+    if (smk_opcode_class(in) != SMK_CLASS_BARRIER || smk_module_has(in, SMK_MODIFIER_WARP) ||
         in->operand_count <= (reduces ? 1 : 0)) {
         return 0;
     }

@@ -1,5 +1,6 @@
 #include "sim/check/barrier_site.h"
 
+#include "ptx/opcode.h"
 #include "sim/ptxas/cfg.h"
 
 #include <string.h>
@@ -184,7 +185,7 @@ static const smk_instruction *find_branch(flow *f, const smk_function *function,
         }
     }
     const smk_instruction *last = &function->instructions[f->cfg.first[f->order[x] + 1] - 1];
-    bool parts = (last->opcode == SMK_OPCODE_BRA && last->guarded) || last->opcode == SMK_OPCODE_BRX;
+    bool parts = smk_opcode_class(last) == SMK_CLASS_BRANCH && (last->guarded || last->opcode == SMK_OPCODE_BRX);
     return parts ? last : NULL;
 }
 
@@ -199,7 +200,7 @@ static bool is_same_site(const smk_instruction_ids *ids, uint32_t a, uint32_t b)
         return true;
     }
     if (x->source_line == 0 || y->source_line == 0) { /* only their numbers tell barriers apart */
-        return x->opcode == SMK_OPCODE_CALL && y->opcode == SMK_OPCODE_CALL;
+        return smk_opcode_class(x) == SMK_CLASS_CALL && smk_opcode_class(y) == SMK_CLASS_CALL;
     }
     if (function != other) { /* instances of one function */
         return x->source_line == y->source_line && x->source_file == y->source_file;

@@ -5,6 +5,7 @@
 #include "sim/check/check.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
 #include "sim/code/program.h"
@@ -38,12 +39,12 @@ static bool is_block_scope(const smk_instruction *instruction)
 
 static bool is_fence(const smk_instruction *instruction)
 {
-    return instruction->opcode == SMK_OPCODE_MEMBAR || instruction->opcode == SMK_OPCODE_FENCE;
+    return smk_opcode_class(instruction) == SMK_CLASS_FENCE;
 }
 
 static uint8_t flags_of(const smk_instruction *instruction)
 {
-    bool atomic = instruction->opcode == SMK_OPCODE_ATOM || instruction->opcode == SMK_OPCODE_RED;
+    bool atomic = smk_opcode_class(instruction) == SMK_CLASS_ATOMIC;
     bool is_volatile = smk_module_has(instruction, SMK_MODIFIER_VOLATILE);
     bool both = smk_module_has(instruction, SMK_MODIFIER_ACQ_REL);
     bool acquire = both || smk_module_has(instruction, SMK_MODIFIER_ACQUIRE);
@@ -91,7 +92,7 @@ static smk_status survey(check_state *check, const smk_module *module, smk_error
                 continue;
             }
             const smk_instruction *instruction = &function->instructions[k];
-            if (smk_module_accesses(instruction)) {
+            if (smk_opcode_accesses(instruction)) {
                 uint8_t flags = check->race.flags[count] = flags_of(instruction);
                 check->race.synchronizes =
                     check->race.synchronizes || (flags & (SMK_RACE_ACQUIRE | SMK_RACE_RELEASE)) != 0;
@@ -112,7 +113,7 @@ static smk_status survey(check_state *check, const smk_module *module, smk_error
 static bool selects(void *context, const smk_function *function, uint32_t instruction)
 {
     const smk_instruction *i = &function->instructions[instruction];
-    const smk_operand *from = &i->operands[i->opcode == SMK_OPCODE_ST ? 0 : 1];
+    const smk_operand *from = &i->operands[i->result_count];
     (void)context;
     return i->space != SMK_SPACE_PARAM || from->base_kind == SMK_OPERAND_REGISTER;
 }

@@ -5,6 +5,7 @@
 #include "sim/check/finding.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/exec/access.h"
 
 #include <inttypes.h>
@@ -222,23 +223,30 @@ static void describe_location(const writer *w, const smk_finding_side *side, cha
 
 const char *smk_finding_use(const smk_instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_ST:
+    switch (smk_opcode_class(instruction)) {
+    case SMK_CLASS_STORE:
         return "store";
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
+    case SMK_CLASS_LOAD:
         return "load";
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
+    case SMK_CLASS_ATOMIC:
         return "atomic";
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
+    case SMK_CLASS_BRANCH:
         return "branch";
-    case SMK_OPCODE_BAR:
+    case SMK_CLASS_BARRIER:
         return "barrier";
-    default:
-        return smk_module_opcode_name((smk_opcode)instruction->opcode);
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_COPY:
+    case SMK_CLASS_MATRIX:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        break;
     }
+    return smk_module_opcode_name((smk_opcode)instruction->opcode);
 }
 
 static const char *use_name(const writer *w, const smk_finding_side *side)

@@ -1,7 +1,7 @@
 #include "sim/check/provenance.h"
 
 #include "base/heap.h"
-#include "sim/lower/register_layout.h"
+#include "ptx/opcode.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -148,7 +148,7 @@ static uint64_t unknown_of(smk_type type)
 static uint64_t union_of_reads(tracer *t, const smk_instruction *in)
 {
     uint64_t set = 0;
-    for (unsigned i = smk_register_layout_results(in); i < in->operand_count; i++) {
+    for (unsigned i = in->result_count; i < in->operand_count; i++) {
         set |= read_operand(t, &in->operands[i]);
     }
     return set;
@@ -162,6 +162,13 @@ static uint64_t compute(tracer *t, const smk_instruction *in)
                     smk_module_type_kind((smk_type)in->source_type) == SMK_KIND_FLOAT;
     if (is_float && in->opcode != SMK_OPCODE_MOV && in->opcode != SMK_OPCODE_SHFL) {
         return 0;
+    }
+    smk_class class = smk_opcode_class(in);
+    if (class == SMK_CLASS_CALL) {
+        return WIDE | NARROW;
+    }
+    if (class == SMK_CLASS_LOAD || class == SMK_CLASS_ATOMIC || in->opcode == SMK_OPCODE_REDUX) {
+        return unknown_of((smk_type)in->type);
     }
     uint64_t set;
     switch (in->opcode) {
@@ -202,12 +209,6 @@ static uint64_t compute(tracer *t, const smk_instruction *in)
     case SMK_OPCODE_SETP:
     case SMK_OPCODE_SET:
         return 0;
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_REDUX:
-        return unknown_of((smk_type)in->type);
-    case SMK_OPCODE_CALL:
-        return WIDE | NARROW;
     default:
         set = union_of_reads(t, in);
         return set == 0 ? 0 : WIDE | NARROW | mix(set);
@@ -235,7 +236,7 @@ static void pass(tracer *t, const smk_instruction *in)
         pass_load(t, in);
         return;
     }
-    unsigned results = smk_register_layout_results(in);
+    unsigned results = in->result_count;
     uint64_t set = results == 0 ? 0 : compute(t, in);
     for (unsigned i = 0; i < results && set != 0; i++) {
         write_operand(t, &in->operands[i], set);
@@ -275,27 +276,13 @@ static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
 {
     uint8_t *const *of = t->provenance->of;
     smk_space space = (smk_space)in->space;
-    switch (in->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ATOM:
-        of[0][instruction_id] = judge_operand(t, &in->operands[1], space);
-        break;
-    case SMK_OPCODE_LDMATRIX:
-        of[0][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_SHARED);
-        break;
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_RED:
-        of[0][instruction_id] = judge_operand(t, &in->operands[0], space);
-        break;
-    case SMK_OPCODE_CP:
-        if (in->operand_count >= 3) {
-            of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
-            of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
-        }
-        break;
-    default:
-        break;
+    if (smk_opcode_accesses(in)) {
+        of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], space);
+    } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
+        of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
+    } else if (smk_opcode_class(in) == SMK_CLASS_COPY && in->operand_count >= 3) {
+        of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
+        of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
     }
 }
 

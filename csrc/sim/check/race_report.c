@@ -1,4 +1,5 @@
 /* Accesses as they are remembered, and what is said of them once all blocks have ended. */
+#include "ptx/opcode.h"
 #include "sim/check/race.h"
 
 #include "sim/exec/access.h"
@@ -7,22 +8,16 @@ enum { CELLS = SMK_SHADOW_CELLS };
 
 static smk_access_kind kind_of(const smk_instruction *instruction, bool loads)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_ST:
-        return SMK_ACCESS_STORE;
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return SMK_ACCESS_ATOMIC;
-    case SMK_OPCODE_CP:
-        return loads ? SMK_ACCESS_LOAD : SMK_ACCESS_COPY;
-    default:
-        return SMK_ACCESS_LOAD;
-    }
+    smk_class class = smk_opcode_class(instruction);
+    return class == SMK_CLASS_STORE            ? SMK_ACCESS_STORE
+           : class == SMK_CLASS_ATOMIC         ? SMK_ACCESS_ATOMIC
+           : class == SMK_CLASS_COPY && !loads ? SMK_ACCESS_COPY
+                                               : SMK_ACCESS_LOAD;
 }
 
 static unsigned bytes_of(const smk_instruction *instruction)
 {
-    if (instruction->opcode == SMK_OPCODE_CP) {
+    if (smk_opcode_class(instruction) == SMK_CLASS_COPY) {
         return (unsigned)instruction->operands[2].bits;
     }
     unsigned bytes = smk_module_type_bits((smk_type)instruction->type) / 8;

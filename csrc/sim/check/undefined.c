@@ -2,6 +2,7 @@
 #include "sim/lower/instrument.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
@@ -28,22 +29,27 @@ static bool is_source(const smk_undefined_plan *plan, const smk_instruction *in)
 /* Is a result of undefined operands undefined? What comes from memory, a call or a vote is taken as defined. */
 static bool carries(const smk_instruction *in)
 {
-    switch (in->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_CALL:
-    case SMK_OPCODE_VOTE:
-    case SMK_OPCODE_MATCH:
-    case SMK_OPCODE_ACTIVEMASK:
-    case SMK_OPCODE_LDMATRIX:
-    case SMK_OPCODE_MMA:
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-        return false;
-    default:
+    switch (smk_opcode_class(in)) {
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
         return true;
+    case SMK_CLASS_EXCHANGE:
+        return in->opcode == SMK_OPCODE_SHFL || in->opcode == SMK_OPCODE_REDUX || in->opcode == SMK_OPCODE_ELECT;
+    case SMK_CLASS_LOAD:
+    case SMK_CLASS_STORE:
+    case SMK_CLASS_ATOMIC:
+    case SMK_CLASS_COPY:
+    case SMK_CLASS_MATRIX:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        break;
     }
+    return false;
 }
 
 typedef struct looking {
@@ -454,7 +460,7 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
     default:
         break;
     }
-    for (unsigned i = smk_register_layout_results(in); i < in->operand_count; i++) {
+    for (unsigned i = in->result_count; i < in->operand_count; i++) {
         lanes |= read(value, &in->operands[i], made);
     }
     return lanes;
@@ -462,24 +468,28 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
 
 static bool decides(const smk_instruction *in)
 {
-    switch (in->opcode) {
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_CP:
-    case SMK_OPCODE_LDMATRIX:
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-    case SMK_OPCODE_EXIT:
-    case SMK_OPCODE_RET:
+    switch (smk_opcode_class(in)) {
+    case SMK_CLASS_LOAD:
+    case SMK_CLASS_STORE:
+    case SMK_CLASS_ATOMIC:
+    case SMK_CLASS_COPY:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_BRANCH:
         return true;
-    default:
-        return false;
+    case SMK_CLASS_MATRIX:
+        return in->opcode == SMK_OPCODE_LDMATRIX;
+    case SMK_CLASS_END:
+        return in->opcode != SMK_OPCODE_TRAP;
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        break;
     }
+    return false;
 }
 
 void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operation *op)
@@ -492,13 +502,14 @@ void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operatio
         return;
     }
     uint32_t doubt = in->guarded ? value[in->guard].lanes & warp->active : 0;
-    unsigned results = smk_register_layout_results(in);
+    unsigned results = in->result_count;
     if (decides(in)) {
         if (doubt != 0) {
             report(race, warp, op, &value[in->guard], doubt);
         }
         for (unsigned i = results; i < in->operand_count; i++) {
-            if (in->opcode != SMK_OPCODE_ST || i != 1) { /* what is stored: smk_undefined_access, where it goes */
+            if (smk_opcode_class(in) != SMK_CLASS_STORE ||
+                i != 1) { /* what is stored: smk_undefined_access, where it goes */
                 use(race, warp, op, value, &in->operands[i], mask);
             }
         }
@@ -568,7 +579,7 @@ void smk_undefined_access(smk_race *race, const smk_warp *warp, const smk_access
     const smk_operation *op = event->op;
     bool followed = u->plan->reached[op->function] != NULL, local = space == SMK_SPACE_LOCAL && u->plan->local;
     const smk_instruction *in = instruction_of(u, op);
-    bool store = in->opcode == SMK_OPCODE_ST;
+    bool store = smk_opcode_class(in) == SMK_CLASS_STORE;
     if ((!followed && !local) || (!store && (in->opcode != SMK_OPCODE_LD || !local))) {
         return;
     }

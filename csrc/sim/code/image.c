@@ -1,6 +1,7 @@
 #include "sim/code/image.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 
 #include <stdlib.h>
 
@@ -22,7 +23,7 @@ const smk_shared_variable *smk_image_find_shared(const smk_image *image, const s
 
 bool smk_image_is_block_scope(const smk_instruction *instruction)
 {
-    return smk_module_accesses(instruction) &&
+    return smk_opcode_accesses(instruction) &&
            (instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC) &&
            (smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER));
 }

@@ -1,6 +1,7 @@
 #include "sim/exec/livelock.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
@@ -89,65 +90,6 @@ static bool is_back(const smk_warp *warp, const smk_operation *op, const state *
 
 /* What changes nothing ------------------------------------------------------------------------------ */
 
-/* Instructions whose only effects are on registers, local memory and the warp's own paths. What is not named here is
- * taken to have others. */
-static bool is_quiet_word(smk_opcode opcode)
-{
-    switch (opcode) {
-    case SMK_OPCODE_ABS:
-    case SMK_OPCODE_ACTIVEMASK:
-    case SMK_OPCODE_ADD:
-    case SMK_OPCODE_ADDC:
-    case SMK_OPCODE_AND:
-    case SMK_OPCODE_BFE:
-    case SMK_OPCODE_BFI:
-    case SMK_OPCODE_BFIND:
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BREV:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_CLZ:
-    case SMK_OPCODE_CNOT:
-    case SMK_OPCODE_CVT:
-    case SMK_OPCODE_CVTA:
-    case SMK_OPCODE_DIV:
-    case SMK_OPCODE_ELECT:
-    case SMK_OPCODE_FENCE:
-    case SMK_OPCODE_FMA:
-    case SMK_OPCODE_ISSPACEP:
-    case SMK_OPCODE_LOP3:
-    case SMK_OPCODE_MAD:
-    case SMK_OPCODE_MATCH:
-    case SMK_OPCODE_MAX:
-    case SMK_OPCODE_MEMBAR:
-    case SMK_OPCODE_MIN:
-    case SMK_OPCODE_MOV:
-    case SMK_OPCODE_MUL:
-    case SMK_OPCODE_NANOSLEEP:
-    case SMK_OPCODE_NEG:
-    case SMK_OPCODE_NOT:
-    case SMK_OPCODE_OR:
-    case SMK_OPCODE_POPC:
-    case SMK_OPCODE_PRMT:
-    case SMK_OPCODE_REDUX:
-    case SMK_OPCODE_REM:
-    case SMK_OPCODE_SELP:
-    case SMK_OPCODE_SET:
-    case SMK_OPCODE_SETP:
-    case SMK_OPCODE_SHF:
-    case SMK_OPCODE_SHFL:
-    case SMK_OPCODE_SHL:
-    case SMK_OPCODE_SHR:
-    case SMK_OPCODE_SLCT:
-    case SMK_OPCODE_SUB:
-    case SMK_OPCODE_SUBC:
-    case SMK_OPCODE_VOTE:
-    case SMK_OPCODE_XOR:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static void note_read(trace *t, smk_space space)
 {
     bool global = space == SMK_SPACE_GLOBAL || space == SMK_SPACE_GENERIC;
@@ -165,32 +107,37 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
     const smk_instruction *in = &function->instructions[op->instruction];
     const smk_space space = (smk_space)in->space;
     bool quiet = false;
-    switch (in->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
+    switch (smk_opcode_class(in)) {
+    case SMK_CLASS_ALU: /* effects on registers, local memory and the warp's own paths only */
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_HINT:
+        quiet = true;
+        break;
+    case SMK_CLASS_LOAD:
+    case SMK_CLASS_ATOMIC:
         note_read(t, space);
         quiet = true;
         break;
-    case SMK_OPCODE_ST: /* of parameters too: they are a call's */
+    case SMK_CLASS_STORE: /* of parameters too: they are a call's */
         quiet = space == SMK_SPACE_LOCAL || space == SMK_SPACE_PARAM;
         break;
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        note_read(t, space);
-        quiet = true;
-        break;
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
+    case SMK_CLASS_BARRIER:
         quiet = smk_module_has(in, SMK_MODIFIER_WARP);
         break;
-    case SMK_OPCODE_CALL:
+    case SMK_CLASS_CALL:
         quiet = op->run == smk_control_call || op->run == smk_control_call_pointer;
         break;
-    case SMK_OPCODE_RET:
-        quiet = warp->control->frame_count > 0;
+    case SMK_CLASS_END:
+        quiet = in->opcode == SMK_OPCODE_RET && warp->control->frame_count > 0;
         break;
-    default:
-        quiet = is_quiet_word((smk_opcode)in->opcode);
+    case SMK_CLASS_PAUSE:
+        quiet = in->opcode == SMK_OPCODE_NANOSLEEP;
+        break;
+    case SMK_CLASS_COPY:
+    case SMK_CLASS_MATRIX:
         break;
     }
     return quiet ? in : NULL;
@@ -239,7 +186,7 @@ static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operat
 static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_instruction *in)
 {
     const smk_operation *at = *op;
-    bool changes = in->opcode == SMK_OPCODE_ATOM || in->opcode == SMK_OPCODE_RED;
+    bool changes = smk_opcode_class(in) == SMK_CLASS_ATOMIC;
     if (changes && at->run == smk_atomic_find(in)) {
         return run_atomic(warp, at, op);
     }

@@ -1,6 +1,7 @@
 #include "sim/exec/park.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/exec/block.h"
@@ -18,8 +19,7 @@ static const smk_instruction *instruction_of(const smk_warp *warp, const smk_ope
 
 static bool is_barrier(const smk_warp *warp, const smk_operation *op)
 {
-    smk_opcode opcode = (smk_opcode)instruction_of(warp, op)->opcode;
-    return opcode == SMK_OPCODE_BAR || opcode == SMK_OPCODE_BARRIER;
+    return smk_opcode_class(instruction_of(warp, op)) == SMK_CLASS_BARRIER;
 }
 
 /* "vote.sync", "bar.warp.sync" */

@@ -1,6 +1,7 @@
 #include "sim/lower/commute.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/code/program.h"
 #include "sim/exec/atomic.h"
 #include "sim/lower/register_layout.h"
@@ -21,7 +22,7 @@ typedef struct finder {
 static bool is_update(const smk_instruction *instruction)
 {
     bool global = instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC;
-    return global && (instruction->opcode == SMK_OPCODE_RED || instruction->opcode == SMK_OPCODE_ATOM);
+    return global && smk_opcode_class(instruction) == SMK_CLASS_ATOMIC;
 }
 
 /* Updates of one kind commute with each other. */
@@ -121,21 +122,16 @@ static void note_write(void *context, uint32_t index, bool writes)
 
 static void pass(finder *f, const smk_instruction *instruction)
 {
+    smk_class class = smk_opcode_class(instruction);
     f->read = 0;
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
+    if (class == SMK_CLASS_LOAD) {
         f->read = roots_of_load(f, instruction);
-        break;
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_CALL: /* whatever a function returns */
+    } else if (class == SMK_CLASS_ATOMIC || class == SMK_CLASS_CALL) { /* whatever a function returns */
         f->read = SMK_IMAGE_ANYWHERE;
-        break;
-    default:
-        for (unsigned i = smk_register_layout_results(instruction); i < instruction->operand_count; i++) {
+    } else {
+        for (unsigned i = instruction->result_count; i < instruction->operand_count; i++) {
             f->read |= roots_of_operand(f, &instruction->operands[i]);
         }
-        break;
     }
     if (f->read != 0) {
         smk_register_layout_visit(instruction, note_write, f);
@@ -173,8 +169,8 @@ static void add_updates(finder *f)
     for (uint32_t i = 0; i < f->function->instruction_count; i++) {
         const smk_instruction *instruction = &f->function->instructions[i];
         if (is_update(instruction)) {
-            unsigned at = instruction->opcode == SMK_OPCODE_RED ? 0 : 1;
-            add_update(f->image, kind_of(instruction), roots_of_operand(f, &instruction->operands[at]));
+            const smk_operand *address = &instruction->operands[instruction->result_count];
+            add_update(f->image, kind_of(instruction), roots_of_operand(f, address));
         }
     }
 }

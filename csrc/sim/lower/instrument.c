@@ -1,4 +1,5 @@
 #include "sim/lower/instrument.h"
+#include "ptx/opcode.h"
 #include "sim/lower/link.h"
 
 #include "sim/code/bits.h"
@@ -99,8 +100,8 @@ bool smk_instrument_emit(smk_lowering *lowering)
         return false;
     }
     bool table = instruction->opcode == SMK_OPCODE_BRX;
-    bool branch = table || instruction->opcode == SMK_OPCODE_BRA;
-    bool fence = instruction->opcode == SMK_OPCODE_MEMBAR || instruction->opcode == SMK_OPCODE_FENCE;
+    bool branch = smk_opcode_class(instruction) == SMK_CLASS_BRANCH;
+    bool fence = smk_opcode_class(instruction) == SMK_CLASS_FENCE;
     if (branch && (table || instruction->guarded) && (observer->wants & SMK_OBSERVE_BRANCHES) != 0) {
         uint32_t row = table ? smk_lower_row(lowering, &instruction->operands[0], 32, NULL) : 0;
         smk_operation *op = smk_lower_emit(lowering, table ? run_branch_table : run_branch);

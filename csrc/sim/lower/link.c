@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "ptx/opcode.h"
 #include "sim/code/observer.h"
 #include "sim/code/program.h"
 #include "sim/exec/access.h"
@@ -66,7 +67,7 @@ static void find_functions(builder *b)
         const smk_function *function = &b->module->functions[b->found[b->next++]];
         for (uint32_t i = 0; i < function->instruction_count; i++) {
             const smk_instruction *instruction = &function->instructions[i];
-            if (instruction->opcode != SMK_OPCODE_CALL) {
+            if (smk_opcode_class(instruction) != SMK_CLASS_CALL) {
                 continue;
             }
             if (instruction->operands[1].kind == SMK_OPERAND_FUNCTION) {
@@ -258,6 +259,21 @@ static bool synchronizes(const smk_instruction *instruction)
     return smk_module_has(instruction, SMK_MODIFIER_VOLATILE) || (strong && far);
 }
 
+/* Does an atomic operation have a result that the function uses? */
+static bool returns_what_is_read(const builder *b, const smk_instruction *atomic)
+{
+    const smk_operand *result = &atomic->operands[0];
+    return atomic->result_count > 0 && result->kind == SMK_OPERAND_REGISTER && b->reads[result->index] > 0;
+}
+
+static bool prints(const builder *b, const smk_instruction *call)
+{
+    const smk_operand *callee = &call->operands[1];
+    uint32_t arguments;
+    return callee->kind == SMK_OPERAND_FUNCTION &&
+           smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL;
+}
+
 /* Would another order of blocks give other results? Then one host thread runs them in order. */
 static bool depends_on_order(const builder *b, const smk_function *function)
 {
@@ -268,39 +284,20 @@ static bool depends_on_order(const builder *b, const smk_function *function)
     bool judged = b->image->observer != NULL && (b->image->observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
         const smk_instruction *instruction = &function->instructions[i];
-        const smk_operand *first = &instruction->operands[0];
-        uint32_t arguments;
+        smk_class class = smk_opcode_class(instruction);
         if (judged && smk_image_is_block_scope(instruction)) {
             return true;
         }
-        switch (instruction->opcode) {
-        case SMK_OPCODE_ATOM:
-        case SMK_OPCODE_RED:
-            if (!is_global(instruction)) {
-                break;
-            }
-            if (!smk_atomic_commutes(instruction) ||
-                (instruction->opcode == SMK_OPCODE_ATOM && first->kind == SMK_OPERAND_REGISTER &&
-                 b->reads[first->index] > 0)) {
-                return true;
-            }
-            break;
-        case SMK_OPCODE_LD:
-        case SMK_OPCODE_ST:
-            if (is_global(instruction) && synchronizes(instruction)) {
-                return true;
-            }
-            break;
-        case SMK_OPCODE_CALL: {
-            const smk_operand *callee = &instruction->operands[1];
-            if (callee->kind == SMK_OPERAND_FUNCTION &&
-                smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL) {
-                return true;
-            }
-            break;
+        if (class == SMK_CLASS_ATOMIC && is_global(instruction) &&
+            (!smk_atomic_commutes(instruction) || returns_what_is_read(b, instruction))) {
+            return true;
         }
-        default:
-            break;
+        if ((class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE) && is_global(instruction) &&
+            synchronizes(instruction)) {
+            return true;
+        }
+        if (class == SMK_CLASS_CALL && prints(b, instruction)) {
+            return true;
         }
     }
     return false;

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "ptx/opcode.h"
 #include "sim/exec/alu.h"
 #include "sim/exec/control.h"
 #include "sim/lower/instrument.h"
@@ -268,48 +269,30 @@ static bool lower_arithmetic(smk_lowering *l)
 
 static bool lower_instruction(smk_lowering *l)
 {
-    switch (l->instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDMATRIX:
-    case SMK_OPCODE_LDU:
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-    case SMK_OPCODE_CP:
-    case SMK_OPCODE_CVTA:
-    case SMK_OPCODE_ISSPACEP:
-        return smk_lower_memory(l);
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_CALL:
-    case SMK_OPCODE_RET:
-    case SMK_OPCODE_EXIT:
-    case SMK_OPCODE_TRAP:
-    case SMK_OPCODE_BRKPT:
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-    case SMK_OPCODE_NANOSLEEP:
-        return smk_lower_control(l);
-    case SMK_OPCODE_SHFL:
-    case SMK_OPCODE_VOTE:
-    case SMK_OPCODE_MATCH:
-    case SMK_OPCODE_REDUX:
-    case SMK_OPCODE_ACTIVEMASK:
-    case SMK_OPCODE_ELECT:
-        return smk_lower_exchange(l);
-    case SMK_OPCODE_MMA:
-        return smk_lower_mma(l);
-    case SMK_OPCODE_MEMBAR: /* memory is in order here, and hints are hints: they count as steps and do nothing */
-    case SMK_OPCODE_FENCE:
-    case SMK_OPCODE_PREFETCH:
-    case SMK_OPCODE_PREFETCHU:
-    case SMK_OPCODE_APPLYPRIORITY:
-    case SMK_OPCODE_DISCARD:
-    case SMK_OPCODE_PMEVENT:
-        return true;
-    default:
+    switch (smk_opcode_class(l->instruction)) {
+    case SMK_CLASS_ALU:
         return lower_arithmetic(l);
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_LOAD:
+    case SMK_CLASS_STORE:
+    case SMK_CLASS_ATOMIC:
+    case SMK_CLASS_COPY:
+        return smk_lower_memory(l);
+    case SMK_CLASS_MATRIX:
+        return l->instruction->opcode == SMK_OPCODE_LDMATRIX ? smk_lower_memory(l) : smk_lower_mma(l);
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+        return smk_lower_control(l);
+    case SMK_CLASS_EXCHANGE:
+        return smk_lower_exchange(l);
+    case SMK_CLASS_FENCE: /* memory is in order here, and hints are hints: they count as steps and do nothing */
+    case SMK_CLASS_HINT:
+        return true;
     }
+    return smk_lower_fail(l, SMK_INTERNAL, "an instruction of no class");
 }
 
 /* Local memory of a frame: local arrays, and what calls pass in .param variables. */
@@ -370,7 +353,7 @@ static void find_reconvergence(smk_lowering *l)
 {
     for (uint32_t block = 0; block < l->cfg.graph.count; block++) {
         const smk_instruction *last = &l->function->instructions[l->cfg.first[block + 1] - 1];
-        bool splits = last->opcode == SMK_OPCODE_BRX || (last->opcode == SMK_OPCODE_BRA && last->guarded);
+        bool splits = smk_opcode_class(last) == SMK_CLASS_BRANCH && (last->guarded || last->opcode == SMK_OPCODE_BRX);
         if (splits && l->cfg.postdominator[block] != SMK_NO_INDEX) {
             l->reconverges[l->cfg.postdominator[block]] = 1;
         }
@@ -394,7 +377,7 @@ static bool lower_body(smk_lowering *l)
             }
         }
         /* lanes may be lost in a call, so what follows is a run of its own */
-        bool begins = l->cfg.first[block] == i || function->instructions[i - 1].opcode == SMK_OPCODE_CALL;
+        bool begins = l->cfg.first[block] == i || smk_opcode_class(&function->instructions[i - 1]) == SMK_CLASS_CALL;
         memset(l->scratch, 0, sizeof l->scratch);
         if ((begins && !smk_instrument_emit_run(l)) || !smk_instrument_emit(l)) {
             return false;

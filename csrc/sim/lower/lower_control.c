@@ -1,4 +1,5 @@
 /* Lowering of what moves a warp to another place, or makes it wait, and of what lanes exchange. */
+#include "ptx/opcode.h"
 #include "sim/exec/barrier.h"
 #include "sim/exec/control.h"
 #include "sim/exec/printf.h"
@@ -194,24 +195,30 @@ static bool lower_barrier(smk_lowering *l)
 
 bool smk_lower_control(smk_lowering *l)
 {
-    switch (l->instruction->opcode) {
-    case SMK_OPCODE_BRA:
-        return lower_branch(l);
-    case SMK_OPCODE_BRX:
-        return lower_branch_table(l);
-    case SMK_OPCODE_CALL:
+    const smk_instruction *instruction = l->instruction;
+    smk_class class = smk_opcode_class(instruction);
+    if (class == SMK_CLASS_BRANCH) {
+        return instruction->opcode == SMK_OPCODE_BRX ? lower_branch_table(l) : lower_branch(l);
+    }
+    if (class == SMK_CLASS_CALL) {
         return lower_call(l);
-    case SMK_OPCODE_RET:
-        return smk_lower_emit(l, l->function->is_entry ? smk_control_exit : smk_control_return) != NULL;
+    }
+    if (class == SMK_CLASS_BARRIER) {
+        return lower_barrier(l);
+    }
+    switch (instruction->opcode) {
     case SMK_OPCODE_EXIT:
         return smk_lower_emit(l, smk_control_exit) != NULL;
+    case SMK_OPCODE_RET:
+        return smk_lower_emit(l, l->function->is_entry ? smk_control_exit : smk_control_return) != NULL;
     case SMK_OPCODE_NANOSLEEP:
         return smk_lower_emit(l, smk_control_sleep) != NULL;
     case SMK_OPCODE_TRAP:
     case SMK_OPCODE_BRKPT:
         return smk_lower_emit(l, smk_control_trap) != NULL;
     default:
-        return lower_barrier(l);
+        return smk_lower_fail(l, SMK_INTERNAL, "%s has no handler",
+                              smk_module_opcode_name((smk_opcode)instruction->opcode));
     }
 }
 

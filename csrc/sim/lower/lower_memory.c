@@ -1,4 +1,5 @@
 /* Lowering of what touches memory or makes addresses. */
+#include "ptx/opcode.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
 #include "sim/exec/control.h"
@@ -163,8 +164,8 @@ static bool lower_access(smk_lowering *l, bool store)
 static bool lower_atomic(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
-    bool has_result = instruction->opcode == SMK_OPCODE_ATOM;
-    unsigned first = has_result ? 1 : 0, bits = smk_op_row_bits((smk_type)instruction->type);
+    bool has_result = instruction->result_count > 0;
+    unsigned first = instruction->result_count, bits = smk_op_row_bits((smk_type)instruction->type);
     smk_handler run = smk_atomic_find(instruction);
     address at;
     if (run == NULL) {
@@ -388,20 +389,15 @@ static bool lower_matrices(smk_lowering *l)
 
 bool smk_lower_memory(smk_lowering *l)
 {
-    switch (l->instruction->opcode) {
-    case SMK_OPCODE_LDMATRIX:
-        return lower_matrices(l);
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-        return lower_access(l, false);
-    case SMK_OPCODE_ST:
-        return lower_access(l, true);
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
-        return lower_atomic(l);
-    case SMK_OPCODE_CP:
-        return lower_async(l);
-    default:
-        return lower_conversion(l);
+    smk_class class = smk_opcode_class(l->instruction);
+    if (class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE) {
+        return lower_access(l, class == SMK_CLASS_STORE);
     }
+    if (class == SMK_CLASS_ATOMIC) {
+        return lower_atomic(l);
+    }
+    if (class == SMK_CLASS_COPY) {
+        return lower_async(l);
+    }
+    return class == SMK_CLASS_ADDRESS ? lower_conversion(l) : lower_matrices(l);
 }

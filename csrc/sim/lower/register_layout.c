@@ -14,35 +14,6 @@ enum { ROW_ALIGNMENT = 64 };
 /* A frame larger than this is no program that anybody runs. */
 #define FRAME_BYTES_MAX (UINT64_C(1) << 30)
 
-unsigned smk_register_layout_results(const smk_instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_RED:
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_BRKPT:
-    case SMK_OPCODE_CP:
-    case SMK_OPCODE_DISCARD:
-    case SMK_OPCODE_APPLYPRIORITY:
-    case SMK_OPCODE_EXIT:
-    case SMK_OPCODE_FENCE:
-    case SMK_OPCODE_MEMBAR:
-    case SMK_OPCODE_NANOSLEEP:
-    case SMK_OPCODE_PMEVENT:
-    case SMK_OPCODE_PREFETCH:
-    case SMK_OPCODE_PREFETCHU:
-    case SMK_OPCODE_RET:
-    case SMK_OPCODE_TRAP:
-        return 0;
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-        return smk_module_has(instruction, SMK_MODIFIER_RED) ? 1 : 0;
-    default:
-        return instruction->operand_count > 0 ? 1 : 0;
-    }
-}
-
 static void visit_operand(const smk_operand *operand, bool writes, void (*visit)(void *, uint32_t, bool), void *context)
 {
     if (operand->kind == SMK_OPERAND_REGISTER) {
@@ -61,7 +32,7 @@ static void visit_operand(const smk_operand *operand, bool writes, void (*visit)
 
 void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)(void *, uint32_t, bool), void *context)
 {
-    unsigned results = smk_register_layout_results(instruction);
+    unsigned results = instruction->result_count;
     if (instruction->guarded) {
         visit(context, instruction->guard, false);
     }

@@ -11,9 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* How many of an instruction's leading operands are results. */
-unsigned smk_register_layout_results(const smk_instruction *instruction);
-
 /* Calls `visit` for each register that the instruction reads (its guard too) or writes. */
 void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)(void *context, uint32_t register_index, bool writes),
                     void *context);

@@ -6,6 +6,7 @@
 #include "sim/profile/count.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/code/program.h"
 #include "sim/exec/block.h"
@@ -103,26 +104,36 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
 static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_ACCESS_COST_MEMORIES])
 {
     bool generic = instruction->space == SMK_SPACE_GENERIC;
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
-    case SMK_OPCODE_LDU:
-        *op = SMK_BANK_LOAD;
+    *op = SMK_BANK_LOAD;
+    switch (smk_opcode_class(instruction)) {
+    case SMK_CLASS_LOAD:
         break;
-    case SMK_OPCODE_LDMATRIX: /* 16 bytes for each of its rows */
+    case SMK_CLASS_MATRIX: /* ldmatrix: 16 bytes for each of its rows */
+        if (instruction->opcode != SMK_OPCODE_LDMATRIX) {
+            return false;
+        }
         *op = SMK_BANK_MATRIX;
         break;
-    case SMK_OPCODE_ST:
+    case SMK_CLASS_STORE:
         *op = SMK_BANK_STORE;
         break;
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
+    case SMK_CLASS_ATOMIC:
         *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
         break;
-    case SMK_OPCODE_CP:
+    case SMK_CLASS_COPY:
         *op = SMK_BANK_ASYNC;
         generic = true;
         break;
-    default:
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
         return false;
     }
     touches[SMK_ACCESS_COST_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
@@ -467,7 +478,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
     line->role = plan == NULL ? (uint8_t)SMK_FUSION_ALONE : plan[line->instruction].role;
     value[SMK_COUNTER_INSTRUCTIONS_WARP] = c->sum.runs[run];
     value[SMK_COUNTER_INSTRUCTIONS_THREAD] = instruction->guarded ? c->sum.guarded[id] : c->sum.lanes[run];
-    if (instruction->opcode == SMK_OPCODE_BRA || instruction->opcode == SMK_OPCODE_BRX) {
+    if (smk_opcode_class(instruction) == SMK_CLASS_BRANCH) {
         value[SMK_COUNTER_BRANCH_INSTRUCTIONS] = c->sum.runs[run];
         value[SMK_COUNTER_BRANCH_DIVERGENT] = c->sum.diverged[id];
         value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[id];

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "ptx/opcode.h"
 
 #include <string.h>
 
@@ -190,8 +191,8 @@ smk_status smk_cfg_postdominate(const smk_cfg_graph *graph, uint32_t *postdomina
 
 static bool is_end(const smk_function *function, const smk_instruction *instruction)
 {
-    return instruction->opcode == SMK_OPCODE_EXIT || instruction->opcode == SMK_OPCODE_TRAP ||
-           (instruction->opcode == SMK_OPCODE_RET && function->is_entry);
+    return smk_opcode_class(instruction) == SMK_CLASS_END &&
+           (instruction->opcode != SMK_OPCODE_RET || function->is_entry);
 }
 
 bool smk_cfg_exits(const smk_function *function, uint32_t instruction)
@@ -215,16 +216,8 @@ bool smk_cfg_exits(const smk_function *function, uint32_t instruction)
 
 static bool ends_block(const smk_instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_RET:
-    case SMK_OPCODE_EXIT:
-    case SMK_OPCODE_TRAP:
-        return true;
-    default:
-        return false;
-    }
+    smk_class class = smk_opcode_class(instruction);
+    return class == SMK_CLASS_BRANCH || class == SMK_CLASS_END;
 }
 
 /* Marks the first instruction of every block in leader[0 .. instruction_count]. */

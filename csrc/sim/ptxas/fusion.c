@@ -1,6 +1,7 @@
 #include "sim/ptxas/fusion.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 #include "sim/ptxas/memory_flow.h"
 #include "sim/ptxas/value_numbering.h"
 
@@ -152,7 +153,7 @@ static uint32_t get_kind(const smk_instruction *in, unsigned bytes)
     const bool only_read = smk_module_has(in, SMK_MODIFIER_NC);
     const bool extends = bytes < 4 && smk_module_type_kind((smk_type)in->type) == SMK_KIND_SIGNED;
     return (uint32_t)in->space | bytes << 4 | (uint32_t)only_read << 12 |
-           (in->opcode == SMK_OPCODE_ST ? 1U << 13 : (uint32_t)extends << 14);
+           (smk_opcode_class(in) == SMK_CLASS_STORE ? 1U << 13 : (uint32_t)extends << 14);
 }
 
 static const smk_operand *get_element(const smk_instruction *in, const smk_operand *whole, unsigned i)
@@ -311,8 +312,8 @@ static bool is_reduced(smk_modifier operation)
 /* The machine has no shared addition of floating numbers, and of 8 bytes only exch and cas. */
 static uint8_t get_form(planner *p, const smk_instruction *in)
 {
-    const bool returns = in->opcode == SMK_OPCODE_ATOM && is_wanted(p, &in->operands[0]);
-    const unsigned first = in->opcode == SMK_OPCODE_ATOM ? 1 : 0, bits = smk_module_type_bits((smk_type)in->type);
+    const bool returns = in->result_count > 0 && is_wanted(p, &in->operands[0]);
+    const unsigned first = in->result_count, bits = smk_module_type_bits((smk_type)in->type);
     const smk_operand *value = &in->operands[first + 1];
     const smk_modifier operation = smk_module_atomic(in);
     if (operation == SMK_MODIFIER_EXCH || operation == SMK_MODIFIER_CAS || bits < 32 || bits > 64) {
@@ -340,7 +341,7 @@ static void add_instruction(planner *p, uint32_t instruction)
 {
     const smk_instruction *in = &p->function->instructions[instruction];
     const bool plain = smk_memory_flow_is_plain(in);
-    if (in->opcode == SMK_OPCODE_ST && in->space != SMK_SPACE_PARAM && plain) {
+    if (smk_opcode_class(in) == SMK_CLASS_STORE && in->space != SMK_SPACE_PARAM && plain) {
         add_store(p, instruction);
     } else {
         touch(p, smk_memory_flow_changes(in));
@@ -351,7 +352,7 @@ static void add_instruction(planner *p, uint32_t instruction)
             if (plain) {
                 add_access(p, instruction, &in->operands[1], &in->operands[0], false);
             }
-        } else if ((in->opcode == SMK_OPCODE_ATOM || in->opcode == SMK_OPCODE_RED) && in->space == SMK_SPACE_SHARED) {
+        } else if (smk_opcode_class(in) == SMK_CLASS_ATOMIC && in->space == SMK_SPACE_SHARED) {
             p->plan[instruction].form = get_form(p, in);
         }
         change(p, instruction);

@@ -1,6 +1,7 @@
 #include "sim/ptxas/memory_flow.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 
 enum { ALL = (1 << SMK_MEMORY_FLOW_SPACES) - 1, UNKNOWN = 0, ENTRY = 1, FIRST = 2, ROUNDS_MAX = 1 << 16 };
 
@@ -17,27 +18,32 @@ static unsigned get_space_bits(const smk_instruction *in)
 
 unsigned smk_memory_flow_changes(const smk_instruction *in)
 {
-    switch (in->opcode) {
-    case SMK_OPCODE_LD:
+    switch (smk_opcode_class(in)) {
+    case SMK_CLASS_LOAD:
         return smk_module_has(in, SMK_MODIFIER_ACQUIRE) ? (unsigned)ALL : 0;
-    case SMK_OPCODE_ST:
+    case SMK_CLASS_STORE:
         if (in->space == SMK_SPACE_PARAM) {
             return 0;
         }
         return smk_module_has(in, SMK_MODIFIER_RELEASE) ? (unsigned)ALL : get_space_bits(in);
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_RED:
+    case SMK_CLASS_ATOMIC:
         return get_space_bits(in);
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-    case SMK_OPCODE_MEMBAR:
-    case SMK_OPCODE_FENCE:
-    case SMK_OPCODE_CALL:
-    case SMK_OPCODE_CP:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_COPY:
         return ALL;
-    default:
-        return 0;
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_MATRIX:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        break;
     }
+    return 0;
 }
 
 /* Every block behind all that lead to it, loops apart (depth first, numbered on the way back). */

@@ -1,3 +1,4 @@
+#include "ptx/opcode.h"
 #include "sim/ptxas/value_numbering.h"
 
 enum { DYNAMIC_ALIGNMENT = 16 };
@@ -25,7 +26,7 @@ void smk_shared_layout_find(const smk_module *module, const smk_function *functi
     uint64_t end = 0;
     bool calls = !function->is_entry;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        calls = calls || function->instructions[i].opcode == SMK_OPCODE_CALL;
+        calls = calls || smk_opcode_class(&function->instructions[i]) == SMK_CLASS_CALL;
     }
     if (calls) {
         return;

@@ -1,6 +1,7 @@
 #include "sim/ptxas/value_numbering.h"
 
 #include "base/heap.h"
+#include "ptx/opcode.h"
 
 #include <string.h>
 
@@ -38,36 +39,11 @@ struct smk_value_numbering {
 
 /* What an instruction reads and writes -------------------------------------------------------------- */
 
-static bool writes_first(const smk_instruction *instruction)
-{
-    switch (instruction->opcode) {
-    case SMK_OPCODE_ST:
-    case SMK_OPCODE_RED:
-    case SMK_OPCODE_BRA:
-    case SMK_OPCODE_BRX:
-    case SMK_OPCODE_CP:
-    case SMK_OPCODE_RET:
-    case SMK_OPCODE_EXIT:
-    case SMK_OPCODE_TRAP:
-    case SMK_OPCODE_MEMBAR:
-    case SMK_OPCODE_FENCE:
-    case SMK_OPCODE_NANOSLEEP:
-    case SMK_OPCODE_PREFETCH:
-    case SMK_OPCODE_PREFETCHU:
-    case SMK_OPCODE_DISCARD:
-    case SMK_OPCODE_APPLYPRIORITY:
-    case SMK_OPCODE_PMEVENT:
-        return false;
-    default: /* a barrier that only reads its operand is not hurt */
-        return instruction->operand_count > 0;
-    }
-}
-
 void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
                                       void *context)
 {
     const smk_operand *operand = &instruction->operands[0];
-    if (!writes_first(instruction)) {
+    if (instruction->result_count == 0) {
         return;
     }
     if (operand->kind == SMK_OPERAND_REGISTER) {
@@ -84,24 +60,28 @@ void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (
 /* True where an instruction does nothing but make its results. */
 static bool is_pure(const smk_instruction *instruction)
 {
-    switch (instruction->opcode) {
-    case SMK_OPCODE_LD:
+    switch (smk_opcode_class(instruction)) {
+    case SMK_CLASS_LOAD:
         return !smk_module_has(instruction, SMK_MODIFIER_VOLATILE) &&
                !smk_module_has(instruction, SMK_MODIFIER_ACQUIRE);
-    case SMK_OPCODE_ATOM:
-    case SMK_OPCODE_BAR:
-    case SMK_OPCODE_BARRIER:
-    case SMK_OPCODE_CALL:
-    case SMK_OPCODE_SHFL:
-    case SMK_OPCODE_VOTE:
-    case SMK_OPCODE_MATCH:
-    case SMK_OPCODE_REDUX:
-    case SMK_OPCODE_ACTIVEMASK:
-    case SMK_OPCODE_ELECT:
-        return false;
-    default:
-        return writes_first(instruction) && !smk_module_has(instruction, SMK_MODIFIER_CC);
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_MATRIX:
+        return !smk_module_has(instruction, SMK_MODIFIER_CC);
+    case SMK_CLASS_STORE:
+    case SMK_CLASS_ATOMIC:
+    case SMK_CLASS_COPY:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        break;
     }
+    return false;
 }
 
 /* Marks the registers of an operand as read; true where one was not before. */
@@ -143,13 +123,6 @@ static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instr
     return w.wanted;
 }
 
-/* Is its first operand nothing but a result? */
-static bool only_writes_first(const smk_instruction *instruction)
-{
-    return writes_first(instruction) && instruction->opcode != SMK_OPCODE_BAR &&
-           instruction->opcode != SMK_OPCODE_BARRIER && instruction->opcode != SMK_OPCODE_CALL;
-}
-
 /* Backwards until nothing is new: what is read by something that is itself needed. */
 static void find_reads(smk_value_numbering *a)
 {
@@ -164,7 +137,7 @@ static void find_reads(smk_value_numbering *a)
                 a->read[instruction->guard] = 1;
                 news = true;
             }
-            for (unsigned k = only_writes_first(instruction) ? 1 : 0; k < instruction->operand_count; k++) {
+            for (unsigned k = instruction->result_count; k < instruction->operand_count; k++) {
                 news = mark_operand(a, &instruction->operands[k]) || news;
             }
         }
@@ -542,8 +515,8 @@ static smk_value_number compute(smk_value_numbering *a, const smk_instruction *i
 
 static bool is_arithmetic(const smk_instruction *in)
 {
-    return is_pure(in) && in->opcode != SMK_OPCODE_LD && in->opcode != SMK_OPCODE_LDU &&
-           in->opcode != SMK_OPCODE_ISSPACEP && in->operands[0].kind == SMK_OPERAND_REGISTER && !in->guarded;
+    bool computes = smk_opcode_class(in) == SMK_CLASS_ALU || in->opcode == SMK_OPCODE_CVTA;
+    return computes && is_pure(in) && in->operands[0].kind == SMK_OPERAND_REGISTER && !in->guarded;
 }
 
 typedef struct forgetting {
