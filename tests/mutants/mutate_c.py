@@ -3,10 +3,13 @@
     python tests/mutants/mutate_c.py --count 200 [--seed 7] [--jobs 4]   # at random, in all of csrc
     python tests/mutants/mutate_c.py --named                             # those of named.py
     python tests/mutants/mutate_c.py --count 20 --only race.c --list     # only says which
+    python tests/mutants/mutate_c.py --survivors build/mutants/seed-7.jsonl    # once more
 
 A mutant is one change of one line (a comparison, a sign, a constant, a condition, a statement taken
 away). Each is built in a copy of the tree; the tests that know its file run first, the others where
-these see nothing. What has been judged is kept in --out, and a run that was cut off goes on there.
+these see nothing. The build checks the bounds of arrays (SMEMKIT_SANITIZE=bounds): a plain build
+does not show a read past an array's end, which the project's runs under sanitizers do. What has
+been judged is kept in --out, and a run that was cut off goes on there.
 A fault that no test can see because it changes nothing stands in equivalent.txt, with the reason,
 and does not count; nor does one that does not compile. Exit status 0: at least 95 % were killed.
 """
@@ -110,13 +113,42 @@ def list_named():
     return found
 
 
+def list_survivors(path):
+    """The mutants that a run before left alive, where their line still stands, wherever that is."""
+    texts = {
+        file: file.read_text(encoding="utf-8").split("\n") for file in (ROOT / "csrc").rglob("*.c")
+    }
+    found, equivalent = [], read_equivalents()
+    for row in read_judged(path).values():
+        if row["result"] != "survived" or row["name"] in equivalent:
+            continue
+        places = [
+            (f, i)
+            for f, lines in texts.items()
+            for i, line in enumerate(lines, 1)
+            if line == row["before"]
+        ]
+        near = [p for p in places if str(p[0].relative_to(ROOT)) == row["path"]] or places
+        if not near:
+            print(f"gone: {row['name']}")
+            continue
+        file, number = min(near, key=lambda place: abs(place[1] - row["line"]))
+        found.append(
+            c_mutations.Mutation(
+                str(file.relative_to(ROOT)), number, row["before"], row["after"], row["kind"]
+            )
+        )
+    return found
+
+
 # One mutant --------------------------------------------------------------------------------------
 
 
-def run(command, folder, limit_s):
+def run(command, folder, limit_s, **variables):
     """(exit status, output); the status is None where the time was up. Leaves no process behind."""
     # random values of tests are the same every time: a mutant is not killed by luck
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "SMEMKIT_TEST_SEED": "1"}
+    environment.update(variables)
     environment.pop("PYTHONPATH", None)
     process = subprocess.Popen(
         command,
@@ -154,16 +186,17 @@ def bring(origin, target):
 
 
 class Bench:
-    """A copy of the tree in which mutants are built and tested, one after the other."""
+    """A copy of a tree (ROOT, or another bench's) where mutants are built and tested in turn."""
 
-    def __init__(self, folder, tests=()):
-        self.folder, self.tests = folder, tests
+    def __init__(self, origin, folder, tests=(), sanitize="", cores=None):
+        self.folder, self.tests, self.sanitize = folder, tests, sanitize
+        self.cores = cores or os.sched_getaffinity(0)
         for name in COPIED:
-            if (ROOT / name).exists():
-                bring(ROOT / name, folder / name)
+            if (origin / name).exists():
+                bring(origin / name, folder / name)
         if not (folder / "build").exists():  # objects that are fresh here are fresh there
             leave = shutil.ignore_patterns("fuzz*", "corpus", "mutants", "lib.*")
-            shutil.copytree(ROOT / "build", folder / "build", ignore=leave)
+            shutil.copytree(origin / "build", folder / "build", ignore=leave)
         status, output = self.build()
         if status != 0:
             raise SystemExit(f"the tree does not build:\n{output[-3000:]}")
@@ -174,9 +207,8 @@ class Bench:
             raise SystemExit(f"the copy is not what is tested: {output}")
 
     def build(self):
-        return run(
-            [sys.executable, "setup.py", "build_ext", "--inplace"], self.folder, BUILD_LIMIT_S
-        )
+        command = [sys.executable, "setup.py", "build_ext", "--inplace"]
+        return run(command, self.folder, BUILD_LIMIT_S, SMEMKIT_SANITIZE=self.sanitize)
 
     def keep_objects(self, mutation):
         """What the build made of the file as it is: it comes back without being compiled again."""
@@ -241,18 +273,32 @@ def read_judged(path):
     return {(row["path"], row["before"], row["after"]): row for row in rows}
 
 
-def judge_all(mutations, out, jobs, wider, tests=()):
+def make_benches(pool, folder, jobs, tests, sanitize):
+    """One bench a job. The first builds the tree, the others copy what it built."""
+    cores = sorted(os.sched_getaffinity(0))
+    pairs = [{cores[job % len(cores)], cores[(job + 1) % len(cores)]} for job in range(jobs)]
+    first = Bench(ROOT, folder / "mutants.0", tests, sanitize)
+
+    def copy(job):
+        return Bench(first.folder, folder / f"mutants.{job}", tests, sanitize, pairs[job])
+
+    others = list(pool.map(copy, range(1, jobs)))
+    first.cores = pairs[0]
+    return [first, *others]
+
+
+def judge_all(mutations, out, jobs, wider, tests=(), sanitize=""):
     """Rows of all mutations: those that were kept, and new ones as they come."""
     judged, lock, benches = read_judged(out), threading.Lock(), queue.Queue()
     out.parent.mkdir(parents=True, exist_ok=True)
-    for job in range(jobs):
-        benches.put(Bench(out.parent / f"mutants.{job}", tests))
 
     def judge(mutation):
         key = (mutation.path, mutation.before, mutation.after)
         if key in judged:
             return judged[key]
         bench, begun = benches.get(), time.monotonic()
+        # of the thread, and so of its children: simulations of several jobs do not crowd each other
+        os.sched_setaffinity(0, bench.cores)
         try:
             verdict = bench.judge(mutation, wider)
         finally:
@@ -278,6 +324,8 @@ def judge_all(mutations, out, jobs, wider, tests=()):
         return row
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for bench in make_benches(pool, out.parent, jobs, tests, sanitize):
+            benches.put(bench)
         return list(pool.map(judge, mutations))
 
 
@@ -301,6 +349,8 @@ def main(arguments=None):
     parser.add_argument("--jobs", type=int, default=1, help="copies of the tree side by side")
     parser.add_argument("--only", help="files whose path matches this expression")
     parser.add_argument("--named", action="store_true", help="the mutants of named.py")
+    parser.add_argument("--survivors", type=Path, help="those that an --out file calls survivors")
+    parser.add_argument("--sanitize", default="bounds", help='of the build; "" for a plain one')
     parser.add_argument("--first", action="store_true", help="only the tests that know the file")
     parser.add_argument("--tests", nargs="+", default=[], help="these instead, and no others")
     parser.add_argument("--list", action="store_true", help="say which, and stop")
@@ -308,8 +358,11 @@ def main(arguments=None):
     given = parser.parse_args(arguments)
     seed = secrets.randbits(24) if given.seed is None else given.seed
     name = "named" if given.named else f"seed-{seed}"
+    if given.survivors:
+        mutations, name = list_survivors(given.survivors), f"{given.survivors.stem}-again"
+    else:
+        mutations = list_named() if given.named else choose(given.count, seed, given.only)
     out = (given.out or ROOT / "build" / "mutants" / f"{name}.jsonl").resolve()
-    mutations = list_named() if given.named else choose(given.count, seed, given.only)
     if given.list:
         for mutation in mutations:
             print(
@@ -319,7 +372,7 @@ def main(arguments=None):
         return 0
     print(f"seed: --seed {seed} chooses these {len(mutations)} again; kept in {out}", flush=True)
     wider = not (given.first or given.tests)
-    rows = judge_all(mutations, out, given.jobs, wider, given.tests)
+    rows = judge_all(mutations, out, given.jobs, wider, given.tests, given.sanitize)
     return int(not report(rows))
 
 
