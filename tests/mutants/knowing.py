@@ -19,12 +19,12 @@ RULES = [
         "tests/sim/test_bank.py tests/sim/test_sector.py tests/sim/test_count_access.py",
     ),
     (
-        r"sim/.*\b(count|tally|report|copy|async_cost|spin|atomic_loop|observer|access_cost)",
+        r"sim/.*\b(count|tally|report|copy|async_cost|spin|atomic_loop|observer|access_cost|profile)",
         "tests/sim/test_count.py tests/sim/test_count_access.py tests/sim/test_count_atomics.py "
         "tests/sim/test_copies.py tests/sim/test_observer.py tests/sim/test_ldmatrix.py",
     ),
     (
-        r"sim/.*\b(align|fuse|cfg|value_numbering|fusion|memory_flow)",
+        r"sim/.*\b(align|fuse|cfg|value_numbering|fusion|memory_flow|ptxas)",
         "tests/sim/test_cfg.py tests/counts/test_counts.py tests/sim/test_count_access.py "
         "tests/sass/test_sass.py",
     ),
