@@ -44,6 +44,27 @@ def test_a_case_follows_from_its_seed():
         assert json.loads(json.dumps(case)) == case
 
 
+LOOKS = """
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry looks(.param .u64 a)
+{
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [a];
+    shr.u64 %rd2, %rd1, 3;
+    st.global.u64 [%rd1], %rd2;
+    ret;
+}
+"""
+
+
+def test_what_a_kernel_makes_of_an_address_is_no_difference(crew):
+    case = {"text": LOOKS, "entry": "looks", "grid": [1], "block": [32], "max_steps": 100}
+    case |= {"args": [{"words": 8, "seed": 1}], "origin": "by hand", "clean": True, "fails": False}
+    assert crew.differences(case) == []
+
+
 # The generators ----------------------------------------------------------------------------------
 
 

@@ -34,7 +34,7 @@ RULES = [
         "tests/sim/test_opcodes_approx.py tests/sim/test_opcodes_convert.py "
         "tests/sim/test_general.py",
     ),
-    (r"sim/commute", "tests/sim/test_commute.py"),
+    (r"sim/.*commute", "tests/sim/test_commute.py"),
     (r"sim/.*\b(matrix|mma)", "tests/sim/test_mma.py tests/sim/test_ldmatrix.py"),
     (
         r"sim/.*\b(access|memory|atomic|rows|register_layout|image|fixed|constant_rows)",
