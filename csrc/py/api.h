@@ -1,4 +1,4 @@
-/* Python.h and NumPy's C API as every file of this layer needs them, and the module's state. */
+/* Python.h and NumPy's C API, as every file of this layer needs them. */
 #ifndef SMK_PY_API_H
 #define SMK_PY_API_H
 
@@ -10,7 +10,7 @@
 #define NO_IMPORT_ARRAY
 #endif
 
-/* Their inline functions do not hold themselves to our warnings. */
+/* The inline functions of these headers give our warnings. */
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wconversion"
@@ -27,12 +27,12 @@
 #pragma GCC diagnostic pop
 #endif
 
-/* A function without its exact type, as PyMethodDef wants it. */
+/* Casts a function of any type to the one that PyMethodDef declares. */
 #define SMK_PY_FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
 
 #define SMK_PY_FAST (METH_FASTCALL | METH_KEYWORDS)
 
-/* PyType_Slot keeps functions and texts as void *. */
+/* PyType_Slot holds functions and texts as void *. */
 #define SMK_PY_SLOT(function) ((void *)(uintptr_t)(function))
 #define SMK_PY_TEXT(text) ((void *)(uintptr_t)(text))
 

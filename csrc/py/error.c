@@ -52,7 +52,7 @@ done:
     return result;
 }
 
-/* Borrowed; rows name only classes that stand above them. */
+/* Returns a borrowed reference. A row names only classes of rows above it. */
 static PyObject *find_base(const smk_state *state, const char *name)
 {
     if (strcmp(name, "Error") == 0) {
@@ -117,7 +117,7 @@ static PyObject *get_class(const smk_state *state, smk_status status)
     return known ? state->exceptions[status] : state->exceptions[SMK_INTERNAL];
 }
 
-/* " [kernel f, PTX line 7]" as it grows. */
+/* Text such as " [kernel f, PTX line 7]" while it is written. */
 typedef struct position {
     char text[POSITION_BYTES];
     size_t used;
@@ -142,7 +142,7 @@ static const char *separate(const position *p)
     return p->used == 0 ? " [" : ", ";
 }
 
-/* The position in words, with a leading blank; "" where nothing is known. */
+/* Writes the position in words with a leading blank, or nothing where no position is known. */
 static void write_position(const smk_error *error, position *p)
 {
     if (error->kernel[0] != '\0') {
@@ -173,7 +173,7 @@ static PyObject *get_text(const char *text)
     return PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
 }
 
-/* Takes the reference to value; NULL passes an error on. */
+/* Steals the reference to value. -1 where value is NULL. */
 static int set_attribute(PyObject *exception, const char *name, PyObject *value)
 {
     if (value == NULL) {

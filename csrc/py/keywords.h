@@ -7,24 +7,26 @@
 typedef struct smk_keywords {
     const char *function;
     const char *const *names;
-    Py_ssize_t count;      /* of the names */
-    Py_ssize_t positional; /* the first so many may be given by position */
-    Py_ssize_t required;   /* the first so many must be given */
+    Py_ssize_t count;      /* number of names */
+    Py_ssize_t positional; /* so many names may be given by position */
+    Py_ssize_t required;   /* so many names must be given */
 } smk_keywords;
 
-/* Fills values[count] with borrowed references, NULL where an argument was not given.
- * 0, or -1 with a TypeError in Python's own words. */
+/* Fills values[count] with borrowed references; NULL for an argument that was not given. Returns 0, or -1 with a
+ * TypeError worded as CPython words it. */
 int smk_keywords_bind(const smk_keywords *accepted, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
                       PyObject **values);
 
-/* "argument" of a keyword that may be None: NULL for both. */
+/* Maps None to NULL, for an argument whose default is None. */
 PyObject *smk_keywords_optional(PyObject *value);
 
-/* The int of what counts as a whole number, a new reference; a bool does not. NULL where it is none: without an
- * exception, so that the caller says what is needed, but for what its own __index__ raised (KeyboardInterrupt, too). */
+/* Converts a value with __index__ to an int, a new reference. A bool is refused. NULL without an exception set where
+ * the value is no whole number, so that the caller names the argument; with an exception set where __index__ raised
+ * another error than TypeError, such as KeyboardInterrupt. */
 PyObject *smk_keywords_index(PyObject *value);
 
-/* The UTF-8 text of a str, or NULL with a TypeError that names the argument. */
+/* The UTF-8 text of a str, or NULL with an exception set that names the argument: TypeError, or ArgumentError for a
+ * text with a NUL or without an encoding. */
 const char *smk_keywords_text(const smk_state *state, const char *function, const char *name, PyObject *value);
 
 #endif

@@ -1,4 +1,4 @@
-/* smemkit._core: the module itself. */
+/* The definition of the module smemkit._core, which gathers the functions and types of all files. */
 #define SMK_PY_IMPORTS_NUMPY
 #include "py/arrays/array.h"
 #include "py/arrays/transfer.h"
@@ -22,14 +22,14 @@
 
 enum { NUMPY_OLDEST = 2 };
 
-/* The functions of the module; those of the families come beside them. */
+/* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
     smk_config_methods,   smk_internals_methods,     smk_internals_fuse_methods,  smk_limits_methods,
     smk_catalog_methods,  smk_measure_methods,       smk_occupancy_query_methods, smk_access_query_methods,
     smk_transfer_methods, smk_captured_call_methods,
 };
 
-/* The folder that the extension lies in, which is the package's. */
+/* The folder of the extension, which is that of the package. */
 static PyObject *find_folder(PyObject *module)
 {
     PyObject *file = PyModule_GetFilenameObject(module), *path = NULL, *folder = NULL, *result = NULL;
@@ -51,8 +51,8 @@ static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
     return *type == NULL ? -1 : PyModule_AddType(module, *type);
 }
 
-/* The simulator's memory, the driver and the choice of machine belong to the process, and NumPy holds to its first
- * interpreter. The slot below says so too, but Python minds it only where an interpreter asks for it. */
+/* A process has one simulator memory, one driver and one choice of machine, and NumPy supports its first interpreter
+ * alone. Python honours the slot Py_mod_multiple_interpreters below only where an interpreter asks for the check. */
 static int check_interpreter(void)
 {
     if (PyInterpreterState_Get() != PyInterpreterState_Main()) {
@@ -63,7 +63,7 @@ static int check_interpreter(void)
     return 0;
 }
 
-/* NumPy's own import of its API says of every failure that it failed, and prints the reason or keeps it to itself. */
+/* PyArray_ImportNumPyAPI reports every failure alike, without its reason; so the version is checked first. */
 static int import_numpy(void)
 {
     PyObject *numpy = PyImport_ImportModule("numpy");
@@ -152,8 +152,8 @@ static PyModuleDef_Slot module_slots[] = {
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-    /* The GIL guards the module's state: the shelf of loaded kernels, the choice of machine, what watches calls. Nobody
-     * has shown that these hold without it, so a free-threaded Python turns it on. */
+    /* The GIL guards the state of the module: the loaded kernels, the choice of machine, the captures. Nothing here has
+     * been tested without it, so a free-threaded Python turns the GIL on for this module. */
     {Py_mod_gil, Py_MOD_GIL_USED},
 #endif
     {0, NULL},

@@ -25,7 +25,7 @@ static inline smk_state *smk_state_of_module(PyObject *module)
     return (smk_state *)PyModule_GetState(module);
 }
 
-/* The state behind an instance of one of our own types, none of which can be subclassed. */
+/* The state of the module that an instance of one of our types belongs to; these types have no subclasses. */
 static inline smk_state *smk_state_of_instance(PyObject *object)
 {
     return (smk_state *)PyType_GetModuleState(Py_TYPE(object));

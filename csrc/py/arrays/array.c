@@ -9,8 +9,8 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object)
     return object != NULL && Py_TYPE(object) == state->array_type ? (smk_array *)(void *)object : NULL;
 }
 
-/* Elements and bytes of a shape. As for NumPy, axes without elements are left out of the product that must fit, so that
- * the strides fit too and what is made here can be copied to the host. */
+/* Counts the elements and bytes of a shape. As in NumPy, axes of length 0 are left out of the product that must not
+ * overflow: the strides then fit too, and the array can be copied to the host. */
 static int count_bytes(const smk_state *state, const char *what, int rank, const npy_intp *shape, npy_intp item_bytes,
                        npy_intp *size, uint64_t *bytes)
 {
@@ -36,7 +36,7 @@ static int count_bytes(const smk_state *state, const char *what, int rank, const
     return 0;
 }
 
-/* Memory on the array's device, which is the present one where none was asked for. Without the GIL. */
+/* Allocates on the array's device; where none was asked for, on the present one. Needs no GIL. */
 static smk_status allocate(smk_array *array, smk_error *error)
 {
     const smk_backend *backend = array->backend;
@@ -53,7 +53,7 @@ static smk_status allocate(smk_array *array, smk_error *error)
     return status;
 }
 
-/* With an error no one to go to. */
+/* Ignores errors: a deallocation cannot report them. */
 static void release(const smk_array *array)
 {
     int before = 0;
@@ -132,7 +132,7 @@ static void deallocate(PyObject *self)
         PyObject_ClearWeakRefs(self);
     }
     if (array->owns) {
-        /* without a pool, freeing waits for kernels that still run */
+        /* where the driver has no memory pool, freeing waits for running kernels */
         Py_BEGIN_ALLOW_THREADS
         release(array);
         Py_END_ALLOW_THREADS
@@ -234,8 +234,8 @@ static int judge_truth(PyObject *self)
     return -1;
 }
 
-/* The one door of NumPy's functions, ufuncs and operators alike. There is no __array_ufunc__ beside it: None there
- * gives less telling messages, and NumPy's reductions (2.4) then lose a reference to the object. */
+/* NumPy's functions, ufuncs and operators all convert by __array__. The type has no __array_ufunc__ = None beside it:
+ * that gives vaguer messages, and the reductions of NumPy 2.4 then leak a reference to the object. */
 static const char refuse_conversion_doc[] = "__array__($self, /, *args, **kwargs)\n--\n\n"
                                             "Raises TypeError: use smemkit.asnumpy(d).";
 

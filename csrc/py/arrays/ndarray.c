@@ -91,8 +91,8 @@ PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *what, PyArr
     return smk_ndarray_pack(array);
 }
 
-/* A part of an array: what stands at `index` along its first `fixed` axes, and `count` from `start` on along the next
- * one. It keeps no reference: the array must outlive it. */
+/* A view of a part of an array: the elements at `index` along its first `fixed` axes, and `count` of them from `start`
+ * on along the next axis. The view keeps no reference: the array must outlive it. */
 static PyArrayObject *view_piece(PyArrayObject *array, int fixed, const npy_intp *index, npy_intp start, npy_intp count)
 {
     const int rank = PyArray_NDIM(array) - fixed;
@@ -106,7 +106,7 @@ static PyArrayObject *view_piece(PyArrayObject *array, int fixed, const npy_intp
         shape[axis] = axis == 0 ? count : PyArray_DIM(array, fixed + axis);
     }
     PyArray_Descr *descr = PyArray_DESCR(array);
-    Py_INCREF(descr); /* PyArray_NewFromDescr takes one */
+    Py_INCREF(descr); /* PyArray_NewFromDescr steals a reference */
     return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, descr, rank, shape, strides + fixed, data,
                                                  PyArray_FLAGS(array) & NPY_ARRAY_WRITEABLE, NULL);
 }
@@ -124,8 +124,8 @@ static int copy_piece(PyArrayObject *target, PyArrayObject *source, int fixed, c
     return status < 0 || PyErr_CheckSignals() < 0 ? -1 : 0;
 }
 
-/* Both arrays with the axes of the target in the order in which its memory lies, so that a piece is one stretch of it:
- * fresh memory is then touched piece by piece, too. 0, or -1 with an exception. */
+/* Transposes both arrays so that the target's axes stand in the order of its memory. A piece is then one range of
+ * memory, and the pages of fresh memory are touched piece by piece, too. Returns 0, or -1 with an exception set. */
 static int sort_axes(PyArrayObject *target, PyArrayObject *source, PyArrayObject *sorted[2])
 {
     npy_intp order[NPY_MAXDIMS];
@@ -148,7 +148,7 @@ static int copy_pieces(PyArrayObject *target, PyArrayObject *source)
     const int rank = PyArray_NDIM(target);
     const npy_intp *shape = PyArray_DIMS(target);
     npy_intp index[NPY_MAXDIMS] = {0}, inner = 1;
-    int fixed = rank - 1; /* axes before the one that is cut into pieces */
+    int fixed = rank - 1; /* number of axes before the one that is cut into pieces */
     while (fixed > 0 && inner * shape[fixed] <= PIECE_ELEMENTS) {
         inner *= shape[fixed--];
     }
@@ -179,7 +179,7 @@ int smk_ndarray_copy(PyArrayObject *target, PyArrayObject *source)
     return status;
 }
 
-/* What NumPy would do in one go, in pieces where it would take long. Takes the type. */
+/* Converts as PyArray_FromArray does, but large arrays in pieces. Steals the reference to the type. */
 static PyArrayObject *convert(PyArrayObject *array, PyArray_Descr *descr)
 {
     const int flags = NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED;
@@ -218,7 +218,7 @@ PyArrayObject *smk_ndarray_convert(PyObject *object)
     return (PyArrayObject *)view;
 }
 
-/* NumPy moves no array that has a weak reference. */
+/* NumPy does not resize an array that has a weak reference. */
 PyObject *smk_ndarray_hold(PyArrayObject *array)
 {
     PyObject *list = PyList_New(0), *owner = (PyObject *)array;
@@ -249,7 +249,8 @@ PyObject *smk_ndarray_shape(int rank, const npy_intp *shape)
 
 PyObject *smk_ndarray_type_name(PyArray_Descr *descr)
 {
-    if (descr->type_num == NPY_UNICODE || descr->type_num == NPY_STRING) { /* NumPy says str32: bits, not characters */
+    if (descr->type_num == NPY_UNICODE ||
+        descr->type_num == NPY_STRING) { /* NumPy's name is str32, which counts bits */
         const char *what = descr->type_num == NPY_UNICODE ? "text" : "bytes";
         PyObject *code = PyObject_GetAttrString((PyObject *)descr, "str"), *name = NULL;
         name = code == NULL ? NULL : PyUnicode_FromFormat("%s (%S)", what, code);

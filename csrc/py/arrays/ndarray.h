@@ -1,4 +1,4 @@
-/* NumPy arrays as memory that a kernel can work on. */
+/* NumPy arrays as memory that a kernel works on. */
 #ifndef SMK_PY_ARRAYS_NDARRAY_H
 #define SMK_PY_ARRAYS_NDARRAY_H
 
@@ -8,47 +8,48 @@
  * objects. */
 bool smk_ndarray_fits(const PyArray_Descr *descr);
 
-/* True for the types whose items can be moved as they are: those above, dates, texts of fixed length, and what
- * extensions define, as long as an item is memory alone and refers to nothing. */
+/* True for the types whose items can be copied bit by bit: those above, dates, texts of fixed length, and types of
+ * extensions whose items hold no references. */
 bool smk_ndarray_moves(const PyArray_Descr *descr);
 
-/* The same type in the machine's byte order, a new reference; NULL with an exception. A TypeError in the name of `what`
- * where smk_ndarray_fits says no. */
+/* The same type in native byte order, a new reference. NULL with a TypeError that begins with `what` where the type
+ * does not exist on a device. */
 PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *what, PyArray_Descr *descr);
 
-/* True where the memory can be copied as it stands: C-contiguous, aligned, native, and writeable if asked. */
+/* True where the memory can be copied as it is: C-contiguous, aligned, native, and writeable if asked. */
 bool smk_ndarray_is_plain(PyArrayObject *array, bool writeable);
 
-/* A TypeError for a masked array, whose mask a kernel would not see; in the name of the function's argument (either may
- * be ""). 0, or -1 with an exception. */
+/* Refuses a masked array, whose mask a kernel would not see, with a TypeError that names the function and the argument
+ * (either may be ""). Returns 0, or -1 with an exception set. */
 int smk_ndarray_check_mask(const smk_state *state, const char *function, const char *name, PyObject *object);
 
-/* Elements into another array of the same shape, of whatever type, in pieces: Ctrl-C ends it, and `target` then has a
- * part of them. 0, or -1 with an exception. */
+/* Copies the elements into another array of the same shape and any type, in pieces: Ctrl-C ends the copy, and `target`
+ * then has a part of them. Returns 0, or -1 with an exception set. */
 int smk_ndarray_copy(PyArrayObject *target, PyArrayObject *source);
 
-/* The array itself, or its elements as this type (which is native), whatever they lose; C-contiguous and aligned, a new
- * reference. */
+/* The array itself, or its elements converted to this native type even where they lose digits; C-contiguous and
+ * aligned, a new reference. */
 PyArrayObject *smk_ndarray_cast(PyArrayObject *array, PyArray_Descr *descr);
 
-/* The array itself or a copy that is C-contiguous, aligned and native; a new reference. */
+/* The array itself or a copy that is C-contiguous, aligned and native, a new reference. NULL with a TypeError that
+ * begins with `what` where the type does not exist on a device. */
 PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *what, PyArrayObject *array);
 
-/* The same for every type, also one that exists on no device. */
+/* The same for every type, also one that does not exist on a device. */
 PyArrayObject *smk_ndarray_pack(PyArrayObject *array);
 
-/* An array for anything that NumPy takes as one, a new reference. Where it is an array, that is a view of it: no copy, but
- * an object of our own, whose shape and type nobody else can set. */
+/* Converts anything that NumPy accepts to an array, a new reference. For an array the result is a view: the elements
+ * are not copied, but nobody else can set the shape or the type of the view. */
 PyArrayObject *smk_ndarray_convert(PyObject *object);
 
-/* Keeps the memory of an array where it is: while the object lives that this returns, NumPy refuses to resize the array
- * and those that it is a view of, also where resize is told not to look for references. A new reference. */
+/* Keeps the memory of an array in place: while the returned object lives, NumPy refuses to resize the array and its
+ * bases, also with refcheck=False. Returns a new reference. */
 PyObject *smk_ndarray_hold(PyArrayObject *array);
 
-/* "(3, 4)" of a shape, a new reference. */
+/* A tuple such as (3, 4), a new reference. */
 PyObject *smk_ndarray_shape(int rank, const npy_intp *shape);
 
-/* The type's name as NumPy writes it ("float32"); of texts "text (<U1)". A new reference. */
+/* The type's name in messages: NumPy's ("float32"), or "text (<U1)" for texts. A new reference. */
 PyObject *smk_ndarray_type_name(PyArray_Descr *descr);
 
 #endif

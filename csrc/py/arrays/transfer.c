@@ -9,7 +9,7 @@
 #include "py/keywords.h"
 #include "py/state.h"
 
-/* The type that a dtype argument names, in native order; a new reference. NULL with an exception. */
+/* Converts a dtype argument to a native type, a new reference. NULL with an exception set. */
 static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)
 {
     PyArray_Descr *wanted = NULL, *native = NULL;
@@ -42,7 +42,7 @@ static smk_array *upload_array(const smk_state *state, const smk_backend *backen
     return array;
 }
 
-/* 0, or -1 with an exception. `plain` is C-contiguous, of the array's type and shape. */
+/* `plain` is C-contiguous and of the array's type and shape. Returns 0, or -1 with an exception set. */
 static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
 {
     smk_error error = {0};
@@ -60,12 +60,12 @@ static int download_array(const smk_state *state, const smk_array *array, PyArra
 
 static PyArrayObject *create_host(const smk_array *array)
 {
-    Py_INCREF(array->descr); /* PyArray_NewFromDescr takes one */
+    Py_INCREF(array->descr); /* PyArray_NewFromDescr steals a reference */
     return (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, array->descr, array->rank, array->shape, NULL, NULL, 0,
                                                  NULL);
 }
 
-/* A host array as a device array of the type (NULL: its own). */
+/* Copies a host array to a device array of the type `wanted` (NULL: its own). */
 static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend,
                            int device)
 {
@@ -76,8 +76,8 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     }
     if (PyArray_Check(object)) {
         host = smk_ndarray_convert(object);
-    } else {                /* made of the type that is asked for */
-        Py_XINCREF(wanted); /* PyArray_FromAny takes one */
+    } else {                /* NumPy makes it of the wanted type */
+        Py_XINCREF(wanted); /* PyArray_FromAny steals a reference */
         host = (PyArrayObject *)PyArray_FromAny(
             object, wanted, 0, 0, NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0), NULL);
     }
@@ -97,8 +97,8 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     return result;
 }
 
-/* A device array as it is, or by way of the host where another type or machine is asked for; with another type it stays
- * on its device. */
+/* The device array itself, or a copy of another type or on another machine by way of the host. A copy of another type
+ * stays on its device. */
 static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_Descr *wanted,
                              const smk_backend *backend)
 {
@@ -153,7 +153,7 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
         return NULL;
     }
     if (array != NULL && choice == NULL) {
-        backend = array->backend; /* it moves to another machine only when asked */
+        backend = array->backend; /* an array moves to another machine only when asked */
     } else if (smk_selection_choose(state, choice, &backend) < 0) {
         goto done;
     }
@@ -221,7 +221,7 @@ done:
     return result;
 }
 
-/* _beside(d, x): a NumPy array copied to the device of d; _beside(d, n, dtype): n elements there, unspecified. */
+/* _beside(d, x): a copy of a NumPy array on the device of d; _beside(d, n, dtype): n unspecified elements there. */
 static const char beside_doc[] = "_beside(d, x, dtype=None, /)\n--\n\n";
 
 static PyObject *call_beside(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
@@ -245,7 +245,7 @@ static PyObject *call_beside(PyObject *module, PyObject *const *arguments, Py_ss
     return result;
 }
 
-/* 0 where `out` can take the array's elements, or -1 with an exception. */
+/* Checks that `out` can take the array's elements. Returns 0, or -1 with an exception set. */
 static int check_out(const smk_state *state, const smk_array *array, PyObject *out)
 {
     if (!PyArray_Check(out)) {

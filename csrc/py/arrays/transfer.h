@@ -1,4 +1,4 @@
-/* Between host and device on request: asarray, empty, asnumpy. */
+/* Copies between host and device on request: asarray, empty, asnumpy. */
 #ifndef SMK_PY_ARRAYS_TRANSFER_H
 #define SMK_PY_ARRAYS_TRANSFER_H
 

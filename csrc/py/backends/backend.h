@@ -1,4 +1,4 @@
-/* The interface of the two machines, and the device that a thread uses of one. */
+/* The interface of the two machines, and the choice among the devices of one. */
 #ifndef SMK_PY_BACKENDS_BACKEND_H
 #define SMK_PY_BACKENDS_BACKEND_H
 
@@ -9,12 +9,12 @@
 
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
 
-/* What a machine loads code from. Everything must outlive the code. */
+/* The sources that a machine loads code from. They must outlive the code. */
 typedef struct smk_backend_image {
     const char *ptx;          /* terminated by a NUL */
     const void *fatbin;       /* NULL where there is none */
-    const char *origin;       /* who has made the PTX, for messages; NULL where that is not known */
-    const smk_module *module; /* the same text parsed; the simulator needs it */
+    const char *origin;       /* the compiler that made the PTX, for messages; NULL where it is not known */
+    const smk_module *module; /* the same text parsed; for the simulator */
 } smk_backend_image;
 
 /* Code that one machine has loaded. */
@@ -30,36 +30,37 @@ typedef struct smk_kernel_facts {
     int binary_version; /* 0 where not known */
 } smk_kernel_facts;
 
-/* No function here needs the GIL; all are called without it. `options` concern the simulator only. */
+/* The functions need no GIL, and are called without it. `options` are for the simulator alone. */
 typedef struct smk_backend {
     smk_backend_id id;
     const char *name;
-    bool constants_by_launch; /* each launch takes its constants from its options: nothing is shared, none waits */
-    /* What plans may depend on; it lives as long as the process. */
+    bool constants_by_launch; /* each launch takes constants of its own from its options */
+    /* Properties that plans depend on; they live as long as the process. */
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
-    /* The device that the calling thread uses, and another one for a while. All that is below concerns the present
-     * device. NULL where there is one alone. */
+    /* The device that the calling thread uses, and a change to another one for a while. All functions below work on the
+     * present device. NULL where the machine has one device. */
     smk_status (*current)(int *device, smk_error *error);
     smk_status (*enter)(int device, int *before, smk_error *error);
     void (*leave)(int device, int before);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*release)(uint64_t address, smk_error *error);
-    /* Memory that is 0, for launches that each leave it so; they may come from several threads. It goes back when they
-     * are under way. The simulator says INTERNAL where it is not 0 then, unless the thread is watched, or there is no
-     * `error` to say it in. */
+    /* Zeroed memory for launches that each leave it zeroed, perhaps from several threads. It may be given back once
+     * they have been launched. The simulator then reports INTERNAL for a byte that is not 0, but not while the thread's
+     * launches are captured, nor where `error` is NULL. */
     smk_status (*borrow)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*give_back)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
     smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
-    /* On the device, in order with launches. */
+    /* On the device, in order with the launches. */
     smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
-    /* `entry` is one that will be launched, or NULL: by it the GPU sees whether an image fits. */
+    /* `entry` is a kernel that will be launched, or NULL: the GPU checks with it that the image has code for the
+     * device. */
     smk_status (*load)(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error);
     void (*unload)(smk_backend_code *code); /* accepts NULL */
     smk_status (*query)(smk_backend_code *code, const char *entry, smk_kernel_facts *facts, smk_error *error);
-    /* How many parameters an entry takes, and the bytes of the first `room` of them; NULL where the parsed text says
-     * it. */
+    /* The number of parameters of an entry, and the bytes of the first `room` of them. NULL where the parsed text has
+     * both. */
     smk_status (*parameters)(smk_backend_code *code, const char *entry, size_t room, size_t *bytes, size_t *count,
                              smk_error *error);
     /* A module-scope variable. ARGUMENT where there is none of that name. */
@@ -68,13 +69,13 @@ typedef struct smk_backend {
     smk_status (*launch)(smk_backend_code *code, const char *entry, const smk_launch *launch,
                          const smk_run_options *options, smk_error *error);
     smk_status (*synchronize)(const char *name, const smk_patience *patience, smk_error *error);
-    /* Until what was launched before has ended, so that a copy begins at once. NULL where launches are over when they
-     * return. */
+    /* Waits for the launches made before, so that a copy begins at once. NULL where a launch has ended when it
+     * returns. */
     smk_status (*settle)(const smk_patience *patience, smk_error *error);
 } smk_backend;
 
-/* The present device of a machine, 0 where there is one alone; and another one until leave takes it back, in the same
- * thread. SMK_DEVICE_PRESENT changes none. No function needs the GIL. */
+/* The present device of a machine (0 where it has one alone), and the change to another one until leave restores it in
+ * the same thread. SMK_DEVICE_PRESENT changes nothing. Needs no GIL. */
 enum { SMK_DEVICE_PRESENT = -1 };
 smk_status smk_backend_device(const smk_backend *backend, int *device, smk_error *error);
 smk_status smk_backend_enter(const smk_backend *backend, int device, int *before, smk_error *error);

@@ -50,7 +50,7 @@ static smk_status parameters(smk_backend_code *code, const char *entry, size_t r
     return status == SMK_OK ? smk_library_parameters(kernel, room, bytes, count, error) : status;
 }
 
-/* Facts of each device, asked for once. */
+/* Properties of each device, asked for once. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
     enum { DEVICES_MAX = 64 };
@@ -86,7 +86,8 @@ static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *add
     return smk_library_symbol(code->library, name, address, bytes, error);
 }
 
-/* Loads one image; an image without code for the present device shows only when a kernel of it is asked for. */
+/* Loads one image. The driver reports an image without code for the present device only when a kernel of it is asked
+ * for. */
 static smk_status load_image(const void *image, const char *origin, const char *entry, smk_backend_code **code,
                              smk_error *error)
 {
@@ -170,7 +171,7 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
                : smk_launch_run(kernel, entry, what, error);
 }
 
-/* What a kernel printed lies in the C library's buffer by then. */
+/* After the wait the output of printf in kernels is in the buffer of the C library. */
 static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
     smk_status status = smk_launch_synchronize(name, patience, error);

@@ -11,8 +11,8 @@ struct smk_backend_code {
     smk_program *program;
 };
 
-/* One memory for the whole process: an address means the same thing in every call. It is never destroyed,
- * for device arrays may outlive everything else. */
+/* One memory for the process: an address means the same in every call. It is never freed, because device arrays may
+ * outlive the module. */
 static smk_memory *_Atomic memory;
 
 static _Thread_local smk_run_result last_run;
@@ -69,7 +69,7 @@ static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_err
     return status == SMK_OK && bytes > 0 ? smk_memory_read(present, address, host, bytes, error) : status;
 }
 
-/* The simulated machine is an H200, so that its counts are those of one. */
+/* The simulated machine is an H200: its counts are those of one. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
     static const smk_machine simulated = {
@@ -128,7 +128,7 @@ static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error
     return SMK_OK;
 }
 
-/* A launch that is profiled or checked may be a part of the grid, or of a kernel that is known to be faulty. */
+/* While launches are captured, a launch may run a part of the grid, or a kernel that is known to be faulty. */
 static smk_status give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
     smk_status status = error != NULL && !smk_capture_simulates() ? check_zeros(address, bytes, error) : SMK_OK;
@@ -220,7 +220,7 @@ static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *add
     return smk_program_global(code->program, name, address, bytes, error);
 }
 
-/* A record for the launch that has begun, with the shared memory of a block. */
+/* Opens the record of a launch, with the shared memory of a block. */
 static smk_status open_record(const smk_backend_code *code, uint32_t index, const char *entry, const smk_launch *launch,
                               smk_capture_record **record, smk_error *error)
 {
@@ -258,7 +258,7 @@ static smk_status run_and_check(const smk_backend_code *code, uint32_t index, co
     return smk_check_run(code->program, index, launch, &ordered, &wanted, &record->check, error);
 }
 
-/* Runs, counts or checks: as the capture of the calling thread wants it. */
+/* Here is decided whether a launch runs, is counted or is checked: by the capture of the calling thread. */
 static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
                          const smk_run_options *options, smk_error *error)
 {
@@ -272,7 +272,7 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
     if (status == SMK_OK) {
         switch (smk_capture_mode_now()) {
         case SMK_CAPTURE_OFF:
-        case SMK_CAPTURE_TIME: /* times the GPU alone */
+        case SMK_CAPTURE_TIME: /* only launches on the GPU are timed */
             status = smk_program_run(code->program, index, what, options, &result, error);
             break;
         case SMK_CAPTURE_PROFILE:
@@ -290,7 +290,7 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
     return status;
 }
 
-/* A simulation has ended when it returns. */
+/* The launch has ended when it returns. */
 static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
 {
     (void)name;

@@ -1,7 +1,7 @@
 /* The capture of a thread's launches, behind smemkit.profile, smemkit.check and the timing of smemkit.explain.
  *
- * While a thread has a capture, each launch that it makes is counted, checked or timed instead of only run, and leaves
- * a record. The backends decide by smk_capture_mode_now where they launch. Nothing here needs the GIL. */
+ * While a thread has a capture, each of its launches leaves a record: it is counted or checked on the simulator, or
+ * timed on the GPU. The backends ask smk_capture_mode_now where they launch. Nothing here needs the GIL. */
 #ifndef SMK_PY_BACKENDS_CAPTURE_H
 #define SMK_PY_BACKENDS_CAPTURE_H
 
@@ -21,7 +21,7 @@ typedef enum smk_capture_mode {
 
 enum { SMK_CAPTURE_MODE_COUNT = SMK_CAPTURE_TIME + 1 };
 
-/* One launch. What it points to lives until the execution that the launch is a part of ends. */
+/* One launch. The pointers are valid until the execution that it belongs to ends. */
 typedef struct smk_capture_record {
     struct smk_capture_record *next;
     smk_capture_mode mode;
@@ -38,11 +38,11 @@ typedef struct smk_capture_record {
 
 typedef struct smk_capture {
     smk_capture_mode mode;
-    uint64_t blocks;             /* to simulate of each launch; 0: all */
+    uint64_t blocks;             /* blocks of each launch to simulate; 0: all */
     bool model;                  /* PROFILE: count accesses as ptxas fuses them */
     bool reverse;                /* CHECK: blocks and warps begin with the last */
     uint64_t padding;            /* CHECK: free bytes between variables, and behind what is allocated meanwhile */
-    smk_capture_record *records; /* that have not been taken, oldest first */
+    smk_capture_record *records; /* not yet taken, oldest first */
 } smk_capture;
 
 /* From here to the end, the launches of the calling thread are captured. Captures do not nest. */

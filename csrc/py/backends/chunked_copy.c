@@ -14,7 +14,7 @@ static smk_status copy(const smk_backend *backend, uint64_t address, const void 
     if (status != SMK_OK) {
         return status;
     }
-    do { /* once even for 0 bytes, so that an error of the machine shows */
+    do { /* one call even for 0 bytes, so that the machine can report an error */
         const uint64_t left = bytes - offset, chunk = left < CHUNK_BYTES ? left : CHUNK_BYTES;
         status = to == NULL ? backend->upload(address + offset, (const unsigned char *)from + offset, chunk, error)
                             : backend->download(address + offset, (unsigned char *)to + offset, chunk, error);

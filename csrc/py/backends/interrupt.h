@@ -1,4 +1,4 @@
-/* Work that takes long without the GIL: signals are handled in between, so that Ctrl-C ends it soon. */
+/* Long work without the GIL: signals are handled in between, so that Ctrl-C ends it soon. */
 #ifndef SMK_PY_BACKENDS_INTERRUPT_H
 #define SMK_PY_BACKENDS_INTERRUPT_H
 
@@ -11,26 +11,26 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* A function that is called, without the GIL, to learn whether the work shall end; where it says so, the exception is
- * set by then. */
+/* A function that is called without the GIL and returns true where the work shall end; it has set an exception by
+ * then. */
 typedef struct smk_interrupt {
     bool (*stop)(void *context);
     void *context;
     struct timespec asked; /* time of the last call; zero-initialised */
 } smk_interrupt;
 
-/* The calling thread while it is without the GIL. It stays where it is from the begin to the end. */
+/* The calling thread while it does not hold the GIL. The struct must not move between begin and end. */
 typedef struct smk_interrupt_thread {
     PyThreadState *state;
-    smk_interrupt interrupt; /* stops where a handler of a signal raises */
+    smk_interrupt interrupt; /* ends the work where the handler of a signal raises */
 } smk_interrupt_thread;
 
-void smk_interrupt_begin(smk_interrupt_thread *thread); /* gives the GIL up */
+void smk_interrupt_begin(smk_interrupt_thread *thread); /* releases the GIL */
 void smk_interrupt_end(smk_interrupt_thread *thread);
 
-/* The same for parsing and lowering, which ask smk_poll_stop. Where a handler of a signal raises, as that of Ctrl-C
- * does, they end with INTERRUPTED, and the exception is set once the GIL is back. Work that was done by then has the
- * same status: the end returns `status`, or INTERRUPTED. */
+/* The same for parsing and lowering, which call smk_poll_stop. They end with INTERRUPTED where the handler of a signal
+ * raises, as that of Ctrl-C does, and the exception is set when the GIL is held again. Where the work has ended by
+ * then, the exception still counts: the end function returns `status`, or INTERRUPTED. */
 typedef struct smk_interrupt_poll {
     smk_interrupt_thread thread;
     smk_poll poll;
@@ -39,14 +39,14 @@ typedef struct smk_interrupt_poll {
 void smk_interrupt_poll_begin(smk_interrupt_poll *poll);
 smk_status smk_interrupt_poll_end(smk_interrupt_poll *poll, smk_status status);
 
-/* True while the interpreter ends: no thread gets the GIL any more. */
+/* True while the interpreter ends: no thread can acquire the GIL any more. */
 bool smk_interrupt_is_finalizing(void);
 
-/* For waits that call the function themselves. */
+/* The same function for waits that call it themselves. */
 smk_patience smk_interrupt_patience(const smk_interrupt *interrupt);
 
-/* INTERRUPTED where the work shall end. To be called between any two pieces of it: the function is called every 20 ms.
- * `interrupt` may be NULL: work that does not end early. */
+/* INTERRUPTED where the work shall end. To be called between any two pieces of work; it calls the function every 20 ms.
+ * `interrupt` may be NULL: the work does not end early. */
 smk_status smk_interrupt_ask(smk_interrupt *interrupt, smk_error *error);
 
 #endif

@@ -48,8 +48,8 @@ smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *o
     return SMK_OK;
 }
 
-/* Two threads that come first at once both do the work; one result is kept and the other thrown away. That is
- * cheaper than a lock that a thread without the GIL would hold. */
+/* Two threads may do the work at once; one result is kept and the other freed. That is cheaper than a lock that a
+ * thread would hold without the GIL. */
 smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module **module, smk_error *error)
 {
     smk_module *fresh = NULL, *present = atomic_load(&binary->module);

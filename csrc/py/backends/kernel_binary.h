@@ -15,16 +15,16 @@ typedef struct smk_kernel_binary {
     smk_backend_code *_Atomic code[SMK_BACKEND_COUNT]; /* NULL until it was needed */
 } smk_kernel_binary;
 
-/* Takes both blocks (from base/heap.h), also where it fails. */
+/* Takes ownership of both blocks (of base/heap.h), also where it fails. */
 smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
                                     smk_error *error);
 void smk_kernel_binary_free(smk_kernel_binary *binary); /* accepts NULL */
 
-/* Takes a copy; before the binary is used. */
+/* Copies the text. To be called before the binary is used. */
 smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *origin, smk_error *error);
 
-/* The text parsed, or loaded on a machine: done at the first call, and kept. Any number of threads may ask at once;
- * none needs the GIL. */
+/* The parsed text, and the code that a machine has loaded: made at the first call, then kept. Any number of threads may
+ * call at once; none needs the GIL. */
 smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module **module, smk_error *error);
 smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *backend, const char *entry,
                                   smk_backend_code **code, smk_error *error);

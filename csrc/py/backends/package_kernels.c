@@ -27,7 +27,7 @@ void smk_package_kernels_free(smk_state *state)
     state->binaries = NULL;
 }
 
-/* Everything of a stream, with a NUL behind it. */
+/* Reads a stream to its end, and adds a NUL. */
 static smk_status read_stream(FILE *stream, const char *path, char **bytes, size_t *length, smk_error *error)
 {
     size_t used = 0, capacity = READ_BYTES_FIRST;
@@ -35,7 +35,7 @@ static smk_status read_stream(FILE *stream, const char *path, char **bytes, size
     while (text != NULL) {
         used += fread(text + used, 1, capacity - used - 1, stream);
         if (used < capacity - 1) {
-            break; /* the end, or an error */
+            break; /* end of the stream, or an error */
         }
         char *grown = smk_heap_resize(text, used, capacity * 2);
         if (grown == NULL) {
@@ -90,7 +90,7 @@ smk_status smk_package_kernels_load(const smk_state *state, const smk_variant *v
     if (status != SMK_OK) {
         return status;
     }
-    /* a build without fatbins is a whole one: the driver compiles the PTX */
+    /* a build without fatbins is complete: the driver compiles the PTX */
     status = smk_package_kernels_read(state, variant, "fatbin", &fatbin, &fatbin_length, &absence);
     if (status == SMK_MEMORY) {
         smk_heap_free(ptx);

@@ -14,10 +14,10 @@
 
 enum { CHOICE_NONE = -1, CHOICE_AUTO = SMK_BACKEND_COUNT };
 
-/* All of these are read and written under the GIL. A process has one driver, so it has one answer. */
+/* Read and written under the GIL. A process has one driver, so the answer is kept. */
 static int preferred = CHOICE_NONE;
 static const smk_backend *automatic; /* NULL until it was needed */
-static smk_error absence;            /* why there is no GPU; status OK where there is one */
+static smk_error absence;            /* the reason why there is no GPU; status OK where there is one */
 static char reason_text[1024];
 
 static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
@@ -57,7 +57,7 @@ static void detect(void)
     automatic = status == SMK_OK ? &smk_backend_cuda : &smk_backend_sim;
 }
 
-/* The machine for a choice; -1 with a BackendError where it is not present. */
+/* The machine of a choice. Returns 0, or -1 with a BackendError where it is not present. */
 static int get_machine(const smk_state *state, int choice, const smk_backend **backend)
 {
     if (choice != SMK_BACKEND_SIM) {
@@ -173,7 +173,7 @@ int smk_selection_prefer(const smk_state *state, PyObject *name)
 {
     const smk_backend *backend = NULL;
     int choice = CHOICE_NONE;
-    /* refused here and not at the next call: only "cuda" can be absent, and "auto" shall make no CUDA call yet */
+    /* refused here and not at the next call; "auto" must not make a CUDA call yet, and only "cuda" can be missing */
     if (name != NULL && (read_choice(state, name, &choice) < 0 ||
                          (choice == SMK_BACKEND_CUDA && get_machine(state, choice, &backend) < 0))) {
         return -1;

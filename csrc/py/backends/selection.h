@@ -12,13 +12,14 @@ const smk_backend *smk_selection_backend(smk_backend_id id);
  * with an exception. */
 int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
 
-/* The same without a keyword, and the reason in words (static memory). */
+/* The same without a keyword, and the reason as a text in static memory. */
 int smk_selection_explain(const smk_state *state, const smk_backend **backend, const char **reason);
 
-/* What set_backend asks for; NULL takes the wish back. 0, or -1 with an exception. */
+/* Sets the machine that set_backend names; NULL resets it. Returns 0, or -1 with an exception set. */
 int smk_selection_prefer(const smk_state *state, PyObject *name);
 
-/* -1 with a BackendError where the thread's launches are profiled or checked and the machine is not the simulator. */
+/* Returns 0, or -1 with a BackendError where the thread's launches are profiled or checked and the machine is not the
+ * simulator. */
 int smk_selection_check(const smk_state *state, const smk_backend *backend);
 
 #endif
