@@ -4,7 +4,7 @@
 
 #include "py/state.h"
 
-/* Creates the classes, keeps them in the state and adds them to the module. 0, or -1 with an exception. */
+/* Creates the classes, keeps them in the state and adds them to the module. Returns 0, or -1 with an exception set. */
 int smk_error_create(PyObject *module, smk_state *state);
 
 /* Raises the error that a function of the layers below reported, with its position as attributes and at the end of the

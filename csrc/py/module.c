@@ -12,6 +12,7 @@
 #include "py/queries/catalog.h"
 #include "py/queries/config.h"
 #include "py/queries/internals.h"
+#include "py/queries/internals_calculator.h"
 #include "py/queries/internals_fuse.h"
 #include "py/queries/limits.h"
 #include "py/queries/measure.h"
@@ -24,9 +25,12 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
-    smk_config_methods,   smk_internals_methods,     smk_internals_fuse_methods,  smk_limits_methods,
-    smk_catalog_methods,  smk_measure_methods,       smk_occupancy_query_methods, smk_access_query_methods,
-    smk_transfer_methods, smk_captured_call_methods,
+    smk_transfer_methods,        smk_captured_call_methods,
+    smk_access_query_methods,    smk_catalog_methods,
+    smk_config_methods,          smk_limits_methods,
+    smk_occupancy_query_methods, smk_measure_methods,
+    smk_internals_methods,       smk_internals_calculator_methods,
+    smk_internals_fuse_methods,
 };
 
 /* The folder of the extension, which is that of the package. */

@@ -8,8 +8,8 @@
 const smk_backend *smk_selection_backend(smk_backend_id id);
 
 /* The machine for a call: the keyword (NULL: not given), else set_backend, else SMEMKIT_BACKEND, else the GPU where
- * there is one and the simulator where not. While the thread's launches are profiled or checked: the simulator. 0, or -1
- * with an exception. */
+ * there is one and the simulator where not. While the thread's launches are profiled or checked: the simulator. 0, or
+ * -1 with an exception set. */
 int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
 
 /* The same without a keyword, and the reason as a text in static memory. */

@@ -12,14 +12,14 @@
 
 enum { WHERE_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
 
-/* The parameter as it is declared. */
+/* The declaration of a parameter. */
 static const smk_variable *get_parameter(const smk_arguments *arguments, size_t index)
 {
     const smk_function *function = arguments->function;
     return &function->variables[function->result_count + index];
 }
 
-/* "scale: args[1] (.u32 scale_param_1)" */
+/* Writes the name of an argument in messages, such as "scale: args[1] (.u32 scale_param_1)". */
 static void write_where(const smk_arguments *arguments, size_t index, char where[WHERE_BYTES])
 {
     const smk_variable *parameter = get_parameter(arguments, index);
@@ -44,11 +44,12 @@ static bool is_same_view(PyArrayObject *a, PyArrayObject *b)
                       PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b)));
 }
 
-/* 1 where two arrays share a byte, 0 where not, -1 with an exception. What is too hard to tell counts as sharing. */
+/* Returns 1 where two arrays share a byte, 0 where not, -1 with an exception set. Arrays for which NumPy finds this too
+ * hard to tell count as sharing. */
 static int share_memory(PyArrayObject *a, PyArrayObject *b)
 {
     PyObject *numpy = PyImport_ImportModule("numpy"), *answer = NULL;
-    /* as plain arrays: a class of the user's own could have a shares_memory of its own */
+    /* as plain arrays: a subclass may define shares_memory itself */
     PyObject *plain_a = PyArray_View(a, NULL, &PyArray_Type), *plain_b = PyArray_View(b, NULL, &PyArray_Type);
     int result = -1;
     if (numpy != NULL && plain_a != NULL && plain_b != NULL) {
@@ -67,7 +68,7 @@ static int share_memory(PyArrayObject *a, PyArrayObject *b)
     return result;
 }
 
-/* From here on the array's memory stays where it is, until the arguments are freed. 0, or -1 with an exception. */
+/* Keeps the array's memory in place until the arguments are freed. Returns 0, or -1 with an exception set. */
 static int hold(smk_arguments *arguments, PyArrayObject *array)
 {
     PyObject *held = smk_ndarray_hold(array);
@@ -79,14 +80,15 @@ static int hold(smk_arguments *arguments, PyArrayObject *array)
     return status;
 }
 
-/* The transfer of an array that was given before, or a new one; its number, or -1 with an exception. */
+/* Returns the number of the array's transfer, which is that of the same array given before, or a new one; -1 with an
+ * exception set. */
 static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
 {
     for (size_t i = 0; i < arguments->transfer_count; i++) {
         PyArrayObject *other = arguments->originals[i];
         bool written = PyArray_ISWRITEABLE(array) || PyArray_ISWRITEABLE(other);
         if (is_same_view(array, other)) {
-            if (written) { /* perhaps the other one is a read-only view of it */
+            if (written) { /* the other one may be a read-only view of this array */
                 arguments->originals[i] = PyArray_ISWRITEABLE(array) ? array : other;
                 arguments->transfers[i].out = true;
             }
@@ -130,7 +132,7 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
     return (Py_ssize_t)next;
 }
 
-/* An array where the kernel declares something else: says what, and what was given. */
+/* Refuses an array for a parameter that is no pointer. Returns -1. */
 static int refuse_array(const smk_arguments *arguments, PyObject *value, const smk_variable *parameter,
                         const char *where)
 {
@@ -153,7 +155,7 @@ static int refuse_array(const smk_arguments *arguments, PyObject *value, const s
     return -1;
 }
 
-/* The address of an array's elements as the value of a parameter. */
+/* Converts an array to the address of its elements. */
 static int convert_array(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
 {
     const smk_variable *parameter = get_parameter(arguments, index);
@@ -217,7 +219,7 @@ static int convert_value(smk_arguments *arguments, size_t index, PyObject *value
                             target);
 }
 
-/* A structured 0-d array is an array for a pointer, and a value for a parameter that is no pointer. */
+/* True for arrays. A structured 0-d array is an array for a parameter that is a pointer, and a value for any other. */
 static bool is_array_argument(const smk_arguments *arguments, size_t index, PyObject *value)
 {
     const smk_variable *parameter = get_parameter(arguments, index);
@@ -255,7 +257,7 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
                        Py_TYPE(sequence)->tp_name);
         return -1;
     }
-    /* a tuple of our own: a list may change while the kernel runs */
+    /* a copy, because a list may change while the kernel runs */
     arguments->values = PySequence_Tuple(sequence);
     if (arguments->values == NULL) {
         return -1;

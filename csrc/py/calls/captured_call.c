@@ -16,14 +16,15 @@ static const char *const mode_names[SMK_CAPTURE_MODE_COUNT] = {
 typedef struct captured_call {
     smk_capture capture;
     PyObject *launches; /* list of dicts */
-    PyObject *text;     /* the PTX of the last launch's module: often that of the next one, too */
+    PyObject *text;     /* the PTX of the last launch's module, which is often that of the next one, too */
 } captured_call;
 
 static _Thread_local captured_call *current;
 
 /* Launches ----------------------------------------------------------------------------------------- */
 
-/* The PTX of a record's module as a str that the captured call keeps; borrowed. NULL with an exception. */
+/* The PTX of a record's module as a str, which the captured call keeps; a borrowed reference. NULL with an exception
+ * set. */
 static PyObject *get_text(const smk_capture_record *record)
 {
     Py_ssize_t length = 0;
@@ -111,7 +112,7 @@ static int read_count(const smk_state *state, const char *name, PyObject *value,
     return 0;
 }
 
-/* reverse and padding, where they are given. */
+/* Reads the optional arguments reverse and padding. */
 static int read_order(const smk_state *state, PyObject *const *arguments, Py_ssize_t given, smk_capture *capture)
 {
     int reverse = given > 6 ? PyObject_IsTrue(arguments[6]) : 0;
@@ -143,8 +144,8 @@ static int read_capture(const smk_state *state, PyObject *const *arguments, Py_s
     return model < 0 ? -1 : 0;
 }
 
-/* Calls a Python function with the launches of this thread captured -> (result, launches): what the function returns, and
- * a dict for each launch. */
+/* _watch(...) -> (result, launches): calls a Python function while the launches of this thread are captured. `result`
+ * is what the function returns, `launches` a list with a dict for each launch. */
 static const char watch_doc[] =
     "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
 

@@ -1,5 +1,5 @@
-/* Calls of Python functions whose launches are captured: smemkit.profile and smemkit.check are made of them. Each launch
- * that the thread makes meanwhile becomes a dict as soon as the execution that it is a part of ends. */
+/* Calls of Python functions whose launches are captured; smemkit.profile and smemkit.check are made of them. Each
+ * launch becomes a dict at the end of the execution that it belongs to. */
 #ifndef SMK_PY_CALLS_CAPTURED_CALL_H
 #define SMK_PY_CALLS_CAPTURED_CALL_H
 
@@ -7,12 +7,12 @@
 
 #include <stdbool.h>
 
-/* With the GIL, at the end of each execution: the new records of this thread become dicts (`keep`) or are dropped. 0, or
- * -1 with an exception. */
+/* Makes dicts of this thread's new records (`keep`) or drops them. Called with the GIL at the end of each execution.
+ * Returns 0, or -1 with an exception set. */
 int smk_captured_call_collect(const smk_state *state, bool keep);
 
-/* A launch of that kernel has ended with an error, which the captured function may hide: it is noted beside the launches,
- * so that no report is made of the other launches alone. 0, or -1 with an exception. */
+/* Notes beside the launches that a launch of that kernel has failed. The captured function may hide the error, and a
+ * report of the other launches alone would be wrong. Returns 0, or -1 with an exception set. */
 int smk_captured_call_note_refusal(const char *kernel, const char *message);
 
 extern PyMethodDef smk_captured_call_methods[];

@@ -1,5 +1,6 @@
 #include "py/calls/captured_launch.h"
 
+#include "py/dict.h"
 #include "py/error.h"
 
 #include "base/heap.h"
@@ -8,14 +9,14 @@
 
 #include <string.h>
 
-/* One record on its way to a dict. */
+/* A record, and what its dict is made with. */
 typedef struct telling {
     const smk_state *state;
     const smk_capture_record *record;
     const smk_module *module;
-    size_t *line; /* where each line of the PTX starts, and one more */
+    size_t *line; /* offset of each line of the PTX, and of its end */
     size_t lines;
-    PyObject **names; /* of the counters */
+    PyObject **names; /* names of the counters */
 } telling;
 
 /* Text ------------------------------------------------------------------------------------------- */
@@ -56,7 +57,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
-/* A line of the PTX, counted from 1, without blanks around it. */
+/* A line of the PTX, counted from 1, without leading and trailing blanks. */
 static PyObject *get_line(const telling *t, uint32_t number)
 {
     if (number == 0 || number > t->lines) {
@@ -74,14 +75,6 @@ static PyObject *get_line(const telling *t, uint32_t number)
 }
 
 /* Pieces of dicts -------------------------------------------------------------------------------- */
-
-/* A dict entry that takes the reference to value; NULL passes an error on. */
-static int set_item(PyObject *dict, const char *key, PyObject *value)
-{
-    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
-    Py_XDECREF(value);
-    return status;
-}
 
 static PyObject *make_triple(const uint32_t value[3])
 {
@@ -104,18 +97,18 @@ static PyObject *make_line(uint32_t line)
     return line == 0 ? Py_NewRef(Py_None) : PyLong_FromUnsignedLong(line);
 }
 
-/* function, ptx_line, file and line of an instruction; and `ptx` where wanted. */
+/* Sets the items function, ptx_line, file and line of an instruction, and ptx where wanted. */
 static int set_place(const telling *t, PyObject *dict, uint32_t function, uint32_t number, bool with_text)
 {
     const smk_function *f = &t->module->functions[function];
     const smk_instruction *instruction = &f->instructions[number];
-    if (set_item(dict, "function", make_text(f->name)) < 0 ||
-        set_item(dict, "ptx_line", PyLong_FromUnsignedLong(instruction->line)) < 0 ||
-        (with_text && set_item(dict, "ptx", get_line(t, instruction->line)) < 0) ||
-        set_item(dict, "file", make_file(t->module, instruction)) < 0) {
+    if (smk_dict_set(dict, "function", make_text(f->name)) < 0 ||
+        smk_dict_set(dict, "ptx_line", PyLong_FromUnsignedLong(instruction->line)) < 0 ||
+        (with_text && smk_dict_set(dict, "ptx", get_line(t, instruction->line)) < 0) ||
+        smk_dict_set(dict, "file", make_file(t->module, instruction)) < 0) {
         return -1;
     }
-    return set_item(dict, "line", make_line(instruction->source_line));
+    return smk_dict_set(dict, "line", make_line(instruction->source_line));
 }
 
 /* Counters --------------------------------------------------------------------------------------- */
@@ -146,7 +139,7 @@ static PyObject *make_counter(const smk_counter_row *row, unsigned number, const
                : PyFloat_FromDouble(row->scale * (double)value[row->above] / (double)value[row->below]);
 }
 
-/* Every row of counters.def, or only the sums that are not 0. */
+/* All counters of counters.def, or only the sums that are not 0. */
 static PyObject *make_counters(const telling *t, const uint64_t *value, bool all)
 {
     PyObject *dict = PyDict_New();
@@ -193,8 +186,8 @@ static PyObject *list_instructions(const telling *t)
         const smk_count_line *line = &count->line[i];
         PyObject *dict = PyDict_New();
         if (dict == NULL || set_place(t, dict, line->function, line->instruction, true) < 0 ||
-            set_item(dict, "role", PyUnicode_FromString(roles[line->role])) < 0 ||
-            set_item(dict, "counters", make_counters(t, line->value, false)) < 0) {
+            smk_dict_set(dict, "role", PyUnicode_FromString(roles[line->role])) < 0 ||
+            smk_dict_set(dict, "counters", make_counters(t, line->value, false)) < 0) {
             Py_XDECREF(dict);
             Py_CLEAR(list);
         } else {
@@ -245,19 +238,21 @@ static PyObject *list_samples(const telling *t)
 static int set_counts(const telling *t, PyObject *dict)
 {
     const smk_count_result *count = &t->record->count;
-    if (set_item(dict, "blocks", PyLong_FromUnsignedLongLong(count->blocks)) < 0 ||
-        set_item(dict, "blocks_total", PyLong_FromUnsignedLongLong(count->blocks_total)) < 0 ||
-        set_item(dict, "modelled", PyBool_FromLong(count->modelled)) < 0 ||
-        set_item(dict, "counters", make_counters(t, count->total, true)) < 0 ||
-        set_item(dict, "lines", list_lines(t)) < 0 || set_item(dict, "instructions", list_instructions(t)) < 0) {
+    if (smk_dict_set(dict, "blocks", PyLong_FromUnsignedLongLong(count->blocks)) < 0 ||
+        smk_dict_set(dict, "blocks_total", PyLong_FromUnsignedLongLong(count->blocks_total)) < 0 ||
+        smk_dict_set(dict, "modelled", PyBool_FromLong(count->modelled)) < 0 ||
+        smk_dict_set(dict, "counters", make_counters(t, count->total, true)) < 0 ||
+        smk_dict_set(dict, "lines", list_lines(t)) < 0 ||
+        smk_dict_set(dict, "instructions", list_instructions(t)) < 0) {
         return -1;
     }
-    return set_item(dict, "samples", list_samples(t));
+    return smk_dict_set(dict, "samples", list_samples(t));
 }
 
 /* Findings --------------------------------------------------------------------------------------- */
 
-/* What a thread does there: an access, "wait", "barrier", or the word of another instruction at which lanes meet. */
+/* The operation of one side: an access, "wait", "barrier", or the word of another instruction that synchronises
+ * lanes. */
 static const char *name_op(const telling *t, const smk_finding_side *side)
 {
     static const char *const ops[] = {"load", "store", "atomic", "copy"}; /* smk_access_kind */
@@ -313,16 +308,16 @@ static int set_findings(const telling *t, PyObject *dict)
 {
     const smk_check_result *check = &t->record->check;
     const smk_error *stopped = &check->stopped;
-    if (set_item(dict, "blocks", PyLong_FromUnsignedLongLong(check->blocks)) < 0 ||
-        set_item(dict, "blocks_total", PyLong_FromUnsignedLongLong(check->blocks_total)) < 0 ||
-        set_item(dict, "truncated", PyBool_FromLong(check->truncated)) < 0 ||
-        set_item(dict, "incomplete", PyLong_FromUnsignedLongLong(check->incomplete)) < 0 ||
-        set_item(dict, "stopped",
-                 stopped->status == SMK_OK ? Py_NewRef(Py_None) : decode(stopped->message, strlen(stopped->message))) <
-            0) {
+    if (smk_dict_set(dict, "blocks", PyLong_FromUnsignedLongLong(check->blocks)) < 0 ||
+        smk_dict_set(dict, "blocks_total", PyLong_FromUnsignedLongLong(check->blocks_total)) < 0 ||
+        smk_dict_set(dict, "truncated", PyBool_FromLong(check->truncated)) < 0 ||
+        smk_dict_set(dict, "incomplete", PyLong_FromUnsignedLongLong(check->incomplete)) < 0 ||
+        smk_dict_set(dict, "stopped",
+                     stopped->status == SMK_OK ? Py_NewRef(Py_None)
+                                               : decode(stopped->message, strlen(stopped->message))) < 0) {
         return -1;
     }
-    return set_item(dict, "findings", list_findings(t));
+    return smk_dict_set(dict, "findings", list_findings(t));
 }
 
 /* The whole -------------------------------------------------------------------------------------- */
@@ -330,7 +325,7 @@ static int set_findings(const telling *t, PyObject *dict)
 static int fill(telling *t, PyObject *dict, PyObject *text)
 {
     if (t->record->mode == SMK_CAPTURE_TIME) {
-        return set_item(dict, "time_ms", PyFloat_FromDouble(t->record->time_ms));
+        return smk_dict_set(dict, "time_ms", PyFloat_FromDouble(t->record->time_ms));
     }
     if (find_lines(t) < 0 || PyDict_SetItemString(dict, "ptx", text) < 0) {
         return -1;

@@ -5,7 +5,7 @@
 #include "py/backends/capture.h"
 #include "py/state.h"
 
-/* A dict, a new reference; NULL with an exception. `text` is the PTX of the kernel's module as a str. */
+/* A dict, a new reference; NULL with an exception set. `text` is the PTX of the kernel's module as a str. */
 PyObject *smk_captured_launch_describe(const smk_state *state, const smk_capture_record *record, PyObject *text);
 
 #endif

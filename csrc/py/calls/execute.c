@@ -15,14 +15,14 @@
 
 enum { CHUNK_BYTES = 1 << 20 };
 
-/* What the simulator's callbacks share. */
+/* The state that the simulator's callbacks share. */
 typedef struct watch {
-    PyThreadState *thread;   /* of the caller, while it is without the GIL */
-    PyThread_type_lock lock; /* guards the text: it is written by any thread of the simulation */
+    PyThreadState *thread;   /* of the caller, while it does not hold the GIL */
+    PyThread_type_lock lock; /* guards the text, which any thread of the simulation may write */
     char *text;
     size_t length, capacity;
-    bool lost;           /* there was no memory for some of the text */
-    unsigned generation; /* of the process that the execution began in */
+    bool lost;           /* no memory was left for some of the text */
+    unsigned generation; /* of the process in which the execution began */
 } watch;
 
 static void append_text(void *context, const char *text, size_t length)
@@ -46,7 +46,7 @@ static void append_text(void *context, const char *text, size_t length)
     PyThread_release_lock(w->lock);
 }
 
-/* Hands the text collected so far to sys.stdout. With the GIL; 0, or -1 with an exception. */
+/* Writes the collected text to sys.stdout. Needs the GIL. Returns 0, or -1 with an exception set. */
 static int flush_text(watch *w)
 {
     PyObject *stdout_object = PySys_GetObject("stdout"); /* borrowed */
@@ -72,20 +72,21 @@ static int flush_text(watch *w)
     return status;
 }
 
-/* True ends the simulation; the exception that says why is then set in the caller's thread state. */
+/* Handles signals and writes the collected text. True ends the simulation; the exception is then set in the caller's
+ * thread state. */
 static bool must_stop(void *context)
 {
     watch *w = context;
     if (smk_interrupt_is_finalizing()) {
-        return true; /* the GIL is not to be had any more */
+        return true; /* no thread can acquire the GIL any more */
     }
     PyEval_RestoreThread(w->thread);
     bool stop = PyErr_CheckSignals() < 0;
     if (smk_fork_generation() != w->generation) {
-        /* a handler has forked, and this is the child: a thread that is not here may hold the lock */
+        /* a signal handler has forked, and this is the child: a thread of the parent may hold the lock */
         w->generation = smk_fork_generation();
         w->lock = PyThread_allocate_lock();
-        w->length = 0; /* the parent writes it */
+        w->length = 0; /* the parent writes this text */
         stop = stop || w->lock == NULL;
     }
     stop = stop || flush_text(w) < 0;
@@ -113,7 +114,7 @@ static smk_status copy_in(const smk_execution *execution, size_t *allocated, smk
     return SMK_OK;
 }
 
-/* ARGUMENT where the kernel has changed what nobody may write: the host's array would not show it. */
+/* Reports ARGUMENT where the kernel has changed a read-only array, whose host memory would not show the change. */
 static smk_status check_fixed(const smk_execution *execution, const smk_transfer *transfer, smk_interrupt *interrupt,
                               smk_error *error)
 {
@@ -155,7 +156,7 @@ static smk_status copy_out(const smk_execution *execution, smk_interrupt *interr
     return status;
 }
 
-/* Places in the workspace get their addresses, and what has to be 0 is made so. */
+/* Computes the addresses in the workspace, and clears the memory that must be 0. */
 static smk_status prepare(const smk_execution *execution, uint64_t workspace, smk_error *error)
 {
     for (size_t i = 0; i < execution->workspace.address_count; i++) {
@@ -191,7 +192,8 @@ static smk_status find_symbol(const smk_execution *execution, smk_backend_code *
     return status;
 }
 
-/* Each launch has constants of its own: the variable itself is left alone, and other calls run meanwhile. */
+/* Gives each launch constants of its own. The variable itself is not written, so other calls may run at the same
+ * time. */
 static smk_status run_with_own(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
                                smk_error *error)
 {
@@ -219,8 +221,8 @@ static void create_constant_lock(void)
     has_constant_lock = smk_fork_lock_create(&constant_lock);
 }
 
-/* The one variable is filled, and the steps are queued behind that, before another call may do the same. Nobody waits
- * for a kernel here, and no Python code runs. */
+/* Writes the variable and queues the steps behind that, before another call may do the same. Under this lock no thread
+ * waits for a kernel, and no Python code runs. */
 static smk_status run_with_shared(const smk_execution *execution, smk_backend_code *code,
                                   const smk_run_options *options, smk_error *error)
 {
@@ -243,8 +245,8 @@ static smk_status run_with_shared(const smk_execution *execution, smk_backend_co
     return status;
 }
 
-/* All launches, and what stands ready before them. The workspace is released as soon as they are under way: machines
- * work in order, and reuse no memory before its time. */
+/* Prepares and makes all launches. The workspace may be released as soon as they have been made: a machine works in
+ * order, and reuses no memory before earlier launches have ended. */
 static smk_status launch_steps(const smk_execution *execution, smk_backend_code *code, uint64_t workspace,
                                const smk_run_options *options, smk_error *error)
 {
@@ -269,7 +271,8 @@ static smk_status take_workspace(const smk_execution *execution, uint64_t *works
                             : execution->backend->allocate(wanted->bytes, workspace, error);
 }
 
-/* The status of the launches, or of a workspace that they should have restored and have not. */
+/* Releases the workspace. Returns the status of the launches, or an error where they have not restored a workspace that
+ * they should have. */
 static smk_status give_workspace(const smk_execution *execution, uint64_t workspace, smk_status status,
                                  smk_error *error)
 {
@@ -321,7 +324,7 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     return status;
 }
 
-/* The same on the execution's device, which the thread leaves again. */
+/* Works on the execution's device, and then restores the thread's present device. */
 static smk_status work_there(const smk_execution *execution, const smk_run_options *options, smk_error *error)
 {
     int before = 0;
@@ -342,8 +345,8 @@ static bool has_variables(const smk_module *module)
     return found;
 }
 
-/* Whether no other call can change the global memory of this one: there is no other thread of Python, or all of it
- * is made for this call (where nobody has passed an address as a number). With the GIL. */
+/* True where no other call can change the global memory of this one: there is no other Python thread, or the call
+ * allocates all memory itself (and no address was passed as a number). Needs the GIL. */
 static bool is_alone(const smk_execution *execution)
 {
     PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
@@ -371,30 +374,30 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
         .print = append_text,
         .print_context = &w,
     };
-    smk_poll poll; /* what comes before the run: parsing, lowering */
+    smk_poll poll; /* for parsing and lowering, before the run */
     w.thread = PyEval_SaveThread();
     smk_poll_begin(&poll, must_stop, &w);
     smk_status status = work_there(execution, &options, &error);
     smk_poll_end(&poll);
     PyEval_RestoreThread(w.thread);
     if (status == SMK_OK && PyErr_Occurred() != NULL) {
-        status = SMK_INTERRUPTED; /* it was over when the signal came */
+        status = SMK_INTERRUPTED; /* the launch had ended when the signal came */
     }
     if (smk_captured_call_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
         status = SMK_INTERNAL; /* the exception is set */
     } else if (status != SMK_OK) {
         error.status = status;
-        /* what a kernel printed before it failed is often why; an exception there does not hide this one */
+        /* the output of a kernel that failed often tells why; an exception here must not hide the error */
         if (!PyErr_Occurred() && flush_text(&w) < 0) {
             PyErr_Clear();
         }
         if (!PyErr_Occurred() && execution->step_count > 0 &&
             smk_captured_call_note_refusal(execution->steps[0].entry, error.message) < 0) {
-            PyErr_Clear(); /* no memory: the exception that follows says enough */
+            PyErr_Clear(); /* no memory; the exception below says enough */
         }
         smk_error_raise(state, &error);
     } else if (flush_text(&w) < 0) {
-        status = SMK_INTERNAL; /* of sys.stdout; the exception is set */
+        status = SMK_INTERNAL; /* the exception of sys.stdout is set */
     } else if (w.lost) {
         smk_error_fail(state, SMK_MEMORY, "no memory left for what a kernel prints");
         status = SMK_MEMORY;

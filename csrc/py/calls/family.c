@@ -11,7 +11,7 @@
 
 enum { KEYWORDS = 3 };
 
-/* An attribute's value: the place of its word among the choices, or what its kind wants. */
+/* Takes the value of an attribute: the index of its word among the choices, or what its kind wants. */
 static int take_attribute(smk_family_call *call, const smk_attribute *attribute, PyObject *value)
 {
     int64_t place = 0;
@@ -52,7 +52,7 @@ static int take_attributes(smk_family_call *call, PyObject *const *values, size_
     return 0;
 }
 
-/* Where memory is short, "auto" takes what needs less of it beside the arrays. */
+/* Runs the call. Where memory is short, "auto" chooses a variant with a smaller workspace. */
 static PyObject *run(smk_family_call *call, const char *variant)
 {
     PyObject *result = smk_family_run_plan(call);

@@ -1,4 +1,4 @@
-/* The call of a family from Python: one body for all of them. */
+/* A call of a family from Python: one function for all families. */
 #ifndef SMK_PY_CALLS_FAMILY_H
 #define SMK_PY_CALLS_FAMILY_H
 

@@ -31,7 +31,7 @@ const char *smk_family_call_name(const smk_family_call *call, size_t i)
     return i < call->inputs ? call->input[i].name : "out";
 }
 
-/* An input of a type of its own, converted to it where nothing can be lost; takes `array`. */
+/* Converts an input whose type families.def fixes, where nothing can be lost. Steals the reference to `array`. */
 static PyObject *convert_fixed(const smk_family_call *call, const smk_input *input, PyArrayObject *array)
 {
     PyArray_Descr *wanted = NULL;
@@ -76,7 +76,7 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
     return Py_NewRef(value);
 }
 
-/* What the next operand is asked for may run any code: the memory of this one stays where it is. */
+/* Keeps the memory of an operand in place: the conversion of the next one may run any Python code. */
 static int hold(smk_family_call *call, size_t i, PyObject *array)
 {
     call->holds[i] = smk_ndarray_hold((PyArrayObject *)array);
@@ -122,7 +122,7 @@ int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values
     return 0;
 }
 
-/* What plans may depend on of the call's device. */
+/* Reads the properties of the call's device that plans depend on. */
 static int describe_machine(smk_family_call *call)
 {
     smk_error error = {0};
@@ -139,7 +139,7 @@ static int describe_machine(smk_family_call *call)
     return 0;
 }
 
-/* All device arrays of a call must lie on one device of their machine. */
+/* Chooses the device, on which all device arrays of the call must be. */
 static int choose_device(smk_family_call *call)
 {
     call->device = call->on_device ? smk_array_cast(call->state, call->operands[0])->device : SMK_DEVICE_PRESENT;

@@ -1,4 +1,4 @@
-/* A call of a family: what was given, and what follows from it step by step. */
+/* A call of a family: what was given, and what follows from that step by step. */
 #ifndef SMK_PY_CALLS_FAMILY_CALL_H
 #define SMK_PY_CALLS_FAMILY_CALL_H
 
@@ -23,39 +23,41 @@ typedef struct smk_family_call {
     smk_input input[SMK_OPERANDS_MAX_FAMILY];
     size_t inputs;
 
-    PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX];  /* owned: ndarray or DeviceArray each */
-    PyObject *out;                                   /* borrowed; NULL where not given */
-    PyObject *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: what keeps NumPy arrays from being resized, out's last */
+    PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX]; /* owned: ndarray or DeviceArray each */
+    PyObject *out;                                  /* borrowed; NULL where not given */
+    PyObject
+        *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: keep NumPy arrays from being resized; out's is the last */
     bool on_device;
-    char choice[SMK_NAME_MAX]; /* the compiled one */
+    char choice[SMK_NAME_MAX]; /* the choice that is compiled into the kernel */
     int64_t numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     size_t number_count;
 
     const smk_backend *backend;
-    int device; /* of it, that the device arrays lie on; SMK_DEVICE_PRESENT without them */
+    int device; /* of the machine: where the device arrays are; SMK_DEVICE_PRESENT without them */
     const smk_machine *machine;
     const smk_variant *variant;
-    char type[SMK_FAMILY_CALL_TYPE_BYTES]; /* as the tables name it */
+    char type[SMK_FAMILY_CALL_TYPE_BYTES]; /* as the tables spell it */
     PyArray_Descr *descr;                  /* owned: of the first input, native */
     PyArray_Descr *result_descr;           /* owned */
     int64_t dimensions[SMK_DIMENSIONS_MAX];
     int out_rank;
     npy_intp out_shape[SMK_RANK_MAX];
-    uint64_t workspace_below; /* as smk_request has it */
+    uint64_t workspace_below; /* see smk_request */
     smk_plan plan;
 } smk_family_call;
 
-/* Finds the family and its signature. 0, or -1 with an exception. */
+/* Finds the family and its signature. Returns 0, or -1 with an exception set. */
 int smk_family_call_find(smk_family_call *call, const char *name);
 
-/* Takes the inputs: NumPy arrays or device arrays, never both; `out` is set by then. 0, or -1 with an exception. */
+/* Takes the inputs: NumPy arrays or device arrays, never both; `out` is set by then. Returns 0, or -1 with an exception
+ * set. */
 int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values);
 
-/* Chooses the machine: that of the device arrays, which the keyword may only confirm; else as for every call; and its
- * device. 0, or -1 with an exception. */
+/* Chooses the machine and its device: those of the device arrays, which the keyword may only confirm; else as for every
+ * call. Returns 0, or -1 with an exception set. */
 int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword);
 
-/* The element type of an input or of out; borrowed. */
+/* The element type of an input or of out, a borrowed reference. */
 PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand);
 
 /* The name of operand `i`: the inputs, then out. */

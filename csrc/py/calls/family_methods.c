@@ -29,7 +29,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-/* What a docstring is written from. */
+/* The contract of a family, from which its docstring is written. */
 typedef struct contract {
     const smk_family *family;
     smk_signature signature;
@@ -56,7 +56,7 @@ write_text(document *d, const char *format, ...)
     d->used = d->used < DOCUMENT_BYTES ? d->used : DOCUMENT_BYTES - 1;
 }
 
-/* "(2, 3)": dimension i of the example has the length i + 2, so that all differ. */
+/* Writes a shape such as "(2, 3)". Dimension i of the example has the length i + 2, so that all lengths differ. */
 static void write_shape(document *d, const smk_signature *signature, size_t operand)
 {
     write_text(d, "(");
@@ -67,7 +67,7 @@ static void write_shape(document *d, const smk_signature *signature, size_t oper
     write_text(d, ")");
 }
 
-/* The example's type: what the first row of the family takes. */
+/* Writes the example, with the first type of the family's first variant. */
 static void write_example(document *d, const contract *c)
 {
     char type[SMK_NAME_MAX] = "float32";
@@ -94,7 +94,7 @@ static void write_example(document *d, const contract *c)
     write_text(d, "\n");
 }
 
-/* A sentence of a table with its first letter in upper case; one that begins with a digit stays as it is. */
+/* Writes a sentence of a table with a capital first letter; a digit stays as it is. */
 static void write_sentence(document *d, const char *sentence)
 {
     const bool is_lower = sentence[0] >= 'a' && sentence[0] <= 'z';
@@ -160,7 +160,7 @@ static void write_signature(document *d, const contract *c)
         bool has = smk_registry_word(attribute->choices, 0, first, sizeof first);
         write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
     }
-    /* the blank row after "--" ends what inspect.signature reads */
+    /* the empty line after "--" ends the text that inspect.signature reads */
     write_text(d, "*, variant=\"auto\", out=None, backend=None)\n--\n\n");
 }
 
@@ -187,7 +187,7 @@ PyMethodDef *smk_family_methods_get(void)
         contract found = {.family = smk_registry_find_family(row->ml_name)};
         smk_error error = {0};
         if (row->ml_doc != NULL) {
-            continue; /* a second import; the text lives as long as the process */
+            continue; /* of an earlier import; the text lives as long as the process */
         }
         if (found.family == NULL || smk_signature_parse(found.family->signature, &found.signature, &error) != SMK_OK ||
             smk_registry_inputs(found.family, found.input, &found.inputs, &error) != SMK_OK ||

@@ -4,8 +4,8 @@
 
 #include "py/api.h"
 
-/* A row for each family that can be called, ended by a row of NULLs; docstrings are written at the first call. NULL
- * with an exception. */
+/* A row for each family that can be called, and a row of NULLs at the end. The docstrings are written at the first
+ * call. NULL with an exception set. */
 PyMethodDef *smk_family_methods_get(void);
 
 #endif

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The type's name as the tables have it: its own, or bits32 where the family moves items of any type. */
+/* Writes the type's name as the tables spell it: its own, or bits8 to bits64 where the family moves items of any
+ * type. */
 static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *type)
 {
     static const char *const bits[] = {[1] = "bits8", [2] = "bits16", [4] = "bits32", [8] = "bits64"};
@@ -34,7 +35,7 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
     return 0;
 }
 
-/* The variant for the type of one input. 0, or -1 with an exception. */
+/* Selects the variant for the type of one input. Returns 0, or -1 with an exception set. */
 static int select_for(smk_family_call *call, const char *variant, size_t input)
 {
     smk_error error = {0};
@@ -80,7 +81,7 @@ static int select_variant(smk_family_call *call, const char *variant)
     return 0;
 }
 
-/* Types of the first input and of the result, in the machine's byte order. */
+/* Chooses the types of the first input and of the result, in native byte order. */
 static int choose_types(smk_family_call *call)
 {
     call->descr = PyArray_DescrNewByteorder(smk_family_call_type(call, call->operands[0]), NPY_NATIVE);
@@ -102,7 +103,7 @@ static int choose_types(smk_family_call *call)
     return status;
 }
 
-/* Shapes -> dimensions and output shape. */
+/* Binds the shapes to the signature: dimensions and shape of the result. */
 static int bind_shapes(smk_family_call *call)
 {
     size_t ranks[SMK_OPERANDS_MAX_FAMILY];
@@ -138,7 +139,7 @@ static int bind_shapes(smk_family_call *call)
     return 0;
 }
 
-/* Type and memory of out; its shape is bound with the others. */
+/* Checks the type and the memory of out; its shape is bound with the others. */
 static int check_out(const smk_family_call *call)
 {
     const char *family = call->family->name;
@@ -156,7 +157,7 @@ static int check_out(const smk_family_call *call)
         return -1;
     }
     for (size_t i = 0; call->on_device && i < call->inputs; i++) {
-        if (call->operands[i] == call->out) { /* a device array never shares memory with another one */
+        if (call->operands[i] == call->out) { /* two device arrays never share memory */
             smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is %s itself, which is read while out is written",
                            family, smk_family_call_name(call, i));
             return -1;

@@ -8,8 +8,8 @@
  * exception. */
 int smk_family_plan_select(smk_family_call *call, const char *variant);
 
-/* Plans the launches of the variant that was named, or of the one that is fastest for the shape on the machine. 0, or -1
- * with an exception. */
+/* Plans the launches of the variant that was named, or of the one that is fastest for the shape on the machine. 0, or
+ * -1 with an exception set. */
 int smk_family_plan_make(smk_family_call *call, const char *variant);
 
 #endif

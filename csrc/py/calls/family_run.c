@@ -19,7 +19,7 @@ typedef struct family_execution {
     smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
 } family_execution;
 
-/* Where a parameter's value will be found: addresses are known when the execution runs. */
+/* Finds the memory that will hold a parameter's value: addresses are set when the execution runs. */
 static void *find_parameter(family_execution *f, smk_parameter *parameter, uint64_t *const *operands)
 {
     switch (parameter->source) {
@@ -61,7 +61,7 @@ static void write_steps(smk_family_call *call, family_execution *f, uint64_t *co
     }
 }
 
-/* Everything behind the operands' addresses, inputs first. */
+/* Runs the plan. `operands` point to the addresses of the inputs and of the result. */
 static int run_job(smk_family_call *call, family_execution *f, uint64_t *const *operands)
 {
     smk_error error = {0};
@@ -97,7 +97,7 @@ static int run_job(smk_family_call *call, family_execution *f, uint64_t *const *
         f->execution.symbol = f->symbol;
         f->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
     }
-    /* our own kernels end, and a large product takes many steps: no budget unless the user sets one */
+    /* the package's kernels end, and a large product takes many steps: no budget unless the user sets one */
     if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &f->execution.max_steps) < 0) {
         return -1;
     }
@@ -132,7 +132,7 @@ static PyObject *run_on_device(smk_family_call *call, family_execution *f)
     return (PyObject *)out;
 }
 
-/* `plain` are the inputs as copied in, `target` what is copied out. */
+/* `plain` are the inputs that are copied in, `target` the result that is copied out. */
 static int run_on_host(smk_family_call *call, family_execution *f, PyArrayObject *const *plain, PyArrayObject *target)
 {
     smk_transfer transfers[SMK_OPERANDS_MAX_FAMILY] = {{0}};
@@ -151,8 +151,7 @@ static int run_on_host(smk_family_call *call, family_execution *f, PyArrayObject
     return run_job(call, f, operands);
 }
 
-/* The inputs are on the device, and the run is over, before the result is written: an out that overlaps an input
- * is as good as any other. */
+/* The run has ended before the result is written, so `out` may overlap an input. */
 static PyObject *take_host(smk_family_call *call, family_execution *f)
 {
     PyArrayObject *plain[SMK_FAMILY_CALL_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
@@ -160,7 +159,7 @@ static PyObject *take_host(smk_family_call *call, family_execution *f)
     if (out != NULL && smk_ndarray_is_plain(out, true)) {
         target = (PyArrayObject *)Py_NewRef(call->out);
     } else {
-        Py_INCREF(call->result_descr); /* PyArray_NewFromDescr takes one */
+        Py_INCREF(call->result_descr); /* PyArray_NewFromDescr steals a reference */
         target = (PyArrayObject *)PyArray_NewFromDescr(&PyArray_Type, call->result_descr, call->out_rank,
                                                        call->out_shape, NULL, NULL, 0, NULL);
     }
@@ -182,7 +181,8 @@ static PyObject *take_host(smk_family_call *call, family_execution *f)
     if (out != NULL) {
         result = Py_NewRef(call->out);
     } else {
-        result = PyArray_Return(target); /* takes it: a scalar where there are no axes, as NumPy's own functions */
+        result = PyArray_Return(
+            target); /* steals the reference; a scalar where there are no axes, as from NumPy's own functions */
         target = NULL;
     }
 done:

@@ -4,7 +4,7 @@
 
 #include "py/calls/family_call.h"
 
-/* The result, a new reference, or NULL with an exception; then no memory of the caller's was written. */
+/* The result, a new reference, or NULL with an exception set; then no memory of the caller's has been written. */
 PyObject *smk_family_run_plan(smk_family_call *call);
 
 #endif

@@ -9,7 +9,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\v';
 }
 
-/* Behind blanks and comments; an unclosed comment goes to the end. */
+/* The offset behind blanks and comments; an unclosed comment goes to the end. */
 static size_t skip_comments(const char *text, size_t length)
 {
     size_t i = 0;
@@ -33,7 +33,7 @@ static size_t skip_comments(const char *text, size_t length)
     return i;
 }
 
-/* PTX begins with a directive; no CUDA C program begins with one of these words. */
+/* True for PTX, which begins with a directive; no CUDA C program begins with one of these words. */
 static bool is_ptx(const char *text, size_t length)
 {
     static const char *const words[] = {".version", ".target", ".address_size"};
@@ -47,7 +47,7 @@ static bool is_ptx(const char *text, size_t length)
     return false;
 }
 
-/* ELF (a cubin) and fatbin files; both are code for the GPU alone. */
+/* True for ELF (a cubin) and fatbin files: code for the GPU alone. */
 static bool is_binary(const char *text, size_t length)
 {
     return length >= 4 && (memcmp(text, "\x7f\x45\x4c\x46", 4) == 0 || memcmp(text, "\x50\xed\x55\xba", 4) == 0);
@@ -79,7 +79,7 @@ static PyObject *compile_source(PyObject *source, PyObject *options, PyObject **
     return result;
 }
 
-/* What is raised for characters or bytes that are no text, as an ArgumentError; NULL. */
+/* Turns a UnicodeError into an ArgumentError. Returns NULL. */
 static PyObject *refuse_text(const smk_state *state)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL;

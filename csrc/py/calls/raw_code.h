@@ -1,4 +1,4 @@
-/* The code that a user hands over: PTX as it is, CUDA C by way of a compiler. */
+/* The code that a user passes: PTX is taken as it is, CUDA C is compiled. */
 #ifndef SMK_PY_CALLS_RAW_CODE_H
 #define SMK_PY_CALLS_RAW_CODE_H
 
@@ -6,7 +6,7 @@
 
 /* The PTX of `code`, a str or bytes: `code` itself, or what a compiler makes of it with the options (NULL: none given).
  * *source is the CUDA C, or None where the code is PTX; *origin is the name of the compiler, or NULL. All are new
- * references; NULL with an exception. */
+ * references; NULL with an exception set. */
 PyObject *smk_raw_code_get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source,
                                PyObject **origin);
 

@@ -14,7 +14,7 @@ const smk_function *smk_raw_kernel_function(const smk_raw_kernel *kernel)
     return parsed == NULL || kernel->entry == SMK_NO_INDEX ? NULL : &parsed->functions[kernel->entry];
 }
 
-/* What may be wrong with a name that is not found, by the CUDA C that the module was made from. */
+/* Advice for a name that is not found, from the CUDA C of the module. */
 static const char *advise_name(const smk_raw_module *module)
 {
     const char *source = module->source == Py_None ? NULL : PyUnicode_AsUTF8(module->source);
@@ -53,8 +53,8 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
     return NULL;
 }
 
-/* Makes the kernel ready where the module is for the simulator, so that what it refuses shows now; a GPU's driver has
- * seen the whole module before. */
+/* Lowers the kernel where the module is for the simulator, so that what the simulator refuses shows now. A GPU's driver
+ * has seen the whole module before. */
 static int prepare(const smk_state *state, smk_raw_module *module, const char *entry)
 {
     smk_kernel_facts facts = {0};

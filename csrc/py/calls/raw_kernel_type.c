@@ -143,7 +143,7 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);
     }
-    return Py_BuildValue("{s:N,s:n,s:n,s:n,s:I,s:N,s:N,s:N,s:N}", /* N takes the reference, NULL included */
+    return Py_BuildValue("{s:N,s:n,s:n,s:n,s:I,s:N,s:N,s:N,s:N}", /* N steals the reference, also NULL */
                          "num_regs", facts.registers < 0 ? Py_NewRef(Py_None) : PyLong_FromLong(facts.registers),
                          "shared_size_bytes", (Py_ssize_t)facts.shared_bytes, "local_size_bytes",
                          (Py_ssize_t)facts.local_bytes, "const_size_bytes", (Py_ssize_t)facts.const_bytes,
@@ -201,7 +201,7 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
     return 0;
 }
 
-/* smemkit.report's function of that name with the kernel before the arguments. */
+/* Calls the function of smemkit.report with that name, with the kernel before the arguments. */
 static PyObject *call_report(PyObject *self, const char *name, PyObject *arguments, PyObject *keywords)
 {
     PyObject *report = PyImport_ImportModule("smemkit.report"), *function = NULL, *all = NULL, *result = NULL;

@@ -14,7 +14,7 @@
 
 /* Launch configuration --------------------------------------------------------------------------- */
 
-/* One length of a grid or block, 1 to 2^32 - 1; the machine knows its own limits. */
+/* Reads one length of a grid or block, 1 to 2^32 - 1; the machine checks its own limits. */
 static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value,
                        uint32_t *length)
 {
@@ -129,14 +129,14 @@ int smk_raw_launch_choose_machine(const smk_raw_kernel *kernel, const smk_argume
     return 0;
 }
 
-/* The parameters of a kernel that our parser refuses, as the GPU has them; the simulator refuses it. `tuple` takes the
- * values as they are now, a new reference. */
+/* Finds the parameters of a kernel whose text our parser refuses, as the GPU has them; the simulator refuses it.
+ * `tuple` gets the values as they are now, a new reference. */
 static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject *keyword, smk_arguments *arguments,
                        PyObject **tuple)
 {
     const smk_backend *backend = NULL;
     if ((!PyTuple_Check(values) && !PyList_Check(values)) || arguments->function != NULL) {
-        return 0; /* what is no list is refused by who converts it */
+        return 0; /* smk_argument_convert refuses what is no list */
     }
     *tuple = PySequence_Tuple(values);
     if (*tuple == NULL || smk_raw_launch_choose_machine(kernel, arguments, keyword, &backend) < 0) {
@@ -173,7 +173,8 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         goto done;
     }
     execution.device = arguments.backend != NULL ? arguments.device : SMK_DEVICE_PRESENT;
-    execution.wait = arguments.backend == NULL; /* nothing stays on a device: who calls sees the kernel's end */
+    execution.wait =
+        arguments.backend == NULL; /* no array stays on a device: the call returns after the end of the kernel */
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
     step.launch.prefers_carveout = kernel->carveout != SMK_RAW_KERNEL_NO_CARVEOUT;

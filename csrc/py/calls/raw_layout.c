@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-/* A float of its size for a Python float; else bits, which integers, structures and addresses may be. */
+/* The type of a parameter by the value given: a float of its size for a Python float; else bits, which hold integers,
+ * structures and addresses. */
 static smk_type choose_type(PyObject *value, size_t bytes)
 {
     const bool is_float = PyFloat_Check(value) && !PyArray_CheckScalar(value);
@@ -24,7 +25,7 @@ static smk_type choose_type(PyObject *value, size_t bytes)
     }
 }
 
-/* The sizes, which need no GIL. */
+/* Asks the GPU for the sizes. */
 static smk_status ask(smk_kernel_binary *binary, const char *entry, size_t room, size_t *bytes, size_t *count,
                       smk_error *error)
 {
@@ -68,7 +69,7 @@ int smk_raw_layout_make(const smk_state *state, smk_kernel_binary *binary, const
     }
     made->name = (smk_text){.start = entry, .length = strlen(entry)};
     made->is_entry = true;
-    made->variables = variables; /* where too few or too many are given, none is looked at */
+    made->variables = variables; /* not read where the number of values is wrong */
     made->parameter_count = (uint32_t)count;
     *function = made;
     return 0;

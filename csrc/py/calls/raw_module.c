@@ -10,7 +10,8 @@
 
 #include <string.h>
 
-/* A binary with its own copy of the text. Compilers and tools end PTX with a NUL, which is no part of it. */
+/* Makes a binary with its own copy of the text. Compilers and tools may end PTX with a NUL, which is not a part of
+ * it. */
 static smk_status create_binary(const char *text, size_t length, const char *origin, smk_kernel_binary **binary,
                                 smk_error *error)
 {
@@ -31,8 +32,8 @@ const smk_module *smk_raw_module_parsed(const smk_raw_module *module)
     return atomic_load(&module->binary->module);
 }
 
-/* Parses the text and, where a machine was named, loads it there, so that errors show now. What our parser refuses a
- * GPU may still take: then the refusal is kept for the day the simulator is asked. */
+/* Parses the text and, where a machine was named, loads it there, so that errors show now. A GPU may accept a text that
+ * our parser refuses: the refusal is kept and raised when the simulator is asked for. */
 static int check_code(const smk_state *state, smk_raw_module *self)
 {
     smk_error error = {0};

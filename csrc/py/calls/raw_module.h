@@ -8,16 +8,17 @@
 
 typedef struct smk_raw_module {
     PyObject_HEAD smk_kernel_binary *binary;
-    smk_error refusal;          /* why our own parser does not take the text; status OK where it does */
-    const smk_backend *backend; /* asked for at construction; NULL: chosen call by call */
-    PyObject *source;           /* str: the CUDA C that it was made from; None for PTX */
+    smk_error refusal;          /* why our own parser refuses the text; status OK where it does not */
+    const smk_backend *backend; /* named at construction; NULL: chosen by each call */
+    PyObject *source;           /* str: the CUDA C of the module; None for PTX */
 } smk_raw_module;
 
 /* RawModule(code, options=options, backend=backend); NULL for what was not given. A new reference, or NULL with an
  * exception. */
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend);
 
-/* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception. */
+/* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception
+ * set. */
 smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const struct smk_variant *variant);
 
 /* The parsed text, or NULL where only the GPU may take it. */

@@ -20,7 +20,7 @@ static int refuse(const smk_state *state, const char *where, PyObject *value, co
     return -1;
 }
 
-/* What is too large or too small for an integer parameter. */
+/* Refuses a number that the parameter does not hold. Returns -1. */
 static int refuse_range(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed)
 {
     const unsigned long long half = 1ULL << (bits - 1), highest = is_signed ? half - 1 : half - 1 + half;
@@ -34,8 +34,9 @@ static bool is_kind_of_bool(PyObject *value)
     return PyBool_Check(value) || PyArray_IsScalar(value, Bool);
 }
 
-/* The low `bits` bits of an integer; -1 with an exception where `is_signed` or unsigned numbers of that width
- * do not hold it. nvcc declares int and unsigned alike as .u32, so that unsigned parameters take both ranges. */
+/* Reads the low `bits` bits of an integer. Returns 0, or -1 with an exception set where an integer of that width,
+ * signed or unsigned, does not hold the number. nvcc declares int and unsigned alike as .u32, so unsigned parameters
+ * accept both ranges. */
 static int read_integer(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed,
                         uint64_t *result)
 {
@@ -72,7 +73,7 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
     return 0;
 }
 
-/* bfloat16 by rounding a float to its upper half, ties to even. */
+/* Rounds a float to bfloat16, its upper half, ties to even. */
 static uint16_t round_to_bfloat16(float number)
 {
     uint32_t bits = 0;
@@ -85,7 +86,7 @@ static uint16_t round_to_bfloat16(float number)
 
 static int write_float(const smk_state *state, const char *where, PyObject *value, smk_type type, unsigned char *target)
 {
-    /* NumPy would drop an imaginary part, read a number from a text, and make one of a date */
+    /* NumPy would drop an imaginary part, and convert texts and dates */
     bool is_number = PyArray_IsScalar(value, Number) || PyArray_IsScalar(value, Bool);
     if (PyArray_IsScalar(value, ComplexFloating) || (PyArray_IsScalar(value, Generic) && !is_number)) {
         return refuse(state, where, value, "a real number");
@@ -94,13 +95,13 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
     if (number == -1.0 && PyErr_Occurred()) {
         bool too_large = PyErr_ExceptionMatches(PyExc_OverflowError) != 0;
         if (!too_large && !PyErr_ExceptionMatches(PyExc_TypeError)) {
-            return -1; /* what the number's own __float__ raised */
+            return -1; /* raised by the number's own __float__ */
         }
         PyErr_Clear();
         if (!too_large) {
             return refuse(state, where, value, "a real number");
         }
-        number = DBL_MAX; /* larger than any parameter but a double, and that one is refused below */
+        number = DBL_MAX; /* refused below for all types but double, which is refused here */
         if (type == SMK_TYPE_F64) {
             smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
             return -1;
@@ -127,7 +128,7 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
     return 0;
 }
 
-/* A NumPy scalar or a 0-d array, in native byte order, as its bytes; NULL with an exception. */
+/* Converts a NumPy scalar or a 0-d array to native byte order; NULL with an exception set. */
 static PyArrayObject *get_native(const smk_state *state, const char *where, PyObject *value)
 {
     PyArrayObject *array = smk_ndarray_convert(value), *plain = NULL;
@@ -148,7 +149,7 @@ static bool is_structure(PyObject *value)
     return PyArray_CheckScalar(value) || (PyArray_Check(value) && PyArray_NDIM((PyArrayObject *)value) == 0);
 }
 
-/* Size of a structure argument, and its bytes where `target` is not NULL and `room` is that size. */
+/* Reads the size of a structure argument, and its bytes where `target` is not NULL and the size is `room`. */
 static int read_structure(const smk_state *state, const char *where, PyObject *value, size_t *bytes, size_t room,
                           unsigned char *target)
 {
@@ -209,7 +210,7 @@ int smk_scalar_write(const smk_state *state, const char *where, PyObject *value,
     }
     bool is_integer = is_kind_of_bool(value) || PyIndex_Check(value);
     bool is_raw = kind == SMK_KIND_BITS && !is_integer && (is_bytes(value) || is_structure(value));
-    if (is_raw || kind == SMK_KIND_FLOAT) { /* bits of any meaning; .f16x2 and its like */
+    if (is_raw || kind == SMK_KIND_FLOAT) { /* bits of any meaning; .f16x2 and similar types */
         return write_structure(state, where, value, bytes, target);
     }
     if (read_integer(state, where, value, bits, kind == SMK_KIND_SIGNED, &number) < 0) {

@@ -1,4 +1,4 @@
-/* Numbers and structures as the bytes of one kernel parameter. */
+/* Conversion of numbers and structures to the bytes of a kernel parameter. */
 #ifndef SMK_PY_CALLS_SCALAR_H
 #define SMK_PY_CALLS_SCALAR_H
 
@@ -8,8 +8,8 @@
 
 #include <stddef.h>
 
-/* Writes one value that is no array into `bytes` bytes of a parameter that is declared as `type`. `where` names the
- * argument in messages. 0, or -1 with an exception. */
+/* Writes a value that is no array to the `bytes` bytes of a parameter declared as `type`. `where` names the argument in
+ * messages. Returns 0, or -1 with an exception set. */
 int smk_scalar_write(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
                      unsigned char *target);
 

@@ -12,16 +12,16 @@
 
 enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
 
-/* The arguments of a call, checked. */
+/* The checked arguments of a call. */
 typedef struct accesses {
     const smk_state *state;
     const char *function;
     PyArrayObject *address; /* uint64, C-contiguous, (..., 32) */
-    PyArrayObject *mask;    /* uint32, C-contiguous: of the leading axes; or without axes, for all */
-    PyObject *holds[2];     /* what keeps the two from being resized */
-    npy_intp count;         /* warps */
-    unsigned bytes;         /* a lane */
-    uint64_t end;           /* addresses lie below; 0: all are good */
+    PyArrayObject *mask;    /* uint32, C-contiguous: for the leading axes; without axes, for all */
+    PyObject *holds[2];     /* keep both from being resized */
+    npy_intp count;         /* number of warps */
+    unsigned bytes;         /* of a lane's access */
+    uint64_t end;           /* addresses must be below; 0: no limit */
     smk_bank_op op;
 } accesses;
 
@@ -50,7 +50,7 @@ int smk_access_query_create(PyObject *module, smk_state *state)
 
 /* Arguments -------------------------------------------------------------------------------------- */
 
-/* Any array of integers, as NumPy makes one; NULL with an exception. A new reference. */
+/* Converts an argument to an array of integers, a new reference; NULL with an exception set. */
 static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
 {
     if (smk_ndarray_check_mask(given->state, given->function, name, value) < 0) {
@@ -73,8 +73,8 @@ static PyArrayObject *get_integers(const accesses *given, const char *name, PyOb
     return array;
 }
 
-/* The same numbers as one C-contiguous array of a type that holds them modulo its width: an object of our own, whose
- * shape nobody else can set. Takes the reference. */
+/* Converts to a C-contiguous array of a type that holds the numbers modulo its width. The result is an object of our
+ * own, whose shape nobody else can set. Steals the reference. */
 static PyArrayObject *convert(PyArrayObject *array, int type)
 {
     if (array == NULL) {
@@ -100,7 +100,8 @@ static int refuse_shape(const accesses *given, PyArrayObject *array)
     return -1;
 }
 
-/* The sign is looked at first: as uint64 it is gone. -1 with an exception. */
+/* Reads the addresses. *is_signed keeps the signedness of their type, which the conversion to uint64 loses. Returns 0,
+ * or -1 with an exception set. */
 static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
 {
     PyArrayObject *array = get_integers(given, "addresses", value);
@@ -120,7 +121,8 @@ static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
     return given->holds[0] == NULL ? -1 : 0;
 }
 
-/* One mask for all, or an array of the leading axes' shape; a new reference, NULL with an exception. */
+/* Broadcasts the mask to the shape of the leading axes, but for a mask without axes; a new reference, or NULL with an
+ * exception set. */
 static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
 {
     const int rank = PyArray_NDIM(given->address) - 1;
@@ -164,7 +166,7 @@ static int read_mask(accesses *given, PyObject *value)
         }
         return given->mask == NULL ? -1 : 0;
     }
-    if (PyLong_Check(value) && !PyBool_Check(value)) { /* an int that no array holds */
+    if (PyLong_Check(value) && !PyBool_Check(value)) { /* an int that is too large for an array */
         int overflow = 0;
         (void)PyLong_AsLongLongAndOverflow(value, &overflow);
         if (overflow != 0) {
@@ -177,7 +179,7 @@ static int read_mask(accesses *given, PyObject *value)
     }
     wide = broadcast_mask(given, array);
     Py_DECREF(array);
-    wide = convert(wide, NPY_INT64); /* a uint64 above its range becomes negative, and is refused as such */
+    wide = convert(wide, NPY_INT64); /* a uint64 above the range of int64 becomes negative, and is refused below */
     if (wide == NULL) {
         return -1;
     }
@@ -248,7 +250,7 @@ static uint32_t get_mask(const accesses *given, npy_intp warp)
     return mask[PyArray_NDIM(given->mask) == 0 ? 0 : warp];
 }
 
-/* Names the first lane whose address is not accepted; lanes that are not active may hold anything. */
+/* Refuses the first active lane whose address is not accepted; inactive lanes may hold anything. Returns 0, or -1. */
 static int check_addresses(const accesses *given, bool is_signed)
 {
     const uint64_t *address = PyArray_DATA(given->address);
@@ -295,7 +297,7 @@ static void release(accesses *given)
 
 /* Results ---------------------------------------------------------------------------------------- */
 
-/* int64, of the leading axes and `last` more elements at the end of each where that is not 0. */
+/* A new int64 array of the leading axes; where `last` is not 0, with one more axis of that length. */
 static PyArrayObject *create_result(const accesses *given, npy_intp last)
 {
     npy_intp shape[LENGTHS_MAX];
@@ -307,7 +309,7 @@ static PyArrayObject *create_result(const accesses *given, npy_intp last)
     return (PyArrayObject *)PyArray_ZEROS(rank, shape, NPY_INT64, 0);
 }
 
-/* An int for an array without axes. Takes the reference. */
+/* Converts an array without axes to an int. Steals the reference. */
 static PyObject *finish_result(PyArrayObject *array)
 {
     if (array == NULL || PyArray_NDIM(array) > 0) {

@@ -4,6 +4,7 @@
 #include "py/backends/package_kernels.h"
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_module.h"
+#include "py/dict.h"
 #include "py/error.h"
 #include "py/keywords.h"
 
@@ -11,18 +12,7 @@
 
 #include <string.h>
 
-/* A dict entry that takes the reference to value; NULL passes an error on. */
-static int set_item(PyObject *dict, const char *key, PyObject *value)
-{
-    if (value == NULL) {
-        return -1;
-    }
-    int status = PyDict_SetItemString(dict, key, value);
-    Py_DECREF(value);
-    return status;
-}
-
-/* A tuple of all items of a list, which it takes; NULL passes an error on. */
+/* Converts a list to a tuple. Steals the reference; NULL where the list is NULL. */
 static PyObject *freeze(PyObject *list)
 {
     PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
@@ -75,9 +65,9 @@ static PyObject *call_families(PyObject *module, PyObject *ignored)
     for (size_t i = 0; result != NULL && i < smk_registry_family_count(); i++) {
         const smk_family *family = smk_registry_family(i);
         PyObject *facts = PyDict_New();
-        if (facts == NULL || set_item(facts, "signature", optional_text(family->signature)) < 0 ||
-            set_item(facts, "shows", PyUnicode_FromString(family->sentence)) < 0 ||
-            set_item(facts, "variants", list_variants(family)) < 0 ||
+        if (facts == NULL || smk_dict_set(facts, "signature", optional_text(family->signature)) < 0 ||
+            smk_dict_set(facts, "shows", PyUnicode_FromString(family->sentence)) < 0 ||
+            smk_dict_set(facts, "variants", list_variants(family)) < 0 ||
             PyDict_SetItemString(result, family->name, facts) < 0) {
             Py_CLEAR(result);
         }
@@ -100,13 +90,13 @@ static PyObject *split_types(const smk_variant *variant)
 static PyObject *describe(const smk_variant *variant)
 {
     PyObject *facts = PyDict_New();
-    if (facts != NULL && (set_item(facts, "shows", PyUnicode_FromString(variant->summary)) < 0 ||
-                          set_item(facts, "dtypes", split_types(variant)) < 0 ||
-                          set_item(facts, "block", Py_BuildValue("(II)", variant->block_x, variant->block_y)) < 0 ||
-                          set_item(facts, "tile", Py_BuildValue("(II)", variant->tile_x, variant->tile_y)) < 0 ||
-                          set_item(facts, "compute_capability",
-                                   PyUnicode_FromFormat("%d.%d", variant->arch / 10, variant->arch % 10)) < 0 ||
-                          set_item(facts, "auto", PyBool_FromLong(variant->speed > 0)) < 0)) {
+    if (facts != NULL && (smk_dict_set(facts, "shows", PyUnicode_FromString(variant->summary)) < 0 ||
+                          smk_dict_set(facts, "dtypes", split_types(variant)) < 0 ||
+                          smk_dict_set(facts, "block", Py_BuildValue("(II)", variant->block_x, variant->block_y)) < 0 ||
+                          smk_dict_set(facts, "tile", Py_BuildValue("(II)", variant->tile_x, variant->tile_y)) < 0 ||
+                          smk_dict_set(facts, "compute_capability",
+                                       PyUnicode_FromFormat("%d.%d", variant->arch / 10, variant->arch % 10)) < 0 ||
+                          smk_dict_set(facts, "auto", PyBool_FromLong(variant->speed > 0)) < 0)) {
         Py_CLEAR(facts);
     }
     return facts;
@@ -148,21 +138,21 @@ static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_
         return NULL;
     }
     if (smk_registry_find_family(family) == NULL) {
-        /* the registry words the refusal, with the families that there are */
+        /* the message of the registry lists the families */
         (void)smk_registry_select(family, "auto", "", &ignored, &error);
         return smk_error_raise(state, &error);
     }
     result = PyDict_New();
     for (size_t i = 0; result != NULL && i < smk_registry_variant_count(); i++) {
         const smk_variant *variant = smk_registry_variant(i);
-        if (strcmp(variant->family, family) == 0 && set_item(result, variant->name, describe(variant)) < 0) {
+        if (strcmp(variant->family, family) == 0 && smk_dict_set(result, variant->name, describe(variant)) < 0) {
             Py_CLEAR(result);
         }
     }
     return result;
 }
 
-/* An ArgumentError with the variants that there are; "auto" is none of them: it stands for no file. */
+/* Raises an ArgumentError that lists the variants. "auto" is refused because it names no file. */
 static void refuse_variant(const smk_state *state, const char *family, const char *variant)
 {
     PyObject *known = PyUnicode_FromString("");
@@ -275,7 +265,8 @@ static PyObject *call_ptx(PyObject *module, PyObject *const *arguments, Py_ssize
     return read_text(module, arguments, given, keywords, "ptx", "ptx");
 }
 
-/* The type's word as the row spells it: "float32" itself, or bits32 for it. NULL with an exception. */
+/* Finds the type's word as the row spells it: "float32" itself, or bits32 for it. Returns 0, or -1 with an exception
+ * set. */
 static int find_type(const smk_state *state, const smk_variant *variant, PyObject *value, char *type, size_t type_bytes)
 {
     PyArray_Descr *descr = NULL;
@@ -305,7 +296,8 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
     return text == NULL ? -1 : 0;
 }
 
-/* The compiled choice by name, the first by default; "" where the family has none. */
+/* Finds the compiled choice by name, by default the first; "" where the family has none. Returns 0, or -1 with an
+ * exception set. */
 static int find_choice(const smk_state *state, const smk_variant *variant, PyObject *value, char *choice,
                        size_t choice_bytes)
 {
@@ -335,7 +327,6 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
     return 0;
 }
 
-/* kernel(family, variant, dtype=None, choice=None) */
 static const char kernel_doc[] =
     "kernel(family, variant, dtype=None, choice=None)\n--\n\n"
     "One of the package's kernels as a RawKernel, for launches, profiles and checks of your own.\n\n"

@@ -1,4 +1,4 @@
-/* What kernels there are: families, variants, source, ptx. */
+/* The catalog of kernels: families, variants, source, ptx, kernel. */
 #ifndef SMK_PY_QUERIES_CATALOG_H
 #define SMK_PY_QUERIES_CATALOG_H
 
@@ -6,7 +6,7 @@
 
 PyObject *smk_catalog_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 
-/* The row of a variant by name, or NULL with an ArgumentError that lists the known ones. */
+/* The row of a variant by name, or NULL with an ArgumentError that lists the variants. */
 struct smk_variant;
 const struct smk_variant *smk_catalog_find(const smk_state *state, const char *family, const char *variant);
 

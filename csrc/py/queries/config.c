@@ -69,7 +69,7 @@ static PyObject *call_get_backend(PyObject *module, PyObject *ignored)
                                                                                  : PyUnicode_FromString(backend->name);
 }
 
-/* The simulated machine under the names that facts.def gives a real one. */
+/* The simulated machine under the names that facts.def gives to those of a GPU. */
 static PyObject *describe_simulator(void)
 {
     return Py_BuildValue("{s:s,s:s,s:i,s:i,s:i,s:i,s:i,s:i}", "name", "smemkit simulator", "compute_capability", "9.0",
@@ -91,12 +91,12 @@ static PyObject *get_value(const smk_fact *fact)
     Py_RETURN_NONE;
 }
 
-/* The number of a device; -1 with an exception. */
+/* Reads the number of a device; -1 with an exception set. */
 static int read_device(const smk_state *state, PyObject *device)
 {
     long number = PyLong_Check(device) ? PyLong_AsLong(device) : -1;
     if (PyErr_Occurred()) {
-        PyErr_Clear(); /* a number that no long holds */
+        PyErr_Clear(); /* a number that is too large for a long */
     }
     if (!PyLong_Check(device)) {
         smk_error_fail(state, SMK_TYPE, "device_info: device must be an int, not %.100s", Py_TYPE(device)->tp_name);
@@ -106,7 +106,7 @@ static int read_device(const smk_state *state, PyObject *device)
     return number < 0 || number > INT_MAX ? -1 : (int)number;
 }
 
-/* Device NULL: the present one. */
+/* Describes a device; NULL is the present one. */
 static PyObject *describe_device(const smk_state *state, PyObject *device)
 {
     smk_error error = {0};

@@ -1,4 +1,4 @@
-/* Which machine, and what it is: set_backend, get_backend, device_info, and the facts behind show_config. */
+/* The machine in use and its properties: set_backend, get_backend, device_info, and the facts of show_config. */
 #ifndef SMK_PY_QUERIES_CONFIG_H
 #define SMK_PY_QUERIES_CONFIG_H
 

@@ -11,7 +11,7 @@
 #include "sim/code/isa.h"
 #include "sim/profile/count.h"
 
-/* str or bytes as a slice; NULL with an exception. */
+/* The characters of a str or bytes; NULL with an exception set. */
 static const char *get_text(PyObject *object, Py_ssize_t *length)
 {
     if (PyBytes_Check(object)) {
@@ -52,7 +52,7 @@ static PyObject *call_ptx_print(PyObject *module, PyObject *text)
     return result;
 }
 
-/* _ptx_equal(a, b) -> bool: do two texts say the same module? */
+/* _ptx_equal(a, b) -> bool: whether two texts declare the same module */
 static const char ptx_equal_doc[] = "_ptx_equal(a, b, /)\n--\n\n";
 
 static PyObject *call_ptx_equal(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
@@ -87,7 +87,7 @@ static PyObject *call_ptx_equal(PyObject *module, PyObject *const *arguments, Py
     return PyBool_FromLong(equal);
 }
 
-/* Integers of a sequence into at most `room` places; their number, or -1 with an exception. */
+/* Reads the integers of a sequence, at most `room`. Returns their number, or -1 with an exception set. */
 static Py_ssize_t read_integers(PyObject *sequence, int64_t *values, Py_ssize_t room)
 {
     PyObject *tuple = PySequence_Tuple(sequence);
@@ -134,7 +134,7 @@ static PyObject *call_registry_plan(PyObject *module, PyObject *const *arguments
     return Py_BuildValue("(III)(III)N", grid.x, grid.y, grid.z, block.x, block.y, block.z, PyBool_FromLong(empty));
 }
 
-/* _flops(family, dimensions) -> float: operations as families.def counts them, 0 where bytes are all that counts */
+/* _flops(family, dimensions) -> float: operations as families.def counts them, 0 for a family that only moves bytes */
 static const char flops_doc[] = "_flops(family, dimensions, /)\n--\n\n";
 
 static PyObject *call_flops(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
@@ -222,7 +222,7 @@ done:
     return result;
 }
 
-/* _fail_after(n): the n-th allocation of the layers below from now fails; 0 switches it off. */
+/* _fail_after(n): makes the n-th allocation from now of the layers below fail; 0 stops that */
 static const char fail_after_doc[] = "_fail_after(count, /)\n--\n\n";
 
 static PyObject *call_fail_after(PyObject *module, PyObject *count)
@@ -241,7 +241,7 @@ static PyObject *describe_limit(uint64_t limit, bool limited)
     return limited ? PyLong_FromUnsignedLongLong(limit) : Py_NewRef(Py_None);
 }
 
-/* _quota(root) -> (bytes of memory or None, cores or None) that the control groups below a folder allow */
+/* _quota(root) -> (bytes of memory or None, cores or None): the limits of the control groups below a folder */
 static const char quota_doc[] = "_quota(root, /)\n--\n\n";
 
 static PyObject *call_quota(PyObject *module, PyObject *root)

@@ -1,5 +1,5 @@
-/* Doors for tests and for our own Python, with a leading underscore there: pieces of the layers below, one at a
- * time. */
+/* Parts of the layers below, one at a time, for tests and for the package's own Python code. The names begin with an
+ * underscore in Python. */
 #ifndef SMK_PY_QUERIES_INTERNALS_H
 #define SMK_PY_QUERIES_INTERNALS_H
 

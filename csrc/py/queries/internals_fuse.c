@@ -25,7 +25,7 @@ static const char *const forms[] = {
     [SMK_FUSION_COUNT] = "count", [SMK_FUSION_SINGLE] = "single", [SMK_FUSION_SCAN] = "scan",
 };
 
-/* Besides plain accesses cp.async (commits and waits touch nothing) and ldmatrix. */
+/* True for plain accesses, for cp.async (but not for its commits and waits) and for ldmatrix. */
 static bool is_listed(const smk_instruction *instruction)
 {
     bool copies = smk_opcode_class(instruction) == SMK_CLASS_COPY && instruction->operand_count > 1;
@@ -39,7 +39,7 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     if (smk_opcode_class(in) == SMK_CLASS_COPY) {
         own = (unsigned)in->operands[2].bits;
     } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
-        own = 4 * in->operands[0].count; /* what a lane gets: a word of each matrix */
+        own = 4 * in->operands[0].count; /* a lane gets a word of each matrix */
     }
     unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : own;
     PyObject *file = Py_None;
@@ -92,7 +92,7 @@ done:
     return result;
 }
 
-/* Marks the functions that an operand can name. */
+/* Marks the functions that an operand names. Returns whether one was not yet marked. */
 static bool mark(const smk_operand *operand, uint8_t *reached)
 {
     bool news = operand->kind == SMK_OPERAND_FUNCTION && reached[operand->index] == 0;
@@ -120,7 +120,7 @@ static void find_reached(const smk_module *module, uint8_t *reached)
     }
 }
 
-/* _fuse(ptx, entry) -> list of dicts, one a load, store, atomic or copy */
+/* _fuse(ptx, entry) -> list of dicts, one for each load, store, atomic and copy */
 static const char fuse_doc[] = "_fuse(ptx, entry, /)\n--\n\n";
 
 static PyObject *call_fuse(PyObject *core, PyObject *const *arguments, Py_ssize_t given)

@@ -1,4 +1,4 @@
-/* _fuse: what the model of ptxas makes of the accesses of a program. */
+/* _fuse: how the model of ptxas fuses the accesses of a kernel. */
 #ifndef SMK_PY_QUERIES_INTERNALS_FUSE_H
 #define SMK_PY_QUERIES_INTERNALS_FUSE_H
 

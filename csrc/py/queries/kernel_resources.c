@@ -31,7 +31,8 @@ static int refuse_kernel(const smk_kernel_resources *resources, PyObject *value)
     return -1;
 }
 
-/* ("gemm", "tiled") of "gemm/tiled"; a tuple as it is; NULL, perhaps with an exception, for anything else. */
+/* Splits "gemm/tiled" into ("gemm", "tiled"); a tuple is returned as it is. NULL for anything else, or with an
+ * exception set. */
 static PyObject *split_name(PyObject *given)
 {
     if (PyTuple_Check(given)) {
@@ -45,7 +46,7 @@ static PyObject *split_name(PyObject *given)
     return parts;
 }
 
-/* smemkit.kernel(family, variant, dtype, choice) of "family/variant" or (family, variant[, dtype]). */
+/* Makes the kernel of "family/variant" or (family, variant[, dtype]), as smemkit.kernel does. */
 static int open_variant(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *parts = split_name(arguments->kernel);
@@ -69,7 +70,7 @@ static int open_variant(PyObject *module, smk_kernel_resources *resources, const
     return resources->kernel == NULL ? -1 : 0;
 }
 
-/* The row whose kernel the entry is: the longest "<family>_<variant>_" that it begins with. */
+/* The variant that an entry belongs to: the one with the longest "<family>_<variant>_" that the entry begins with. */
 static const smk_variant *find_variant(const char *entry)
 {
     const smk_variant *found = NULL;
@@ -103,7 +104,7 @@ static int open_kernel(PyObject *module, smk_kernel_resources *resources, const 
     const smk_raw_kernel *kernel = smk_raw_kernel_cast(resources->state, resources->kernel);
     resources->module = kernel->module;
     resources->entry = kernel->text;
-    /* a kernel of the package, also where smemkit.kernel has made it; nobody else's module has a fatbin */
+    /* a kernel of the package, perhaps made by smemkit.kernel; only the package's modules have a fatbin */
     bool ours = resources->kernel != given || resources->module->binary->fatbin != NULL;
     resources->variant = ours ? find_variant(resources->entry) : NULL;
     return 0;
@@ -111,8 +112,8 @@ static int open_kernel(PyObject *module, smk_kernel_resources *resources, const 
 
 /* What the kernel takes ----------------------------------------------------------------------------- */
 
-/* The number of a barrier that an instruction names, plus one; all that there are where a register does; 0 for what
- * is no barrier of a block. */
+/* The number of the block barrier that an instruction names, plus one; BARRIERS_MAX where a register names it; 0 for
+ * other instructions. */
 static uint32_t read_barrier(const smk_instruction *in)
 {
     bool reduces = smk_module_has(in, SMK_MODIFIER_RED);
@@ -125,7 +126,7 @@ static uint32_t read_barrier(const smk_instruction *in)
                                                                                 : BARRIERS_MAX;
 }
 
-/* Barriers that an entry, or a function that it may call, names. */
+/* Counts the barriers that an entry, or a function that it may call, names. */
 static uint32_t count_barriers(const smk_module *module, const smk_function *entry)
 {
     uint32_t most = 0;
@@ -139,7 +140,7 @@ static uint32_t count_barriers(const smk_module *module, const smk_function *ent
     return most;
 }
 
-/* Launch bounds and barriers by the PTX, where our parser takes it. */
+/* Reads launch bounds and barriers from the PTX, where our parser accepts it. */
 static void read_ptx(smk_kernel_resources *resources)
 {
     const smk_module *parsed = smk_raw_module_parsed(resources->module);
@@ -153,7 +154,7 @@ static void read_ptx(smk_kernel_resources *resources)
     }
 }
 
-/* Registers and static shared memory of the kernel as a machine has loaded it. */
+/* Reads the registers and static shared memory of the kernel as a machine has loaded it. */
 static int read_loaded(smk_kernel_resources *resources, const smk_backend *backend, int *registers)
 {
     smk_kernel_facts facts = {0};
@@ -182,8 +183,8 @@ static int read_loaded(smk_kernel_resources *resources, const smk_backend *backe
     return 0;
 }
 
-/* The line of the build's record whose machine code the compute capability runs: same major number, the highest minor
- * that is not above its own. `known` gets what there is ("75 90"). */
+/* Finds the line of the build's record with the machine code that the compute capability runs: the same major number,
+ * and the highest minor number that is not above its own. `known` gets the list of all, such as "sm_75, sm_90". */
 static bool find_usage(const char *text, const smk_kernel_resources *resources, int *registers, uint64_t *shared,
                        char *known, size_t known_bytes)
 {
@@ -212,7 +213,7 @@ static bool find_usage(const char *text, const smk_kernel_resources *resources, 
     return best != 0;
 }
 
-/* Of a kernel of the package, from what ptxas said when it was built. -1 only with an exception. */
+/* Reads what ptxas reported for a kernel of the package when it was built. Returns 0, or -1 with an exception set. */
 static int read_built(smk_kernel_resources *resources, int *registers, char *known, size_t known_bytes)
 {
     smk_error error = {0};
@@ -239,7 +240,8 @@ static int read_built(smk_kernel_resources *resources, int *registers, char *kno
     return 0;
 }
 
-/* By ptxas, where one is installed: smemkit._ptxas.count_registers(ptx, entry, major, minor) or None. */
+/* Asks ptxas, where one is installed: smemkit._ptxas.count_registers(ptx, entry, major, minor), which may return
+ * None. */
 static int assemble(const smk_kernel_resources *resources, int *registers)
 {
     PyObject *assembler = PyImport_ImportModule("smemkit._ptxas"), *answer = NULL;
@@ -301,7 +303,7 @@ static int read_registers(const smk_kernel_resources *resources, PyObject *value
     return 0;
 }
 
-/* The best source that there is: the loaded kernel, the build's record, ptxas; `given` overrides the registers. */
+/* Reads from the best source: the loaded kernel, the build's record, ptxas. `given` overrides the registers. */
 static int read_use(smk_kernel_resources *resources, PyObject *given)
 {
     char known[NAME_BYTES] = "";
@@ -334,8 +336,8 @@ static int read_use(smk_kernel_resources *resources, PyObject *given)
 
 /* What the kernel's plan asks for: dynamic shared memory ---------------------------------------------- */
 
-/* True where the family compiles such a choice in: what else stands before the type names a kernel beside the main
- * one, of which the row says nothing. */
+/* True where the family compiles this choice into its kernels. Another word in this place names a secondary kernel, of
+ * which the table says nothing. */
 static bool is_choice(const char *family, const char *word)
 {
     const smk_attribute *attribute = NULL;
@@ -348,8 +350,8 @@ static bool is_choice(const char *family, const char *word)
     return false;
 }
 
-/* Dynamic shared memory of a variant's own launch for arrays of one element: all that it ever asks for, or where that
- * depends on the shape the least. 0 where no plan says. */
+/* The dynamic shared memory that a variant's plan asks for with dimensions of 1: the least, where it depends on the
+ * shape. 0 where the plan does not say. */
 static uint64_t plan_bytes(const smk_kernel_resources *resources)
 {
     const smk_variant *variant = resources->variant;
@@ -385,7 +387,7 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
         .numbers = numbers,
         .choice = choice,
         .type = type + 1,
-        .item_bytes = strtoul(type + 1 + strcspn(type + 1, "0123456789"), NULL, 10) / 8, /* of "float32" 4 */
+        .item_bytes = strtoul(type + 1 + strcspn(type + 1, "0123456789"), NULL, 10) / 8, /* 4 for "float32" */
         .machine = &machine,
     };
     if (request.item_bytes == 0 || variant->plan(&request, &plan, NULL) != SMK_OK) {

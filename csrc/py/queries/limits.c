@@ -1,6 +1,7 @@
 #include "py/queries/limits.h"
 
 #include "py/backends/selection.h"
+#include "py/dict.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/config.h"
@@ -61,7 +62,7 @@ static int parse_value(const smk_state *state, const char *function, PyObject *v
         long number = whole == NULL ? -1 : PyLong_AsLong(whole);
         Py_XDECREF(item);
         Py_XDECREF(whole);
-        PyErr_Clear(); /* one that no long holds */
+        PyErr_Clear(); /* a number that is too large for a long */
         if (whole == NULL) {
             return refuse_form(state, function, value);
         }
@@ -97,7 +98,7 @@ static int refuse_unknown(const smk_state *state, const char *function, PyObject
     return -1;
 }
 
-/* Compute capability times ten of the machine in use; -1 with an exception where there is none. */
+/* The compute capability of the machine in use, times ten; -1 with an exception set. */
 static int ask_machine(const smk_state *state, const smk_backend **backend)
 {
     const smk_machine *machine = NULL;
@@ -129,7 +130,7 @@ int smk_limits_read(const smk_state *state, const char *function, PyObject *valu
     if (capability < 0 && value == NULL) {
         return -1;
     }
-    PyErr_Clear(); /* the table can be read where no machine works */
+    PyErr_Clear(); /* without a machine the table can still be read */
     if (value == NULL) {
         major = capability / 10;
         minor = capability % 10;
@@ -144,15 +145,7 @@ int smk_limits_read(const smk_state *state, const char *function, PyObject *valu
 
 /* The table ----------------------------------------------------------------------------------------- */
 
-/* A dict entry that takes the reference to value; NULL passes an error on. */
-static int set_item(PyObject *dict, const char *key, PyObject *value)
-{
-    int status = value == NULL ? -1 : PyDict_SetItemString(dict, key, value);
-    Py_XDECREF(value);
-    return status;
-}
-
-/* Sizes in bytes of "0 8 16" KiB. */
+/* The sizes in bytes, for a list in KiB such as "0 8 16". */
 static PyObject *list_carveouts(const smk_limits *limits)
 {
     PyObject *list = PyList_New(0);
@@ -177,7 +170,7 @@ static PyObject *list_carveouts(const smk_limits *limits)
     return tuple;
 }
 
-/* Names are those of device_info wherever it knows the fact too. */
+/* The facts under the names of device_info, where it has them too. */
 static PyObject *describe(const smk_limits *limits)
 {
     const struct {
@@ -203,27 +196,28 @@ static PyObject *describe(const smk_limits *limits)
     const bool built = smk_occupancy_has_kernels(limits);
     PyObject *facts = PyDict_New();
     if (facts == NULL ||
-        set_item(facts, "compute_capability", PyUnicode_FromFormat("%d.%d", limits->major, limits->minor)) < 0) {
+        smk_dict_set(facts, "compute_capability", PyUnicode_FromFormat("%d.%d", limits->major, limits->minor)) < 0) {
         Py_CLEAR(facts);
     }
     for (size_t i = 0; facts != NULL && i < sizeof numbers / sizeof numbers[0]; i++) {
-        if (set_item(facts, numbers[i].name, PyLong_FromUnsignedLong(numbers[i].value)) < 0) {
+        if (smk_dict_set(facts, numbers[i].name, PyLong_FromUnsignedLong(numbers[i].value)) < 0) {
             Py_CLEAR(facts);
         }
     }
     if (facts != NULL &&
-        (set_item(facts, "shared_carveout_bytes", list_carveouts(limits)) < 0 ||
-         set_item(facts, "kernels", PyBool_FromLong(built)) < 0 ||
-         set_item(facts, "source",
-                  PyUnicode_FromFormat("programming guide of CUDA %s; units: cuda_occupancy.h of CUDA "
-                                       "13.0%s",
-                                       limits->source, built ? "" : "; for reading: no kernel is built for it")) < 0)) {
+        (smk_dict_set(facts, "shared_carveout_bytes", list_carveouts(limits)) < 0 ||
+         smk_dict_set(facts, "kernels", PyBool_FromLong(built)) < 0 ||
+         smk_dict_set(facts, "source",
+                      PyUnicode_FromFormat("programming guide of CUDA %s; units: cuda_occupancy.h of CUDA "
+                                           "13.0%s",
+                                           limits->source, built ? "" : "; for reading: no kernel is built for it")) <
+             0)) {
         Py_CLEAR(facts);
     }
     return facts;
 }
 
-/* {name: (the table's, the device's)} of every fact in which they differ. */
+/* A dict {name: (table, device)} of all facts that differ. */
 static PyObject *find_differences(PyObject *facts, PyObject *device)
 {
     PyObject *result = PyDict_New(), *name = NULL, *ours = NULL;
@@ -240,7 +234,7 @@ static PyObject *find_differences(PyObject *facts, PyObject *device)
     return result;
 }
 
-/* Adds "differences": None where the machine in use is another one. */
+/* Sets the item "differences": None where the machine in use has another compute capability. */
 static int compare(PyObject *module, PyObject *facts, const smk_backend *present)
 {
     PyObject *device = NULL, *differences = NULL;

@@ -1,4 +1,4 @@
-/* Limits of compute capabilities, and the occupancy of kernels. */
+/* The limits of compute capabilities. */
 #ifndef SMK_PY_QUERIES_LIMITS_H
 #define SMK_PY_QUERIES_LIMITS_H
 
@@ -7,8 +7,8 @@
 
 #include "registry/occupancy.h"
 
-/* The row for "9.0" or (9, 0), or for the present machine where the value is NULL. *present is the machine that is in
- * use and has that compute capability, or NULL. 0, or -1 with an exception. */
+/* Finds the limits of "9.0" or (9, 0); where the value is NULL, of the present machine. *present is the machine in use
+ * where it has that compute capability, else NULL. Returns 0, or -1 with an exception set. */
 int smk_limits_read(const smk_state *state, const char *function, PyObject *value, const smk_limits **limits,
                     const smk_backend **present);
 

@@ -38,7 +38,7 @@ static PyObject *call_timer(PyObject *module, PyObject *ignored)
     return capsule;
 }
 
-/* _timer_start(timer): the event stands in the default stream, behind all work so far. */
+/* _timer_start(timer): records the first event in the default stream, after all work so far */
 static const char timer_start_doc[] = "_timer_start(timer, /)\n--\n\n";
 
 static PyObject *call_timer_start(PyObject *module, PyObject *timer)
@@ -54,7 +54,7 @@ static PyObject *call_timer_start(PyObject *module, PyObject *timer)
     Py_RETURN_NONE;
 }
 
-/* _timer_stop(timer) -> milliseconds since the start; waits for the work between. */
+/* _timer_stop(timer) -> milliseconds since the start; waits for the work in between */
 static const char timer_stop_doc[] = "_timer_stop(timer, /)\n--\n\n";
 
 static PyObject *call_timer_stop(PyObject *module, PyObject *timer)
@@ -77,7 +77,7 @@ static PyObject *call_timer_stop(PyObject *module, PyObject *timer)
     return PyFloat_FromDouble(time_ms);
 }
 
-/* _synchronize(): waits for all work of the present device. */
+/* _synchronize(): waits for all work of the present device */
 static const char synchronize_doc[] = "_synchronize()\n--\n\n";
 
 static PyObject *call_synchronize(PyObject *module, PyObject *ignored)
@@ -106,7 +106,7 @@ static smk_array *get_array(PyObject *module, PyObject *object)
     return array;
 }
 
-/* _clear(array): zeros by the device's memset, which does not wait; it drives what was there out of the caches. */
+/* _clear(array): sets the bytes to 0 by the device's memset, without a wait; large arrays evict the caches */
 static const char clear_doc[] = "_clear(array, /)\n--\n\n";
 
 static PyObject *call_clear(PyObject *module, PyObject *array)
@@ -128,7 +128,7 @@ static PyObject *call_clear(PyObject *module, PyObject *array)
     Py_RETURN_NONE;
 }
 
-/* _copy(target, source): the device's own copy of as many bytes as both have; it does not wait. */
+/* _copy(target, source): copies between two arrays of equal size on the device, without a wait */
 static const char copy_doc[] = "_copy(target, source, /)\n--\n\n";
 
 static PyObject *call_copy(PyObject *module, PyObject *const *arguments, Py_ssize_t given)

@@ -1,4 +1,5 @@
-/* For smemkit.bench, with a leading underscore in Python: CUDA events, and work of a known size on device arrays. */
+/* For smemkit.bench, under names with a leading underscore: CUDA events, and copies of a known size between device
+ * arrays. */
 #ifndef SMK_PY_QUERIES_MEASURE_H
 #define SMK_PY_QUERIES_MEASURE_H
 

@@ -1,13 +1,10 @@
 #include "py/queries/occupancy_query.h"
 
 #include "py/backends/backend.h"
-#include "py/calls/raw_kernel.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/queries/kernel_resources.h"
 #include "py/queries/limits.h"
-
-#include "gpu/gpu.h"
 
 #include <string.h>
 
@@ -32,7 +29,7 @@ int smk_occupancy_query_create(PyObject *module, smk_state *state)
 
 /* Block and shared memory --------------------------------------------------------------------------- */
 
-/* A positive product of 1 to 3 ints; NULL: the row's own block. */
+/* Reads the block: a number of threads, or a tuple of 1 to 3 lengths. NULL: the block of the variant. */
 static int read_block(smk_kernel_resources *resources, PyObject *value)
 {
     PyObject *tuple = NULL;
@@ -56,7 +53,7 @@ static int read_block(smk_kernel_resources *resources, PyObject *value)
         long length = whole == NULL ? 0 : PyLong_AsLong(whole);
         good = whole != NULL;
         Py_XDECREF(whole);
-        PyErr_Clear(); /* one that no long holds, which is refused below */
+        PyErr_Clear(); /* too large for a long: refused below */
         if (good && (length < 1 || length > INT32_MAX)) {
             smk_error_fail(resources->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
                            resources->function, value);
@@ -75,7 +72,7 @@ static int read_block(smk_kernel_resources *resources, PyObject *value)
     return 0;
 }
 
-/* NULL: none. */
+/* Reads shared_bytes; NULL: none. */
 static int read_bytes(smk_kernel_resources *resources, PyObject *value)
 {
     int overflow = 0;
@@ -102,7 +99,7 @@ static int read_bytes(smk_kernel_resources *resources, PyObject *value)
     return 0;
 }
 
-/* A number, or a function of the block size. */
+/* Reads shared_bytes, which may be a function of the block size. */
 static int ask_bytes(smk_kernel_resources *resources, PyObject *value)
 {
     if (value == NULL || !PyCallable_Check(value)) {
@@ -230,7 +227,7 @@ static PyObject *call_occupancy(PyObject *module, PyObject *const *arguments, Py
     return result;
 }
 
-/* Tries every size from the top. `smallest`: the smallest of the best sizes, else the largest. */
+/* Tries all block sizes in descending order. `smallest`: of equally good sizes the smallest, else the largest. */
 static int search_block(smk_kernel_resources *resources, PyObject *shared_bytes, bool smallest, uint32_t *best)
 {
     smk_occupancy found = {0};
@@ -329,9 +326,9 @@ static PyObject *call_suggest_block(PyObject *module, PyObject *const *arguments
     return result;
 }
 
-/* Doors for tests ----------------------------------------------------------------------------------- */
+/* For tests ----------------------------------------------------------------------------------------- */
 
-/* The arithmetic alone. */
+/* _occupancy(...) -> Occupancy: the arithmetic alone */
 static const char occupancy_arithmetic_doc[] =
     "_occupancy(compute_capability, threads, threads_max, registers, barriers, static, dynamic, /)\n--\n\n";
 
@@ -370,80 +367,9 @@ static PyObject *call_occupancy_arithmetic(PyObject *module, PyObject *const *ar
     return create_result(state, limits, &resources, &found);
 }
 
-/* The kernel on the present device, in a library of its own. */
-static smk_status load_kernel(const smk_raw_kernel *raw, smk_library **library, void **kernel, smk_error *error)
-{
-    int devices = 0;
-    const void *image = raw->module->binary->fatbin == NULL ? raw->module->binary->ptx : raw->module->binary->fatbin;
-    smk_status status = smk_context_count(&devices, error);
-    if (status == SMK_OK) {
-        status = smk_library_load(image, raw->module->binary->origin, library, error);
-    }
-    return status == SMK_OK ? smk_library_kernel(*library, raw->text, kernel, error) : status;
-}
-
-/* A list of the blocks for each number of threads; of none: what the runtime suggests, (grid, block). */
-static PyObject *ask_calculator(const smk_state *state, void *kernel, PyObject *threads, size_t shared_bytes)
-{
-    smk_error error = {0};
-    int grid = 0, block = 0;
-    const Py_ssize_t count = PyTuple_GET_SIZE(threads);
-    if (count == 0) {
-        return smk_device_occupancy_suggest(kernel, shared_bytes, &grid, &block, &error) == SMK_OK
-                   ? Py_BuildValue("(ii)", grid, block)
-                   : smk_error_raise(state, &error);
-    }
-    PyObject *list = PyList_New(count);
-    for (Py_ssize_t i = 0; list != NULL && i < count; i++) {
-        long size = PyLong_AsLong(PyTuple_GET_ITEM(threads, i));
-        PyObject *blocks = NULL;
-        if (!PyErr_Occurred()) {
-            blocks = smk_device_occupancy_blocks(kernel, (int)size, shared_bytes, &block, &error) == SMK_OK
-                         ? PyLong_FromLong(block)
-                         : smk_error_raise(state, &error);
-        }
-        if (blocks == NULL) {
-            Py_CLEAR(list);
-        } else {
-            PyList_SET_ITEM(list, i, blocks);
-        }
-    }
-    return list;
-}
-
-/* By the CUDA runtime: a list of the resident blocks for each size of a tuple; for () the (grid, block) that it
- * suggests. */
-static const char calculator_doc[] = "_calculator(kernel, threads, shared_bytes, /)\n--\n\n";
-
-static PyObject *call_calculator(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
-{
-    const smk_state *state = smk_state_of_module(module);
-    const smk_raw_kernel *raw = given == 3 ? smk_raw_kernel_cast(state, arguments[0]) : NULL;
-    smk_error error = {0};
-    smk_library *library = NULL;
-    void *kernel = NULL;
-    PyObject *result = NULL;
-    if (raw == NULL || !PyTuple_Check(arguments[1])) {
-        PyErr_SetString(PyExc_TypeError, "_calculator takes a RawKernel, a tuple of threads, and shared_bytes");
-        return NULL;
-    }
-    unsigned long long shared_bytes = PyLong_AsUnsignedLongLong(arguments[2]);
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
-    if (load_kernel(raw, &library, &kernel, &error) == SMK_OK) {
-        result = ask_calculator(state, kernel, arguments[1], (size_t)shared_bytes);
-    } else {
-        smk_error_raise(state, &error);
-    }
-    smk_library_free(library);
-    return result;
-}
-
 PyMethodDef smk_occupancy_query_methods[] = {
     {"occupancy", SMK_PY_FUNCTION(call_occupancy), SMK_PY_FAST, occupancy_doc},
     {"suggest_block", SMK_PY_FUNCTION(call_suggest_block), SMK_PY_FAST, suggest_block_doc},
     {"_occupancy", SMK_PY_FUNCTION(call_occupancy_arithmetic), METH_FASTCALL, occupancy_arithmetic_doc},
-    {"_calculator", SMK_PY_FUNCTION(call_calculator), METH_FASTCALL, calculator_doc},
     {NULL, NULL, 0, NULL},
 };
