@@ -86,16 +86,16 @@ static cudaError_t read_limits(void *kernel, launch_limits *limits)
 }
 
 /* Says which of three axes is zero or beyond its limit; false where none is. */
-static bool find_bad_axis(const char *what, smk_dim3 size, const int limit[3], char *reason, size_t reason_bytes)
+static bool find_bad_axis(const char *noun, smk_dim3 size, const int limit[3], char *reason, size_t reason_bytes)
 {
     const uint32_t sizes[3] = {size.x, size.y, size.z};
     for (int i = 0; i < 3; i++) {
         if (sizes[i] == 0) {
-            (void)snprintf(reason, reason_bytes, "%s.%c is 0", what, "xyz"[i]);
+            (void)snprintf(reason, reason_bytes, "%s.%c is 0", noun, "xyz"[i]);
             return true;
         }
         if ((int64_t)sizes[i] > limit[i]) {
-            (void)snprintf(reason, reason_bytes, "%s.%c is %u, this GPU takes %d at most", what, "xyz"[i], sizes[i],
+            (void)snprintf(reason, reason_bytes, "%s.%c is %u, this GPU takes %d at most", noun, "xyz"[i], sizes[i],
                            limit[i]);
             return true;
         }

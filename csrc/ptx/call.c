@@ -91,12 +91,12 @@ static smk_status find_prototype(smk_parser *parser, const smk_statement *statem
                           SMK_TEXT_PRINT(at->text));
 }
 
-static smk_status wrong_argument(smk_parser *parser, const smk_token *at, const char *what, uint32_t index,
+static smk_status wrong_argument(smk_parser *parser, const smk_token *at, const char *noun, uint32_t index,
                                  const smk_variable *parameter, const smk_function *callee)
 {
     return smk_parse_fail(parser, at, SMK_PTX_TYPE,
                           "call of '%.*s': %s %u of '%.*s' does not fit its %llu bytes of .%s",
-                          SMK_TEXT_PRINT(callee->name), what, index + 1, SMK_TEXT_PRINT(at->text),
+                          SMK_TEXT_PRINT(callee->name), noun, index + 1, SMK_TEXT_PRINT(at->text),
                           (unsigned long long)parameter->bytes, smk_module_type_name((smk_type)parameter->type));
 }
 
@@ -155,7 +155,7 @@ static smk_status check_list(smk_parser *parser, const smk_statement *statement,
     unsigned list_index = is_result ? 0 : 2;
     const smk_operand *list = &statement->instruction.operands[list_index];
     const smk_token *at = &statement->operand_at[list_index];
-    const char *what = is_result ? "result" : "argument";
+    const char *noun = is_result ? "result" : "argument";
     uint32_t count = is_result ? callee->result_count : callee->parameter_count;
     const smk_variable *parameters = callee->variables + (is_result ? 0 : callee->result_count);
     if (count != 0 && parameters[count - 1].unsized) {
@@ -165,11 +165,11 @@ static smk_status check_list(smk_parser *parser, const smk_statement *statement,
     }
     if (list->count != count) {
         return smk_parse_fail(parser, at, SMK_PTX, "call of '%.*s': %u %ss are wanted, %u are given",
-                              SMK_TEXT_PRINT(callee->name), (unsigned)count, what, (unsigned)list->count);
+                              SMK_TEXT_PRINT(callee->name), (unsigned)count, noun, (unsigned)list->count);
     }
     for (uint32_t i = 0; i < count; i++) {
         if (!fits_parameter(parser, &list->element[i], &parameters[i], is_result)) {
-            return wrong_argument(parser, at, what, i, &parameters[i], callee);
+            return wrong_argument(parser, at, noun, i, &parameters[i], callee);
         }
     }
     return SMK_OK;

@@ -337,30 +337,30 @@ smk_status smk_constant_parse(smk_parser *parser, smk_constant *constant)
     return parse_ternary(parser, constant, 0);
 }
 
-static smk_status check_count(smk_parser *parser, const smk_token *at, const smk_constant *constant, const char *what,
+static smk_status check_count(smk_parser *parser, const smk_token *at, const smk_constant *constant, const char *noun,
                               uint64_t max, uint64_t *count)
 {
     bool negative = constant->type == SMK_TYPE_S64 && (int64_t)constant->bits < 0;
     if (is_float(constant) || negative || constant->bits > max) {
-        return smk_parse_fail(parser, at, SMK_PTX, "%s must be an integer of 0 to %llu, found '%.*s'", what,
+        return smk_parse_fail(parser, at, SMK_PTX, "%s must be an integer of 0 to %llu, found '%.*s'", noun,
                               (unsigned long long)max, SMK_TEXT_PRINT(at->text));
     }
     *count = constant->bits;
     return SMK_OK;
 }
 
-smk_status smk_constant_parse_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count)
+smk_status smk_constant_parse_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count)
 {
     smk_token at = parser->token;
     smk_constant constant = {SMK_TYPE_S64, 0};
     SMK_TRY(smk_constant_parse(parser, &constant));
-    return check_count(parser, &at, &constant, what, max, count);
+    return check_count(parser, &at, &constant, noun, max, count);
 }
 
-smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count)
+smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count)
 {
     smk_token at = parser->token;
     smk_constant constant = {SMK_TYPE_S64, 0};
     SMK_TRY(parse_binary(parser, &constant, PRECEDENCE_SUM, 0)); /* a '>' closes the brackets */
-    return check_count(parser, &at, &constant, what, max, count);
+    return check_count(parser, &at, &constant, noun, max, count);
 }

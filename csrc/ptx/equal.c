@@ -96,7 +96,7 @@ static bool same_function(const smk_function *a, const smk_function *b)
     return same;
 }
 
-bool smk_module_equal(const smk_module *a, const smk_module *b)
+bool smk_equal_modules(const smk_module *a, const smk_module *b)
 {
     bool same = a->version_major == b->version_major && a->version_minor == b->version_minor &&
                 a->target == b->target && a->file_count == b->file_count && a->variable_count == b->variable_count &&

@@ -39,11 +39,11 @@ static smk_status parse_parameter(smk_parser *parser, bool is_entry, signature *
     }
     if (is_register) {
         *slot = (uint32_t)list->registers.count;
-        smk_register *one = smk_vector_push(&list->registers, sizeof *one);
-        if (one == NULL) {
+        smk_register *created = smk_vector_push(&list->registers, sizeof *created);
+        if (created == NULL) {
             return smk_parse_memory(parser);
         }
-        *one = (smk_register){variable->name, variable->type};
+        *created = (smk_register){variable->name, variable->type};
     }
     return SMK_OK;
 }

@@ -247,16 +247,16 @@ smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, 
 /* Parses and checks PTX text (parse.c, verify.c). On success *module is new and the caller frees it.
  * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. Never reads past `length`;
  * nesting and counts are bounded. */
-smk_status smk_module_parse(const char *text, size_t length, smk_module **module, smk_error *error);
+smk_status smk_parse_module(const char *text, size_t length, smk_module **module, smk_error *error);
 
 /* Accepts NULL. */
 void smk_module_free(smk_module *module);
 
 /* The module as PTX text that parses to an equal module (printer.c). *text is NUL-terminated and freed
  * with smk_heap_free. */
-smk_status smk_module_print(const smk_module *module, char **text, size_t *length, smk_error *error);
+smk_status smk_printer_print(const smk_module *module, char **text, size_t *length, smk_error *error);
 
 /* Equal in everything but text positions and names of temporaries: what print must preserve. */
-bool smk_module_equal(const smk_module *a, const smk_module *b);
+bool smk_equal_modules(const smk_module *a, const smk_module *b);
 
 #endif

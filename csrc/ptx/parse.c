@@ -407,7 +407,7 @@ static smk_status start_parser(smk_parser *parser, const char *text, size_t leng
     return SMK_OK;
 }
 
-smk_status smk_module_parse(const char *text, size_t length, smk_module **module, smk_error *error)
+smk_status smk_parse_module(const char *text, size_t length, smk_module **module, smk_error *error)
 {
     if (length >= UINT32_MAX) {
         return smk_status_fail(error, SMK_PTX, "a PTX text of %zu bytes is too long", length);

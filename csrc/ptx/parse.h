@@ -5,6 +5,7 @@
 #include "ptx/lex.h"
 #include "ptx/module.h"
 #include "ptx/symbol.h"
+#include "ptx/vector.h"
 
 typedef enum smk_directive {
 #define SMK_PTX_DIRECTIVE(id, spelling) SMK_DIRECTIVE_##id,
@@ -125,9 +126,9 @@ typedef struct smk_constant {
 
 smk_status smk_constant_parse(smk_parser *parser, smk_constant *constant);
 /* A constant that must be an integer of 0 to `max`; `what` names it in messages. */
-smk_status smk_constant_parse_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count);
+smk_status smk_constant_parse_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count);
 /* The same between < and >. */
-smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *what, uint64_t max, uint64_t *count);
+smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count);
 double smk_constant_double(const smk_constant *constant);
 /* The float's bits in a type of 16, 32 or 64 bits; false where the type is no such float. */
 bool smk_constant_float_bits(const smk_constant *constant, smk_type type, uint64_t *bits);

@@ -390,7 +390,7 @@ static void print_module(smk_printer *printer)
     }
 }
 
-smk_status smk_module_print(const smk_module *module, char **text, size_t *length, smk_error *error)
+smk_status smk_printer_print(const smk_module *module, char **text, size_t *length, smk_error *error)
 {
     smk_printer printer = {.module = module};
     collect_names(&printer);

@@ -1,5 +1,5 @@
-/* Growing arrays, names in nested scopes, and the fixed words of the language: what parsing looks things
- * up in. All lookups take constant time, so that a long text takes no more than its length. */
+/* Symbol tables: names in nested scopes, and the fixed words of the language. A lookup takes constant time, so the time
+ * to parse a text grows with its length alone. */
 #ifndef SMK_PTX_SYMBOL_H
 #define SMK_PTX_SYMBOL_H
 
@@ -9,21 +9,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-/* Items of one size, which its user knows. Zero-initialise to start. */
-typedef struct smk_vector {
-    void *items;
-    size_t count;
-    size_t capacity;
-} smk_vector;
-
-/* A new zero-filled item at the end; NULL where there is no memory, or where 2^31 items are reached. */
-void *smk_vector_push(smk_vector *vector, size_t size);
-
-/* A copy of the items in an arena; NULL where there is no memory, or where smk_poll_stop says so. */
-void *smk_vector_copy(const smk_vector *vector, size_t size, smk_arena *arena);
-
-void smk_vector_free(smk_vector *vector);
 
 typedef enum smk_symbol_kind {
     SMK_SYMBOL_REGISTER,

@@ -296,14 +296,14 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
         smk_token name;
         SMK_TRY(smk_parse_name(parser, &name));
         SMK_TRY(parse_shape(parser, width, &shape));
-        smk_variable one = variable;
-        one.type = (uint8_t)type;
-        one.name = name.text;
-        one.line = name.line;
-        one.is_extern = linkage.is_extern;
-        SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &one));
-        SMK_TRY(parse_initializer(parser, &name, &one, &shape));
-        SMK_TRY(add_variable(parser, &name, &one));
+        smk_variable declared = variable;
+        declared.type = (uint8_t)type;
+        declared.name = name.text;
+        declared.line = name.line;
+        declared.is_extern = linkage.is_extern;
+        SMK_TRY(lay_out(parser, &name, &shape, width, alignment, &declared));
+        SMK_TRY(parse_initializer(parser, &name, &declared, &shape));
+        SMK_TRY(add_variable(parser, &name, &declared));
         SMK_TRY(smk_parse_accept(parser, ',', &more));
     }
     return smk_parse_expect(parser, ';');

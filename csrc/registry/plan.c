@@ -132,7 +132,7 @@ static void add_all(smk_step *step, const smk_request *request)
     }
 }
 
-smk_status smk_plan_one(const smk_request *request, smk_plan *plan, smk_error *error)
+smk_status smk_plan_single(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 1};
     bool empty = false;

@@ -1,6 +1,6 @@
 /* Plans: a call as a list of launches. Data only; the caller owns addresses and spends it.
  *
- * Most variants are one launch whose grid follows from the row (`one`). A row that needs more names another plan: a
+ * Most variants are one launch whose grid follows from the row (`single`). A row that needs more names another plan: a
  * function smk_plan_<name> in plan_<family>.c. Nothing here knows which machine runs it but by smk_machine.
  */
 #ifndef SMK_REGISTRY_PLAN_H
@@ -86,7 +86,7 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 
-/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_one is that of many rows,
+/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_single is that of many rows,
  * and others start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
  * dimensions, numbers), or no step where nothing is to do. */
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, summary)                 \

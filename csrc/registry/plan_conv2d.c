@@ -22,7 +22,7 @@ smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk
     if (p == 0 || q == 0) {
         return smk_status_fail(error, SMK_SHAPE, "conv2d: weights of shape (%lld, %lld) are no filter", p, q);
     }
-    return smk_plan_one(request, plan, error);
+    return smk_plan_single(request, plan, error);
 }
 
 /* The same, and the weights go to constant memory before. */

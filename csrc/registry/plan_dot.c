@@ -17,7 +17,7 @@ static smk_status add_to_zero(smk_status status, const smk_plan *made, smk_plan 
 smk_status smk_plan_dot_added(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
-    return add_to_zero(smk_plan_one(request, &made, error), &made, plan);
+    return add_to_zero(smk_plan_single(request, &made, error), &made, plan);
 }
 
 /* A tile of so many bytes for each block, whatever the type. */

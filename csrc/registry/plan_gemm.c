@@ -28,7 +28,7 @@ static double measure_fill(int64_t size, uint32_t tile)
 smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_one(request, &made, error);
+    smk_status status = smk_plan_single(request, &made, error);
     if (status != SMK_OK) {
         return status;
     }
@@ -97,13 +97,13 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     scaled.tile_x = scaled.tile_x * TILED_ITEM_BYTES / (uint32_t)request->item_bytes;
     smk_request tiled = *request;
     tiled.variant = &scaled;
-    smk_plan one = {.step_count = 0}, made = {.step_count = 0};
-    smk_status status = smk_plan_gemm_tiles(&tiled, &one, error);
+    smk_plan tiles = {.step_count = 0}, made = {.step_count = 0};
+    smk_status status = smk_plan_gemm_tiles(&tiled, &tiles, error);
     if (status != SMK_OK) {
         return status;
     }
-    if (one.step_count == 0) {
-        *plan = one;
+    if (tiles.step_count == 0) {
+        *plan = tiles;
         return SMK_OK;
     }
     const fragment_shape fragment = shape_fragment(request->item_bytes);
@@ -111,7 +111,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     const int64_t n = request->dimensions[DIMENSION_N];
     const int64_t fragments_m = scaled.tile_y / FRAGMENT, fragments_n = scaled.tile_x / FRAGMENT; /* of a block */
     const int64_t tiles_a = (m + scaled.tile_y - 1) / scaled.tile_y * fragments_m;
-    const int64_t tiles_b = (int64_t)one.step[0].grid.x * fragments_n;
+    const int64_t tiles_b = (int64_t)tiles.step[0].grid.x * fragments_n;
     const int64_t tiles_k = (k + STEP_K - 1) / STEP_K * (STEP_K / fragment.k);
     int64_t bytes_a = 0, bytes_b = 0, all_bytes = 0;
     if (!count_bytes(&fragment, tiles_a, tiles_k, &bytes_a) || !count_bytes(&fragment, tiles_b, tiles_k, &bytes_b) ||
@@ -131,13 +131,13 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
         }
     }
     smk_step *step = &made.step[made.step_count++];
-    *step = one.step[0];
+    *step = tiles.step[0];
     step->shared_bytes = (size_t)(STAGES * (fragments_m + fragments_n) * (STEP_K / fragment.k) * fragment.bytes);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, bytes_a);
     made.workspace_bytes = (uint64_t)all_bytes;
     made.efficiency =
-        one.efficiency * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
+        tiles.efficiency * measure_fill(k, STEP_K) / (1.0 + ARRANGE_PRODUCTS * (1.0 / (double)m + 1.0 / (double)n));
     *plan = made;
     return SMK_OK;
 }

@@ -40,7 +40,7 @@ smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, 
     smk_plan made = {.step_count = 0};
     smk_status status = check_bins(request, error);
     if (status == SMK_OK) {
-        status = smk_plan_one(request, &made, error);
+        status = smk_plan_single(request, &made, error);
     }
     if (status == SMK_OK) {
         const double bins = (double)request->dimensions[DIMENSION_B];

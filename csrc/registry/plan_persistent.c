@@ -6,7 +6,7 @@ smk_status smk_plan_persistent(const smk_request *request, int64_t block_bytes, 
     const int64_t most = (int64_t)request->machine->multiprocessors * blocks_per_multiprocessor;
     const int64_t bytes = request->dimensions[0] * (int64_t)request->item_bytes;
     smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_one(request, &made, error);
+    smk_status status = smk_plan_single(request, &made, error);
     if (status != SMK_OK) {
         return status;
     }

@@ -10,7 +10,7 @@ enum { VECTOR_BYTES = 16 };
 smk_status smk_plan_transpose_run(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_one(request, &made, error);
+    smk_status status = smk_plan_single(request, &made, error);
     if (status != SMK_OK) {
         return status;
     }
@@ -52,7 +52,7 @@ smk_status smk_plan_transpose_down(const smk_request *request, smk_plan *plan, s
     changed.family = &turned;
     changed.variant = &row;
     smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_one(&changed, &made, error);
+    smk_status status = smk_plan_single(&changed, &made, error);
     if (status != SMK_OK) {
         return status;
     }

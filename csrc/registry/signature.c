@@ -28,9 +28,9 @@ static bool take(reader *r, const char *word)
     return true;
 }
 
-static smk_status fail_at(const reader *r, const char *what, smk_error *error)
+static smk_status fail_at(const reader *r, const char *problem, smk_error *error)
 {
-    return smk_status_fail(error, SMK_ARGUMENT, "signature '%.100s': %s at character %zu", r->text, what,
+    return smk_status_fail(error, SMK_ARGUMENT, "signature '%.100s': %s at character %zu", r->text, problem,
                            (size_t)(r->next - r->text) + 1);
 }
 

@@ -174,19 +174,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char *text = NULL;
     size_t length = 0;
     memset(&error, 0, sizeof error);
-    smk_status status = smk_module_parse((const char *)data, size, &first, &error);
+    smk_status status = smk_parse_module((const char *)data, size, &first, &error);
     if (status != SMK_OK) {
         check_error(status, &error);
         return 0;
     }
-    status = smk_module_print(first, &text, &length, &error);
+    status = smk_printer_print(first, &text, &length, &error);
     if (status == SMK_OK) {
-        status = smk_module_parse(text, length, &second, &error);
+        status = smk_parse_module(text, length, &second, &error);
         if (status != SMK_OK && status != SMK_MEMORY) {
             stop("the printed module does not parse", &error);
         }
     }
-    if (status == SMK_OK && !smk_module_equal(first, second)) {
+    if (status == SMK_OK && !smk_equal_modules(first, second)) {
         stop("the printed module is another one", &error);
     }
 #ifdef SMK_FUZZ_EXECUTE
@@ -220,11 +220,11 @@ static void run_failing(const char *bytes, size_t size)
         smk_module *module = NULL;
         memset(&error, 0, sizeof error);
         smk_heap_fail_after(n);
-        status = smk_module_parse(bytes, size, &module, &error);
+        status = smk_parse_module(bytes, size, &module, &error);
         if (status == SMK_OK) {
             char *text = NULL;
             size_t length = 0;
-            status = smk_module_print(module, &text, &length, &error);
+            status = smk_printer_print(module, &text, &length, &error);
             smk_heap_free(text);
         }
         smk_heap_fail_after(0);

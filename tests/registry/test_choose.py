@@ -25,14 +25,14 @@ SMK_FAMILY(add, "(n),(n)->(n)", "x y", "same", "n", "", d[0], "one axis")
 SMK_FAMILY(swap, "(m),(n)->(n),(m)", "x y", "same", "m", "", d[0], "two results")
 """
 VARIANTS_MADE = """\
-SMK_VARIANT(mul, small,  32, 8, 32,  32,  "float32 float64", 75, one,  40, "small tiles")
-SMK_VARIANT(mul, large,  32, 8, 128, 128, "float32 float64", 75, one,  100, "large tiles")
-SMK_VARIANT(mul, newest, 32, 8, 256, 128, "float32",         100, one, 400, "a newer machine")
-SMK_VARIANT(mul, shown,  32, 8, 32,  32,  "float32 float64", 75, one,  0, "never taken")
-SMK_VARIANT(add, slow,   256, 1, 1,  1,   "float32 int32",   75, one,  10, "small tiles")
-SMK_VARIANT(add, fast,   256, 1, 8,  1,   "float32",         75, one,  20, "large tiles")
-SMK_VARIANT(add, newer,  256, 1, 8,  1,   "int64",           90, one,  30, "of its own type")
-SMK_VARIANT(swap, only,  256, 1, 8,  1,   "float32",         75, one,  10, "one axis walked")
+SMK_VARIANT(mul, small,  32, 8, 32,  32,  "float32 float64", 75, single,  40, "small tiles")
+SMK_VARIANT(mul, large,  32, 8, 128, 128, "float32 float64", 75, single,  100, "large tiles")
+SMK_VARIANT(mul, newest, 32, 8, 256, 128, "float32",         100, single, 400, "a newer machine")
+SMK_VARIANT(mul, shown,  32, 8, 32,  32,  "float32 float64", 75, single,  0, "never taken")
+SMK_VARIANT(add, slow,   256, 1, 1,  1,   "float32 int32",   75, single,  10, "small tiles")
+SMK_VARIANT(add, fast,   256, 1, 8,  1,   "float32",         75, single,  20, "large tiles")
+SMK_VARIANT(add, newer,  256, 1, 8,  1,   "int64",           90, single,  30, "of its own type")
+SMK_VARIANT(swap, only,  256, 1, 8,  1,   "float32",         75, single,  10, "one axis walked")
 """
 
 

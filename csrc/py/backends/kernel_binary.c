@@ -54,7 +54,7 @@ smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module 
 {
     smk_module *fresh = NULL, *present = atomic_load(&binary->module);
     if (present == NULL) {
-        smk_status status = smk_module_parse(binary->ptx, binary->ptx_length, &fresh, error);
+        smk_status status = smk_parse_module(binary->ptx, binary->ptx_length, &fresh, error);
         if (status != SMK_OK) {
             return status;
         }

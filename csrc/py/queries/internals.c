@@ -38,9 +38,9 @@ static PyObject *call_ptx_print(PyObject *module, PyObject *text)
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_module_parse(start, (size_t)length, &parsed, &error);
+    status = smk_parse_module(start, (size_t)length, &parsed, &error);
     if (status == SMK_OK) {
-        status = smk_module_print(parsed, &printed, &printed_length, &error);
+        status = smk_printer_print(parsed, &printed, &printed_length, &error);
     }
     smk_module_free(parsed);
     Py_END_ALLOW_THREADS
@@ -75,9 +75,9 @@ static PyObject *call_ptx_equal(PyObject *module, PyObject *const *arguments, Py
     }
     Py_BEGIN_ALLOW_THREADS
     for (int i = 0; i < 2 && status == SMK_OK; i++) {
-        status = smk_module_parse(texts[i], (size_t)lengths[i], &parsed[i], &error);
+        status = smk_parse_module(texts[i], (size_t)lengths[i], &parsed[i], &error);
     }
-    equal = status == SMK_OK && smk_module_equal(parsed[0], parsed[1]);
+    equal = status == SMK_OK && smk_equal_modules(parsed[0], parsed[1]);
     smk_module_free(parsed[0]);
     smk_module_free(parsed[1]);
     Py_END_ALLOW_THREADS

@@ -141,7 +141,7 @@ static PyObject *call_fuse(PyObject *core, PyObject *const *arguments, Py_ssize_
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_module_parse(text, (size_t)length, &module, &error);
+    status = smk_parse_module(text, (size_t)length, &module, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);

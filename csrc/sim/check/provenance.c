@@ -225,8 +225,8 @@ static void pass_load(tracer *t, const smk_instruction *in)
         return;
     }
     for (uint32_t i = 0; bits == 64 && i < (to->kind == SMK_OPERAND_LIST ? to->count : 1); i++) {
-        const smk_operand *one = to->kind == SMK_OPERAND_LIST ? &to->element[i] : to;
-        write_register(t, one, set_of_parameter(t, at, (uint64_t)at->offset + 8 * (uint64_t)i));
+        const smk_operand *result = to->kind == SMK_OPERAND_LIST ? &to->element[i] : to;
+        write_register(t, result, set_of_parameter(t, at, (uint64_t)at->offset + 8 * (uint64_t)i));
     }
 }
 

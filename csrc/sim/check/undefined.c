@@ -590,16 +590,16 @@ void smk_undefined_access(smk_race *race, const smk_warp *warp, const smk_access
     uint32_t count = operand->kind == SMK_OPERAND_LIST ? operand->count : 1;
     unsigned bytes = event->bytes / count;
     for (uint32_t i = 0; i < count && value != NULL; i++) {
-        const smk_operand *one = operand->kind == SMK_OPERAND_LIST ? &operand->element[i] : operand;
+        const smk_operand *result = operand->kind == SMK_OPERAND_LIST ? &operand->element[i] : operand;
         smk_undefined_value made = {0};
         if (store) {
-            uint32_t lanes = followed ? read(value, one, &made) & mask : 0;
+            uint32_t lanes = followed ? read(value, result, &made) & mask : 0;
             if (!local && lanes != 0) {
-                report(race, warp, op, &value[one->index], lanes);
+                report(race, warp, op, &value[result->index], lanes);
             } else if (defined != NULL) {
                 define(defined, frame, address, mask, i * bytes, bytes, made.partial ? 0 : lanes);
             }
-        } else if (defined != NULL && one->kind == SMK_OPERAND_REGISTER) {
+        } else if (defined != NULL && result->kind == SMK_OPERAND_REGISTER) {
             made.lanes = find_undefined(defined, frame, address, mask, i * bytes, bytes);
             if (made.lanes != 0) {
                 unsigned lane = smk_bits_first(made.lanes);
@@ -608,7 +608,7 @@ void smk_undefined_access(smk_race *race, const smk_warp *warp, const smk_access
                     .lane = lane,
                     .address = address[lane] + i * bytes};
             }
-            put_register(&value[one->index], mask, &made);
+            put_register(&value[result->index], mask, &made);
         }
     }
 }

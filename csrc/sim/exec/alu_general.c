@@ -466,10 +466,10 @@ const smk_operation *smk_alu_set(smk_warp *warp, const smk_operation *op)
     const bool packed = word.from == SMK_TYPE_F16X2 || word.from == SMK_TYPE_BF16X2;
     const uint32_t lower = combine(warp, op, &word, compare_rows(warp, op, &word, 0));
     const uint32_t upper = packed ? combine(warp, op, &word, compare_rows(warp, op, &word, 16)) : 0;
-    const uint64_t one = packed ? truth((smk_type)word.to) & 0xffff : truth((smk_type)word.to);
+    const uint64_t true_bits = packed ? truth((smk_type)word.to) & 0xffff : truth((smk_type)word.to);
     uint64_t bits[SMK_WARP_SIZE];
     for (unsigned i = 0; i < SMK_WARP_SIZE; i++)
-        bits[i] = (active(lower, i) ? one : 0) | (active(upper, i) ? one << 16 : 0);
+        bits[i] = (active(lower, i) ? true_bits : 0) | (active(upper, i) ? true_bits << 16 : 0);
     store_bits(warp, op->d, word.to_storage, bits, smk_operation_mask(warp, op));
     return op + 1;
 }

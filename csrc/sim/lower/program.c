@@ -16,9 +16,9 @@ static bool lives_in_memory(const smk_variable *variable)
            !(variable->is_extern && (variable->unsized || variable->initializer == NULL));
 }
 
-static smk_status fail_variable(smk_error *error, const smk_variable *variable, smk_status status, const char *what)
+static smk_status fail_variable(smk_error *error, const smk_variable *variable, smk_status status, const char *problem)
 {
-    (void)smk_status_fail(error, status, "the variable %.*s %s", SMK_TEXT_PRINT(variable->name), what);
+    (void)smk_status_fail(error, status, "the variable %.*s %s", SMK_TEXT_PRINT(variable->name), problem);
     if (error != NULL) {
         error->ptx_line = variable->line;
     }
