@@ -128,7 +128,7 @@ def _complete(options):
     options = list(options)
     for option in options:
         if "\0" in option or option.encode(errors="replace").decode() != option:
-            raise _core.ArgumentError(f"options has {option!a:.80}, which is no text")
+            raise _core.ArgumentError(f"options has {option!a:.80}, which is not a text")
     starts = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
     if not any(option.startswith(starts) for option in options):
         options.insert(0, choose_arch())

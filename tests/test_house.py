@@ -171,6 +171,19 @@ def test_layer_check_sees_a_wrong_include(layer, line, allowed):
         assert allowed
 
 
+def test_the_map_shows_the_layers():
+    def name(layer):
+        return f"`{layer}/`" if (CSRC / layer).is_dir() else f"`{layer}.c`"
+
+    text = (CSRC / "README.md").read_text(encoding="utf-8")
+    table = text.split("<!-- layers -->\n", 1)[1].split("<!-- /layers -->", 1)[0]
+    rows = [
+        f"| {name(layer)} | {', '.join(map(name, sorted(others))) or 'the C library'} |"
+        for layer, others in LAYERS.items()
+    ]
+    assert table.splitlines()[2:] == rows, "python -m smemkit dev docs makes csrc/README.md anew"
+
+
 def read_includes(room):
     """Which files of a room each of them includes; a .c and its header are one file, "py/error"."""
     graph = {}

@@ -53,7 +53,8 @@ static cudaError_t poll_end(cudaEvent_t event, const smk_patience *patience, int
 static smk_status report(cudaError_t code, bool stopped, const char *name, smk_error *error)
 {
     if (stopped) {
-        return smk_status_fail(error, SMK_INTERRUPTED, "waiting for %.100s on the GPU: interrupted; it runs on", name);
+        return smk_status_fail(error, SMK_INTERRUPTED, "waiting for %.100s on the GPU: interrupted; the kernel runs on",
+                               name);
     }
     smk_status status = smk_cuda_error_report(code, error, "waiting for %.100s on the GPU", name);
     if (status != SMK_OK) {

@@ -93,7 +93,7 @@ static smk_status parse_address(smk_parser *parser, smk_relocation *relocation)
         smk_constant addend = {SMK_TYPE_S64, 0};
         SMK_TRY(smk_constant_parse(parser, &addend)); /* the sign is a part of it */
         if (smk_module_type_kind(addend.type) == SMK_KIND_FLOAT) {
-            return smk_parse_fail(parser, &at, SMK_PTX, "an address cannot be moved by a float");
+            return smk_parse_fail(parser, &at, SMK_PTX, "a float cannot be added to an address");
         }
         relocation->addend = (int64_t)addend.bits;
     }
@@ -149,7 +149,8 @@ static smk_status parse_scalar(smk_parser *parser, initializer *value, uint64_t 
         }
     }
     if (value->run != 0) {
-        return smk_parse_fail(parser, &at, SMK_UNSUPPORTED, "an address is spelled by masks only in part before '%.*s'",
+        return smk_parse_fail(parser, &at, SMK_UNSUPPORTED,
+                              "masks select only a part of the bytes of an address before '%.*s'",
                               SMK_TEXT_PRINT(at.text));
     }
     if (at.kind != SMK_TOKEN_WORD || smk_text_is(at.text, "WARP_SZ")) {
@@ -202,7 +203,8 @@ static smk_status keep(smk_parser *parser, initializer *value)
     smk_variable *variable = value->variable;
     SMK_TRY(reserve(parser, value, variable->bytes));
     if (value->run != 0) {
-        return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED, "an address is spelled by masks only in part");
+        return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED,
+                              "masks select only a part of the bytes of an address");
     }
     variable->unsized = false;
     variable->initializer = smk_arena_allocate(&parser->module->arena, (size_t)variable->bytes, 1);

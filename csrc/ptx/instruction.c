@@ -189,7 +189,7 @@ static smk_status parse_offset(smk_parser *parser, int64_t *offset)
     }
     SMK_TRY(smk_constant_parse(parser, &constant)); /* the sign is a part of it */
     if (smk_module_type_kind(constant.type) == SMK_KIND_FLOAT) {
-        return smk_parse_fail(parser, &at, SMK_PTX, "an address cannot be moved by a float");
+        return smk_parse_fail(parser, &at, SMK_PTX, "a float cannot be added to an address");
     }
     *offset = (int64_t)constant.bits;
     return SMK_OK;

@@ -197,7 +197,7 @@ static smk_status read_decimal(smk_lex *lex, smk_token *token, smk_error *error)
     skip_word(lex);
     finish(lex, token, SMK_TOKEN_DECIMAL);
     if (!ended || token->text.length > DECIMAL_MAX) {
-        return smk_lex_fail(token, SMK_PTX, error, "'%.*s' is no number", SMK_TEXT_PRINT(token->text));
+        return smk_lex_fail(token, SMK_PTX, error, "'%.*s' is not a number", SMK_TEXT_PRINT(token->text));
     }
     /* strtod reads the decimal point of the process's locale, whatever that is now. */
     char copy[DECIMAL_MAX + 16];
@@ -243,7 +243,7 @@ static smk_status read_integer(smk_lex *lex, smk_token *token, smk_error *error)
     skip_word(lex);
     finish(lex, token, SMK_TOKEN_INTEGER);
     if (empty || !ended) {
-        return smk_lex_fail(token, SMK_PTX, error, "'%.*s' is no number", SMK_TEXT_PRINT(token->text));
+        return smk_lex_fail(token, SMK_PTX, error, "'%.*s' is not a number", SMK_TEXT_PRINT(token->text));
     }
     if (overflow) {
         return smk_lex_fail(token, SMK_PTX, error, "'%.*s' does not fit into 64 bits", SMK_TEXT_PRINT(token->text));

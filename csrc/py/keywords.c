@@ -75,11 +75,11 @@ const char *smk_keywords_text(const smk_state *state, const char *function, cons
     const char *text = PyUnicode_AsUTF8AndSize(value, &length);
     if (text == NULL && PyErr_ExceptionMatches(PyExc_UnicodeError)) {
         PyErr_Clear();
-        smk_error_fail(state, SMK_ARGUMENT, "%s: %s is %A, which is no text", function, name, value);
+        smk_error_fail(state, SMK_ARGUMENT, "%s: %s is %A, which is not a text", function, name, value);
         return NULL;
     }
     if (text != NULL && strlen(text) != (size_t)length) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s: %s has a NUL in it", function, name);
+        smk_error_fail(state, SMK_ARGUMENT, "%s: %s contains a NUL", function, name);
         return NULL;
     }
     return text;

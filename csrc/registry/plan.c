@@ -41,7 +41,7 @@ static smk_status count_blocks(const smk_family *family, const smk_signature *si
             return SMK_OK;
         }
     }
-    return smk_status_fail(error, SMK_INTERNAL, "%s: its grid walks %s, which is no dimension of %s", family->name,
+    return smk_status_fail(error, SMK_INTERNAL, "%s: its grid walks %s, which is not a dimension of %s", family->name,
                            axis, family->signature);
 }
 

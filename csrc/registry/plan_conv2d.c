@@ -20,7 +20,7 @@ smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk
     const long long p = (long long)request->dimensions[DIMENSION_P];
     const long long q = (long long)request->dimensions[DIMENSION_Q];
     if (p == 0 || q == 0) {
-        return smk_status_fail(error, SMK_SHAPE, "conv2d: weights of shape (%lld, %lld) are no filter", p, q);
+        return smk_status_fail(error, SMK_SHAPE, "conv2d: weights of shape (%lld, %lld) are not a filter", p, q);
     }
     return smk_plan_single(request, plan, error);
 }

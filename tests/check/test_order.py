@@ -268,7 +268,7 @@ DONE:
     """
     found = check(body, 4, 64).findings
     assert {finding.kind for finding in found} == ({"global_race"} if ATOMICS[scopes] else set())
-    assert all("the scope of one is its own block" in finding.message for finding in found)
+    assert all("the scope of one of them is its own block" in finding.message for finding in found)
     assert not kinds(body, 1, 64)  # within a block every scope will do
     shared = body.replace(".global", ".shared").replace("[%x]", "[words]")
     found = kinds(f"st.shared.u32 [words], 0;\nbar.sync 0;\n{shared}", 4, 1)

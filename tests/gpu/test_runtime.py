@@ -170,7 +170,7 @@ def test_a_wait_with_patience(gpu, kernel, name, stops_at, expected):
     took = time.perf_counter() - start
     assert (said is not None) is expected
     if expected:
-        assert "waiting for kernel on the GPU: interrupted; it runs on" in said
+        assert "waiting for kernel on the GPU: interrupted; the kernel runs on" in said
         assert len(asked) == stops_at and took < 0.29
     else:
         assert took >= 0.3 and len(asked) > 3

@@ -473,7 +473,9 @@ def test_messages_say_what_is_taken_and_what_was_given():
         with pytest.raises((smemkit.ArgumentTypeError, smemkit.ArgumentError), match=words):
             ADD(1, 1, tuple(arguments))
     for array in (np.zeros((2, 3), np.float32), smemkit.empty((2, 3), "float32", backend="sim")):
-        words = r"of 32 bits: it is no pointer, and an array of shape \(2, 3\) and type float32 was"
+        words = (
+            r"of 32 bits: it is not a pointer, and an array of shape \(2, 3\) and type float32 was"
+        )
         with pytest.raises(smemkit.ArgumentTypeError, match=words):
             ADD(1, 1, (0, 0, array))
 

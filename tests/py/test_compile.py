@@ -243,7 +243,7 @@ def test_an_nvcc_that_is_none(monkeypatch):
 
 @pytest.mark.parametrize("code", ["\ud800", b"\xff"])
 def test_code_that_is_no_text(code):
-    with pytest.raises(smemkit.ArgumentError, match="code is no text"):
+    with pytest.raises(smemkit.ArgumentError, match="code is not a text"):
         smemkit.RawKernel(code, "f")
     with pytest.raises(smemkit.ArgumentError, match="options has"):
         smemkit.RawModule(SOURCE, options=("-DA=\ud800",))

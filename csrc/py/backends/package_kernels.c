@@ -71,7 +71,8 @@ smk_status smk_package_kernels_read(const smk_state *state, const smk_variant *v
     FILE *stream = fopen(path, "rb");
     smk_status status = SMK_OK;
     if (stream == NULL) {
-        status = smk_status_fail(error, SMK_INTERNAL, "smemkit is not installed whole: %s: %s", path, strerror(errno));
+        status = smk_status_fail(error, SMK_INTERNAL, "the installation of smemkit is incomplete: %s: %s", path,
+                                 strerror(errno));
     } else {
         status = read_stream(stream, path, bytes, length, error);
         (void)fclose(stream);
@@ -108,7 +109,7 @@ smk_status smk_package_kernels_get(const smk_state *state, const smk_variant *va
         index++;
     }
     if (index == smk_registry_variant_count()) {
-        return smk_status_fail(error, SMK_INTERNAL, "variant %s stands in no table", variant->name);
+        return smk_status_fail(error, SMK_INTERNAL, "variant %s is in no table", variant->name);
     }
     smk_kernel_binary *fresh = NULL, *present = atomic_load(&state->binaries[index]);
     if (present == NULL) {

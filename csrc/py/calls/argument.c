@@ -147,8 +147,8 @@ static int refuse_array(const smk_arguments *arguments, PyObject *value, const s
     }
     if (shape != NULL && dtype != NULL) {
         smk_error_fail(arguments->state, SMK_TYPE,
-                       "%s takes %s: it is no pointer, and an array of shape %S and type %S was given", where, wanted,
-                       shape, dtype);
+                       "%s takes %s: it is not a pointer, and an array of shape %S and type %S was given", where,
+                       wanted, shape, dtype);
     }
     Py_XDECREF(shape);
     Py_XDECREF(dtype);
@@ -193,8 +193,8 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     }
     if (arguments->backend != NULL && arguments->device != device->device) {
         smk_error_fail(arguments->state, SMK_ARGUMENT,
-                       "%s lives on device %d, another array of this call on device %d; by way of the host it gets "
-                       "there: smemkit.asarray(smemkit.asnumpy(d))",
+                       "%s lives on device %d, another array of this call on device %d; copy it through the host: "
+                       "smemkit.asarray(smemkit.asnumpy(d))",
                        where, device->device, arguments->device);
         return -1;
     }

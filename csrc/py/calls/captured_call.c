@@ -161,7 +161,7 @@ static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssi
         return NULL;
     }
     if (current != NULL) {
-        return smk_error_fail(state, SMK_ARGUMENT, "%s is running already in this thread; it cannot watch itself",
+        return smk_error_fail(state, SMK_ARGUMENT, "%s is already running in this thread, and cannot run within itself",
                               mode_names[current->capture.mode]);
     }
     if (read_capture(state, arguments, given, &call.capture) < 0) {

@@ -119,15 +119,16 @@ static smk_status check_fixed(const smk_execution *execution, const smk_transfer
                               smk_error *error)
 {
     unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
-    smk_status status =
-        chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to look at %s", transfer->fixed) : SMK_OK;
+    smk_status status = chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to compare %s with its copy",
+                                                        transfer->fixed)
+                                      : SMK_OK;
     for (uint64_t at = 0; at < transfer->bytes && status == SMK_OK; at += CHUNK_BYTES) {
         const uint64_t left = transfer->bytes - at, part = left < CHUNK_BYTES ? left : CHUNK_BYTES;
         status = execution->backend->download(transfer->address + at, chunk, part, error);
         if (status == SMK_OK && memcmp(chunk, (const unsigned char *)transfer->host + at, (size_t)part) != 0) {
             status = smk_status_fail(error, SMK_ARGUMENT,
-                                     "%s: the array is read-only, and the kernel writes to it; pass one that is "
-                                     "writeable, as its copy is",
+                                     "%s: the array is read-only, and the kernel writes to it; pass a "
+                                     "writeable one, such as a copy of it",
                                      transfer->fixed);
         }
         if (status == SMK_OK) {
@@ -186,7 +187,7 @@ static smk_status find_symbol(const smk_execution *execution, smk_backend_code *
     uint64_t bytes = 0;
     smk_status status = execution->backend->symbol(code, execution->symbol, address, &bytes, error);
     if (status == SMK_OK && bytes < execution->symbol_value.bytes) {
-        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, %llu are to go there", execution->symbol,
+        status = smk_status_fail(error, SMK_INTERNAL, "%s has %llu bytes, and %llu are copied to it", execution->symbol,
                                  (unsigned long long)bytes, (unsigned long long)execution->symbol_value.bytes);
     }
     return status;

@@ -147,7 +147,7 @@ static int choose_device(smk_family_call *call)
         const smk_array *array = smk_array_cast(call->state, i < call->inputs ? call->operands[i] : call->out);
         if (array != NULL && array->device != call->device) {
             smk_error_fail(call->state, SMK_ARGUMENT,
-                           "%s: %s lives on device %d, %s on device %d; by way of the host it gets there: "
+                           "%s: %s lives on device %d, %s on device %d; copy it through the host: "
                            "smemkit.asarray(smemkit.asnumpy(%s))",
                            call->family->name, smk_family_call_name(call, i), array->device,
                            smk_family_call_name(call, 0), call->device, smk_family_call_name(call, i));

@@ -85,7 +85,7 @@ static PyObject *refuse_text(const smk_state *state)
     PyObject *type = NULL, *value = NULL, *trace = NULL;
     if (PyErr_ExceptionMatches(PyExc_UnicodeError)) {
         PyErr_Fetch(&type, &value, &trace);
-        smk_error_fail(state, SMK_ARGUMENT, "code is no text: %S", value == NULL ? Py_None : value);
+        smk_error_fail(state, SMK_ARGUMENT, "code is not a text: %S", value == NULL ? Py_None : value);
         Py_XDECREF(type);
         Py_XDECREF(value);
         Py_XDECREF(trace);

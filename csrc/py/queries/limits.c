@@ -248,7 +248,7 @@ static int compare(PyObject *module, PyObject *facts, const smk_backend *present
         status = PyDict_GET_SIZE(differences) == 0
                      ? 0
                      : PyErr_WarnFormat(PyExc_RuntimeWarning, 1,
-                                        "smemkit.limits: the present device says otherwise than the table "
+                                        "smemkit.limits: the present device differs from the table "
                                         "(table, device): %R",
                                         differences);
     }

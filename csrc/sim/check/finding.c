@@ -325,7 +325,7 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
                        "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
                        op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
                        entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
-                       : block_scope                          ? "the scope of one is its own block"
+                       : block_scope                          ? "the scope of one of them is its own block"
                        : blocks                               ? "nothing orders the blocks"
                                                               : "no barrier orders them",
                        entry->same_value ? "; both write the same value" : "");

@@ -498,7 +498,7 @@ smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, cons
     if (allocation == NULL || allocation->address != address || !allocation->constant || allocation->bytes < count ||
         view->own != NULL) {
         return smk_status_fail(error, SMK_INTERNAL,
-                               "no constant variable of %" PRIu64 " bytes or more stands at 0x%" PRIx64, count,
+                               "no constant variable of %" PRIu64 " bytes or more begins at 0x%" PRIx64, count,
                                address);
     }
     view->own = smk_heap_allocate((size_t)allocation->bytes, 1);
@@ -563,7 +563,7 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
     if (past == UINT64_MAX && to_after == UINT64_MAX) {
         (void)snprintf(text, size, "there is no allocation at all");
     } else if (address < NULL_BYTES) {
-        (void)snprintf(text, size, "a null pointer was followed");
+        (void)snprintf(text, size, "a null pointer was dereferenced");
     } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
         (void)snprintf(text, size, "no allocation is near");
     } else if (past <= to_after) {

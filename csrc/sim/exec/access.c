@@ -185,7 +185,7 @@ void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, s
 void smk_access_describe_alignment(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
                                    unsigned bytes, smk_access_kind kind, char *message, size_t size)
 {
-    (void)snprintf(message, size, "%s of %u bytes %s %s memory at 0x%" PRIx64 ": the address is no multiple of %u",
+    (void)snprintf(message, size, "%s of %u bytes %s %s memory at 0x%" PRIx64 ": the address is not a multiple of %u",
                    kind_name(kind), bytes, preposition(kind), space_written(warp, op, space), address, bytes);
 }
 

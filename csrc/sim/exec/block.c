@@ -147,8 +147,8 @@ static void fail_after_bad_accesses(smk_block *block)
     smk_warp *warp = &block->warp[smk_bits_first(block->ready)];
     (void)smk_warp_fail(warp, warp->control->pc, warp->active, SMK_STEP_BUDGET,
                         "the block was stopped after %" PRIu64 " warp instructions, with %" PRIu64
-                        " accesses before that were out of bounds or misaligned: what it does with values that it "
-                        "did not read may have no end",
+                        " accesses before that were out of bounds or misaligned: with values that are not those of "
+                        "its memory it may never end",
                         block->steps, block->bad_accesses);
 }
 

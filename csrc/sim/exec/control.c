@@ -114,7 +114,7 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
         taken = alike32(row, mask);
         uint32_t index = row[smk_bits_first(taken)];
         if (index >= op->u.detail->target_count) {
-            return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx with index %u into a table of %u targets",
+            return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "brx.idx: index %u is beyond its table of %u targets",
                                  index, op->u.detail->target_count);
         }
         next = op->u.detail->target[index];
@@ -174,8 +174,8 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
         callee = smk_image_code(image, (uint32_t)(offset / FUNCTION_STEP));
     }
     if (callee == NULL || callee->function->is_entry) {
-        return smk_warp_fail(warp, op, taken, SMK_EXECUTION, "an indirect call of 0x%" PRIx64 ", which is no function",
-                             address);
+        return smk_warp_fail(warp, op, taken, SMK_EXECUTION,
+                             "an indirect call of 0x%" PRIx64 ", which is not a function", address);
     }
     if (taken != warp->active) {
         /* the others come here again; all meet behind the call */

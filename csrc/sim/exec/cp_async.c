@@ -123,7 +123,7 @@ const smk_operation *smk_cp_async_copy(smk_warp *warp, const smk_operation *op)
             /* the source must be aligned as a whole copy is, but only what is read must exist */
             if (from % bytes != 0) {
                 return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
-                                     "cp.async of %u bytes from 0x%llx: the address is no multiple of %u", bytes,
+                                     "cp.async of %u bytes from 0x%llx: the address is not a multiple of %u", bytes,
                                      (unsigned long long)from, bytes);
             }
             for (unsigned i = 0; i < used; i++) {

@@ -442,7 +442,7 @@ static smk_status finish(worker_pool *pool, unsigned threads, smk_run_result *re
     if (pool->orphaned) {
         return smk_status_fail(error, SMK_LAUNCH,
                                "the process was forked in the middle of this launch (by a signal's handler), and the "
-                               "child cannot end it; a launch of its own runs there");
+                               "child cannot finish it; launches that the child begins itself run");
     }
     if (pool->interrupted) {
         return smk_status_fail(error, SMK_INTERRUPTED,

@@ -268,21 +268,20 @@ void smk_livelock_fail(smk_block *block, uint64_t later)
     char location[LOCATION_BYTES], lanes[256] = "", others[128] = "", blocks[96] = "";
     smk_warp_describe(warp, control->pc, location, sizeof location);
     if (aside != 0) {
-        (void)snprintf(
-            lanes, sizeof lanes,
-            ", with %u lanes in the loop and %u not: lanes of a warp run in lock step here and meet behind a "
-            "loop, so that what one does after its wait comes too late for another",
-            smk_bits_count(warp->active), smk_bits_count(aside));
+        (void)snprintf(lanes, sizeof lanes,
+                       ", with %u lanes in the loop and %u not: lanes of a warp run in lock step here and reconverge "
+                       "behind a loop, so that what a lane does after its wait comes too late for the others",
+                       smk_bits_count(warp->active), smk_bits_count(aside));
     }
     if (barrier != 0) {
         (void)snprintf(others, sizeof others, "; %u of its warps wait at a barrier", smk_bits_count(barrier));
     }
     if (later > 0) {
-        (void)snprintf(blocks, sizeof blocks, "; %" PRIu64 " of the blocks have no place to begin yet", later);
+        (void)snprintf(blocks, sizeof blocks, "; %" PRIu64 " of the blocks have not begun, for want of room", later);
     }
     (void)smk_warp_fail(
         warp, control->pc, warp->active, SMK_DEADLOCK,
-        "the block waits for ever: %u of its warps read the same again and again, and nobody is left to "
-        "change it: warp %u at %s%s%s%s",
+        "the block waits for ever: %u of its warps read the same values again and again, and no other warp "
+        "can change them: warp %u at %s%s%s%s",
         smk_bits_count(block->ready), index, location, lanes, others, blocks);
 }

@@ -59,7 +59,7 @@ static bool open_gap(smk_warp *warp, const smk_operation *op, uint32_t level, ui
 {
     smk_warp_control *control = warp->control;
     if (control->depth + count > SMK_WARP_SIMT_STACK_MAX) {
-        (void)smk_warp_fail(warp, op, control->live, SMK_INTERNAL, "the stack of diverged paths is full");
+        (void)smk_warp_fail(warp, op, control->live, SMK_INTERNAL, "the SIMT stack of the warp is full");
         return false;
     }
     memmove(&control->simt_stack[at + count], &control->simt_stack[at],
@@ -220,7 +220,7 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
     warp->active &= ~executing;
     if (warp->active != 0) { /* their guard does not hold: they go on behind it, maybe together with those that do */
         if (control->depth == SMK_WARP_SIMT_STACK_MAX) {
-            return smk_warp_fail(warp, op, executing, SMK_INTERNAL, "the stack of diverged paths is full");
+            return smk_warp_fail(warp, op, executing, SMK_INTERNAL, "the SIMT stack of the warp is full");
         }
         control->simt_stack[control->depth++] = (smk_simt_entry){op + 1, control->reconvergence, warp->active};
     }

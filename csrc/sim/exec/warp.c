@@ -213,7 +213,7 @@ const smk_operation *smk_warp_diverge(smk_warp *warp, const smk_operation *op, u
 {
     smk_warp_control *control = warp->control;
     if (control->depth + 2 > SMK_WARP_SIMT_STACK_MAX) {
-        return smk_warp_fail(warp, op, taken, SMK_INTERNAL, "the stack of diverged paths is full");
+        return smk_warp_fail(warp, op, taken, SMK_INTERNAL, "the SIMT stack of the warp is full");
     }
     uint32_t rest = warp->active & ~taken;
     if (control->reconvergence != reconvergence) {

@@ -111,7 +111,8 @@ bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_loca
             *location = (smk_location){SMK_SPACE_SHARED, shared->offset};
             return true;
         }
-        return smk_lower_fail(l, SMK_INTERNAL, "the shared variable %.*s has no place", SMK_TEXT_PRINT(variable->name));
+        return smk_lower_fail(l, SMK_INTERNAL, "the shared variable %.*s has no address",
+                              SMK_TEXT_PRINT(variable->name));
     }
     default:
         break;
