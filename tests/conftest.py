@@ -18,6 +18,15 @@ TEST_LIMIT_S = 900  # of one test; the slowest takes some 20 s, with sanitizers 
 # Who asks for more of something than usual waits as long as that takes.
 LONGER = ("SMEMKIT_ROBUST_EXAMPLES", "SMEMKIT_TEST_PROGRAMS")
 screen = pytest.StashKey()
+NOT_YET = "not yet on hardware"
+
+
+def pytest_addoption(parser):
+    parser.addoption(
+        "--release",
+        action="store_true",
+        help="fail for kernels that have not been measured on hardware yet, which are else listed",
+    )
 
 
 def pytest_configure(config):
@@ -71,6 +80,35 @@ def pytest_report_header(config):
         f"seed: {SEED}={os.environ[SEED]} repeats this run's random values",
         f"GPU: {find_missing_reason('cuda') or 'present'}",
     ]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Names what the tests that passed have let pass because it was not measured on hardware."""
+    found = {}
+    for report in terminalreporter.stats.get("passed", ()):
+        for key, value in report.user_properties:
+            if key == NOT_YET:
+                found.setdefault(value[0], []).append(value[1])
+    for what, names in found.items():
+        terminalreporter.section(f"{what}: {len(names)}", yellow=True)
+        terminalreporter.line(", ".join(names))
+
+
+@pytest.fixture
+def not_yet(request):
+    """A function of (what, names, how): kernels without a record of the hardware.
+
+    They are named in the summary of the run, and the test goes on. With --release it fails, and
+    says how the record is made.
+    """
+
+    def note(what, names, how):
+        names = list(dict.fromkeys(names))
+        if names and request.config.getoption("--release"):
+            pytest.fail(f"{what}: {', '.join(names)}. {how}", pytrace=False)
+        request.node.user_properties += [(NOT_YET, (what, name)) for name in names]
+
+    return note
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -25,6 +26,9 @@ def tree(tmp_path):
     for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    for package in project["tool"]["setuptools"]["packages"]:
+        (tmp_path / package.replace(".", "/")).mkdir(parents=True, exist_ok=True)
     copy_modules(tmp_path)
     for name in ("csrc/kernels", "csrc/registry"):
         ignore = shutil.ignore_patterns("*.c", "*.h", "__pycache__")

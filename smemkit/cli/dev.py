@@ -5,6 +5,7 @@
     python -m smemkit dev fuzz kernels [argument of tests/fuzz/differential.py ...]
     python -m smemkit dev fuzz ptx [argument of libFuzzer ...]
     python -m smemkit dev docs [--check]
+    python -m smemkit dev release
 
 An installed package has neither the tests nor the sources, so there the command only says so.
 """
@@ -41,6 +42,8 @@ tasks:
                 (needs clang; further arguments go to libFuzzer)
   docs      make every generated text anew: the tables and pictures of the READMEs, and the
             notebooks whose cells or outputs have changed; --check only says which are stale
+  release   what a release needs beside the tests: every kernel is counted and timed on hardware,
+            and every generated text is as it is made; names what is missing
 """
 
 
@@ -48,7 +51,7 @@ def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
     one = commands.add_parser(
         "dev",
-        help="test, sanitize, fuzz, docs: in a clone of the repository",
+        help="test, sanitize, fuzz, docs, release: in a clone of the repository",
         epilog=TASKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -196,4 +199,16 @@ def make_docs(rest):
     return 0
 
 
-RUN = {"test": run_tests, "sanitize": run_sanitized, "fuzz": run_fuzz, "docs": make_docs}
+def check_release(rest):
+    demand_modules("release", "pytest", "jupytext", "nbclient", "matplotlib")
+    command = [sys.executable, "-m", "pytest", "-q", "--release", "-m", "release or generated"]
+    return call([*command, *rest])
+
+
+RUN = {
+    "test": run_tests,
+    "sanitize": run_sanitized,
+    "fuzz": run_fuzz,
+    "docs": make_docs,
+    "release": check_release,
+}

@@ -51,6 +51,14 @@ _FIRST = "no value of a bin is below the first edge: the loop that looks there e
 _EMPTY = "where k is 0 the tiles of one round are zeros"
 _ITEMS = "the element by element way is right for every size"
 
+# {family: {line: why}}, of any of its kernels that has the line.
+SPARE_IN_FAMILY = {
+    "gemm": {
+        "for (long long first = 0; first < k; first += TILE) {": _EMPTY,
+        "for (long long first = 0; first < k; first += TILE_K) {": _EMPTY,
+    },
+}
+
 # {folder/kernel: {line of the source: why its guard, or one of them, closes and is not needed}}
 SPARE_GUARDS = {
     "counts/gemm_rows": {
@@ -95,7 +103,6 @@ SPARE_GUARDS = {
         "if (lane == 0)": "all lanes hold the mark",
     },
     "gemm/vectorized": {
-        "for (long long first = 0; first < k; first += TILE) {": _EMPTY,
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
         "*(Vector *)&tile_b[threadIdx.y][x] = read(b, k, n, first + threadIdx.y, first_col + x);": (
             _ITEMS
@@ -103,14 +110,6 @@ SPARE_GUARDS = {
         "if (n % V == 0)": _ITEMS,
     },
     "gemm/warp_tiled": {"for (int r = 0; r < GROUPS_M * V; ++r) {": _ITEMS},
-    **{
-        f"gemm/{name}": {"for (long long first = 0; first < k; first += TILE) {": _EMPTY}
-        for name in ("tiled16", "tiled", "padded", "column", "column_padded", "column_swizzled")
-    },
-    **{
-        f"gemm/{name}": {"for (long long first = 0; first < k; first += TILE_K) {": _EMPTY}
-        for name in ("register_1d", "register_2d", "double_buffered", "async")
-    },
     "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
     "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
 }

