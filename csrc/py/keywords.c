@@ -30,16 +30,16 @@ int smk_keywords_bind(const smk_keywords *accepted, PyObject *const *arguments, 
     Py_ssize_t named = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
     for (Py_ssize_t i = 0; i < named; i++) {
         PyObject *keyword = PyTuple_GET_ITEM(keywords, i);
-        Py_ssize_t at = find_name(accepted, keyword);
-        if (at < 0) {
+        Py_ssize_t index = find_name(accepted, keyword);
+        if (index < 0) {
             PyErr_Format(PyExc_TypeError, "%s() got an unexpected keyword argument '%U'", accepted->function, keyword);
             return -1;
         }
-        if (values[at] != NULL) {
+        if (values[index] != NULL) {
             PyErr_Format(PyExc_TypeError, "%s() got multiple values for argument '%U'", accepted->function, keyword);
             return -1;
         }
-        values[at] = arguments[given + i];
+        values[index] = arguments[given + i];
     }
     for (Py_ssize_t i = 0; i < accepted->required; i++) {
         if (values[i] == NULL) {
@@ -58,11 +58,11 @@ PyObject *smk_keywords_optional(PyObject *value)
 
 PyObject *smk_keywords_index(PyObject *value)
 {
-    PyObject *whole = PyBool_Check(value) || !PyIndex_Check(value) ? NULL : PyNumber_Index(value);
-    if (whole == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    PyObject *integer = PyBool_Check(value) || !PyIndex_Check(value) ? NULL : PyNumber_Index(value);
+    if (integer == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
     }
-    return whole;
+    return integer;
 }
 
 const char *smk_keywords_text(const smk_state *state, const char *function, const char *name, PyObject *value)

@@ -11,14 +11,15 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object)
 
 /* Counts the elements and bytes of a shape. As in NumPy, axes of length 0 are left out of the product that must not
  * overflow: the strides then fit too, and the array can be copied to the host. */
-static int count_bytes(const smk_state *state, const char *what, int rank, const npy_intp *shape, npy_intp item_bytes,
-                       npy_intp *size, uint64_t *bytes)
+static int count_bytes(const smk_state *state, const char *subject, int rank, const npy_intp *shape,
+                       npy_intp item_bytes, npy_intp *size, uint64_t *bytes)
 {
     npy_intp product = item_bytes;
     bool fits = true, is_empty = false;
     for (int i = 0; i < rank; i++) {
         if (shape[i] < 0) {
-            smk_error_fail(state, SMK_SHAPE, "%s: axis %d has the negative length %zd", what, i, (Py_ssize_t)shape[i]);
+            smk_error_fail(state, SMK_SHAPE, "%s: axis %d has the negative length %zd", subject, i,
+                           (Py_ssize_t)shape[i]);
             return -1;
         }
         is_empty = is_empty || shape[i] == 0;
@@ -28,7 +29,7 @@ static int count_bytes(const smk_state *state, const char *what, int rank, const
         smk_error_fail(state, is_empty ? SMK_SHAPE : SMK_MEMORY,
                        is_empty ? "%s: an array of this shape has no elements, and strides that 64 bits do not hold"
                                 : "%s: an array of this shape has more bytes than any machine",
-                       what);
+                       subject);
         return -1;
     }
     *size = is_empty ? 0 : product / item_bytes;
@@ -85,14 +86,14 @@ smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt 
     return status;
 }
 
-smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, int device,
+smk_array *smk_array_create(const smk_state *state, const char *subject, const smk_backend *backend, int device,
                             PyArray_Descr *descr, int rank, const npy_intp *shape)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
     npy_intp size = 0;
     uint64_t bytes = 0;
-    if (count_bytes(state, what, rank, shape, PyDataType_ELSIZE(descr), &size, &bytes) < 0) {
+    if (count_bytes(state, subject, rank, shape, PyDataType_ELSIZE(descr), &size, &bytes) < 0) {
         return NULL;
     }
     smk_array *array = PyObject_New(smk_array, state->array_type);

@@ -25,9 +25,9 @@ extern PyType_Spec smk_array_spec;
 smk_array *smk_array_cast(const smk_state *state, PyObject *object);
 
 /* A new array on a device of the machine (or SMK_DEVICE_PRESENT) with unspecified elements. `descr` must be native and
- * exist on a device (smk_ndarray_fits); its reference is not stolen. Messages begin with `what`. NULL with an exception
- * set. */
-smk_array *smk_array_create(const smk_state *state, const char *what, const smk_backend *backend, int device,
+ * exist on a device (smk_ndarray_fits); its reference is not stolen. Messages begin with `subject`. NULL with an
+ * exception set. */
+smk_array *smk_array_create(const smk_state *state, const char *subject, const smk_backend *backend, int device,
                             PyArray_Descr *descr, int rank, const npy_intp *shape);
 
 /* Copies between host memory and the elements, on the array's device; without the GIL. Errors: those of the machine,

@@ -44,13 +44,13 @@ bool smk_ndarray_moves(const PyArray_Descr *descr)
     }
 }
 
-PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *what, PyArray_Descr *descr)
+PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *subject, PyArray_Descr *descr)
 {
     if (!smk_ndarray_fits(descr)) {
         smk_error_fail(state, SMK_TYPE,
                        "%s has the type %S, which does not exist on a device; accepted are bool, integers, float16, "
                        "float32, float64, complex64, complex128 and structures of these",
-                       what, (PyObject *)descr);
+                       subject, (PyObject *)descr);
         return NULL;
     }
     return PyArray_DescrNewByteorder(descr, NPY_NATIVE);
@@ -81,9 +81,9 @@ int smk_ndarray_check_mask(const smk_state *state, const char *function, const c
     return masked == 0 ? 0 : -1;
 }
 
-PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *what, PyArrayObject *array)
+PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *subject, PyArrayObject *array)
 {
-    PyArray_Descr *native = smk_ndarray_native(state, what, PyArray_DESCR(array));
+    PyArray_Descr *native = smk_ndarray_native(state, subject, PyArray_DESCR(array));
     if (native == NULL) {
         return NULL;
     }
@@ -131,12 +131,12 @@ static int sort_axes(PyArrayObject *target, PyArrayObject *source, PyArrayObject
     npy_intp order[NPY_MAXDIMS];
     PyArray_Dims axes = {order, PyArray_NDIM(target)};
     for (int i = 0; i < axes.len; i++) {
-        const npy_intp own = Py_ABS(PyArray_STRIDE(target, i));
-        int place = i;
-        for (; place > 0 && Py_ABS(PyArray_STRIDE(target, (int)order[place - 1])) < own; place--) {
-            order[place] = order[place - 1];
+        const npy_intp stride = Py_ABS(PyArray_STRIDE(target, i));
+        int position = i;
+        for (; position > 0 && Py_ABS(PyArray_STRIDE(target, (int)order[position - 1])) < stride; position--) {
+            order[position] = order[position - 1];
         }
-        order[place] = i;
+        order[position] = i;
     }
     sorted[0] = (PyArrayObject *)PyArray_Transpose(target, &axes);
     sorted[1] = sorted[0] == NULL ? NULL : (PyArrayObject *)PyArray_Transpose(source, &axes);
@@ -251,9 +251,9 @@ PyObject *smk_ndarray_type_name(PyArray_Descr *descr)
 {
     if (descr->type_num == NPY_UNICODE ||
         descr->type_num == NPY_STRING) { /* NumPy's name is str32, which counts bits */
-        const char *what = descr->type_num == NPY_UNICODE ? "text" : "bytes";
+        const char *kind = descr->type_num == NPY_UNICODE ? "text" : "bytes";
         PyObject *code = PyObject_GetAttrString((PyObject *)descr, "str"), *name = NULL;
-        name = code == NULL ? NULL : PyUnicode_FromFormat("%s (%S)", what, code);
+        name = code == NULL ? NULL : PyUnicode_FromFormat("%s (%S)", kind, code);
         Py_XDECREF(code);
         return name;
     }

@@ -12,9 +12,9 @@ bool smk_ndarray_fits(const PyArray_Descr *descr);
  * extensions whose items hold no references. */
 bool smk_ndarray_moves(const PyArray_Descr *descr);
 
-/* The same type in native byte order, a new reference. NULL with a TypeError that begins with `what` where the type
+/* The same type in native byte order, a new reference. NULL with a TypeError that begins with `subject` where the type
  * does not exist on a device. */
-PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *what, PyArray_Descr *descr);
+PyArray_Descr *smk_ndarray_native(const smk_state *state, const char *subject, PyArray_Descr *descr);
 
 /* True where the memory can be copied as it is: C-contiguous, aligned, native, and writeable if asked. */
 bool smk_ndarray_is_plain(PyArrayObject *array, bool writeable);
@@ -32,8 +32,8 @@ int smk_ndarray_copy(PyArrayObject *target, PyArrayObject *source);
 PyArrayObject *smk_ndarray_cast(PyArrayObject *array, PyArray_Descr *descr);
 
 /* The array itself or a copy that is C-contiguous, aligned and native, a new reference. NULL with a TypeError that
- * begins with `what` where the type does not exist on a device. */
-PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *what, PyArrayObject *array);
+ * begins with `subject` where the type does not exist on a device. */
+PyArrayObject *smk_ndarray_plain(const smk_state *state, const char *subject, PyArrayObject *array);
 
 /* The same for every type, also one that does not exist on a device. */
 PyArrayObject *smk_ndarray_pack(PyArrayObject *array);

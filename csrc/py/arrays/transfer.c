@@ -10,13 +10,13 @@
 #include "py/state.h"
 
 /* Converts a dtype argument to a native type, a new reference. NULL with an exception set. */
-static PyArray_Descr *read_type(const smk_state *state, const char *what, PyObject *dtype)
+static PyArray_Descr *read_type(const smk_state *state, const char *subject, PyObject *dtype)
 {
     PyArray_Descr *wanted = NULL, *native = NULL;
     if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
         return NULL;
     }
-    native = smk_ndarray_native(state, what, wanted);
+    native = smk_ndarray_native(state, subject, wanted);
     Py_DECREF(wanted);
     return native;
 }

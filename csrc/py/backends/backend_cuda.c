@@ -58,7 +58,7 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
         smk_machine machine;
         atomic_int state; /* 0: not asked for yet; 1: being written; 2: known */
     } devices[DEVICES_MAX];
-    static _Thread_local smk_machine fresh;
+    static _Thread_local smk_machine created;
     int device = 0, capability = 0, multiprocessors = 0, expected = 0;
     uint64_t shared_bytes_max = 0;
     smk_status status = smk_context_current(&device, error);
@@ -72,10 +72,10 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
     if (status != SMK_OK) {
         return status;
     }
-    fresh = (smk_machine){capability, (uint32_t)multiprocessors, (size_t)shared_bytes_max};
-    *machine = &fresh;
+    created = (smk_machine){capability, (uint32_t)multiprocessors, (size_t)shared_bytes_max};
+    *machine = &created;
     if (device < DEVICES_MAX && atomic_compare_exchange_strong(&devices[device].state, &expected, 1)) {
-        devices[device].machine = fresh;
+        devices[device].machine = created;
         atomic_store(&devices[device].state, 2);
     }
     return SMK_OK;
@@ -92,19 +92,19 @@ static smk_status load_image(const void *image, const char *origin, const char *
                              smk_error *error)
 {
     smk_kernel_facts facts = {0};
-    smk_backend_code *fresh = smk_heap_allocate(1, sizeof *fresh);
-    if (fresh == NULL) {
+    smk_backend_code *created = smk_heap_allocate(1, sizeof *created);
+    if (created == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
-    smk_status status = smk_library_load(image, origin, &fresh->library, error);
+    smk_status status = smk_library_load(image, origin, &created->library, error);
     if (status == SMK_OK && entry != NULL) {
-        status = query(fresh, entry, &facts, error);
+        status = query(created, entry, &facts, error);
     }
     if (status != SMK_OK) {
-        unload(fresh);
+        unload(created);
         return status;
     }
-    *code = fresh;
+    *code = created;
     return SMK_OK;
 }
 
@@ -124,7 +124,7 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
 }
 
 /* Launches between two CUDA events and waits for the end. The kernel is loaded before the first event. */
-static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *what, const smk_patience *patience,
+static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *launch, const smk_patience *patience,
                                smk_error *error)
 {
     smk_kernel_attributes attributes = {0};
@@ -138,7 +138,7 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
         status = smk_timer_start(timer, error);
     }
     if (status == SMK_OK) {
-        status = smk_launch_run(kernel, entry, what, error);
+        status = smk_launch_run(kernel, entry, launch, error);
     }
     if (status == SMK_OK) {
         status = smk_timer_stop(timer, patience, &time_ms, error);
@@ -147,18 +147,18 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
     if (status != SMK_OK) {
         return status;
     }
-    smk_capture_record *record = smk_capture_open(entry, what, error);
+    smk_capture_record *record = smk_capture_open(entry, launch, error);
     if (record == NULL) {
         return SMK_MEMORY;
     }
-    record->shared_bytes = attributes.shared_bytes + what->shared_bytes;
+    record->shared_bytes = attributes.shared_bytes + launch->shared_bytes;
     record->time_ms = time_ms;
     smk_capture_close(record, SMK_OK);
     return SMK_OK;
 }
 
-static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
-                         const smk_run_options *options, smk_error *error)
+static smk_status launch_kernel(smk_backend_code *code, const char *entry, const smk_launch *launch,
+                                const smk_run_options *options, smk_error *error)
 {
     const smk_patience patience = {options->poll, options->poll_context};
     void *kernel = NULL;
@@ -167,8 +167,8 @@ static smk_status launch(smk_backend_code *code, const char *entry, const smk_la
         return status;
     }
     return smk_capture_mode_now() == SMK_CAPTURE_TIME
-               ? launch_timed(kernel, entry, what, options->poll != NULL ? &patience : NULL, error)
-               : smk_launch_run(kernel, entry, what, error);
+               ? launch_timed(kernel, entry, launch, options->poll != NULL ? &patience : NULL, error)
+               : smk_launch_run(kernel, entry, launch, error);
 }
 
 /* After the wait the output of printf in kernels is in the buffer of the C library. */
@@ -204,7 +204,7 @@ const smk_backend smk_backend_cuda = {
     .query = query,
     .parameters = parameters,
     .symbol = symbol,
-    .launch = launch,
+    .launch = launch_kernel,
     .synchronize = synchronize,
     .settle = settle,
 };

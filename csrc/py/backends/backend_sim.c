@@ -24,19 +24,19 @@ smk_run_result smk_backend_sim_last_run(void)
 
 static smk_status get_memory(smk_memory **present, smk_error *error)
 {
-    smk_memory *fresh = NULL, *expected = NULL;
+    smk_memory *created = NULL, *expected = NULL;
     *present = atomic_load(&memory);
     if (*present != NULL) {
         return SMK_OK;
     }
-    smk_status status = smk_memory_create(&fresh, error);
+    smk_status status = smk_memory_create(&created, error);
     if (status != SMK_OK) {
         return status;
     }
-    if (atomic_compare_exchange_strong(&memory, &expected, fresh)) {
-        *present = fresh;
+    if (atomic_compare_exchange_strong(&memory, &expected, created)) {
+        *present = created;
     } else {
-        smk_memory_destroy(fresh);
+        smk_memory_destroy(created);
         *present = expected;
     }
     return SMK_OK;
@@ -96,32 +96,32 @@ static smk_status clear(uint64_t address, uint64_t bytes, smk_error *error)
 
 static smk_status borrow(uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    uint64_t fresh = 0;
-    smk_status status = allocate(bytes, &fresh, error);
+    uint64_t created = 0;
+    smk_status status = allocate(bytes, &created, error);
     if (status == SMK_OK) {
-        status = clear(fresh, bytes, error);
+        status = clear(created, bytes, error);
     }
     if (status != SMK_OK) {
-        (void)release(fresh, NULL);
+        (void)release(created, NULL);
         return status;
     }
-    *address = fresh;
+    *address = created;
     return SMK_OK;
 }
 
 static smk_status check_zeros(uint64_t address, uint64_t bytes, smk_error *error)
 {
     unsigned char chunk[4096];
-    for (uint64_t done = 0; done < bytes; done += sizeof chunk) {
-        const uint64_t here = bytes - done < sizeof chunk ? bytes - done : sizeof chunk;
-        smk_status status = download(address + done, chunk, here, error);
+    for (uint64_t offset = 0; offset < bytes; offset += sizeof chunk) {
+        const uint64_t chunk_bytes = bytes - offset < sizeof chunk ? bytes - offset : sizeof chunk;
+        smk_status status = download(address + offset, chunk, chunk_bytes, error);
         if (status != SMK_OK) {
             return status;
         }
-        for (uint64_t i = 0; i < here; i++) {
+        for (uint64_t i = 0; i < chunk_bytes; i++) {
             if (chunk[i] != 0) {
                 return smk_status_fail(error, SMK_INTERNAL, "byte %llu of a workspace was to be left 0, and is %d",
-                                       (unsigned long long)(done + i), chunk[i]);
+                                       (unsigned long long)(offset + i), chunk[i]);
             }
         }
     }
@@ -171,17 +171,17 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
     if (status != SMK_OK) {
         return status;
     }
-    smk_backend_code *fresh = smk_heap_allocate(1, sizeof *fresh);
-    if (fresh == NULL) {
+    smk_backend_code *created = smk_heap_allocate(1, sizeof *created);
+    if (created == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
-    fresh->module = image->module;
-    status = smk_program_create(image->module, present, &fresh->program, error);
+    created->module = image->module;
+    status = smk_program_create(image->module, present, &created->program, error);
     if (status != SMK_OK) {
-        unload(fresh);
+        unload(created);
         return status;
     }
-    *code = fresh;
+    *code = created;
     return SMK_OK;
 }
 
@@ -259,28 +259,28 @@ static smk_status run_and_check(const smk_backend_code *code, uint32_t index, co
 }
 
 /* Here is decided whether a launch runs, is counted or is checked: by the capture of the calling thread. */
-static smk_status launch(smk_backend_code *code, const char *entry, const smk_launch *what,
-                         const smk_run_options *options, smk_error *error)
+static smk_status launch_kernel(smk_backend_code *code, const char *entry, const smk_launch *launch,
+                                const smk_run_options *options, smk_error *error)
 {
     smk_capture_record *record = NULL;
     smk_run_result result = {0};
     uint32_t index = 0;
     smk_status status = find(code, entry, &index, error);
     if (status == SMK_OK && smk_capture_simulates()) {
-        status = open_record(code, index, entry, what, &record, error);
+        status = open_record(code, index, entry, launch, &record, error);
     }
     if (status == SMK_OK) {
         switch (smk_capture_mode_now()) {
         case SMK_CAPTURE_OFF:
         case SMK_CAPTURE_TIME: /* only launches on the GPU are timed */
-            status = smk_program_run(code->program, index, what, options, &result, error);
+            status = smk_program_run(code->program, index, launch, options, &result, error);
             break;
         case SMK_CAPTURE_PROFILE:
-            status = run_and_count(code, index, what, options, record, error);
+            status = run_and_count(code, index, launch, options, record, error);
             result = record->count.run;
             break;
         case SMK_CAPTURE_CHECK:
-            status = run_and_check(code, index, what, options, record, error);
+            status = run_and_check(code, index, launch, options, record, error);
             result.blocks = record->check.blocks;
             break;
         }
@@ -316,6 +316,6 @@ const smk_backend smk_backend_sim = {
     .unload = unload,
     .query = query,
     .symbol = symbol,
-    .launch = launch,
+    .launch = launch_kernel,
     .synchronize = synchronize,
 };

@@ -9,16 +9,16 @@
 smk_status smk_kernel_binary_create(char *ptx, size_t ptx_length, void *fatbin, smk_kernel_binary **binary,
                                     smk_error *error)
 {
-    smk_kernel_binary *fresh = smk_heap_allocate(1, sizeof *fresh);
-    if (fresh == NULL) {
+    smk_kernel_binary *created = smk_heap_allocate(1, sizeof *created);
+    if (created == NULL) {
         smk_heap_free(ptx);
         smk_heap_free(fatbin);
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
-    fresh->ptx = ptx;
-    fresh->ptx_length = ptx_length;
-    fresh->fatbin = fatbin;
-    *binary = fresh;
+    created->ptx = ptx;
+    created->ptx_length = ptx_length;
+    created->fatbin = fatbin;
+    *binary = created;
     return SMK_OK;
 }
 
@@ -52,16 +52,16 @@ smk_status smk_kernel_binary_set_origin(smk_kernel_binary *binary, const char *o
  * thread would hold without the GIL. */
 smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module **module, smk_error *error)
 {
-    smk_module *fresh = NULL, *present = atomic_load(&binary->module);
+    smk_module *created = NULL, *present = atomic_load(&binary->module);
     if (present == NULL) {
-        smk_status status = smk_parse_module(binary->ptx, binary->ptx_length, &fresh, error);
+        smk_status status = smk_parse_module(binary->ptx, binary->ptx_length, &created, error);
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(&binary->module, &present, fresh)) {
-            present = fresh;
+        if (atomic_compare_exchange_strong(&binary->module, &present, created)) {
+            present = created;
         } else {
-            smk_module_free(fresh);
+            smk_module_free(created);
         }
     }
     *module = present;
@@ -71,7 +71,7 @@ smk_status smk_kernel_binary_module(smk_kernel_binary *binary, const smk_module 
 smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *backend, const char *entry,
                                   smk_backend_code **code, smk_error *error)
 {
-    smk_backend_code *fresh = NULL, *present = atomic_load(&binary->code[backend->id]);
+    smk_backend_code *created = NULL, *present = atomic_load(&binary->code[backend->id]);
     if (present == NULL) {
         smk_backend_image image = {.ptx = binary->ptx, .fatbin = binary->fatbin, .origin = binary->origin};
         smk_status status = SMK_OK;
@@ -79,15 +79,15 @@ smk_status smk_kernel_binary_code(smk_kernel_binary *binary, const smk_backend *
             status = smk_kernel_binary_module(binary, &image.module, error);
         }
         if (status == SMK_OK) {
-            status = backend->load(&image, entry, &fresh, error);
+            status = backend->load(&image, entry, &created, error);
         }
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(&binary->code[backend->id], &present, fresh)) {
-            present = fresh;
+        if (atomic_compare_exchange_strong(&binary->code[backend->id], &present, created)) {
+            present = created;
         } else {
-            backend->unload(fresh);
+            backend->unload(created);
         }
     }
     *code = present;

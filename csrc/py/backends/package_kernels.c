@@ -111,16 +111,16 @@ smk_status smk_package_kernels_get(const smk_state *state, const smk_variant *va
     if (index == smk_registry_variant_count()) {
         return smk_status_fail(error, SMK_INTERNAL, "variant %s is in no table", variant->name);
     }
-    smk_kernel_binary *fresh = NULL, *present = atomic_load(&state->binaries[index]);
+    smk_kernel_binary *created = NULL, *present = atomic_load(&state->binaries[index]);
     if (present == NULL) {
-        smk_status status = smk_package_kernels_load(state, variant, &fresh, error);
+        smk_status status = smk_package_kernels_load(state, variant, &created, error);
         if (status != SMK_OK) {
             return status;
         }
-        if (atomic_compare_exchange_strong(&state->binaries[index], &present, fresh)) {
-            present = fresh;
+        if (atomic_compare_exchange_strong(&state->binaries[index], &present, created)) {
+            present = created;
         } else {
-            smk_kernel_binary_free(fresh);
+            smk_kernel_binary_free(created);
         }
     }
     *binary = present;

@@ -139,11 +139,11 @@ int smk_selection_explain(const smk_state *state, const smk_backend **backend, c
 
 static int refuse_cuda(const smk_state *state)
 {
-    const char *what = smk_capture_mode_now() == SMK_CAPTURE_PROFILE ? "profile counts" : "check watches";
+    const char *activity = smk_capture_mode_now() == SMK_CAPTURE_PROFILE ? "profile counts" : "check watches";
     smk_error_fail(state, SMK_BACKEND,
                    "%s on the simulator; the call asks for 'cuda': name no backend, and give NumPy arrays or device "
                    "arrays of smemkit.asarray(..., backend='sim')",
-                   what);
+                   activity);
     return -1;
 }
 

@@ -33,11 +33,11 @@ static PyObject *get_text(const smk_capture_record *record)
     if (last != NULL && (size_t)length == ptx.length && memcmp(last, ptx.start, ptx.length) == 0) {
         return current->text;
     }
-    PyObject *fresh = PyUnicode_DecodeUTF8(ptx.start, (Py_ssize_t)ptx.length, "replace");
-    if (fresh != NULL) {
-        Py_XSETREF(current->text, fresh);
+    PyObject *decoded = PyUnicode_DecodeUTF8(ptx.start, (Py_ssize_t)ptx.length, "replace");
+    if (decoded != NULL) {
+        Py_XSETREF(current->text, decoded);
     }
-    return fresh;
+    return decoded;
 }
 
 static int keep_record(const smk_state *state, const smk_capture_record *record)
@@ -93,16 +93,16 @@ static int read_mode(const smk_state *state, PyObject *value, smk_capture_mode *
 
 static int read_count(const smk_state *state, const char *name, PyObject *value, uint64_t *blocks)
 {
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(state, SMK_TYPE, "%s must be an int, not %.100s", name, Py_TYPE(value)->tp_name);
         return -1;
     }
-    unsigned long long number = PyLong_AsUnsignedLongLong(whole);
-    Py_DECREF(whole);
+    unsigned long long number = PyLong_AsUnsignedLongLong(integer);
+    Py_DECREF(integer);
     if (PyErr_Occurred()) {
         PyErr_Clear();
         smk_error_fail(state, SMK_ARGUMENT, "%s is %R; it cannot be negative, nor above 2**64 - 1", name, value);

@@ -10,14 +10,14 @@
 #include <string.h>
 
 /* A record, and what its dict is made with. */
-typedef struct telling {
+typedef struct description {
     const smk_state *state;
     const smk_capture_record *record;
     const smk_module *module;
     size_t *line; /* offset of each line of the PTX, and of its end */
     size_t lines;
     PyObject **names; /* names of the counters */
-} telling;
+} description;
 
 /* Text ------------------------------------------------------------------------------------------- */
 
@@ -31,24 +31,24 @@ static PyObject *make_text(smk_text text)
     return text.length == 0 ? PyUnicode_FromString("") : decode(text.start, text.length);
 }
 
-static int find_lines(telling *t)
+static int find_lines(description *d)
 {
-    const smk_text text = t->module->text;
+    const smk_text text = d->module->text;
     size_t count = 1;
     for (size_t i = 0; i < text.length; i++) {
         count += text.start[i] == '\n';
     }
-    t->line = smk_heap_allocate(count + 1, sizeof *t->line);
-    if (t->line == NULL) {
-        smk_error_fail(t->state, SMK_MEMORY, "no memory left to describe a launch");
+    d->line = smk_heap_allocate(count + 1, sizeof *d->line);
+    if (d->line == NULL) {
+        smk_error_fail(d->state, SMK_MEMORY, "no memory left to describe a launch");
         return -1;
     }
     for (size_t i = 0; i < text.length; i++) {
         if (text.start[i] == '\n') {
-            t->line[++t->lines] = i + 1;
+            d->line[++d->lines] = i + 1;
         }
     }
-    t->line[++t->lines] = text.length + 1;
+    d->line[++d->lines] = text.length + 1;
     return 0;
 }
 
@@ -58,13 +58,13 @@ static bool is_blank(char c)
 }
 
 /* A line of the PTX, counted from 1, without leading and trailing blanks. */
-static PyObject *get_line(const telling *t, uint32_t number)
+static PyObject *get_line(const description *d, uint32_t number)
 {
-    if (number == 0 || number > t->lines) {
+    if (number == 0 || number > d->lines) {
         return PyUnicode_FromString("");
     }
-    const char *start = t->module->text.start + t->line[number - 1];
-    const char *end = t->module->text.start + t->line[number] - 1;
+    const char *start = d->module->text.start + d->line[number - 1];
+    const char *end = d->module->text.start + d->line[number] - 1;
     while (start < end && is_blank(*start)) {
         start++;
     }
@@ -98,14 +98,14 @@ static PyObject *make_line(uint32_t line)
 }
 
 /* Sets the items function, ptx_line, file and line of an instruction, and ptx where wanted. */
-static int set_place(const telling *t, PyObject *dict, uint32_t function, uint32_t number, bool with_text)
+static int set_location(const description *d, PyObject *dict, uint32_t function, uint32_t number, bool with_text)
 {
-    const smk_function *f = &t->module->functions[function];
+    const smk_function *f = &d->module->functions[function];
     const smk_instruction *instruction = &f->instructions[number];
     if (smk_dict_set(dict, "function", make_text(f->name)) < 0 ||
         smk_dict_set(dict, "ptx_line", PyLong_FromUnsignedLong(instruction->line)) < 0 ||
-        (with_text && smk_dict_set(dict, "ptx", get_line(t, instruction->line)) < 0) ||
-        smk_dict_set(dict, "file", make_file(t->module, instruction)) < 0) {
+        (with_text && smk_dict_set(dict, "ptx", get_line(d, instruction->line)) < 0) ||
+        smk_dict_set(dict, "file", make_file(d->module, instruction)) < 0) {
         return -1;
     }
     return smk_dict_set(dict, "line", make_line(instruction->source_line));
@@ -113,16 +113,16 @@ static int set_place(const telling *t, PyObject *dict, uint32_t function, uint32
 
 /* Counters --------------------------------------------------------------------------------------- */
 
-static int create_names(telling *t)
+static int create_names(description *d)
 {
-    t->names = PyMem_Calloc(smk_counter_row_count, sizeof *t->names);
-    if (t->names == NULL) {
+    d->names = PyMem_Calloc(smk_counter_row_count, sizeof *d->names);
+    if (d->names == NULL) {
         PyErr_NoMemory();
         return -1;
     }
     for (unsigned i = 0; i < smk_counter_row_count; i++) {
-        t->names[i] = PyUnicode_InternFromString(smk_counter_rows[i].name);
-        if (t->names[i] == NULL) {
+        d->names[i] = PyUnicode_InternFromString(smk_counter_rows[i].name);
+        if (d->names[i] == NULL) {
             return -1;
         }
     }
@@ -140,7 +140,7 @@ static PyObject *make_counter(const smk_counter_row *row, unsigned number, const
 }
 
 /* All counters of counters.def, or only the sums that are not 0. */
-static PyObject *make_counters(const telling *t, const uint64_t *value, bool all)
+static PyObject *make_counters(const description *d, const uint64_t *value, bool all)
 {
     PyObject *dict = PyDict_New();
     for (unsigned i = 0; dict != NULL && i < smk_counter_row_count; i++) {
@@ -149,7 +149,7 @@ static PyObject *make_counters(const telling *t, const uint64_t *value, bool all
             continue;
         }
         PyObject *number = make_counter(row, i, value);
-        if (number == NULL || PyDict_SetItem(dict, t->names[i], number) < 0) {
+        if (number == NULL || PyDict_SetItem(dict, d->names[i], number) < 0) {
             Py_CLEAR(dict);
         }
         Py_XDECREF(number);
@@ -157,14 +157,14 @@ static PyObject *make_counters(const telling *t, const uint64_t *value, bool all
     return dict;
 }
 
-static PyObject *list_lines(const telling *t)
+static PyObject *list_lines(const description *d)
 {
-    PyObject *list = PyList_New(t->record->line_count);
-    for (uint32_t i = 0; list != NULL && i < t->record->line_count; i++) {
-        const smk_report_line *line = &t->record->lines[i];
+    PyObject *list = PyList_New(d->record->line_count);
+    for (uint32_t i = 0; list != NULL && i < d->record->line_count; i++) {
+        const smk_report_line *line = &d->record->lines[i];
         PyObject *dict =
             Py_BuildValue("{s:N,s:N,s:N}", "file", line->line == 0 ? Py_NewRef(Py_None) : make_text(line->file), "line",
-                          make_line(line->line), "counters", make_counters(t, line->value, true));
+                          make_line(line->line), "counters", make_counters(d, line->value, true));
         if (dict == NULL) {
             Py_CLEAR(list);
         } else {
@@ -174,20 +174,20 @@ static PyObject *list_lines(const telling *t)
     return list;
 }
 
-static PyObject *list_instructions(const telling *t)
+static PyObject *list_instructions(const description *d)
 {
     static const char *const roles[] = {[SMK_FUSION_ALONE] = "alone",
                                         [SMK_FUSION_LEADER] = "leader",
                                         [SMK_FUSION_MEMBER] = "member",
                                         [SMK_FUSION_GONE] = "gone"};
-    const smk_count_result *count = &t->record->count;
+    const smk_count_result *count = &d->record->count;
     PyObject *list = PyList_New(count->line_count);
     for (uint32_t i = 0; list != NULL && i < count->line_count; i++) {
         const smk_count_line *line = &count->line[i];
         PyObject *dict = PyDict_New();
-        if (dict == NULL || set_place(t, dict, line->function, line->instruction, true) < 0 ||
+        if (dict == NULL || set_location(d, dict, line->function, line->instruction, true) < 0 ||
             smk_dict_set(dict, "role", PyUnicode_FromString(roles[line->role])) < 0 ||
-            smk_dict_set(dict, "counters", make_counters(t, line->value, false)) < 0) {
+            smk_dict_set(dict, "counters", make_counters(d, line->value, false)) < 0) {
             Py_XDECREF(dict);
             Py_CLEAR(list);
         } else {
@@ -197,35 +197,35 @@ static PyObject *list_instructions(const telling *t)
     return list;
 }
 
-static PyObject *make_addresses(const uint64_t address[32])
+static PyObject *make_addresses(const uint64_t address[SMK_WARP_SIZE])
 {
-    npy_intp length = 32;
+    npy_intp length = SMK_WARP_SIZE;
     PyObject *array = PyArray_SimpleNew(1, &length, NPY_UINT64);
     if (array != NULL) {
-        memcpy(PyArray_DATA((PyArrayObject *)array), address, 32 * sizeof *address);
+        memcpy(PyArray_DATA((PyArrayObject *)array), address, SMK_WARP_SIZE * sizeof *address);
     }
     return array;
 }
 
-static PyObject *make_sample(const telling *t, const smk_count_sample *sample)
+static PyObject *make_sample(const description *d, const smk_count_sample *sample)
 {
     PyObject *dict =
         Py_BuildValue("{s:s,s:s,s:s,s:I,s:I,s:I,s:N,s:I,s:N}", "space", sample->shared ? "shared" : "global", "op",
                       smk_bank_name(smk_bank_kind(sample->op)), "rule", smk_bank_name(sample->op), "bytes",
                       (unsigned)sample->bytes, "mask", sample->mask, "cost", sample->cost, "block",
                       make_triple(sample->block), "warp", sample->warp, "addresses", make_addresses(sample->address));
-    if (dict != NULL && set_place(t, dict, sample->function, sample->instruction, false) < 0) {
+    if (dict != NULL && set_location(d, dict, sample->function, sample->instruction, false) < 0) {
         Py_CLEAR(dict);
     }
     return dict;
 }
 
-static PyObject *list_samples(const telling *t)
+static PyObject *list_samples(const description *d)
 {
-    const smk_count_result *count = &t->record->count;
+    const smk_count_result *count = &d->record->count;
     PyObject *list = PyList_New(count->sample_count);
     for (uint32_t i = 0; list != NULL && i < count->sample_count; i++) {
-        PyObject *dict = make_sample(t, &count->sample[i]);
+        PyObject *dict = make_sample(d, &count->sample[i]);
         if (dict == NULL) {
             Py_CLEAR(list);
         } else {
@@ -235,28 +235,28 @@ static PyObject *list_samples(const telling *t)
     return list;
 }
 
-static int set_counts(const telling *t, PyObject *dict)
+static int set_counts(const description *d, PyObject *dict)
 {
-    const smk_count_result *count = &t->record->count;
+    const smk_count_result *count = &d->record->count;
     if (smk_dict_set(dict, "blocks", PyLong_FromUnsignedLongLong(count->blocks)) < 0 ||
         smk_dict_set(dict, "blocks_total", PyLong_FromUnsignedLongLong(count->blocks_total)) < 0 ||
         smk_dict_set(dict, "modelled", PyBool_FromLong(count->modelled)) < 0 ||
-        smk_dict_set(dict, "counters", make_counters(t, count->total, true)) < 0 ||
-        smk_dict_set(dict, "lines", list_lines(t)) < 0 ||
-        smk_dict_set(dict, "instructions", list_instructions(t)) < 0) {
+        smk_dict_set(dict, "counters", make_counters(d, count->total, true)) < 0 ||
+        smk_dict_set(dict, "lines", list_lines(d)) < 0 ||
+        smk_dict_set(dict, "instructions", list_instructions(d)) < 0) {
         return -1;
     }
-    return smk_dict_set(dict, "samples", list_samples(t));
+    return smk_dict_set(dict, "samples", list_samples(d));
 }
 
 /* Findings --------------------------------------------------------------------------------------- */
 
 /* The operation of one side: an access, "wait", "barrier", or the word of another instruction that synchronises
  * lanes. */
-static const char *name_op(const telling *t, const smk_finding_side *side)
+static const char *name_op(const description *d, const smk_finding_side *side)
 {
     static const char *const ops[] = {"load", "store", "atomic", "copy"}; /* smk_access_kind */
-    const smk_function *function = &t->module->functions[side->function];
+    const smk_function *function = &d->module->functions[side->function];
     if (side->kind < sizeof ops / sizeof ops[0]) {
         return ops[side->kind];
     }
@@ -266,7 +266,7 @@ static const char *name_op(const telling *t, const smk_finding_side *side)
     return smk_finding_use(&function->instructions[side->instruction]);
 }
 
-static PyObject *make_side(const telling *t, const smk_finding_side *side)
+static PyObject *make_side(const description *d, const smk_finding_side *side)
 {
     static const char *const spaces[] = {
         [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",
@@ -274,19 +274,19 @@ static PyObject *make_side(const telling *t, const smk_finding_side *side)
     if (!side->present) {
         return Py_NewRef(Py_None);
     }
-    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(t, side), "block",
+    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(d, side), "block",
                                    make_triple(side->block), "thread", make_triple(side->thread), "space",
                                    spaces[side->space], "address", (unsigned long long)side->address, "bytes",
                                    side->bytes, "variable", decode(side->variable, strlen(side->variable)));
-    if (dict != NULL && set_place(t, dict, side->function, side->instruction, true) < 0) {
+    if (dict != NULL && set_location(d, dict, side->function, side->instruction, true) < 0) {
         Py_CLEAR(dict);
     }
     return dict;
 }
 
-static PyObject *list_findings(const telling *t)
+static PyObject *list_findings(const description *d)
 {
-    const smk_check_result *check = &t->record->check;
+    const smk_check_result *check = &d->record->check;
     PyObject *list = PyList_New(check->finding_count);
     for (uint32_t i = 0; list != NULL && i < check->finding_count; i++) {
         const smk_finding *finding = &check->finding[i];
@@ -294,7 +294,7 @@ static PyObject *list_findings(const telling *t)
             Py_BuildValue("{s:s,s:N,s:K,s:O,s:N,s:N}", "kind", smk_finding_name(finding->kind), "message",
                           decode(finding->message, strlen(finding->message)), "count",
                           (unsigned long long)finding->count, "same_value", finding->same_value ? Py_True : Py_False,
-                          "first", make_side(t, &finding->first), "second", make_side(t, &finding->second));
+                          "first", make_side(d, &finding->first), "second", make_side(d, &finding->second));
         if (dict == NULL) {
             Py_CLEAR(list);
         } else {
@@ -304,9 +304,9 @@ static PyObject *list_findings(const telling *t)
     return list;
 }
 
-static int set_findings(const telling *t, PyObject *dict)
+static int set_findings(const description *d, PyObject *dict)
 {
-    const smk_check_result *check = &t->record->check;
+    const smk_check_result *check = &d->record->check;
     const smk_error *stopped = &check->stopped;
     if (smk_dict_set(dict, "blocks", PyLong_FromUnsignedLongLong(check->blocks)) < 0 ||
         smk_dict_set(dict, "blocks_total", PyLong_FromUnsignedLongLong(check->blocks_total)) < 0 ||
@@ -317,38 +317,38 @@ static int set_findings(const telling *t, PyObject *dict)
                                                : decode(stopped->message, strlen(stopped->message))) < 0) {
         return -1;
     }
-    return smk_dict_set(dict, "findings", list_findings(t));
+    return smk_dict_set(dict, "findings", list_findings(d));
 }
 
 /* The whole -------------------------------------------------------------------------------------- */
 
-static int fill(telling *t, PyObject *dict, PyObject *text)
+static int fill(description *d, PyObject *dict, PyObject *text)
 {
-    if (t->record->mode == SMK_CAPTURE_TIME) {
-        return smk_dict_set(dict, "time_ms", PyFloat_FromDouble(t->record->time_ms));
+    if (d->record->mode == SMK_CAPTURE_TIME) {
+        return smk_dict_set(dict, "time_ms", PyFloat_FromDouble(d->record->time_ms));
     }
-    if (find_lines(t) < 0 || PyDict_SetItemString(dict, "ptx", text) < 0) {
+    if (find_lines(d) < 0 || PyDict_SetItemString(dict, "ptx", text) < 0) {
         return -1;
     }
-    if (t->record->mode == SMK_CAPTURE_CHECK) {
-        return set_findings(t, dict);
+    if (d->record->mode == SMK_CAPTURE_CHECK) {
+        return set_findings(d, dict);
     }
-    return create_names(t) < 0 ? -1 : set_counts(t, dict);
+    return create_names(d) < 0 ? -1 : set_counts(d, dict);
 }
 
 PyObject *smk_captured_launch_describe(const smk_state *state, const smk_capture_record *record, PyObject *text)
 {
-    telling t = {.state = state, .record = record, .module = record->module};
+    description d = {.state = state, .record = record, .module = record->module};
     PyObject *dict =
         Py_BuildValue("{s:s,s:N,s:N,s:K}", "kernel", record->kernel, "grid", make_size(record->grid), "block",
                       make_size(record->block), "shared_bytes", (unsigned long long)record->shared_bytes);
-    if (dict != NULL && fill(&t, dict, text) < 0) {
+    if (dict != NULL && fill(&d, dict, text) < 0) {
         Py_CLEAR(dict);
     }
-    for (unsigned i = 0; t.names != NULL && i < smk_counter_row_count; i++) {
-        Py_XDECREF(t.names[i]);
+    for (unsigned i = 0; d.names != NULL && i < smk_counter_row_count; i++) {
+        Py_XDECREF(d.names[i]);
     }
-    PyMem_Free(t.names);
-    smk_heap_free(t.line);
+    PyMem_Free(d.names);
+    smk_heap_free(d.line);
     return dict;
 }

@@ -4,6 +4,7 @@
 #include "py/backends/interrupt.h"
 #include "py/backends/selection.h"
 #include "py/calls/captured_call.h"
+#include "py/calls/printed_text.h"
 #include "py/error.h"
 
 #include "base/fork.h"
@@ -16,81 +17,29 @@
 enum { CHUNK_BYTES = 1 << 20 };
 
 /* The state that the simulator's callbacks share. */
-typedef struct watch {
-    PyThreadState *thread;   /* of the caller, while it does not hold the GIL */
-    PyThread_type_lock lock; /* guards the text, which any thread of the simulation may write */
-    char *text;
-    size_t length, capacity;
-    bool lost;           /* no memory was left for some of the text */
-    unsigned generation; /* of the process in which the execution began */
-} watch;
+typedef struct callbacks {
+    PyThreadState *thread;         /* of the caller, while it does not hold the GIL */
+    smk_printed_text printed_text; /* of the kernels */
+    unsigned generation;           /* of the process in which the execution began */
+} callbacks;
 
-static void append_text(void *context, const char *text, size_t length)
-{
-    watch *w = context;
-    PyThread_acquire_lock(w->lock, WAIT_LOCK);
-    if (length > w->capacity - w->length) {
-        size_t capacity = (w->length + length) * 2;
-        char *grown = smk_heap_resize(w->text, w->length, capacity);
-        if (grown != NULL) {
-            w->text = grown;
-            w->capacity = capacity;
-        }
-    }
-    if (length <= w->capacity - w->length) {
-        memcpy(w->text + w->length, text, length);
-        w->length += length;
-    } else {
-        w->lost = true;
-    }
-    PyThread_release_lock(w->lock);
-}
-
-/* Writes the collected text to sys.stdout. Needs the GIL. Returns 0, or -1 with an exception set. */
-static int flush_text(watch *w)
-{
-    PyObject *stdout_object = PySys_GetObject("stdout"); /* borrowed */
-    PyObject *piece = NULL, *answer = NULL;
-    PyThread_acquire_lock(w->lock, WAIT_LOCK);
-    if (w->length > 0) {
-        piece = PyUnicode_DecodeUTF8(w->text, (Py_ssize_t)w->length, "replace");
-        w->length = 0;
-    }
-    PyThread_release_lock(w->lock);
-    if (piece == NULL) {
-        return PyErr_Occurred() ? -1 : 0;
-    }
-    int status = 0;
-    if (stdout_object != NULL && stdout_object != Py_None) {
-        Py_INCREF(stdout_object);
-        answer = PyObject_CallMethod(stdout_object, "write", "O", piece);
-        status = answer == NULL ? -1 : 0;
-        Py_XDECREF(answer);
-        Py_DECREF(stdout_object);
-    }
-    Py_DECREF(piece);
-    return status;
-}
-
-/* Handles signals and writes the collected text. True ends the simulation; the exception is then set in the caller's
- * thread state. */
+/* Handles signals and writes what kernels have printed. True ends the simulation; the exception is then set in the
+ * caller's thread state. */
 static bool must_stop(void *context)
 {
-    watch *w = context;
+    callbacks *c = context;
     if (smk_interrupt_is_finalizing()) {
         return true; /* no thread can acquire the GIL any more */
     }
-    PyEval_RestoreThread(w->thread);
+    PyEval_RestoreThread(c->thread);
     bool stop = PyErr_CheckSignals() < 0;
-    if (smk_fork_generation() != w->generation) {
-        /* a signal handler has forked, and this is the child: a thread of the parent may hold the lock */
-        w->generation = smk_fork_generation();
-        w->lock = PyThread_allocate_lock();
-        w->length = 0; /* the parent writes this text */
-        stop = stop || w->lock == NULL;
+    if (smk_fork_generation() != c->generation) {
+        /* a signal handler has forked, and this is the child */
+        c->generation = smk_fork_generation();
+        stop = smk_printed_text_renew(&c->printed_text) < 0 || stop;
     }
-    stop = stop || flush_text(w) < 0;
-    w->thread = PyEval_SaveThread();
+    stop = stop || smk_printed_text_flush(&c->printed_text) < 0;
+    c->thread = PyEval_SaveThread();
     return stop;
 }
 
@@ -195,20 +144,20 @@ static smk_status find_symbol(const smk_execution *execution, smk_backend_code *
 
 /* Gives each launch constants of its own. The variable itself is not written, so other calls may run at the same
  * time. */
-static smk_status run_with_own(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
-                               smk_error *error)
+static smk_status run_with_launch_constants(const smk_execution *execution, smk_backend_code *code,
+                                            const smk_run_options *options, smk_error *error)
 {
-    smk_run_options own = *options;
+    smk_run_options launch_options = *options;
     void *bytes = smk_heap_allocate((size_t)execution->symbol_value.bytes, 1);
-    own.constant = (smk_run_constant){.bytes = bytes, .count = execution->symbol_value.bytes};
+    launch_options.constant = (smk_run_constant){.bytes = bytes, .count = execution->symbol_value.bytes};
     smk_status status = bytes == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left for %s", execution->symbol)
-                                      : find_symbol(execution, code, &own.constant.address, error);
+                                      : find_symbol(execution, code, &launch_options.constant.address, error);
     if (status == SMK_OK) {
         status =
             execution->backend->download(*execution->symbol_value.address, bytes, execution->symbol_value.bytes, error);
     }
     if (status == SMK_OK) {
-        status = run_steps(execution, code, &own, error);
+        status = run_steps(execution, code, &launch_options, error);
     }
     smk_heap_free(bytes);
     return status;
@@ -224,8 +173,8 @@ static void create_constant_lock(void)
 
 /* Writes the variable and queues the steps behind that, before another call may do the same. Under this lock no thread
  * waits for a kernel, and no Python code runs. */
-static smk_status run_with_shared(const smk_execution *execution, smk_backend_code *code,
-                                  const smk_run_options *options, smk_error *error)
+static smk_status run_with_variable(const smk_execution *execution, smk_backend_code *code,
+                                    const smk_run_options *options, smk_error *error)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     uint64_t address = 0;
@@ -258,8 +207,8 @@ static smk_status launch_steps(const smk_execution *execution, smk_backend_code 
     if (execution->symbol == NULL) {
         return run_steps(execution, code, options, error);
     }
-    return execution->backend->constants_by_launch ? run_with_own(execution, code, options, error)
-                                                   : run_with_shared(execution, code, options, error);
+    return execution->backend->constants_by_launch ? run_with_launch_constants(execution, code, options, error)
+                                                   : run_with_variable(execution, code, options, error);
 }
 
 static smk_status take_workspace(const smk_execution *execution, uint64_t *workspace, smk_error *error)
@@ -355,55 +304,58 @@ static bool is_alone(const smk_execution *execution)
     return !others || (execution->wait && !has_variables(atomic_load(&execution->binary->module)));
 }
 
-int smk_execute_run(const smk_state *state, smk_execution *execution)
+/* Raises what the execution ended with, if that is no success. Needs the GIL. Returns 0, or -1 with an exception
+ * set. */
+static int finish(const smk_state *state, const smk_execution *execution, smk_status status, smk_error *error,
+                  smk_printed_text *printed_text)
 {
-    smk_error error = {0};
-    watch w = {.generation = smk_fork_generation()};
-    if (smk_selection_check(state, execution->backend) < 0) {
-        return -1; /* its arrays live on the GPU */
-    }
-    w.lock = PyThread_allocate_lock();
-    if (w.lock == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    smk_run_options options = {
-        .max_steps = execution->max_steps,
-        .alone = is_alone(execution),
-        .poll = must_stop,
-        .poll_context = &w,
-        .print = append_text,
-        .print_context = &w,
-    };
-    smk_poll poll; /* for parsing and lowering, before the run */
-    w.thread = PyEval_SaveThread();
-    smk_poll_begin(&poll, must_stop, &w);
-    smk_status status = work_there(execution, &options, &error);
-    smk_poll_end(&poll);
-    PyEval_RestoreThread(w.thread);
     if (status == SMK_OK && PyErr_Occurred() != NULL) {
         status = SMK_INTERRUPTED; /* the launch had ended when the signal came */
     }
     if (smk_captured_call_collect(state, status == SMK_OK && !PyErr_Occurred()) < 0) {
-        status = SMK_INTERNAL; /* the exception is set */
-    } else if (status != SMK_OK) {
-        error.status = status;
-        /* the output of a kernel that failed often tells why; an exception here must not hide the error */
-        if (!PyErr_Occurred() && flush_text(&w) < 0) {
-            PyErr_Clear();
-        }
-        if (!PyErr_Occurred() && execution->step_count > 0 &&
-            smk_captured_call_note_refusal(execution->steps[0].entry, error.message) < 0) {
-            PyErr_Clear(); /* no memory; the exception below says enough */
-        }
-        smk_error_raise(state, &error);
-    } else if (flush_text(&w) < 0) {
-        status = SMK_INTERNAL; /* the exception of sys.stdout is set */
-    } else if (w.lost) {
-        smk_error_fail(state, SMK_MEMORY, "no memory left for what a kernel prints");
-        status = SMK_MEMORY;
+        return -1;
     }
-    smk_heap_free(w.text);
-    PyThread_free_lock(w.lock);
-    return status == SMK_OK ? 0 : -1;
+    if (status == SMK_OK) {
+        return smk_printed_text_flush(printed_text) < 0 ? -1 : smk_printed_text_check(state, printed_text);
+    }
+    error->status = status;
+    /* the output of a kernel that failed often tells why; an exception here must not hide the error */
+    if (!PyErr_Occurred() && smk_printed_text_flush(printed_text) < 0) {
+        PyErr_Clear();
+    }
+    if (!PyErr_Occurred() && execution->step_count > 0 &&
+        smk_captured_call_note_refusal(execution->steps[0].entry, error->message) < 0) {
+        PyErr_Clear(); /* no memory; the exception below says enough */
+    }
+    smk_error_raise(state, error);
+    return -1;
+}
+
+int smk_execute_run(const smk_state *state, smk_execution *execution)
+{
+    smk_error error = {0};
+    callbacks c = {.generation = smk_fork_generation()};
+    if (smk_selection_check(state, execution->backend) < 0) {
+        return -1; /* its arrays live on the GPU */
+    }
+    if (smk_printed_text_create(&c.printed_text) < 0) {
+        return -1;
+    }
+    const smk_run_options options = {
+        .max_steps = execution->max_steps,
+        .alone = is_alone(execution),
+        .poll = must_stop,
+        .poll_context = &c,
+        .print = smk_printed_text_append,
+        .print_context = &c.printed_text,
+    };
+    smk_poll poll; /* for parsing and lowering, before the run */
+    c.thread = PyEval_SaveThread();
+    smk_poll_begin(&poll, must_stop, &c);
+    smk_status status = work_there(execution, &options, &error);
+    smk_poll_end(&poll);
+    PyEval_RestoreThread(c.thread);
+    int result = finish(state, execution, status, &error, &c.printed_text);
+    smk_printed_text_free(&c.printed_text);
+    return result;
 }

@@ -14,7 +14,7 @@ enum { KEYWORDS = 3 };
 /* Takes the value of an attribute: the index of its word among the choices, or what its kind wants. */
 static int take_attribute(smk_family_call *call, const smk_attribute *attribute, PyObject *value)
 {
-    int64_t place = 0;
+    int64_t index = 0;
     if (attribute->kind == SMK_ATTRIBUTE_NONE) {
         if (value != NULL && value != Py_None) {
             smk_error_fail(call->state, SMK_ARGUMENT, "%s: %s is %R; %s", call->family->name, attribute->name, value,
@@ -28,16 +28,16 @@ static int take_attribute(smk_family_call *call, const smk_attribute *attribute,
         if (word == NULL) {
             return -1;
         }
-        if (!smk_registry_lists(attribute->choices, word, &place)) {
+        if (!smk_registry_lists(attribute->choices, word, &index)) {
             smk_error_fail(call->state, SMK_ARGUMENT, "%s: %s is '%s', accepted are: %s", call->family->name,
                            attribute->name, word, attribute->choices);
             return -1;
         }
     }
     if (attribute->kind == SMK_ATTRIBUTE_NUMBER) {
-        call->numbers[call->number_count++] = place;
+        call->numbers[call->number_count++] = index;
     } else {
-        (void)smk_registry_word(attribute->choices, (size_t)place, call->choice, sizeof call->choice);
+        (void)smk_registry_word(attribute->choices, (size_t)index, call->choice, sizeof call->choice);
     }
     return 0;
 }

@@ -159,21 +159,21 @@ static int choose_device(smk_family_call *call)
 
 int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword)
 {
-    const smk_backend *asked = NULL;
-    if ((!call->on_device || keyword != NULL) && smk_selection_choose(call->state, keyword, &asked) < 0) {
+    const smk_backend *named = NULL;
+    if ((!call->on_device || keyword != NULL) && smk_selection_choose(call->state, keyword, &named) < 0) {
         return -1;
     }
-    call->backend = call->on_device ? smk_array_cast(call->state, call->operands[0])->backend : asked;
+    call->backend = call->on_device ? smk_array_cast(call->state, call->operands[0])->backend : named;
     for (size_t i = 0; call->on_device && i <= call->inputs; i++) {
         PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
         const smk_array *array = smk_array_cast(call->state, operand);
-        if (array != NULL && array->backend != (asked != NULL ? asked : call->backend)) {
+        if (array != NULL && array->backend != (named != NULL ? named : call->backend)) {
             const char *name = smk_family_call_name(call, i);
             smk_error_fail(call->state, SMK_ARGUMENT,
                            "%s: %s lives on '%s', the call is for '%s'; move it with smemkit.asarray(%s, backend='%s')",
                            call->family->name, name, array->backend->name,
-                           (asked != NULL ? asked : call->backend)->name, name,
-                           (asked != NULL ? asked : call->backend)->name);
+                           (named != NULL ? named : call->backend)->name, name,
+                           (named != NULL ? named : call->backend)->name);
             return -1;
         }
     }

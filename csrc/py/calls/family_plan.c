@@ -24,10 +24,10 @@ static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *ty
     }
     if (smk_ndarray_moves(descr) && item_bytes <= SMK_ITEM_BYTES_MAX && bits[item_bytes] != NULL) {
         for (size_t i = 0; i < smk_registry_variant_count(); i++) {
-            int64_t place = 0;
+            int64_t index = 0;
             const smk_variant *row = smk_registry_variant(i);
             if (strcmp(row->family, call->family->name) == 0 &&
-                smk_registry_lists(row->types, bits[item_bytes], &place)) {
+                smk_registry_lists(row->types, bits[item_bytes], &index)) {
                 (void)snprintf(type, SMK_FAMILY_CALL_TYPE_BYTES, "%s", bits[item_bytes]);
             }
         }

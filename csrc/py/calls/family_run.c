@@ -9,66 +9,67 @@
 
 #include <stdio.h>
 
-/* An execution and what it points to. */
-typedef struct family_execution {
+/* The execution of a plan, and all that it points to. */
+typedef struct plan_run {
     smk_execution execution;
     smk_execution_step steps[SMK_PLAN_STEPS_MAX];
     void *parameters[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
     char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_CALL_ENTRY_BYTES];
     char symbol[SMK_FAMILY_CALL_ENTRY_BYTES];
     smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
-} family_execution;
+} plan_run;
 
 /* Finds the memory that will hold a parameter's value: addresses are set when the execution runs. */
-static void *find_parameter(family_execution *f, smk_parameter *parameter, uint64_t *const *operands)
+static void *find_parameter(plan_run *run, smk_parameter *parameter, uint64_t *const *operands)
 {
     switch (parameter->source) {
     case SMK_SOURCE_OPERAND:
         return operands[parameter->value];
     case SMK_SOURCE_WORKSPACE: {
-        smk_workspace_address *place = &f->addresses[f->execution.workspace.address_count];
-        place->offset = (uint64_t)parameter->value;
-        f->execution.workspace.address_count++;
-        return &place->address;
+        smk_workspace_address *address = &run->addresses[run->execution.workspace.address_count];
+        address->offset = (uint64_t)parameter->value;
+        run->execution.workspace.address_count++;
+        return &address->address;
     }
-    default:
-        return &parameter->value;
+    case SMK_SOURCE_NUMBER:
+        break;
     }
+    return &parameter->value;
 }
 
-static void write_steps(smk_family_call *call, family_execution *f, uint64_t *const *operands)
+static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *operands)
 {
     smk_plan *plan = &call->plan;
-    f->execution.steps = f->steps;
-    f->execution.step_count = plan->step_count;
-    f->execution.workspace = (smk_execution_workspace){
-        .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = f->addresses};
+    run->execution.steps = run->steps;
+    run->execution.step_count = plan->step_count;
+    run->execution.workspace = (smk_execution_workspace){
+        .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = run->addresses};
     for (size_t i = 0; i < plan->step_count; i++) {
         smk_step *step = &plan->step[i];
         smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
-                           step->type != NULL ? step->type : call->type, f->entries[i], sizeof f->entries[i]);
+                           step->type != NULL ? step->type : call->type, run->entries[i], sizeof run->entries[i]);
         for (size_t j = 0; j < step->parameter_count; j++) {
-            f->parameters[i][j] = find_parameter(f, &step->parameter[j], operands);
+            run->parameters[i][j] = find_parameter(run, &step->parameter[j], operands);
         }
-        f->steps[i] = (smk_execution_step){
-            .entry = f->entries[i],
+        run->steps[i] = (smk_execution_step){
+            .entry = run->entries[i],
             .launch = {.grid = step->grid,
                        .block = step->block,
                        .shared_bytes = step->shared_bytes,
-                       .parameters = f->parameters[i],
+                       .parameters = run->parameters[i],
                        .parameter_count = step->parameter_count},
         };
     }
 }
 
 /* Runs the plan. `operands` point to the addresses of the inputs and of the result. */
-static int run_job(smk_family_call *call, family_execution *f, uint64_t *const *operands)
+static int run_plan(smk_family_call *call, plan_run *run, uint64_t *const *operands)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
     int64_t out_bytes = 0;
     Py_BEGIN_ALLOW_THREADS
-    status = smk_package_kernels_get(call->state, call->variant, &f->execution.binary, &error);
+    status = smk_package_kernels_get(call->state, call->variant, &run->execution.binary, &error);
     Py_END_ALLOW_THREADS
     if (status == SMK_OK) {
         status = smk_signature_bytes(&call->signature, call->family->name, call->inputs, call->dimensions,
@@ -78,30 +79,30 @@ static int run_job(smk_family_call *call, family_execution *f, uint64_t *const *
         smk_error_raise(call->state, &error);
         return -1;
     }
-    f->execution.backend = call->backend;
-    f->execution.device = call->device;
-    write_steps(call, f, operands);
+    run->execution.backend = call->backend;
+    run->execution.device = call->device;
+    write_steps(call, run, operands);
     if (call->plan.clears_outputs) {
-        f->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
+        run->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
     }
     if (call->plan.symbol != NULL) {
         size_t operand = call->plan.symbol_operand;
         int64_t bytes = 0;
-        (void)snprintf(f->symbol, sizeof f->symbol, "%s_%s_%s_%s", call->variant->family, call->variant->name,
+        (void)snprintf(run->symbol, sizeof run->symbol, "%s_%s_%s_%s", call->variant->family, call->variant->name,
                        call->plan.symbol, call->type);
         if (smk_signature_bytes(&call->signature, call->family->name, operand, call->dimensions,
                                 (int64_t)PyDataType_ELSIZE(call->descr), &bytes, &error) != SMK_OK) {
             smk_error_raise(call->state, &error);
             return -1;
         }
-        f->execution.symbol = f->symbol;
-        f->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
+        run->execution.symbol = run->symbol;
+        run->execution.symbol_value = (smk_execution_range){operands[operand], (uint64_t)bytes};
     }
     /* the package's kernels end, and a large product takes many steps: no budget unless the user sets one */
-    if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &f->execution.max_steps) < 0) {
+    if (smk_step_budget_read(call->state, NULL, UINT64_MAX, &run->execution.max_steps) < 0) {
         return -1;
     }
-    return smk_execute_run(call->state, &f->execution);
+    return smk_execute_run(call->state, &run->execution);
 }
 
 static bool is_idle(const smk_family_call *call)
@@ -109,7 +110,7 @@ static bool is_idle(const smk_family_call *call)
     return call->plan.step_count == 0 && !call->plan.clears_outputs;
 }
 
-static PyObject *run_on_device(smk_family_call *call, family_execution *f)
+static PyObject *run_on_device(smk_family_call *call, plan_run *run)
 {
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
     smk_array *out = smk_array_cast(call->state, call->out);
@@ -126,14 +127,14 @@ static PyObject *run_on_device(smk_family_call *call, family_execution *f)
         operands[i] = &smk_array_cast(call->state, call->operands[i])->address;
     }
     operands[call->inputs] = &out->address;
-    if (!is_idle(call) && run_job(call, f, operands) < 0) {
+    if (!is_idle(call) && run_plan(call, run, operands) < 0) {
         Py_CLEAR(out);
     }
     return (PyObject *)out;
 }
 
 /* `plain` are the inputs that are copied in, `target` the result that is copied out. */
-static int run_on_host(smk_family_call *call, family_execution *f, PyArrayObject *const *plain, PyArrayObject *target)
+static int run_on_host(smk_family_call *call, plan_run *run, PyArrayObject *const *plain, PyArrayObject *target)
 {
     smk_transfer transfers[SMK_OPERANDS_MAX_FAMILY] = {{0}};
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY] = {NULL};
@@ -146,13 +147,13 @@ static int run_on_host(smk_family_call *call, family_execution *f, PyArrayObject
         transfers[i].fresh = (PyObject *)array != call->out;
         operands[i] = &transfers[i].address;
     }
-    f->execution.transfers = transfers;
-    f->execution.transfer_count = call->inputs + 1;
-    return run_job(call, f, operands);
+    run->execution.transfers = transfers;
+    run->execution.transfer_count = call->inputs + 1;
+    return run_plan(call, run, operands);
 }
 
 /* The run has ended before the result is written, so `out` may overlap an input. */
-static PyObject *take_host(smk_family_call *call, family_execution *f)
+static PyObject *take_host(smk_family_call *call, plan_run *run)
 {
     PyArrayObject *plain[SMK_FAMILY_CALL_INPUTS_MAX] = {NULL}, *target = NULL, *out = (PyArrayObject *)call->out;
     PyObject *result = NULL;
@@ -172,7 +173,7 @@ static PyObject *take_host(smk_family_call *call, family_execution *f)
             goto done;
         }
     }
-    if (!is_idle(call) && run_on_host(call, f, plain, target) < 0) {
+    if (!is_idle(call) && run_on_host(call, run, plain, target) < 0) {
         goto done;
     }
     if (out != NULL && out != target && PyArray_CopyInto(out, target) < 0) {
@@ -195,6 +196,6 @@ done:
 
 PyObject *smk_family_run_plan(smk_family_call *call)
 {
-    family_execution f = {.execution = {.binary = NULL}};
-    return call->on_device ? run_on_device(call, &f) : take_host(call, &f);
+    plan_run run = {.execution = {.binary = NULL}};
+    return call->on_device ? run_on_device(call, &run) : take_host(call, &run);
 }

@@ -180,17 +180,17 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
         PyErr_SetString(PyExc_AttributeError, "preferred_shared_memory_carveout cannot be deleted; -1 takes it back");
         return -1;
     }
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
-    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
+    long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    Py_DECREF(integer);
     if (overflow != 0 || number < SMK_RAW_KERNEL_NO_CARVEOUT || number > CARVEOUT_MAX) {
         smk_error_fail(state, SMK_ARGUMENT,
                        "%U: preferred_shared_memory_carveout is %R; accepted are 0 to 100 (percent) and -1 (none)",

@@ -15,25 +15,25 @@
 /* Launch configuration --------------------------------------------------------------------------- */
 
 /* Reads one length of a grid or block, 1 to 2^32 - 1; the machine checks its own limits. */
-static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_t axis, PyObject *value,
+static int read_length(const smk_raw_kernel *kernel, const char *name, Py_ssize_t axis, PyObject *value,
                        uint32_t *length)
 {
     const smk_state *state = smk_state_of_instance((PyObject *)kernel);
     int overflow = 0;
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->name,
-                       what, Py_TYPE(value)->tp_name);
+                       name, Py_TYPE(value)->tp_name);
         return -1;
     }
-    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
+    long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    Py_DECREF(integer);
     const bool low = overflow < 0 || (overflow == 0 && number < 1);
     if (low || overflow > 0 || number > (long long)UINT32_MAX) {
-        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; %s", kernel->name, what, axis, value,
+        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; %s", kernel->name, name, axis, value,
                        low ? "1 or more is needed" : "no machine has that many");
         return -1;
     }
@@ -41,23 +41,23 @@ static int read_length(const smk_raw_kernel *kernel, const char *what, Py_ssize_
     return 0;
 }
 
-static int read_lengths(const smk_raw_kernel *kernel, const char *what, PyObject *value, smk_dim3 *result)
+static int read_lengths(const smk_raw_kernel *kernel, const char *name, PyObject *value, smk_dim3 *result)
 {
     uint32_t lengths[3] = {1, 1, 1};
     PyObject *tuple = NULL;
     int status = -1;
     if (!PyTuple_Check(value) && !PyList_Check(value)) {
-        status = read_length(kernel, what, 0, value, &lengths[0]);
+        status = read_length(kernel, name, 0, value, &lengths[0]);
     } else if ((tuple = PySequence_Tuple(value)) != NULL) {
         Py_ssize_t count = PyTuple_GET_SIZE(tuple);
         status = 0;
         if (count < 1 || count > 3) {
             smk_error_fail(smk_state_of_instance((PyObject *)kernel), SMK_LAUNCH,
-                           "%U: %s has %zd lengths; 1 to 3 are needed", kernel->name, what, count);
+                           "%U: %s has %zd lengths; 1 to 3 are needed", kernel->name, name, count);
             status = -1;
         }
         for (Py_ssize_t i = 0; status == 0 && i < count; i++) {
-            status = read_length(kernel, what, i, PyTuple_GET_ITEM(tuple, i), &lengths[i]);
+            status = read_length(kernel, name, i, PyTuple_GET_ITEM(tuple, i), &lengths[i]);
         }
         Py_DECREF(tuple);
     }
@@ -75,17 +75,17 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
         *bytes = 0;
         return 0;
     }
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->name,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
-    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
+    long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    Py_DECREF(integer);
     if (overflow > 0) {
         smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->name,
                        value);

@@ -46,26 +46,26 @@ static int read_integer(const smk_state *state, const char *where, PyObject *val
         *result = truth > 0;
         return truth < 0 ? -1 : 0;
     }
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         char wanted[64];
         (void)snprintf(wanted, sizeof wanted, "%s integer of %u bits", bits == 64 ? "an array or an" : "an", bits);
         return refuse(state, where, value, wanted);
     }
-    long long number = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
     bool fits = overflow == 0;
     if (overflow > 0 && !is_signed && bits == 64) {
-        number = (long long)PyLong_AsUnsignedLongLong(whole);
+        number = (long long)PyLong_AsUnsignedLongLong(integer);
         fits = !PyErr_Occurred();
         PyErr_Clear();
     } else if (fits && bits < 64) {
         long long lowest = -(1LL << (bits - 1)), highest = (1LL << (is_signed ? bits - 1 : bits)) - 1;
         fits = number >= lowest && number <= highest;
     }
-    Py_DECREF(whole);
+    Py_DECREF(integer);
     if (!fits) {
         return refuse_range(state, where, value, bits, is_signed);
     }

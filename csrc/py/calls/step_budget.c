@@ -31,16 +31,16 @@ int smk_step_budget_read(const smk_state *state, PyObject *keyword, uint64_t oth
         *steps = otherwise;
         return 0;
     }
-    PyObject *whole = smk_keywords_index(keyword);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(keyword);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(state, SMK_TYPE, "max_steps must be an int, not %.100s", Py_TYPE(keyword)->tp_name);
         return -1;
     }
-    unsigned long long value = PyLong_AsUnsignedLongLong(whole);
-    Py_DECREF(whole);
+    unsigned long long value = PyLong_AsUnsignedLongLong(integer);
+    Py_DECREF(integer);
     if (PyErr_Occurred() || value == 0) {
         PyErr_Clear();
         smk_error_fail(state, SMK_ARGUMENT, "max_steps is %R; a whole number from 1 to 2**64 - 1 is needed", keyword);

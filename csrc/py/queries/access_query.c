@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LANES = 32, BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
+enum { BANKS = 32, LENGTHS_MAX = NPY_MAXDIMS };
 
 /* The checked arguments of a call. */
-typedef struct accesses {
+typedef struct access_query {
     const smk_state *state;
     const char *function;
     PyArrayObject *address; /* uint64, C-contiguous, (..., 32) */
@@ -23,7 +23,7 @@ typedef struct accesses {
     unsigned bytes;         /* of a lane's access */
     uint64_t end;           /* addresses must be below; 0: no limit */
     smk_bank_op op;
-} accesses;
+} access_query;
 
 int smk_access_query_create(PyObject *module, smk_state *state)
 {
@@ -51,9 +51,9 @@ int smk_access_query_create(PyObject *module, smk_state *state)
 /* Arguments -------------------------------------------------------------------------------------- */
 
 /* Converts an argument to an array of integers, a new reference; NULL with an exception set. */
-static PyArrayObject *get_integers(const accesses *given, const char *name, PyObject *value)
+static PyArrayObject *get_integers(const access_query *query, const char *name, PyObject *value)
 {
-    if (smk_ndarray_check_mask(given->state, given->function, name, value) < 0) {
+    if (smk_ndarray_check_mask(query->state, query->function, name, value) < 0) {
         return NULL;
     }
     PyArrayObject *array = smk_ndarray_convert(value);
@@ -63,9 +63,9 @@ static PyArrayObject *get_integers(const accesses *given, const char *name, PyOb
     if (PyArray_SIZE(array) > 0 && !PyTypeNum_ISINTEGER(PyArray_TYPE(array))) {
         PyObject *type = smk_ndarray_type_name(PyArray_DESCR(array));
         if (type != NULL && PyArray_TYPE(array) == NPY_OBJECT) {
-            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers that 64 bits hold", given->function, name);
+            smk_error_fail(query->state, SMK_TYPE, "%s: %s must be integers that 64 bits hold", query->function, name);
         } else if (type != NULL) {
-            smk_error_fail(given->state, SMK_TYPE, "%s: %s must be integers, not %U", given->function, name, type);
+            smk_error_fail(query->state, SMK_TYPE, "%s: %s must be integers, not %U", query->function, name, type);
         }
         Py_XDECREF(type);
         Py_CLEAR(array);
@@ -81,20 +81,20 @@ static PyArrayObject *convert(PyArrayObject *array, int type)
         return NULL;
     }
     const int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST | NPY_ARRAY_NOTSWAPPED;
-    PyObject *same = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
-    PyObject *result = same == NULL ? NULL : PyArray_View((PyArrayObject *)same, NULL, &PyArray_Type);
-    Py_XDECREF(same);
+    PyObject *converted = PyArray_FromArray(array, PyArray_DescrFromType(type), wanted);
+    PyObject *result = converted == NULL ? NULL : PyArray_View((PyArrayObject *)converted, NULL, &PyArray_Type);
+    Py_XDECREF(converted);
     Py_DECREF(array);
     return (PyArrayObject *)result;
 }
 
-static int refuse_shape(const accesses *given, PyArrayObject *array)
+static int refuse_shape(const access_query *query, PyArrayObject *array)
 {
     PyObject *shape = smk_ndarray_shape(PyArray_NDIM(array), PyArray_DIMS(array));
     if (shape != NULL) {
-        smk_error_fail(given->state, SMK_SHAPE,
+        smk_error_fail(query->state, SMK_SHAPE,
                        "%s: the last axis of addresses must have 32 lanes; the shape of addresses is %R",
-                       given->function, shape);
+                       query->function, shape);
         Py_DECREF(shape);
     }
     return -1;
@@ -102,45 +102,45 @@ static int refuse_shape(const accesses *given, PyArrayObject *array)
 
 /* Reads the addresses. *is_signed keeps the signedness of their type, which the conversion to uint64 loses. Returns 0,
  * or -1 with an exception set. */
-static int read_addresses(accesses *given, PyObject *value, bool *is_signed)
+static int read_addresses(access_query *query, PyObject *value, bool *is_signed)
 {
-    PyArrayObject *array = get_integers(given, "addresses", value);
+    PyArrayObject *array = get_integers(query, "addresses", value);
     if (array == NULL) {
         return -1;
     }
     const int rank = PyArray_NDIM(array);
-    if (rank == 0 || PyArray_DIM(array, rank - 1) != LANES) {
-        int status = refuse_shape(given, array);
+    if (rank == 0 || PyArray_DIM(array, rank - 1) != SMK_WARP_SIZE) {
+        int status = refuse_shape(query, array);
         Py_DECREF(array);
         return status;
     }
     *is_signed = PyTypeNum_ISSIGNED(PyArray_TYPE(array));
-    given->count = PyArray_SIZE(array) / LANES;
-    given->address = convert(array, NPY_UINT64);
-    given->holds[0] = given->address == NULL ? NULL : smk_ndarray_hold(given->address);
-    return given->holds[0] == NULL ? -1 : 0;
+    query->count = PyArray_SIZE(array) / SMK_WARP_SIZE;
+    query->address = convert(array, NPY_UINT64);
+    query->holds[0] = query->address == NULL ? NULL : smk_ndarray_hold(query->address);
+    return query->holds[0] == NULL ? -1 : 0;
 }
 
 /* Broadcasts the mask to the shape of the leading axes, but for a mask without axes; a new reference, or NULL with an
  * exception set. */
-static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
+static PyArrayObject *broadcast_mask(const access_query *query, PyArrayObject *mask)
 {
-    const int rank = PyArray_NDIM(given->address) - 1;
+    const int rank = PyArray_NDIM(query->address) - 1;
     if (PyArray_NDIM(mask) == 0) {
         return (PyArrayObject *)Py_NewRef((PyObject *)mask);
     }
     PyObject *numpy = PyImport_ImportModule("numpy"), *result = NULL;
-    PyObject *shape = smk_ndarray_shape(rank, PyArray_DIMS(given->address));
+    PyObject *shape = smk_ndarray_shape(rank, PyArray_DIMS(query->address));
     if (numpy != NULL && shape != NULL) {
         result = PyObject_CallMethod(numpy, "broadcast_to", "OO", (PyObject *)mask, shape);
         if (result == NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
             PyErr_Clear();
-            PyObject *own = smk_ndarray_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
-            if (own != NULL) {
-                smk_error_fail(given->state, SMK_SHAPE,
-                               "%s: mask of shape %R does not fit the leading axes of addresses, %R", given->function,
-                               own, shape);
-                Py_DECREF(own);
+            PyObject *mask_shape = smk_ndarray_shape(PyArray_NDIM(mask), PyArray_DIMS(mask));
+            if (mask_shape != NULL) {
+                smk_error_fail(query->state, SMK_SHAPE,
+                               "%s: mask of shape %R does not fit the leading axes of addresses, %R", query->function,
+                               mask_shape, shape);
+                Py_DECREF(mask_shape);
             }
         }
     }
@@ -149,35 +149,35 @@ static PyArrayObject *broadcast_mask(const accesses *given, PyArrayObject *mask)
     return (PyArrayObject *)result;
 }
 
-static int refuse_mask(const accesses *given, PyObject *mask)
+static int refuse_mask(const access_query *query, PyObject *mask)
 {
-    smk_error_fail(given->state, SMK_ARGUMENT, "%s: mask is %R; it has one bit for each of 32 lanes, 0 to 0xffffffff",
-                   given->function, mask);
+    smk_error_fail(query->state, SMK_ARGUMENT, "%s: mask is %R; it has one bit for each of 32 lanes, 0 to 0xffffffff",
+                   query->function, mask);
     return -1;
 }
 
-static int read_mask(accesses *given, PyObject *value)
+static int read_mask(access_query *query, PyObject *value)
 {
     PyArrayObject *array = NULL, *wide = NULL;
     if (value == NULL) {
-        given->mask = (PyArrayObject *)PyArray_SimpleNew(0, NULL, NPY_UINT32);
-        if (given->mask != NULL) {
-            *(uint32_t *)PyArray_DATA(given->mask) = UINT32_MAX;
+        query->mask = (PyArrayObject *)PyArray_SimpleNew(0, NULL, NPY_UINT32);
+        if (query->mask != NULL) {
+            *(uint32_t *)PyArray_DATA(query->mask) = UINT32_MAX;
         }
-        return given->mask == NULL ? -1 : 0;
+        return query->mask == NULL ? -1 : 0;
     }
     if (PyLong_Check(value) && !PyBool_Check(value)) { /* an int that is too large for an array */
         int overflow = 0;
         (void)PyLong_AsLongLongAndOverflow(value, &overflow);
         if (overflow != 0) {
-            return refuse_mask(given, value);
+            return refuse_mask(query, value);
         }
     }
-    array = get_integers(given, "mask", value);
+    array = get_integers(query, "mask", value);
     if (array == NULL) {
         return -1;
     }
-    wide = broadcast_mask(given, array);
+    wide = broadcast_mask(query, array);
     Py_DECREF(array);
     wide = convert(wide, NPY_INT64); /* a uint64 above the range of int64 becomes negative, and is refused below */
     if (wide == NULL) {
@@ -187,46 +187,46 @@ static int read_mask(accesses *given, PyObject *value)
     for (npy_intp i = 0; i < PyArray_SIZE(wide); i++) {
         if (number[i] < 0 || number[i] > (int64_t)UINT32_MAX) {
             PyObject *item = PyLong_FromLongLong(number[i]);
-            int status = item == NULL ? -1 : refuse_mask(given, item);
+            int status = item == NULL ? -1 : refuse_mask(query, item);
             Py_XDECREF(item);
             Py_DECREF(wide);
             return status;
         }
     }
-    given->mask = convert(wide, NPY_UINT32);
-    given->holds[1] = given->mask == NULL ? NULL : smk_ndarray_hold(given->mask);
-    return given->holds[1] == NULL ? -1 : 0;
+    query->mask = convert(wide, NPY_UINT32);
+    query->holds[1] = query->mask == NULL ? NULL : smk_ndarray_hold(query->mask);
+    return query->holds[1] == NULL ? -1 : 0;
 }
 
-static int read_width(accesses *given, PyObject *value)
+static int read_width(access_query *query, PyObject *value)
 {
     long width = 4;
     if (value != NULL) {
-        PyObject *whole = smk_keywords_index(value);
-        if (whole == NULL && PyErr_Occurred()) {
+        PyObject *integer = smk_keywords_index(value);
+        if (integer == NULL && PyErr_Occurred()) {
             return -1;
         }
-        if (whole == NULL) {
-            smk_error_fail(given->state, SMK_TYPE, "%s: width must be an int, not %.100s", given->function,
+        if (integer == NULL) {
+            smk_error_fail(query->state, SMK_TYPE, "%s: width must be an int, not %.100s", query->function,
                            Py_TYPE(value)->tp_name);
             return -1;
         }
         int overflow = 0;
-        width = PyLong_AsLongAndOverflow(whole, &overflow);
-        Py_DECREF(whole);
+        width = PyLong_AsLongAndOverflow(integer, &overflow);
+        Py_DECREF(integer);
     }
     if (width != 1 && width != 2 && width != 4 && width != 8 && width != 16) {
-        smk_error_fail(given->state, SMK_ARGUMENT, "%s: width is %R; accepted are 1, 2, 4, 8 and 16 bytes a lane",
-                       given->function, value);
+        smk_error_fail(query->state, SMK_ARGUMENT, "%s: width is %R; accepted are 1, 2, 4, 8 and 16 bytes a lane",
+                       query->function, value);
         return -1;
     }
-    given->bytes = (unsigned)width;
+    query->bytes = (unsigned)width;
     return 0;
 }
 
-static int read_op(accesses *given, PyObject *value)
+static int read_op(access_query *query, PyObject *value)
 {
-    const char *text = value == NULL ? "load" : smk_keywords_text(given->state, given->function, "op", value);
+    const char *text = value == NULL ? "load" : smk_keywords_text(query->state, query->function, "op", value);
     if (text == NULL) {
         return -1;
     }
@@ -235,74 +235,75 @@ static int read_op(accesses *given, PyObject *value)
     for (int op = 0; op < SMK_BANK_OP_COUNT; op++) {
         const char *name = smk_bank_name((smk_bank_op)op), *before = op + 1 == SMK_BANK_OP_COUNT ? " and " : ", ";
         if (strcmp(text, name) == 0) {
-            given->op = (smk_bank_op)op;
+            query->op = (smk_bank_op)op;
             return 0;
         }
         length += (size_t)snprintf(accepted + length, sizeof accepted - length, "%s'%s'", op == 0 ? "" : before, name);
     }
-    smk_error_fail(given->state, SMK_ARGUMENT, "%s: op is %R; accepted are %s", given->function, value, accepted);
+    smk_error_fail(query->state, SMK_ARGUMENT, "%s: op is %R; accepted are %s", query->function, value, accepted);
     return -1;
 }
 
-static uint32_t get_mask(const accesses *given, npy_intp warp)
+static uint32_t get_mask(const access_query *query, npy_intp warp)
 {
-    const uint32_t *mask = PyArray_DATA(given->mask);
-    return mask[PyArray_NDIM(given->mask) == 0 ? 0 : warp];
+    const uint32_t *mask = PyArray_DATA(query->mask);
+    return mask[PyArray_NDIM(query->mask) == 0 ? 0 : warp];
 }
 
 /* Refuses the first active lane whose address is not accepted; inactive lanes may hold anything. Returns 0, or -1. */
-static int check_addresses(const accesses *given, bool is_signed)
+static int check_addresses(const access_query *query, bool is_signed)
 {
-    const uint64_t *address = PyArray_DATA(given->address);
-    for (npy_intp warp = 0; warp < given->count; warp++) {
-        const uint32_t mask = get_mask(given, warp);
-        for (unsigned lane = 0; lane < LANES; lane++) {
-            const uint64_t own = address[warp * LANES + lane];
-            const char *fault = is_signed && own >> 63 != 0           ? "it must not be negative"
-                                : own % given->bytes != 0             ? "it must be a multiple of the width"
-                                : given->end > 0 && own >= given->end ? "an address of shared memory has 32 bits"
-                                                                      : NULL;
+    const uint64_t *address = PyArray_DATA(query->address);
+    for (npy_intp warp = 0; warp < query->count; warp++) {
+        const uint32_t mask = get_mask(query, warp);
+        for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+            const uint64_t lane_address = address[warp * SMK_WARP_SIZE + lane];
+            const char *fault = is_signed && lane_address >> 63 != 0 ? "it must not be negative"
+                                : lane_address % query->bytes != 0   ? "it must be a multiple of the width"
+                                : query->end > 0 && lane_address >= query->end
+                                    ? "an address of shared memory has 32 bits"
+                                    : NULL;
             if (fault == NULL || (mask >> lane & 1) == 0) {
                 continue;
             }
             char where[64] = "", number[32];
-            if (PyArray_NDIM(given->address) > 1) {
+            if (PyArray_NDIM(query->address) > 1) {
                 (void)PyOS_snprintf(where, sizeof where, " of access %lld", (long long)warp);
             }
-            (void)PyOS_snprintf(number, sizeof number, is_signed ? "%lld" : "%llu", (long long)own);
-            smk_error_fail(given->state, SMK_ARGUMENT, "%s: the address of lane %u%s is %s; %s (width %u)",
-                           given->function, lane, where, number, fault, given->bytes);
+            (void)PyOS_snprintf(number, sizeof number, is_signed ? "%lld" : "%llu", (long long)lane_address);
+            smk_error_fail(query->state, SMK_ARGUMENT, "%s: the address of lane %u%s is %s; %s (width %u)",
+                           query->function, lane, where, number, fault, query->bytes);
             return -1;
         }
     }
     return 0;
 }
 
-static int read_call(accesses *given, PyObject *const values[3])
+static int read_call(access_query *query, PyObject *const values[3])
 {
     bool is_signed = false;
-    return read_width(given, values[1]) < 0 || read_addresses(given, values[0], &is_signed) < 0 ||
-                   read_mask(given, values[2]) < 0
+    return read_width(query, values[1]) < 0 || read_addresses(query, values[0], &is_signed) < 0 ||
+                   read_mask(query, values[2]) < 0
                ? -1
-               : check_addresses(given, is_signed);
+               : check_addresses(query, is_signed);
 }
 
-static void release(accesses *given)
+static void release(access_query *query)
 {
-    Py_CLEAR(given->holds[0]);
-    Py_CLEAR(given->holds[1]);
-    Py_CLEAR(given->address);
-    Py_CLEAR(given->mask);
+    Py_CLEAR(query->holds[0]);
+    Py_CLEAR(query->holds[1]);
+    Py_CLEAR(query->address);
+    Py_CLEAR(query->mask);
 }
 
 /* Results ---------------------------------------------------------------------------------------- */
 
 /* A new int64 array of the leading axes; where `last` is not 0, with one more axis of that length. */
-static PyArrayObject *create_result(const accesses *given, npy_intp last)
+static PyArrayObject *create_result(const access_query *query, npy_intp last)
 {
     npy_intp shape[LENGTHS_MAX];
-    int rank = PyArray_NDIM(given->address) - 1;
-    memcpy(shape, PyArray_DIMS(given->address), (size_t)rank * sizeof *shape);
+    int rank = PyArray_NDIM(query->address) - 1;
+    memcpy(shape, PyArray_DIMS(query->address), (size_t)rank * sizeof *shape);
     if (last > 0) {
         shape[rank++] = last;
     }
@@ -320,18 +321,18 @@ static PyObject *finish_result(PyArrayObject *array)
     return number;
 }
 
-static void count_banks(const accesses *given, int64_t *const columns[3], int64_t *words)
+static void count_banks(const access_query *query, int64_t *const columns[3], int64_t *words)
 {
-    const uint64_t *address = PyArray_DATA(given->address);
-    for (npy_intp warp = 0; warp < given->count; warp++) {
+    const uint64_t *address = PyArray_DATA(query->address);
+    for (npy_intp warp = 0; warp < query->count; warp++) {
         uint32_t row[BANKS];
-        const uint32_t mask = get_mask(given, warp);
-        const uint64_t *own = address + warp * LANES;
-        const smk_bank_cost cost = smk_bank_count(own, given->bytes, mask, given->op);
+        const uint32_t mask = get_mask(query, warp);
+        const uint64_t *warp_address = address + warp * SMK_WARP_SIZE;
+        const smk_bank_cost cost = smk_bank_count(warp_address, query->bytes, mask, query->op);
         columns[0][warp] = cost.wavefronts;
         columns[1][warp] = cost.conflicts;
         columns[2][warp] = cost.ideal;
-        smk_bank_words(own, given->bytes, mask, given->op, row);
+        smk_bank_words(warp_address, query->bytes, mask, query->op, row);
         for (unsigned bank = 0; bank < BANKS; bank++) {
             words[warp * BANKS + bank] = row[bank];
         }
@@ -388,22 +389,22 @@ static PyObject *call_bank_access(PyObject *module, PyObject *const *arguments, 
 {
     static const char *const names[] = {"addresses", "width", "mask", "op"};
     static const smk_keywords accepted = {"bank_access", names, 4, 2, 1};
-    accesses given = {.state = smk_state_of_module(module), .function = "bank_access", .end = UINT64_C(1) << 32};
+    access_query query = {.state = smk_state_of_module(module), .function = "bank_access", .end = UINT64_C(1) << 32};
     PyObject *values[4], *result = NULL;
     PyArrayObject *columns[4] = {NULL};
-    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) < 0 || read_op(&given, values[3]) < 0 ||
-        read_call(&given, values) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) < 0 || read_op(&query, values[3]) < 0 ||
+        read_call(&query, values) < 0) {
         goto done;
     }
     for (int i = 0; i < 4; i++) {
-        columns[i] = create_result(&given, i == 3 ? BANKS : 0);
+        columns[i] = create_result(&query, i == 3 ? BANKS : 0);
         if (columns[i] == NULL) {
             goto done;
         }
     }
     int64_t *const data[3] = {PyArray_DATA(columns[0]), PyArray_DATA(columns[1]), PyArray_DATA(columns[2])};
     Py_BEGIN_ALLOW_THREADS
-    count_banks(&given, data, PyArray_DATA(columns[3]));
+    count_banks(&query, data, PyArray_DATA(columns[3]));
     Py_END_ALLOW_THREADS
     PyObject *fields[4] = {NULL};
     for (int i = 0; i < 4; i++) {
@@ -412,7 +413,7 @@ static PyObject *call_bank_access(PyObject *module, PyObject *const *arguments, 
     }
     if (fields[0] != NULL && fields[1] != NULL && fields[2] != NULL && fields[3] != NULL) {
         result =
-            PyObject_CallFunctionObjArgs(given.state->bank_access, fields[0], fields[1], fields[2], fields[3], NULL);
+            PyObject_CallFunctionObjArgs(query.state->bank_access, fields[0], fields[1], fields[2], fields[3], NULL);
     }
     for (int i = 0; i < 4; i++) {
         Py_XDECREF(fields[i]);
@@ -421,7 +422,7 @@ done:
     for (int i = 0; i < 4; i++) {
         Py_XDECREF(columns[i]);
     }
-    release(&given);
+    release(&query);
     return result;
 }
 
@@ -459,22 +460,22 @@ static PyObject *call_sectors(PyObject *module, PyObject *const *arguments, Py_s
 {
     static const char *const names[] = {"addresses", "width", "mask"};
     static const smk_keywords accepted = {"sectors", names, 3, 2, 1};
-    accesses given = {.state = smk_state_of_module(module), .function = "sectors"};
+    access_query query = {.state = smk_state_of_module(module), .function = "sectors"};
     PyObject *values[3];
     PyArrayObject *column = NULL;
-    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) == 0 && read_call(&given, values) == 0) {
-        column = create_result(&given, 0);
+    if (smk_keywords_bind(&accepted, arguments, count, keywords, values) == 0 && read_call(&query, values) == 0) {
+        column = create_result(&query, 0);
     }
     if (column != NULL) {
-        const uint64_t *address = PyArray_DATA(given.address);
+        const uint64_t *address = PyArray_DATA(query.address);
         int64_t *sectors = PyArray_DATA(column);
         Py_BEGIN_ALLOW_THREADS
-        for (npy_intp warp = 0; warp < given.count; warp++) {
-            sectors[warp] = smk_sector_count(address + warp * LANES, given.bytes, get_mask(&given, warp));
+        for (npy_intp warp = 0; warp < query.count; warp++) {
+            sectors[warp] = smk_sector_count(address + warp * SMK_WARP_SIZE, query.bytes, get_mask(&query, warp));
         }
         Py_END_ALLOW_THREADS
     }
-    release(&given);
+    release(&query);
     return finish_result(column);
 }
 

@@ -155,21 +155,21 @@ static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_
 /* Raises an ArgumentError that lists the variants. "auto" is refused because it names no file. */
 static void refuse_variant(const smk_state *state, const char *family, const char *variant)
 {
-    PyObject *known = PyUnicode_FromString("");
-    for (size_t i = 0; known != NULL && i < smk_registry_variant_count(); i++) {
+    PyObject *names = PyUnicode_FromString("");
+    for (size_t i = 0; names != NULL && i < smk_registry_variant_count(); i++) {
         const smk_variant *row = smk_registry_variant(i);
         if (strcmp(row->family, family) == 0) {
-            const char *comma = PyUnicode_GetLength(known) > 0 ? ", " : "";
-            PyObject *longer = PyUnicode_FromFormat("%U%s%s", known, comma, row->name);
-            Py_SETREF(known, longer);
+            const char *comma = PyUnicode_GetLength(names) > 0 ? ", " : "";
+            PyObject *extended = PyUnicode_FromFormat("%U%s%s", names, comma, row->name);
+            Py_SETREF(names, extended);
         }
     }
-    if (known != NULL && strcmp(variant, "auto") == 0) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not 'auto'; there are: %U", family, known);
-    } else if (known != NULL) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s has no variant '%.60s'; there are: %U", family, variant, known);
+    if (names != NULL && strcmp(variant, "auto") == 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not 'auto'; there are: %U", family, names);
+    } else if (names != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s has no variant '%.60s'; there are: %U", family, variant, names);
     }
-    Py_XDECREF(known);
+    Py_XDECREF(names);
 }
 
 const smk_variant *smk_catalog_find(const smk_state *state, const char *family, const char *variant)
@@ -271,7 +271,7 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
 {
     PyArray_Descr *descr = NULL;
     PyObject *name = NULL;
-    int64_t place = 0;
+    int64_t index = 0;
     if (value == NULL) {
         return smk_registry_word(variant->types, 0, type, type_bytes) ? 0 : -1;
     }
@@ -282,10 +282,10 @@ static int find_type(const smk_state *state, const smk_variant *variant, PyObjec
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);
     if (text != NULL) {
         (void)snprintf(type, type_bytes, "%s", text);
-        if (!smk_registry_lists(variant->types, type, &place)) {
+        if (!smk_registry_lists(variant->types, type, &index)) {
             (void)snprintf(type, type_bytes, "bits%d", (int)PyDataType_ELSIZE(descr) * 8);
         }
-        if (!smk_registry_lists(variant->types, type, &place)) {
+        if (!smk_registry_lists(variant->types, type, &index)) {
             smk_error_fail(state, SMK_TYPE, "%s variant '%s' is compiled for %s, not %s", variant->family,
                            variant->name, variant->types, text);
             text = NULL;
@@ -302,7 +302,7 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
                        size_t choice_bytes)
 {
     const smk_attribute *attribute = NULL;
-    int64_t place = 0;
+    int64_t index = 0;
     for (size_t i = 0; (attribute = smk_registry_attribute(variant->family, i)) != NULL; i++) {
         if (attribute->kind == SMK_ATTRIBUTE_COMPILED) {
             break;
@@ -316,13 +316,13 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
         smk_error_fail(state, SMK_ARGUMENT, "%s has no choices that are compiled in", variant->family);
         return -1;
     }
-    if (word != NULL && !smk_registry_lists(attribute->choices, word, &place)) {
+    if (word != NULL && !smk_registry_lists(attribute->choices, word, &index)) {
         smk_error_fail(state, SMK_ARGUMENT, "%s: choice is '%s', accepted are: %s", variant->family, word,
                        attribute->choices);
         return -1;
     }
     if (attribute != NULL) {
-        (void)smk_registry_word(attribute->choices, (size_t)place, choice, choice_bytes);
+        (void)smk_registry_word(attribute->choices, (size_t)index, choice, choice_bytes);
     }
     return 0;
 }

@@ -35,13 +35,13 @@ static bool is_listed(const smk_instruction *instruction)
 static PyObject *describe(const smk_module *module, const smk_function *function, const smk_instruction *in,
                           const smk_fusion_access *access, uint32_t block)
 {
-    unsigned own = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
+    unsigned lane_bytes = smk_module_type_bits((smk_type)in->type) / 8 * (in->vector > 1 ? in->vector : 1U);
     if (smk_opcode_class(in) == SMK_CLASS_COPY) {
-        own = (unsigned)in->operands[2].bits;
+        lane_bytes = (unsigned)in->operands[2].bits;
     } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
-        own = 4 * in->operands[0].count; /* a lane gets a word of each matrix */
+        lane_bytes = 4 * in->operands[0].count; /* a lane gets a word of each matrix */
     }
-    unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : own;
+    unsigned bytes = access->role == SMK_FUSION_LEADER ? access->bytes : lane_bytes;
     PyObject *file = Py_None;
     if (in->source_file != SMK_NO_INDEX && in->source_file < module->file_count) {
         smk_text name = module->files[in->source_file];
@@ -79,9 +79,9 @@ static int add_function(const smk_state *state, PyObject *list, const smk_module
         if (!is_listed(&function->instructions[i])) {
             continue;
         }
-        PyObject *one = describe(module, function, &function->instructions[i], &plan[i], cfg.block_of[i]);
-        int bad = one == NULL ? -1 : PyList_Append(list, one);
-        Py_XDECREF(one);
+        PyObject *access_dict = describe(module, function, &function->instructions[i], &plan[i], cfg.block_of[i]);
+        int bad = access_dict == NULL ? -1 : PyList_Append(list, access_dict);
+        Py_XDECREF(access_dict);
         if (bad < 0) {
             goto done;
         }
@@ -95,25 +95,25 @@ done:
 /* Marks the functions that an operand names. Returns whether one was not yet marked. */
 static bool mark(const smk_operand *operand, uint8_t *reached)
 {
-    bool news = operand->kind == SMK_OPERAND_FUNCTION && reached[operand->index] == 0;
-    if (news) {
+    bool found = operand->kind == SMK_OPERAND_FUNCTION && reached[operand->index] == 0;
+    if (found) {
         reached[operand->index] = 1;
     }
     for (uint32_t i = 0; operand->kind == SMK_OPERAND_LIST && i < operand->count; i++) {
-        news = mark(&operand->element[i], reached) || news;
+        found = mark(&operand->element[i], reached) || found;
     }
-    return news;
+    return found;
 }
 
 static void find_reached(const smk_module *module, uint8_t *reached)
 {
-    for (bool news = true; news;) {
-        news = false;
+    for (bool found = true; found;) {
+        found = false;
         for (uint32_t f = 0; f < module->function_count; f++) {
             const smk_function *function = &module->functions[f];
             for (uint32_t i = 0; reached[f] != 0 && i < function->instruction_count; i++) {
                 for (unsigned k = 0; k < function->instructions[i].operand_count; k++) {
-                    news = mark(&function->instructions[i].operands[k], reached) || news;
+                    found = mark(&function->instructions[i].operands[k], reached) || found;
                 }
             }
         }

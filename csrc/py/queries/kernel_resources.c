@@ -105,8 +105,8 @@ static int open_kernel(PyObject *module, smk_kernel_resources *resources, const 
     resources->module = kernel->module;
     resources->entry = kernel->text;
     /* a kernel of the package, perhaps made by smemkit.kernel; only the package's modules have a fatbin */
-    bool ours = resources->kernel != given || resources->module->binary->fatbin != NULL;
-    resources->variant = ours ? find_variant(resources->entry) : NULL;
+    bool is_packaged = resources->kernel != given || resources->module->binary->fatbin != NULL;
+    resources->variant = is_packaged ? find_variant(resources->entry) : NULL;
     return 0;
 }
 
@@ -202,8 +202,8 @@ static bool find_usage(const char *text, const smk_kernel_resources *resources, 
         if (strcmp(name, resources->entry) != 0) {
             continue;
         }
-        int wrote = snprintf(known + used, known_bytes - used, "%ssm_%d", used == 0 ? "" : ", ", arch);
-        used += wrote > 0 && (size_t)wrote < known_bytes - used ? (size_t)wrote : 0;
+        int written = snprintf(known + used, known_bytes - used, "%ssm_%d", used == 0 ? "" : ", ", arch);
+        used += written > 0 && (size_t)written < known_bytes - used ? (size_t)written : 0;
         if (arch / 10 == wanted / 10 && arch <= wanted && arch > best) {
             best = arch;
             *registers = count;
@@ -279,14 +279,14 @@ static int refuse_unknown(const smk_kernel_resources *resources, const char *kno
 
 static int read_registers(const smk_kernel_resources *resources, PyObject *value, int *registers)
 {
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    long number = whole == NULL ? -1 : PyLong_AsLong(whole);
-    Py_XDECREF(whole);
+    long number = integer == NULL ? -1 : PyLong_AsLong(integer);
+    Py_XDECREF(integer);
     PyErr_Clear();
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(resources->state, SMK_TYPE, "%s: registers must be an int, not %.100s", resources->function,
                        Py_TYPE(value)->tp_name);
         return -1;
@@ -304,7 +304,7 @@ static int read_registers(const smk_kernel_resources *resources, PyObject *value
 }
 
 /* Reads from the best source: the loaded kernel, the build's record, ptxas. `given` overrides the registers. */
-static int read_use(smk_kernel_resources *resources, PyObject *given)
+static int read_resources(smk_kernel_resources *resources, PyObject *given)
 {
     char known[NAME_BYTES] = "";
     int registers = UNKNOWN, wanted = UNKNOWN;
@@ -409,7 +409,7 @@ int smk_kernel_resources_read(PyObject *module, smk_kernel_resources *resources,
 {
     if (smk_limits_read(resources->state, resources->function, arguments->compute_capability, &resources->limits,
                         &resources->present) < 0 ||
-        open_kernel(module, resources, arguments) < 0 || read_use(resources, arguments->registers) < 0) {
+        open_kernel(module, resources, arguments) < 0 || read_resources(resources, arguments->registers) < 0) {
         return -1;
     }
     resources->block.shared_dynamic = plan_bytes(resources);

@@ -54,16 +54,16 @@ static int parse_value(const smk_state *state, const char *function, PyObject *v
     int *const parts[] = {major, minor};
     for (Py_ssize_t i = 0; i < 2; i++) {
         PyObject *item = PySequence_GetItem(value, i);
-        PyObject *whole = item == NULL ? NULL : smk_keywords_index(item);
-        if (whole == NULL && PyErr_Occurred()) {
+        PyObject *integer = item == NULL ? NULL : smk_keywords_index(item);
+        if (integer == NULL && PyErr_Occurred()) {
             Py_XDECREF(item);
             return -1;
         }
-        long number = whole == NULL ? -1 : PyLong_AsLong(whole);
+        long number = integer == NULL ? -1 : PyLong_AsLong(integer);
         Py_XDECREF(item);
-        Py_XDECREF(whole);
+        Py_XDECREF(integer);
         PyErr_Clear(); /* a number that is too large for a long */
-        if (whole == NULL) {
+        if (integer == NULL) {
             return refuse_form(state, function, value);
         }
         *parts[i] = number >= 0 && number < 10000 ? (int)number : -1;
@@ -77,24 +77,24 @@ static PyObject *list_known(void)
     PyObject *result = PyUnicode_FromString("");
     for (size_t i = 0; result != NULL && i < smk_occupancy_limits_count(); i++) {
         const smk_limits *row = smk_occupancy_limits(i);
-        PyObject *longer = PyUnicode_FromFormat("%U%s%d.%d", result, i == 0 ? "" : ", ", row->major, row->minor);
-        Py_SETREF(result, longer);
+        PyObject *extended = PyUnicode_FromFormat("%U%s%d.%d", result, i == 0 ? "" : ", ", row->major, row->minor);
+        Py_SETREF(result, extended);
     }
     return result;
 }
 
 static int refuse_unknown(const smk_state *state, const char *function, PyObject *value, int capability)
 {
-    PyObject *known = list_known();
-    if (known != NULL && value != NULL) {
+    PyObject *versions = list_known();
+    if (versions != NULL && value != NULL) {
         smk_error_fail(state, SMK_ARGUMENT, "%s: compute capability %S is not in the table; known are %U", function,
-                       value, known);
-    } else if (known != NULL) {
+                       value, versions);
+    } else if (versions != NULL) {
         smk_error_fail(state, SMK_ARGUMENT,
                        "%s: the present device has compute capability %d.%d, which is not in the table; known are %U",
-                       function, capability / 10, capability % 10, known);
+                       function, capability / 10, capability % 10, versions);
     }
-    Py_XDECREF(known);
+    Py_XDECREF(versions);
     return -1;
 }
 
@@ -220,12 +220,12 @@ static PyObject *describe(const smk_limits *limits)
 /* A dict {name: (table, device)} of all facts that differ. */
 static PyObject *find_differences(PyObject *facts, PyObject *device)
 {
-    PyObject *result = PyDict_New(), *name = NULL, *ours = NULL;
+    PyObject *result = PyDict_New(), *name = NULL, *expected = NULL;
     Py_ssize_t position = 0;
-    while (result != NULL && PyDict_Next(facts, &position, &name, &ours)) {
-        PyObject *theirs = PyDict_GetItemWithError(device, name); /* borrowed */
-        int equal = theirs == NULL ? (PyErr_Occurred() ? -1 : 1) : PyObject_RichCompareBool(ours, theirs, Py_EQ);
-        PyObject *pair = equal == 0 ? PyTuple_Pack(2, ours, theirs) : NULL;
+    while (result != NULL && PyDict_Next(facts, &position, &name, &expected)) {
+        PyObject *actual = PyDict_GetItemWithError(device, name); /* borrowed */
+        int equal = actual == NULL ? (PyErr_Occurred() ? -1 : 1) : PyObject_RichCompareBool(expected, actual, Py_EQ);
+        PyObject *pair = equal == 0 ? PyTuple_Pack(2, expected, actual) : NULL;
         if (equal < 0 || (equal == 0 && (pair == NULL || PyDict_SetItem(result, name, pair) < 0))) {
             Py_CLEAR(result);
         }

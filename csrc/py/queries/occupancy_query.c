@@ -45,14 +45,14 @@ static int read_block(smk_kernel_resources *resources, PyObject *value)
     bool good = count >= 1 && count <= 3;
     for (Py_ssize_t i = 0; good && i < count; i++) {
         PyObject *item = PyTuple_GET_ITEM(tuple, i);
-        PyObject *whole = smk_keywords_index(item);
-        if (whole == NULL && PyErr_Occurred()) {
+        PyObject *integer = smk_keywords_index(item);
+        if (integer == NULL && PyErr_Occurred()) {
             Py_DECREF(tuple);
             return -1;
         }
-        long length = whole == NULL ? 0 : PyLong_AsLong(whole);
-        good = whole != NULL;
-        Py_XDECREF(whole);
+        long length = integer == NULL ? 0 : PyLong_AsLong(integer);
+        good = integer != NULL;
+        Py_XDECREF(integer);
         PyErr_Clear(); /* too large for a long: refused below */
         if (good && (length < 1 || length > INT32_MAX)) {
             smk_error_fail(resources->state, SMK_LAUNCH, "%s: block is %R; each length must be from 1 to 2**31 - 1",
@@ -79,17 +79,17 @@ static int read_bytes(smk_kernel_resources *resources, PyObject *value)
     if (value == NULL) {
         return 0;
     }
-    PyObject *whole = smk_keywords_index(value);
-    if (whole == NULL && PyErr_Occurred()) {
+    PyObject *integer = smk_keywords_index(value);
+    if (integer == NULL && PyErr_Occurred()) {
         return -1;
     }
-    if (whole == NULL) {
+    if (integer == NULL) {
         smk_error_fail(resources->state, SMK_TYPE, "%s: shared_bytes must be an int, not %.100s", resources->function,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
-    long long bytes = PyLong_AsLongLongAndOverflow(whole, &overflow);
-    Py_DECREF(whole);
+    long long bytes = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    Py_DECREF(integer);
     if (overflow < 0 || (overflow == 0 && bytes < 0)) {
         smk_error_fail(resources->state, SMK_ARGUMENT, "%s: shared_bytes is %R; bytes cannot be negative",
                        resources->function, value);
