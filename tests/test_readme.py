@@ -19,7 +19,7 @@ def test_examples_run(tmp_path):
     if compile.find_nvrtc() is None and compile.find_nvcc() is None:
         pytest.skip("no compiler of CUDA C here; the extra [test] brings one")
     blocks = re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) >= 5
+    assert len(blocks) >= 4
     script = tmp_path / "examples.py"
     script.write_text("\n".join(blocks), encoding="utf-8")
     done = subprocess.run(
@@ -31,8 +31,7 @@ def test_examples_run(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert "extern" in done.stdout  # the source of a kernel
-    fault = done.stdout[done.stdout.rindex("race") :]
-    assert re.search(r"^reverse \d+ \(0, 0, 0\) \(\d+, 0, 0\)$", fault, re.MULTILINE), fault
+    assert "race in reverse: " in done.stdout  # what check finds in a kernel of one's own
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +86,7 @@ def test_links_lead_somewhere(path):
 
 
 def test_readme_is_short():
-    assert README.read_text(encoding="utf-8").count("\n") <= 240
+    assert README.read_text(encoding="utf-8").count("\n") <= 235
 
 
 @pytest.mark.generated
