@@ -78,7 +78,7 @@ def _count(kernel, grid, args):
 def _time_once(kernel, grid, block, args):
     """Milliseconds of a launch on the GPU, by events round it."""
     options = {"backend": "cuda"}
-    return _core._watch("time", kernel, (grid, block, args), options, 0, True)[1][0]["time_ms"]
+    return _core._capture("time", kernel, (grid, block, args), options, 0, True)[1][0]["time_ms"]
 
 
 def _time(kernel, grid, args):

@@ -89,8 +89,8 @@ def _time(function, args, kwargs, launches):
     samples = []
     for _ in range(WARM_UPS + REPEATS):
         copies, words = _copy_call(args, kwargs)
-        samples.append(_core._watch("time", function, copies, words, 0, True)[1])
-    result, last = _core._watch("time", function, args, kwargs, 0, True)
+        samples.append(_core._capture("time", function, copies, words, 0, True)[1])
+    result, last = _core._capture("time", function, args, kwargs, 0, True)
     expected = [launch["kernel"] for launch in launches]
     for sample in [*samples, last]:
         found = [launch["kernel"] for launch in sample]
@@ -152,13 +152,13 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
     number = _prepare("profile", function, blocks)
     given = _find_source(function)
     if kwargs.get("backend") != "cuda":
-        result, launches = _core._watch("profile", function, args, kwargs, number, bool(model))
+        result, launches = _core._capture("profile", function, args, kwargs, number, bool(model))
         _demand_launches("profile", function, launches)
         return Report(launches, result, blocks=number, given=given)
     copies, words = _copy_call(args, kwargs)
     _core.device_info(backend="cuda")  # without a GPU: the error that the call would give
     words["backend"] = "sim"
-    _, launches = _core._watch("profile", function, copies, words, number, bool(model))
+    _, launches = _core._capture("profile", function, copies, words, number, bool(model))
     _demand_launches("profile", function, launches)
     result, times = _time(function, args, kwargs, launches)
     report = Report(launches, result, blocks=number, given=given)
@@ -270,7 +270,7 @@ def check(
     for reverse in passes:
         again = len(passes) > 1 and reverse  # the last pass is on the arguments themselves
         given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)
-        result, launches = _core._watch(
+        result, launches = _core._capture(
             "check", function, given, words, number, True, reverse, room
         )
         _demand_launches("check", function, launches)

@@ -94,7 +94,7 @@ def run_once(case, arguments, mode, model, dump):
             if mode is None:
                 kernel(*call, **words)
             else:
-                _, launches = _core._watch(mode, kernel, call, words, 0, model)
+                _, launches = _core._capture(mode, kernel, call, words, 0, model)
         if mode != "check":
             seen["steps"] = _core._run_stats()["steps"]
     except smemkit.Error as error:

@@ -76,7 +76,7 @@ def test_lines_add_up_and_are_those_of_the_simulator(matrices):
     report = smemkit.profile(smemkit.gemm, *matrices, variant="column")
     for name in report.counters.keys() - RATIOS.keys():
         assert sum(line.counters[name] for line in report.lines) == report.counters[name]
-    _, (launch,) = _core._watch(
+    _, (launch,) = _core._capture(
         "profile", smemkit.gemm, tuple(matrices), {"variant": "column"}, 0, True
     )
     ours = {(line.file, line.line): dict(line.counters) for line in report.lines}
@@ -285,7 +285,7 @@ def test_times_of_a_gpu(matrices, cuda_missing):
 
 def test_time_by_a_fake_gpu(matrices, monkeypatch):
     """Warm-up and repeats see copies, the last call the arrays themselves."""
-    real, seen, times = _core._watch, [], iter(range(1, 100))
+    real, seen, times = _core._capture, [], iter(range(1, 100))
 
     def watch(mode, function, args, kwargs, blocks, model):
         if mode != "time":
@@ -296,7 +296,7 @@ def test_time_by_a_fake_gpu(matrices, monkeypatch):
         facts = {"kernel": "gemm_tiled_float32", "time_ms": float(next(times))}
         return "result", [facts]
 
-    monkeypatch.setattr(_core, "_watch", watch)
+    monkeypatch.setattr(_core, "_capture", watch)
     monkeypatch.setattr(_core, "device_info", lambda **words: {})
     report = smemkit.profile(smemkit.gemm, *matrices, variant="tiled", backend="cuda")
     assert report.result == "result"

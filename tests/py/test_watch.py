@@ -27,7 +27,7 @@ def nothing_left():
 
 
 def watch(mode, function, *args, blocks=0, model=True, **kwargs):
-    return _core._watch(mode, function, args, kwargs, blocks, model)
+    return _core._capture(mode, function, args, kwargs, blocks, model)
 
 
 def call_good(n=1, out=None):
@@ -234,7 +234,7 @@ def test_arguments():
         watch(3, int)
     for args in [(), ("profile", int, (), {}, 0), ("profile", int, [], {}, 0, True)]:
         with pytest.raises(TypeError):
-            _core._watch(*args)
+            _core._capture(*args)
     with pytest.raises(TypeError, match="not callable"):
         watch("profile", 3)
 
@@ -274,7 +274,7 @@ def test_step_budget():
 def test_watch_in_watch():
     def work():
         call_good()
-        with pytest.raises(smemkit.ArgumentError, match="running already in this thread"):
+        with pytest.raises(smemkit.ArgumentError, match="already running in this thread"):
             watch("check", int)
         call_good()
 
@@ -350,9 +350,9 @@ again:
 }''', "spin")
 print("ready", flush=True)
 try:
-    _core._watch("profile", kernel, (1, 32, ()), {"max_steps": 2**63}, 0, True)
+    _core._capture("profile", kernel, (1, 32, ()), {"max_steps": 2**63}, 0, True)
 except KeyboardInterrupt as error:
-    print(type(error).__name__, _core._watch("profile", int, (), {}, 0, True), flush=True)
+    print(type(error).__name__, _core._capture("profile", int, (), {}, 0, True), flush=True)
 """
 
 

@@ -11,7 +11,7 @@ SUMS = {name for name, row in ROWS.items() if not row["ratio"]}
 def profile(text, *args, grid=1, block=32, name="k", model=False, blocks=0, **options):
     """The facts of the one launch."""
     kernel = load(text, name)
-    _, launches = _core._watch("profile", kernel, (grid, block, args), options, blocks, model)
+    _, launches = _core._capture("profile", kernel, (grid, block, args), options, blocks, model)
     assert len(launches) == 1
     check_sums(launches[0])
     return launches[0]

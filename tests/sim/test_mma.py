@@ -205,7 +205,7 @@ def count(text):
     """What profile counts of one warp."""
     kernel = smemkit.RawModule(text, backend="sim").get_function("k")
     buffers = [np.zeros(32 * 8, np.uint64) for _ in range(4)]
-    _, launches = _core._watch("profile", kernel, (1, 32, tuple(buffers)), {}, 0, True)
+    _, launches = _core._capture("profile", kernel, (1, 32, tuple(buffers)), {}, 0, True)
     return launches[0]["counters"]
 
 

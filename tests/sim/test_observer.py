@@ -33,7 +33,7 @@ class Recorder:
         if self.mode is None:
             kernel(grid, block, args, **options)
         else:
-            _, launches = _core._watch(self.mode, kernel, (grid, block, args), options, 0, True)
+            _, launches = _core._capture(self.mode, kernel, (grid, block, args), options, 0, True)
             self.launches += launches
         self.steps.append(_core._run_stats()["steps"])
 
@@ -97,7 +97,7 @@ def test_gemm(variant, dtype):
     smemkit.gemm(a, b, variant=variant, backend="sim")
     steps = _core._run_stats()["steps"]
     for model in (True, False):
-        c, launches = _core._watch("profile", smemkit.gemm, (a, b), {"variant": variant}, 0, model)
+        c, launches = _core._capture("profile", smemkit.gemm, (a, b), {"variant": variant}, 0, model)
         assert (c == 70).all()
         assert launches[-1]["counters"]["instructions.warp"] == steps, "of the last launch"
         for launch in launches:

@@ -78,7 +78,7 @@ int smk_captured_call_note_refusal(const char *kernel, const char *message)
 
 static int read_mode(const smk_state *state, PyObject *value, smk_capture_mode *mode)
 {
-    const char *name = smk_keywords_text(state, "_watch", "mode", value);
+    const char *name = smk_keywords_text(state, "_capture", "mode", value);
     for (int i = SMK_CAPTURE_PROFILE; name != NULL && i < SMK_CAPTURE_MODE_COUNT; i++) {
         if (strcmp(name, mode_names[i]) == 0) {
             *mode = (smk_capture_mode)i;
@@ -136,7 +136,7 @@ static int read_capture(const smk_state *state, PyObject *const *arguments, Py_s
         return -1;
     }
     if (!PyTuple_Check(arguments[2]) || !PyDict_Check(arguments[3])) {
-        PyErr_SetString(PyExc_TypeError, "_watch: args must be a tuple and kwargs a dict");
+        PyErr_SetString(PyExc_TypeError, "_capture: args must be a tuple and kwargs a dict");
         return -1;
     }
     int model = PyObject_IsTrue(arguments[5]);
@@ -144,19 +144,19 @@ static int read_capture(const smk_state *state, PyObject *const *arguments, Py_s
     return model < 0 ? -1 : 0;
 }
 
-/* _watch(...) -> (result, launches): calls a Python function while the launches of this thread are captured. `result`
+/* _capture(...) -> (result, launches): calls a Python function while the launches of this thread are captured. `result`
  * is what the function returns, `launches` a list with a dict for each launch. */
-static const char watch_doc[] =
-    "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
+static const char capture_doc[] =
+    "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0, /)\n--\n\n";
 
-static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+static PyObject *call_capture(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
 {
     const smk_state *state = smk_state_of_module(module);
     PyObject *result = NULL, *answer = NULL;
     captured_call call = {.launches = NULL};
     if (given < 6 || given > 8) {
         PyErr_SetString(PyExc_TypeError,
-                        "_watch(mode, function, args, kwargs, blocks, model, reverse=False, padding=0) "
+                        "_capture(mode, function, args, kwargs, blocks, model, reverse=False, padding=0) "
                         "takes 6 to 8 arguments");
         return NULL;
     }
@@ -186,6 +186,6 @@ static PyObject *call_watch(PyObject *module, PyObject *const *arguments, Py_ssi
 }
 
 PyMethodDef smk_captured_call_methods[] = {
-    {"_watch", SMK_PY_FUNCTION(call_watch), METH_FASTCALL, watch_doc},
+    {"_capture", SMK_PY_FUNCTION(call_capture), METH_FASTCALL, capture_doc},
     {NULL, NULL, 0, NULL},
 };
