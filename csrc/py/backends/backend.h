@@ -17,7 +17,7 @@ typedef struct smk_backend_image {
     const smk_module *module; /* the same text parsed; for the simulator */
 } smk_backend_image;
 
-/* Code that one machine has loaded. */
+/* Code that one machine has loaded. Each machine has a struct of its own for it. */
 typedef struct smk_backend_code smk_backend_code;
 
 typedef struct smk_kernel_facts {

@@ -8,14 +8,20 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-struct smk_backend_code {
+/* Code that the GPU has loaded; callers have it as an smk_backend_code. */
+typedef struct cuda_code {
     smk_library *library;
-};
+} cuda_code;
+
+static cuda_code *get_code(smk_backend_code *code)
+{
+    return (cuda_code *)(void *)code;
+}
 
 static void unload(smk_backend_code *code)
 {
     if (code != NULL) {
-        smk_library_free(code->library);
+        smk_library_free(get_code(code)->library);
         smk_heap_free(code);
     }
 }
@@ -24,7 +30,7 @@ static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_fa
 {
     smk_kernel_attributes attributes = {0};
     void *kernel = NULL;
-    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    smk_status status = smk_library_kernel(get_code(code)->library, entry, &kernel, error);
     if (status == SMK_OK) {
         status = smk_library_attributes(kernel, &attributes, error);
     }
@@ -46,7 +52,7 @@ static smk_status parameters(smk_backend_code *code, const char *entry, size_t r
                              smk_error *error)
 {
     void *kernel = NULL;
-    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    smk_status status = smk_library_kernel(get_code(code)->library, entry, &kernel, error);
     return status == SMK_OK ? smk_library_parameters(kernel, room, bytes, count, error) : status;
 }
 
@@ -83,7 +89,7 @@ static smk_status describe_machine(const smk_machine **machine, smk_error *error
 
 static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
 {
-    return smk_library_symbol(code->library, name, address, bytes, error);
+    return smk_library_symbol(get_code(code)->library, name, address, bytes, error);
 }
 
 /* Loads one image. The driver reports an image without code for the present device only when a kernel of it is asked
@@ -92,19 +98,19 @@ static smk_status load_image(const void *image, const char *origin, const char *
                              smk_error *error)
 {
     smk_kernel_facts facts = {0};
-    smk_backend_code *created = smk_heap_allocate(1, sizeof *created);
+    cuda_code *created = smk_heap_allocate(1, sizeof *created);
     if (created == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
     smk_status status = smk_library_load(image, origin, &created->library, error);
     if (status == SMK_OK && entry != NULL) {
-        status = query(created, entry, &facts, error);
+        status = query((smk_backend_code *)(void *)created, entry, &facts, error);
     }
     if (status != SMK_OK) {
-        unload(created);
+        unload((smk_backend_code *)(void *)created);
         return status;
     }
-    *code = created;
+    *code = (smk_backend_code *)(void *)created;
     return SMK_OK;
 }
 
@@ -162,7 +168,7 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
 {
     const smk_patience patience = {options->poll, options->poll_context};
     void *kernel = NULL;
-    smk_status status = smk_library_kernel(code->library, entry, &kernel, error);
+    smk_status status = smk_library_kernel(get_code(code)->library, entry, &kernel, error);
     if (status != SMK_OK) {
         return status;
     }

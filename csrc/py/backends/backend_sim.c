@@ -6,10 +6,16 @@
 
 #include <stdatomic.h>
 
-struct smk_backend_code {
+/* Code that the simulator has loaded; callers have it as an smk_backend_code. */
+typedef struct sim_code {
     const smk_module *module;
     smk_program *program;
-};
+} sim_code;
+
+static sim_code *get_code(smk_backend_code *code)
+{
+    return (sim_code *)(void *)code;
+}
 
 /* One memory for the process: an address means the same in every call. It is never freed, because device arrays may
  * outlive the module. */
@@ -158,7 +164,7 @@ static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_err
 static void unload(smk_backend_code *code)
 {
     if (code != NULL) {
-        smk_program_free(code->program);
+        smk_program_free(get_code(code)->program);
         smk_heap_free(code);
     }
 }
@@ -171,23 +177,23 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
     if (status != SMK_OK) {
         return status;
     }
-    smk_backend_code *created = smk_heap_allocate(1, sizeof *created);
+    sim_code *created = smk_heap_allocate(1, sizeof *created);
     if (created == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left to load a kernel");
     }
     created->module = image->module;
     status = smk_program_create(image->module, present, &created->program, error);
     if (status != SMK_OK) {
-        unload(created);
+        unload((smk_backend_code *)(void *)created);
         return status;
     }
-    *code = created;
+    *code = (smk_backend_code *)(void *)created;
     return SMK_OK;
 }
 
-static smk_status find(const smk_backend_code *code, const char *entry, uint32_t *index, smk_error *error)
+static smk_status find(smk_backend_code *code, const char *entry, uint32_t *index, smk_error *error)
 {
-    *index = smk_module_find_entry(code->module, entry);
+    *index = smk_module_find_entry(get_code(code)->module, entry);
     if (*index == SMK_NO_INDEX) {
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no kernel %.100s", entry);
     }
@@ -200,7 +206,7 @@ static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_fa
     uint32_t index = 0;
     smk_status status = find(code, entry, &index, error);
     if (status == SMK_OK) {
-        status = smk_program_query(code->program, index, &attributes, error);
+        status = smk_program_query(get_code(code)->program, index, &attributes, error);
     }
     if (status == SMK_OK) {
         *facts = (smk_kernel_facts){
@@ -209,7 +215,7 @@ static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_fa
             .local_bytes = attributes.local_bytes,
             .const_bytes = attributes.const_bytes,
             .max_threads = attributes.max_threads,
-            .ptx_version = (int)code->module->target,
+            .ptx_version = (int)get_code(code)->module->target,
         };
     }
     return status;
@@ -217,11 +223,11 @@ static smk_status query(smk_backend_code *code, const char *entry, smk_kernel_fa
 
 static smk_status symbol(smk_backend_code *code, const char *name, uint64_t *address, uint64_t *bytes, smk_error *error)
 {
-    return smk_program_global(code->program, name, address, bytes, error);
+    return smk_program_global(get_code(code)->program, name, address, bytes, error);
 }
 
 /* Opens the record of a launch, with the shared memory of a block. */
-static smk_status open_record(const smk_backend_code *code, uint32_t index, const char *entry, const smk_launch *launch,
+static smk_status open_record(smk_backend_code *code, uint32_t index, const char *entry, const smk_launch *launch,
                               smk_capture_record **record, smk_error *error)
 {
     smk_program_attributes attributes = {0};
@@ -229,33 +235,33 @@ static smk_status open_record(const smk_backend_code *code, uint32_t index, cons
     if (*record == NULL) {
         return SMK_MEMORY;
     }
-    smk_status status = smk_program_query(code->program, index, &attributes, error);
-    (*record)->module = code->module;
+    smk_status status = smk_program_query(get_code(code)->program, index, &attributes, error);
+    (*record)->module = get_code(code)->module;
     (*record)->shared_bytes = attributes.shared_bytes + launch->shared_bytes;
     return status;
 }
 
-static smk_status run_and_count(const smk_backend_code *code, uint32_t index, const smk_launch *launch,
+static smk_status run_and_count(smk_backend_code *code, uint32_t index, const smk_launch *launch,
                                 const smk_run_options *options, smk_capture_record *record, smk_error *error)
 {
     const smk_capture *capture = smk_capture_current();
-    smk_status status =
-        smk_count_run(code->program, index, launch, options, capture->blocks, capture->model, &record->count, error);
+    smk_status status = smk_count_run(get_code(code)->program, index, launch, options, capture->blocks, capture->model,
+                                      &record->count, error);
     if (status == SMK_OK) {
         record->shared_bytes = record->count.shared_bytes;
-        status = smk_report_lines(code->module, &record->count, &record->lines, &record->line_count, error);
+        status = smk_report_lines(get_code(code)->module, &record->count, &record->lines, &record->line_count, error);
     }
     return status;
 }
 
-static smk_status run_and_check(const smk_backend_code *code, uint32_t index, const smk_launch *launch,
+static smk_status run_and_check(smk_backend_code *code, uint32_t index, const smk_launch *launch,
                                 const smk_run_options *options, smk_capture_record *record, smk_error *error)
 {
     const smk_capture *capture = smk_capture_current();
     const smk_check_options wanted = {capture->blocks, (uint32_t)capture->padding};
     smk_run_options ordered = *options;
     ordered.reverse = capture->reverse;
-    return smk_check_run(code->program, index, launch, &ordered, &wanted, &record->check, error);
+    return smk_check_run(get_code(code)->program, index, launch, &ordered, &wanted, &record->check, error);
 }
 
 /* Here is decided whether a launch runs, is counted or is checked: by the capture of the calling thread. */
@@ -273,7 +279,7 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
         switch (smk_capture_mode_now()) {
         case SMK_CAPTURE_OFF:
         case SMK_CAPTURE_TIME: /* only launches on the GPU are timed */
-            status = smk_program_run(code->program, index, launch, options, &result, error);
+            status = smk_program_run(get_code(code)->program, index, launch, options, &result, error);
             break;
         case SMK_CAPTURE_PROFILE:
             status = run_and_count(code, index, launch, options, record, error);

@@ -13,8 +13,8 @@ typedef struct smk_transfer {
     uint64_t address; /* of the buffer, set while the execution runs; a kernel parameter may point here */
     bool in, out;     /* copied before, copied after a run without error */
     bool fresh;       /* no one else uses the host memory: an interrupted copy may leave a part of it */
-    const char
-        *fixed; /* not NULL: the kernel must not change the buffer, which is not copied back; its name in messages */
+    /* Not NULL: the kernel must leave the buffer unchanged, and it is not copied back. Its name in messages. */
+    const char *fixed;
 } smk_transfer;
 
 typedef struct smk_execution_step {

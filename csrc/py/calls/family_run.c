@@ -182,8 +182,8 @@ static PyObject *take_host(smk_family_call *call, plan_run *run)
     if (out != NULL) {
         result = Py_NewRef(call->out);
     } else {
-        result = PyArray_Return(
-            target); /* steals the reference; a scalar where there are no axes, as from NumPy's own functions */
+        /* steals the reference; a scalar where there are no axes, as from NumPy's own functions */
+        result = PyArray_Return(target);
         target = NULL;
     }
 done:
