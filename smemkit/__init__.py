@@ -111,6 +111,7 @@ except ImportError as error:
 
     text = explain_failure(__path__[0], error)
     raise ImportError(text, name=error.name, path=error.path) from error
+from . import functions
 from ._core import (
     ArgumentError,
     ArgumentTypeError,
@@ -140,35 +141,27 @@ from ._core import (
     asarray,
     asnumpy,
     bank_access,
-    conv2d,
     device_info,
-    dot,
     empty,
     families,
-    gemm,
     get_backend,
     kernel,
     limits,
     occupancy,
     ptx,
-    reduce,
     sectors,
     set_backend,
-    smooth,
     source,
     suggest_block,
-    transpose,
     variants,
-    vector_add,
 )
 from ._version import __version__
 from .config import show_config
-from .functions import ArgumentIndexError, gather, histogram
+from .functions import *  # noqa: F403  (the kernel families)
 from .report import check, counters, explain, profile
 
 __all__ = [
     "ArgumentError",
-    "ArgumentIndexError",
     "ArgumentTypeError",
     "BackendError",
     "BarrierError",
@@ -198,33 +191,25 @@ __all__ = [
     "asnumpy",
     "bank_access",
     "check",
-    "conv2d",
     "counters",
     "device_info",
-    "dot",
     "empty",
     "explain",
     "families",
-    "gather",
-    "gemm",
     "get_backend",
-    "histogram",
     "kernel",
     "limits",
     "occupancy",
     "profile",
     "ptx",
-    "reduce",
     "sectors",
     "set_backend",
     "show_config",
-    "smooth",
     "source",
     "suggest_block",
-    "transpose",
     "variants",
-    "vector_add",
 ]
+__all__ += functions.__all__
 
 # Imported when they are asked for: who calls kernels alone does not wait for them.
 _LATER = ("bench", "plot", "probe")

@@ -196,6 +196,8 @@ def gemm(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
+
+# Kernel families, written by python -m smemkit dev docs
 def transpose(
     a: _Array, *, variant: str = "auto", out: _Array | None = None, backend: _Backend | None = None
 ) -> Any: ...
@@ -253,6 +255,9 @@ def gather(
     out: _Array | None = None,
     backend: _Backend | None = None,
 ) -> Any: ...
+
+# End of the kernel families
+
 def asarray(
     x: ArrayLike | DeviceArray, dtype: DTypeLike | None = None, backend: _Backend | None = None
 ) -> DeviceArray: ...

@@ -40,8 +40,9 @@ tasks:
                 (see tests/fuzz/differential.py --help)
   fuzz ptx      fuzz the PTX reader and the simulator, for a minute or -max_total_time=SECONDS
                 (needs clang; further arguments go to libFuzzer)
-  docs      make every generated text anew: the tables and pictures of the READMEs, and the
-            notebooks whose cells or outputs have changed; --check only says which are stale
+  docs      make every generated text anew: type stubs of the families, tables and pictures of the
+            READMEs, and the notebooks whose cells or outputs have changed; --check only says
+            which are stale
   release   what a release needs beside the tests: every kernel is counted and timed on hardware,
             and every generated text is as it is made; names what is missing
 """
@@ -192,8 +193,8 @@ def make_docs(rest):
         demand_modules("docs", "pytest", "jupytext", "nbclient", "matplotlib")
         return call([sys.executable, "-m", "pytest", "-q", "-m", "generated"])
     demand_modules("docs", "jupytext", "nbclient", "matplotlib")
-    for program in ("readme.py", "build.py"):
-        status = call([sys.executable, f"notebooks/{program}"])
+    for program in ("csrc/write_stubs.py", "notebooks/readme.py", "notebooks/build.py"):
+        status = call([sys.executable, program])
         if status != 0:
             return status
     return 0

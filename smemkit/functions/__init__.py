@@ -1,9 +1,18 @@
-"""Families whose NumPy interface needs more than the extension does by itself."""
+"""A function for each kernel family: that of the extension, or what wraps it for NumPy.
 
+The families are those of csrc/registry/families.def; type checkers read __init__.pyi.
+"""
+
+from .. import _core
 from .._public import publish
 from ._gather import ArgumentIndexError, gather
 from ._histogram import histogram
 
 __all__ = ["ArgumentIndexError", "gather", "histogram"]
+
+for _name, _facts in _core.families().items():
+    if _facts["signature"] and _name not in __all__:
+        globals()[_name] = getattr(_core, _name)
+        __all__ += [_name]
 
 publish(__name__)

@@ -5,6 +5,7 @@ import inspect
 from pathlib import Path
 
 import pytest
+import write_stubs
 
 import smemkit
 from smemkit import _core
@@ -47,6 +48,27 @@ def describe_real(function, drop=0):
         )
         for parameter in list(inspect.signature(function).parameters.values())[drop:]
     ]
+
+
+STALE = "python -m smemkit dev docs makes it anew"
+
+
+def test_families_are_those_of_the_tables():
+    assert write_stubs.fill_core(PATH.read_text(encoding="utf-8")) == PATH.read_text(), STALE
+    functions = PATH.parent / "functions" / "__init__.pyi"
+    assert functions.read_text(encoding="utf-8") == write_stubs.write_functions(), STALE
+    tree = ast.parse(functions.read_text(encoding="utf-8"))
+    assert sorted(ast.literal_eval(tree.body[-1].value)) == sorted(smemkit.functions.__all__)
+
+
+@pytest.mark.parametrize(
+    ("count", "lines"), [(1, 1), (3, 3), (9, 11)], ids=["short", "longer", "long"]
+)
+def test_stub_is_cut_as_the_formatter_cuts(count, lines):
+    parameters = ["parameter: _Array" for _ in range(count)]
+    text = write_stubs.write_function("name" * 8, parameters)
+    assert text.count("\n") == lines and ast.parse(text)
+    assert all(len(line) <= 100 for line in text.splitlines())
 
 
 def test_names():

@@ -1,0 +1,23 @@
+from .._core import conv2d as conv2d
+from .._core import dot as dot
+from .._core import gemm as gemm
+from .._core import reduce as reduce
+from .._core import smooth as smooth
+from .._core import transpose as transpose
+from .._core import vector_add as vector_add
+from ._gather import ArgumentIndexError as ArgumentIndexError
+from ._gather import gather as gather
+from ._histogram import histogram as histogram
+
+__all__ = [
+    "ArgumentIndexError",
+    "conv2d",
+    "dot",
+    "gather",
+    "gemm",
+    "histogram",
+    "reduce",
+    "smooth",
+    "transpose",
+    "vector_add",
+]
