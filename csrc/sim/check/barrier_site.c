@@ -19,7 +19,7 @@ void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *id
     site->instruction_id[site->depth++] = smk_finding_instruction_id(ids, op->function, op->instruction);
 }
 
-/* Places of the source --------------------------------------------------------------------------- */
+/* Source locations ------------------------------------------------------------------------------- */
 
 static const smk_source_location *location_of(const smk_module *module, uint32_t number)
 {
@@ -39,7 +39,7 @@ static bool has_same_lines(const smk_module *module, const smk_source_location *
     return a == NULL && b == NULL;
 }
 
-/* Code that the compiler has left as it was written. */
+/* Is the code compiled for debugging, so that the compiler has not moved or merged instructions? */
 static bool is_debug(const smk_module *module)
 {
     static const char word[] = "debug";
@@ -52,7 +52,7 @@ static bool is_debug(const smk_module *module)
     return false;
 }
 
-/* Is the branch of the barrier's line, or of the line of a call through which the barrier was inlined? */
+/* Does the branch stand on the barrier's line, or on the line of a call through which the barrier was inlined? */
 static bool is_of_line(const smk_module *module, const smk_instruction *branch, const smk_instruction *barrier)
 {
     const smk_source_location *from = location_of(module, branch->source_location);
@@ -68,13 +68,13 @@ static bool is_of_line(const smk_module *module, const smk_instruction *branch, 
 
 /* Control flow ----------------------------------------------------------------------------------- */
 
-/* Blocks in reverse postorder: an edge to a block that does not stand later goes back. */
+/* Blocks in reverse postorder: an edge that does not lead to a later block is a back edge. */
 typedef struct flow {
     smk_arena arena;
     smk_cfg cfg;
     uint32_t *number; /* of each block in that order; SMK_NO_INDEX: never reached */
     uint32_t *order;  /* block of each number */
-    uint32_t *parent; /* by number: immediate dominator where edges back are left out */
+    uint32_t *parent; /* by number: immediate dominator in the graph without back edges */
     uint32_t count;
 } flow;
 
@@ -92,7 +92,7 @@ static bool number_blocks(flow *f)
     }
     for (uint32_t i = 0; i < graph->count; i++) {
         f->number[i] = SMK_NO_INDEX;
-        next[i] = SMK_NO_INDEX; /* not met yet */
+        next[i] = SMK_NO_INDEX; /* not visited yet */
     }
     stack[depth++] = 0;
     next[0] = graph->start[0];
@@ -114,8 +114,8 @@ static bool number_blocks(flow *f)
     return true;
 }
 
-/* Every path to a block without edges back passes its dominators; each edge leads to a later number, so one pass in
- * order does. */
+/* Immediate dominators of the graph without back edges, by the intersection of Cooper, Harvey and Kennedy, "A Simple,
+ * Fast Dominance Algorithm", 2001. Every edge leads to a later number, so one pass in order is enough. */
 static void find_parents(flow *f)
 {
     const smk_cfg_graph *graph = &f->cfg.graph;
@@ -132,7 +132,7 @@ static void find_parents(flow *f)
                 continue;
             }
             uint32_t old = f->parent[to];
-            while (old != SMK_NO_INDEX && at != old) { /* up to where both ways part */
+            while (old != SMK_NO_INDEX && at != old) { /* up to the nearest common dominator */
                 if (at > old) {
                     at = f->parent[at];
                 } else {
@@ -144,7 +144,7 @@ static void find_parents(flow *f)
     }
 }
 
-/* Does a path without edges back lead from one block to another? */
+/* Does a path without back edges lead from one block to another? */
 static bool reaches(flow *f, uint32_t from, uint32_t to, uint8_t *seen)
 {
     const smk_cfg_graph *graph = &f->cfg.graph;
@@ -160,8 +160,8 @@ static bool reaches(flow *f, uint32_t from, uint32_t to, uint8_t *seen)
     return seen[to] != 0;
 }
 
-/* The branch that parts the ways to two instructions of which none leads to the other; NULL where there is no such
- * branch. */
+/* The branch at which the paths to two instructions separate; NULL where there is none, or where one instruction can
+ * be reached from the other. */
 static const smk_instruction *find_branch(flow *f, const smk_function *function, uint32_t a, uint32_t b)
 {
     smk_error unused;
@@ -189,7 +189,7 @@ static const smk_instruction *find_branch(flow *f, const smk_function *function,
     return parts ? last : NULL;
 }
 
-/* Whether two instructions of the PTX, barriers or calls, are one of the source. */
+/* Are two PTX instructions, both barriers or both calls, one barrier or call of the source? */
 static bool is_same_site(const smk_instruction_ids *ids, uint32_t a, uint32_t b)
 {
     const smk_module *module = ids->module;
@@ -199,7 +199,8 @@ static bool is_same_site(const smk_instruction_ids *ids, uint32_t a, uint32_t b)
     if (x == NULL || y == NULL) {
         return true;
     }
-    if (x->source_line == 0 || y->source_line == 0) { /* only their numbers tell barriers apart */
+    if (x->source_line == 0 || y->source_line == 0) { /* without a source line each barrier instruction is a barrier of
+                                                       * its own */
         return smk_opcode_class(x) == SMK_CLASS_CALL && smk_opcode_class(y) == SMK_CLASS_CALL;
     }
     if (function != other) { /* instances of one function */

@@ -1,9 +1,9 @@
-/* Which barriers of the PTX are one in the source.
+/* Decides whether two barrier instructions of the PTX are one barrier of the source.
  *
- * A compiler makes several barriers of one: it unrolls loops and inlines functions. Two that stand at different places
- * of the source are two. Two at one place (a macro, functions inlined into one line: nvcc gives all of a line one
- * column) are two where they stand on the sides of a branch of that very line. A branch of another line has the barrier
- * behind it, copied to its two ends.
+ * Compilers copy barriers when they unroll loops and inline functions. Two instructions at different source locations
+ * are two barriers. Two at one location (a macro, or functions inlined into one line: nvcc gives all of a line one
+ * column) are two barriers where they lie on different sides of a branch that stands on that very line. Where the
+ * branch stands on another line, the compiler has copied the barrier behind the branch into both of its sides.
  */
 #ifndef SMK_SIM_CHECK_BARRIER_SITE_H
 #define SMK_SIM_CHECK_BARRIER_SITE_H
@@ -13,18 +13,18 @@
 
 enum { SMK_BARRIER_SITE_DEPTH = 8 };
 
-/* A barrier that a warp has come to: the calls on the way, outermost first, and the barrier itself, by place. */
+/* The call path to a barrier: instruction ids of the calls, outermost first, then of the barrier itself. */
 typedef struct smk_barrier_site {
-    uint32_t depth; /* 0: nobody has come */
+    uint32_t depth; /* 0: no warp has arrived */
     uint32_t instruction_id[SMK_BARRIER_SITE_DEPTH];
 } smk_barrier_site;
 
-/* Of the barrier `op`; of a deep stack of calls the outer ones are kept. */
+/* The call path of the barrier `op`. A path longer than SMK_BARRIER_SITE_DEPTH keeps its outer calls. */
 void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *ids, const smk_warp *warp,
                            const smk_operation *op);
 
-/* False where warps part at two barriers of the source, or at two calls on the way: `a` and `b` become their places.
- * Where there is no memory to tell, they are one. */
+/* False where the paths differ in a barrier or in a call of the source: `a` and `b` become the ids of the two
+ * instructions. True where there is no memory to decide. */
 bool smk_barrier_site_is_same(const smk_instruction_ids *ids, const smk_barrier_site *first,
                               const smk_barrier_site *second, uint32_t *a, uint32_t *b);
 

@@ -1,4 +1,5 @@
-/* Accesses that are out of bounds or misaligned. */
+/* Finds accesses that are out of bounds or misaligned, and accesses that leave the variable or allocation from which
+ * their address was computed (provenance.h). */
 #include "sim/check/race.h"
 
 #include "sim/code/bits.h"
@@ -7,8 +8,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* What a block may still do after its first stray access, and how many more of these. */
-#define STEPS_OF_ALL (UINT64_C(1) << 29) /* blocks of a launch */
+/* Limits for a block after its first bad access: further steps, and further bad accesses. */
+#define STEPS_OF_ALL (UINT64_C(1) << 29) /* shared by the blocks of a launch */
 #define STEPS_MIN (UINT64_C(1) << 18)
 #define STEPS_MAX (UINT64_C(1) << 25)
 enum { BAD_ACCESSES_MAX = 1 << 16 };
@@ -35,8 +36,9 @@ void smk_bounds_end(smk_race *race)
     smk_bounds_begin(race);
 }
 
-/* What follows a stray access counts on values that nobody has computed: a loop may end late, or never. The block is
- * stopped after a while, the sooner the more blocks there are, and always at the same place. */
+/* After a bad access the block computes with values that no memory holds, so its loops may end late or never. The
+ * block is therefore stopped after a limited number of steps. The limit depends on the launch alone, so that every run
+ * stops at the same instruction. */
 static void limit_block(smk_block *block)
 {
     if (block->bad_accesses++ == 0) {
@@ -59,7 +61,8 @@ static void report(smk_race *race, const smk_warp *warp, const smk_access_event 
     const uint32_t instruction_id = smk_finding_instruction_id(&race->launch->ids, op->function, op->instruction);
     smk_bounds_repeats *repeats = &race->repeats[instruction_id % SMK_RACE_REPEATS];
     limit_block(warp->control->block);
-    if (repeats->instruction_id == instruction_id && repeats->kind == found) { /* the block has had its example */
+    if (repeats->instruction_id == instruction_id && repeats->kind == found) { /* the block has reported one such
+                                                                                * access */
         repeats->unreported++;
         return;
     }
@@ -116,8 +119,8 @@ static bool is_inside(smk_race *race, const smk_access_event *event, uint64_t ad
            !(allocation->constant && event->kind != SMK_ACCESS_LOAD);
 }
 
-/* True where all lanes of a full warp are in the limit, or in the allocation met last, and aligned: with a look at
- * all of them at once. */
+/* True where all lanes of a full warp are aligned and inside the limit, or inside race->allocation. Tests all lanes at
+ * once; false decides nothing. */
 static bool are_good(const smk_race *race, const smk_access_event *event, const uint64_t *address, bool global,
                      uint64_t limit)
 {
@@ -183,7 +186,7 @@ uint32_t smk_bounds_check(smk_race *race, const smk_warp *warp, const smk_access
     return good;
 }
 
-/* Where an access has landed that has left its origin. */
+/* Names the memory that an access has reached outside its origin. */
 static void describe_landing(const smk_race *race, const smk_origin *origin, uint64_t address, char *text, size_t size)
 {
     if (origin->space == SMK_SPACE_GLOBAL) {
@@ -228,7 +231,8 @@ static void report_overrun(smk_race *race, const smk_warp *warp, const smk_acces
     smk_finding_add(&race->launch->sink, SMK_FINDING_OVERRUN, &side, NULL, race->block->number, race->sequence++, text);
 }
 
-/* Of halves of a warp whose lanes lie side by side, or all at one place, the ends tell. */
+/* Is the whole warp inside? Decided by the first and last lane of each half, whose lanes access neighbouring addresses
+ * or one address. */
 static bool are_ends_inside(const smk_access_event *event, uint64_t start, uint64_t room)
 {
     const uint64_t *at = event->address;
@@ -236,7 +240,7 @@ static bool are_ends_inside(const smk_access_event *event, uint64_t start, uint6
            at[15] - start <= room && at[16] - start <= room && at[31] - start <= room;
 }
 
-/* Lanes of all 32 that are outside; those that do not run have any address. */
+/* The lanes, active or not, whose address is outside. Addresses of inactive lanes are arbitrary. */
 static uint32_t find_outside(const uint64_t *address, uint64_t start, uint64_t room)
 {
     uint32_t outside = 0;
@@ -253,7 +257,7 @@ uint32_t smk_bounds_check_origin(smk_race *race, const smk_warp *warp, const smk
     uint32_t instruction_id =
         smk_finding_instruction_id(&race->launch->ids, event->op->function, event->op->instruction);
     unsigned number =
-        provenance->of[event->used != NULL][instruction_id]; /* only the source of a copy says what is used */
+        provenance->of[event->used != NULL][instruction_id]; /* only the event of a copy's source has `used` */
     if (number == SMK_ORIGIN_NONE) {
         return 0;
     }
@@ -273,7 +277,7 @@ uint32_t smk_bounds_check_origin(smk_race *race, const smk_warp *warp, const smk
         unsigned lane = smk_bits_first(left);
         unsigned bytes = event->used != NULL ? event->used[lane] : event->bytes;
         uint64_t at = address[lane] - origin->start;
-        if (at <= room && bytes <= room - at) { /* of a copy that reads less */
+        if (at <= room && bytes <= room - at) { /* a copy can read fewer bytes than it writes */
             outside &= ~(UINT32_C(1) << lane);
         }
     }

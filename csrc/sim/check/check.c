@@ -29,9 +29,9 @@ typedef struct check_state {
     bool failed;
 } check_state;
 
-/* What there is to know of the program ---------------------------------------------------------------- */
+/* Facts about the program ----------------------------------------------------------------------------- */
 
-/* Does the scope end with the block? No launch has clusters: a block is its own. */
+/* Is the scope of the instruction its block? The simulator launches no clusters, so a block is its own cluster. */
 static bool is_block_scope(const smk_instruction *instruction)
 {
     return smk_module_has(instruction, SMK_MODIFIER_CTA) || smk_module_has(instruction, SMK_MODIFIER_CLUSTER);
@@ -56,7 +56,7 @@ static uint8_t flags_of(const smk_instruction *instruction)
                      (release ? SMK_RACE_RELEASE : 0) | (block_scope ? SMK_RACE_BLOCK_SCOPE : 0));
 }
 
-/* The narrowest access decides how many bytes a cell has. */
+/* The narrowest access of the program sets the size of a shadow cell. */
 static void narrow(check_state *check, const smk_instruction *instruction)
 {
     unsigned bits = smk_module_type_bits((smk_type)instruction->type), shift = bits <= 8 ? 0 : bits <= 16 ? 1 : 2;
@@ -109,7 +109,7 @@ static smk_status survey(check_state *check, const smk_module *module, smk_error
     return SMK_OK;
 }
 
-/* Parameters lie where the program says, and their addresses are known beforehand but for computed ones. */
+/* Accesses to parameters at constant offsets need no check; those at computed addresses are observed. */
 static bool selects(void *context, const smk_function *function, uint32_t instruction)
 {
     const smk_instruction *i = &function->instructions[instruction];
@@ -124,7 +124,7 @@ static bool emit(void *context, struct smk_lowering *lowering)
     return smk_undefined_emit(&check->race.undefined, lowering);
 }
 
-/* Blocks that run ------------------------------------------------------------------------------------- */
+/* Running blocks -------------------------------------------------------------------------------------- */
 
 static void close_race(void *context, void *state)
 {
@@ -181,7 +181,7 @@ static void begin(void *state, const smk_block *block)
     smk_happens_before_begin(&race->order, block->number);
     smk_shadow_begin(&race->shared);
     smk_shadow_begin(&race->global);
-    /* a copy that an earlier block never waited for has no stamp that grows old */
+    /* a copy that an earlier block never waited for is still marked pending */
     for (uint32_t i = 0; i < race->shared.direct_count; i++) {
         for (unsigned k = 0; k < SMK_SHADOW_CELLS; k++) {
             uint32_t *time = &race->shared.direct[i].write_time[k];
@@ -209,7 +209,7 @@ static uint32_t instruction_id_of(const smk_race *race, const smk_operation *op)
     return smk_finding_instruction_id(ids, op->function, op->instruction < most ? op->instruction : most - 1);
 }
 
-/* The instruction that an error names: where the failed warp was. */
+/* The id of the instruction that an error names. */
 static uint32_t instruction_id_of_error(const smk_race *race, const smk_error *error)
 {
     const smk_instruction_ids *ids = &race->launch->ids;
@@ -225,7 +225,7 @@ static uint32_t instruction_id_of_error(const smk_race *race, const smk_error *e
     return 0;
 }
 
-/* Where else threads of the block wait: at another barrier, or on another way through the failed warp. */
+/* Finds other waiting threads of the block: at another barrier, or on another path of the failed warp. */
 static bool find_other(const smk_race *race, uint32_t instruction_id, smk_finding_event *other)
 {
     const smk_block *block = race->block;
@@ -264,7 +264,8 @@ static void note_error(smk_race *race, const smk_error *error, smk_finding_kind 
                     error->message);
 }
 
-/* Warps that wait at a barrier are not ready; one whose lanes wait for each other has failed. */
+/* Did the block deadlock in spinning loops? A warp that waits at a barrier is not ready; a warp whose lanes wait for
+ * each other has failed. */
 static bool waits_in_loops(const smk_block *block)
 {
     bool failed = false;
@@ -346,7 +347,7 @@ static void warp_sync(void *state, const smk_warp *warp, const smk_operation *op
     smk_happens_before_sync_warp(&race->order, warp->control->index, mask, mask == warp->control->lanes);
 }
 
-/* Lanes that a .sync operation names, were on another path when it was reached, and never came to it. */
+/* Reports lanes that the mask of a .sync operation names and that never came to it: they were on another path. */
 static void missing_lanes(void *state, const smk_warp *warp, const smk_parked *parked, uint32_t missing)
 {
     smk_race *race = state;
@@ -381,9 +382,9 @@ static void complete_copy(void *state, const smk_warp *warp, const smk_operation
     smk_race_complete_copy(state, warp->control->index, copy);
 }
 
-/* A launch --------------------------------------------------------------------------------------------- */
+/* Launches --------------------------------------------------------------------------------------------- */
 
-/* `cells` of them, from the `first` of a line on, have been written. */
+/* Marks `cells` cells from the cell `first` on as initialised. */
 static void note_cells(const check_state *check, smk_memory *memory, const smk_memory_view *view, uint64_t first,
                        uint64_t cells)
 {
@@ -394,8 +395,8 @@ static void note_cells(const check_state *check, smk_memory *memory, const smk_m
     }
 }
 
-/* What the launch has written is initialised from now on; where it was broken off, everything counts as that, which
- * takes no time. */
+/* Marks what the launch has written as initialised. After an interrupted launch all allocations are marked, which is
+ * fast. */
 static void note_written(const check_state *check, smk_memory *memory, const smk_memory_view *view, smk_status status)
 {
     const smk_race_grid_line *line;
@@ -405,7 +406,7 @@ static void note_written(const check_state *check, smk_memory *memory, const smk
     }
     for (uint32_t n = 0; (line = smk_race_grid_get(&check->race.grid, n)) != NULL; n++) {
         const uint64_t first = line->number * SMK_SHADOW_CELLS;
-        uint64_t cells = 0; /* written ones, one after the other, before this one */
+        uint64_t cells = 0; /* length of the run of written cells before this one */
         for (unsigned i = 0; i < SMK_SHADOW_CELLS; i++) {
             const bool written = smk_race_grid_line_written(line, i);
             if (!written) {
@@ -453,7 +454,7 @@ static void clean_up(check_state *check, smk_status status)
     smk_heap_free(check->race.flags);
 }
 
-/* The run has ended, well or not: what is to be said of it. */
+/* Makes the result of a launch that has ended, well or not. */
 static smk_status conclude(check_state *check, const smk_launch *launch, const smk_memory_view *view, smk_status status,
                            const smk_error *failure, smk_check_result *made, smk_error *error)
 {

@@ -62,7 +62,7 @@ void smk_clock_set(const smk_clock_space *space, smk_clock **to, smk_clock *from
     *to = held;
 }
 
-/* Makes *at a clock of its own that may change: new, or a copy where others hold it too. */
+/* Makes *at safe to change: a new clock, or a copy where it has other holders (copy on write). */
 static smk_clock *make_own(smk_clock_space *space, smk_clock **at, unsigned level)
 {
     if (*at != NULL && (*at)->holders == 1) {
@@ -94,7 +94,7 @@ static smk_clock *make_own(smk_clock_space *space, smk_clock **at, unsigned leve
 
 /* Joining --------------------------------------------------------------------------------------------- */
 
-/* Does `a` know all that `b` does? May say no where lanes alone do. */
+/* Is `a` at least `b` in every component? May be false where only times of lanes decide. */
 static bool covers(const smk_clock_leaf *a, const smk_clock_leaf *b)
 {
     for (unsigned i = 0; i < WARPS; i++) {
@@ -111,7 +111,7 @@ static bool covers(const smk_clock_leaf *a, const smk_clock_leaf *b)
     return true;
 }
 
-/* A leaf of its own learns of lanes of a warp. */
+/* Raises the lanes of a warp in a leaf that has one holder. */
 static void learn_lanes(smk_clock_space *space, smk_clock_leaf *leaf, unsigned warp, const uint32_t time[SMK_WARP_SIZE])
 {
     const smk_clock_lanes *old = leaf->lanes[warp];
@@ -209,7 +209,7 @@ void smk_clock_join(smk_clock_space *space, smk_clock **to, smk_clock *from)
     join(space, to, from, space->levels);
 }
 
-/* Learning -------------------------------------------------------------------------------------------- */
+/* Raising --------------------------------------------------------------------------------------------- */
 
 static unsigned child_of(uint32_t block, unsigned level)
 {
@@ -224,7 +224,7 @@ static const smk_clock_leaf *find_leaf(const smk_clock_space *space, const smk_c
     return (const smk_clock_leaf *)clock;
 }
 
-/* The leaf of a block, with all nodes above it its own. */
+/* The leaf of a block, copied together with all nodes above it where they have other holders. */
 static smk_clock_leaf *own_leaf(smk_clock_space *space, smk_clock **at, uint32_t block)
 {
     unsigned level = space->levels;

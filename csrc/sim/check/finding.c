@@ -62,7 +62,8 @@ static smk_finding_entry *find(smk_finding_sink *sink, smk_finding_kind kind, ui
         }
         at = (at + 1) % SLOTS;
     }
-    if (sink->count == SLOTS / 2) { /* more than are handed out, so that those do not depend on who came first */
+    if (sink->count == SLOTS / 2) { /* more than the result holds, so that it does not depend on the order of host
+                                     * threads */
         sink->truncated = true;
         return NULL;
     }
@@ -130,7 +131,7 @@ const smk_instruction *smk_finding_locate(const smk_instruction_ids *ids, uint32
         }
     }
     while (ids->first[low + 1] <= instruction_id && low + 1 < ids->module->function_count) {
-        low++; /* functions without a body have no places */
+        low++; /* functions without a body have no ids */
     }
     *function = low;
     *instruction = instruction_id - ids->first[low];
@@ -138,7 +139,7 @@ const smk_instruction *smk_finding_locate(const smk_instruction_ids *ids, uint32
     return *instruction < f->instruction_count ? &f->instructions[*instruction] : NULL;
 }
 
-/* Words ------------------------------------------------------------------------------------------ */
+/* Messages --------------------------------------------------------------------------------------- */
 
 typedef struct writer {
     const smk_instruction_ids *ids;
@@ -207,8 +208,7 @@ static void describe_location(const writer *w, const smk_finding_side *side, cha
     const smk_instruction *instruction = &function->instructions[side->instruction];
     if (instruction->source_line != 0 && instruction->source_file < module->file_count) {
         smk_text file = module->files[instruction->source_file];
-        for (size_t i = file.length; i > 0;
-             i--) { /* the folder is in the finding's side, here it would crowd the rest out */
+        for (size_t i = file.length; i > 0; i--) { /* without the folder, which the finding's side holds */
             if (file.start[i - 1] == '/') {
                 file = (smk_text){file.start + i, file.length - i};
                 break;
@@ -259,7 +259,7 @@ static const char *space_of(const smk_finding_side *side)
     return side->space == SMK_SPACE_SHARED ? "shared" : "global";
 }
 
-/* Is a side an access to global memory with the scope of its block? */
+/* Is a side an access to global memory whose scope is its block? */
 static bool is_block_scope(const writer *w, const smk_finding_side *side)
 {
     const smk_function *function = &w->ids->module->functions[side->function];
@@ -348,8 +348,8 @@ static int compare(const void *left, const void *right)
     return 0;
 }
 
-/* A load that a racing store may or may not have come before: that nobody had written was luck, and the race says it
- * all. */
+/* An uninitialised read by an instruction that also races: whether the store came first is chance, and the race is
+ * reported, so the finding is dropped. */
 static bool is_luck(const smk_finding_sink *sink, const smk_finding_entry *entry)
 {
     for (uint32_t i = 0; i < sink->count && entry->kind == SMK_FINDING_UNINITIALIZED; i++) {

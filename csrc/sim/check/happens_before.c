@@ -20,7 +20,7 @@ static void join_times(uint32_t *to, const uint32_t *from)
     }
 }
 
-/* Words ------------------------------------------------------------------------------------------ */
+/* Released words --------------------------------------------------------------------------------- */
 
 static void clear_word(const smk_clock_space *space, smk_happens_before_word *word)
 {
@@ -73,7 +73,7 @@ static smk_happens_before_words *words_of(smk_happens_before *order, bool shared
     return shared ? &order->words : order->launch == NULL ? NULL : &order->launch->words;
 }
 
-/* NULL where nothing has been released at the address. */
+/* NULL where nothing has been released to the address. */
 static smk_happens_before_word *find_word(smk_happens_before_words *words, uint64_t address)
 {
     if (words == NULL || words->count == 0) {
@@ -95,8 +95,8 @@ static smk_happens_before_word *make_word(smk_happens_before *order, smk_happens
     return word;
 }
 
-/* The place of what was released within the block, or NULL: where nothing is near, what is released to all says it.
- * Pieces are in the order of their blocks. */
+/* What the block has released to itself; NULL where there is none. Without accesses of block scope the device clock is
+ * enough. Clocks are sorted by block, for a binary search. */
 static smk_clock **block_clock_of(smk_happens_before *order, smk_happens_before_word *word, bool make)
 {
     uint32_t low = 0, high = word->block_clock_count;
@@ -131,7 +131,7 @@ static smk_clock **block_clock_of(smk_happens_before *order, smk_happens_before_
     return &block_clock->clock;
 }
 
-/* Making and freeing ------------------------------------------------------------------------------- */
+/* Creating and freeing ----------------------------------------------------------------------------- */
 
 smk_status smk_happens_before_create(smk_happens_before *order, uint32_t warp_count, smk_happens_before_launch *launch,
                                      bool synchronizes, smk_error *error)
@@ -196,7 +196,7 @@ bool smk_happens_before_is_failed(const smk_happens_before *order)
 
 /* Lanes ---------------------------------------------------------------------------------------------- */
 
-/* `to` learns what `from` brings to where they meet. */
+/* Joins the clocks of `from` into `to`, which synchronises with it. */
 static void join_lane(smk_clock_space *space, smk_happens_before_lane *to, const smk_happens_before_lane *from)
 {
     smk_clock_join(space, &to->clock, from->clock);
@@ -206,7 +206,7 @@ static void join_lane(smk_clock_space *space, smk_happens_before_lane *to, const
     smk_clock_join(space, &to->unfenced_device, from->unfenced_device);
 }
 
-/* The same, and what `from` has made ready of its own doings. */
+/* The same, with the lane's own operations up to its fences. */
 static void join_fenced_lane(smk_happens_before *order, smk_happens_before_lane *to, uint32_t warp, uint32_t lane)
 {
     smk_clock_space *space = space_of(order);
@@ -226,7 +226,7 @@ static bool is_empty(const smk_happens_before_lane *lane)
            lane->unfenced_block == NULL && lane->unfenced_device == NULL;
 }
 
-/* All that a lane knows now but for its own doings: a clock that the caller holds. */
+/* The present vector clock of a lane, without its own operations; the caller holds it. */
 static smk_clock *snapshot(smk_happens_before *order, uint32_t warp, uint32_t lane)
 {
     smk_clock_space *space = space_of(order);
@@ -245,7 +245,7 @@ static smk_clock *snapshot(smk_happens_before *order, uint32_t warp, uint32_t la
     return clock;
 }
 
-/* What happens -------------------------------------------------------------------------------------- */
+/* Barriers, warp synchronisation, fences ------------------------------------------------------------ */
 
 void smk_happens_before_begin(smk_happens_before *order, uint64_t block)
 {
@@ -267,8 +267,8 @@ void smk_happens_before_arrive(smk_happens_before *order, uint32_t warp, uint32_
     order->now++;
 }
 
-/* True where everything that any warp has done lies before the barrier, and all that can still do something waited:
- * those that have ended in silence do not count. */
+/* True where every access of the block happens before the barrier. Warps that have exited without an access since do
+ * not count. */
 static bool is_whole(const smk_happens_before *order, const uint32_t *arrived, uint32_t waited)
 {
     for (uint32_t i = 0; i < order->warp_count; i++) {
@@ -380,7 +380,7 @@ void smk_happens_before_tick(smk_happens_before *order)
 
 /* Strong accesses ------------------------------------------------------------------------------------ */
 
-/* Does the access include the thread of the last strong write in its scope, and the other way round? */
+/* Are the access and the last strong write to the word each in the other's scope (morally strong)? */
 static bool reaches(const smk_happens_before *order, const smk_happens_before_word *word,
                     const smk_happens_before_access *access)
 {
@@ -420,7 +420,7 @@ void smk_happens_before_read(smk_happens_before *order, const smk_happens_before
     order->touched |= (uint32_t)(block_clock != NULL || device_clock != NULL) << access->warp;
 }
 
-/* A release operation: what is known now is released with this write, and with later ones of the lane to the address. */
+/* A release operation: the lane's present clock is released by this write and by its later writes to the address. */
 static void note_release(smk_happens_before *order, const smk_happens_before_access *access)
 {
     smk_happens_before_lane *lane = &order->lane[access->warp][access->lane];

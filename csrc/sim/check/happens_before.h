@@ -1,14 +1,18 @@
-/* Happens-before among the threads of a block, and between blocks that wait for each other.
+/* Happens-before between the threads of a block, and between blocks that can wait for each other (Lamport, "Time,
+ * Clocks, and the Ordering of Events in a Distributed System", 1978), by the release and acquire patterns of PTX's
+ * memory model.
  *
- * A block has one time that only grows: it ticks whenever something orders threads, and each access is stamped with
- * it. What barriers and warp synchronisation order is kept by warp: up to which time a warp knows each other warp of
- * its block, and its lanes each other. What fences and strong accesses order (release and acquire of PTX's memory
- * model) is kept by lane, as clocks (clock.h): what a lane knows beyond that, what a fence has made ready to be
- * released, what a strong read has seen and a fence will make known. A strong write releases at its address, an
- * atomic operation on top of what is there already; a write that is neither ends what was released there.
+ * A block has a logical time that only grows: it ticks at each synchronisation, and each access is stamped with it.
+ * Barriers and warp synchronisation are tracked per warp: for each warp the time up to which it is ordered after each
+ * other warp of its block (warp_clock), and for each lane after each other lane of its warp (lane_clock). Fences and
+ * strong accesses are tracked per lane, with vector clocks (clock.h): what the lane has acquired beyond that (clock),
+ * what its fences have prepared for release (fenced), and what its strong reads have observed and its next fence
+ * acquires (unfenced). A strong write releases to its address; an atomic operation adds to what is released there, and
+ * any other write replaces it.
  *
- * Scopes: an access or fence is `near` where its scope is the block. What is near orders threads of one block only.
- * Fences before a barrier release for all who meet there: that is more than the model says, and what programs rely on.
+ * Scopes: an access or fence of block scope (.cta) orders threads of one block only; wider scopes are treated alike,
+ * as device scope. What threads have fenced before a barrier is released to all threads that wait there, which is more
+ * than the memory model promises and what programs rely on.
  */
 #ifndef SMK_SIM_CHECK_HAPPENS_BEFORE_H
 #define SMK_SIM_CHECK_HAPPENS_BEFORE_H
@@ -21,25 +25,27 @@
 
 enum { SMK_HAPPENS_BEFORE_WARPS = SMK_CLOCK_WARPS, SMK_HAPPENS_BEFORE_BARRIERS = 16 };
 
-/* Clocks of a lane, or of what lanes bring to a barrier. Own doings up to a time go with a clock that is released. */
+/* Clocks of a lane, or of all lanes that have arrived at a barrier. A released clock includes the lane's own
+ * operations up to the time beside it. */
 typedef struct smk_happens_before_lane {
     smk_clock *clock;
-    smk_clock *fenced_block, *fenced_device; /* its next strong write releases them: fenced for the block, and beyond it */
+    smk_clock *fenced_block, *fenced_device; /* released by its next strong write, with block and device scope */
     uint32_t fenced_block_time, fenced_device_time;
-    smk_clock *unfenced_block, *unfenced_device; /* known after the next fence */
-    uint64_t release_address, read_address;   /* the address of the last release operation, and of the last relaxed read */
+    smk_clock *unfenced_block, *unfenced_device; /* acquired by its next fence */
+    uint64_t release_address;                    /* of the last release operation */
+    uint64_t read_address;                       /* of the last relaxed read */
     smk_clock *release_clock, *read_block, *read_device;
     uint32_t release_time; /* 0: no release operation yet */
     bool release_device;
 } smk_happens_before_lane;
 
-/* What was released at an address. */
+/* What has been released to an address. */
 typedef struct smk_happens_before_word {
     uint64_t address;
-    uint32_t block; /* of the last strong write */
-    bool used, block_scope; /* near: that write is */
-    smk_clock *device_clock;  /* for all; of shared memory: for the block */
-    struct smk_block_clock *block_clock; /* of global memory: by near releases too, for the block they are of */
+    uint32_t block;                      /* of the last strong write */
+    bool used, block_scope;              /* block_scope: of that write */
+    smk_clock *device_clock;             /* released to the device; in shared memory to the block */
+    struct smk_block_clock *block_clock; /* of global memory: what a block has released to itself, sorted by block */
     uint32_t block_clock_count, block_clock_capacity;
 } smk_happens_before_word;
 
@@ -57,27 +63,27 @@ typedef struct smk_happens_before_words {
 typedef struct smk_happens_before_launch {
     smk_clock_space space;
     smk_happens_before_words words; /* of global memory */
-    bool block_scope;             /* there are accesses or fences whose scope is the block */
+    bool block_scope;               /* the program has accesses or fences of block scope */
 } smk_happens_before_launch;
 
-/* What warps have brought to a barrier so far. */
+/* Clocks of the warps that have arrived at a barrier. */
 typedef struct smk_happens_before_arrived {
     uint32_t warp[SMK_HAPPENS_BEFORE_WARPS];
     smk_happens_before_lane lane;
 } smk_happens_before_arrived;
 
 typedef struct smk_happens_before {
-    uint32_t now;   /* stamp of what happens now; from 1 */
-    uint32_t begin; /* first stamp of this block */
-    uint32_t base;  /* what has a stamp up to here lies before everything that comes */
+    uint32_t now;   /* the present time, from 1 */
+    uint32_t begin; /* time at which this block started */
+    uint32_t base;  /* accesses up to this time happen before all that follow */
     uint32_t block;
     uint32_t warp_count;
-    uint32_t warp_clock[SMK_HAPPENS_BEFORE_WARPS][SMK_HAPPENS_BEFORE_WARPS]; /* [warp][of]; its own is not used */
-    uint32_t last[SMK_HAPPENS_BEFORE_WARPS];                   /* access of a warp */
-    uint32_t synced[SMK_HAPPENS_BEFORE_WARPS];                   /* up to here all lanes of a warp know each other */
-    uint32_t (*lane_clock)[32][32];                        /* [warp][lane that knows][of] */
-    smk_happens_before_lane (*lane)[32];                       /* [warp]; NULL where nothing releases or acquires */
-    uint32_t touched;                                 /* warps whose lanes hold clocks */
+    uint32_t warp_clock[SMK_HAPPENS_BEFORE_WARPS][SMK_HAPPENS_BEFORE_WARPS]; /* [warp][other warp] */
+    uint32_t last[SMK_HAPPENS_BEFORE_WARPS];                                 /* time of the last access of a warp */
+    uint32_t synced[SMK_HAPPENS_BEFORE_WARPS]; /* up to this time the lanes of a warp are ordered */
+    uint32_t (*lane_clock)[32][32];            /* [warp][lane][other lane] */
+    smk_happens_before_lane (*lane)[32];       /* [warp]; NULL: the program has no such operation */
+    uint32_t touched;                          /* warps whose lanes hold clocks */
     smk_happens_before_arrived arrived[SMK_HAPPENS_BEFORE_BARRIERS];
     smk_clock_space space;
     smk_happens_before_launch *launch;
@@ -97,9 +103,9 @@ typedef struct smk_fence_kind {
     bool block_scope, acquires, releases;
 } smk_fence_kind;
 
-/* `synchronizes`: something in the program releases or acquires, that is, there are fences. */
-smk_status smk_happens_before_create(smk_happens_before *order, uint32_t warp_count, smk_happens_before_launch *launch, bool synchronizes,
-                            smk_error *error);
+/* `synchronizes`: the program has fences, or accesses that release or acquire. */
+smk_status smk_happens_before_create(smk_happens_before *order, uint32_t warp_count, smk_happens_before_launch *launch,
+                                     bool synchronizes, smk_error *error);
 void smk_happens_before_free(smk_happens_before *order);
 void smk_happens_before_launch_free(smk_happens_before_launch *launch);
 bool smk_happens_before_is_failed(const smk_happens_before *order);
@@ -107,11 +113,12 @@ bool smk_happens_before_is_failed(const smk_happens_before *order);
 void smk_happens_before_begin(smk_happens_before *order, uint64_t block);
 void smk_happens_before_arrive(smk_happens_before *order, uint32_t warp, uint32_t barrier);
 void smk_happens_before_leave(smk_happens_before *order, uint32_t barrier, uint32_t waited, uint32_t live);
-/* `all`: the lanes of `mask` are all that the warp has. */
+/* `all`: the warp has no other lanes than those of `mask`. */
 void smk_happens_before_sync_warp(smk_happens_before *order, uint32_t warp, uint32_t mask, bool all);
 void smk_happens_before_fence(smk_happens_before *order, uint32_t warp, uint32_t mask, smk_fence_kind kind);
 
-/* Strong accesses; an atomic operation is a read and then a write. smk_happens_before_tick ends the instruction. */
+/* Strong accesses. An atomic operation is a read followed by a write. smk_happens_before_tick ends a release
+ * operation. */
 void smk_happens_before_read(smk_happens_before *order, const smk_happens_before_access *access);
 void smk_happens_before_write(smk_happens_before *order, const smk_happens_before_access *access);
 void smk_happens_before_tick(smk_happens_before *order);
@@ -123,13 +130,13 @@ static inline bool smk_happens_before_has_words(const smk_happens_before *order,
     return shared ? order->words.count > 0 : order->launch != NULL && order->launch->words.count > 0;
 }
 
-/* Does a lane's clock say so? `block` may be another. */
-bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other, uint32_t of, uint32_t time, uint32_t warp,
-                     uint32_t lane);
+/* The same by the lane's vector clock alone; `block` may be another block. */
+bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other, uint32_t of,
+                                 uint32_t time, uint32_t warp, uint32_t lane);
 
-/* Was what lane `of` of `other` did at `time` before what lane `lane` of `warp` does now? */
-static inline bool smk_happens_before_holds(const smk_happens_before *order, uint32_t other, uint32_t of, uint32_t time, uint32_t warp,
-                                    uint32_t lane)
+/* Does the access of lane `of` of warp `other` at `time` happen before what lane `lane` of `warp` does now? */
+static inline bool smk_happens_before_holds(const smk_happens_before *order, uint32_t other, uint32_t of, uint32_t time,
+                                            uint32_t warp, uint32_t lane)
 {
     if (time <= order->base) {
         return true;
@@ -138,7 +145,8 @@ static inline bool smk_happens_before_holds(const smk_happens_before *order, uin
                       : of == lane || time <= order->synced[warp] || time <= order->lane_clock[warp][lane][of]) {
         return true;
     }
-    return (order->touched >> warp & 1) != 0 && smk_happens_before_by_clock(order, order->block, other, of, time, warp, lane);
+    return (order->touched >> warp & 1) != 0 &&
+           smk_happens_before_by_clock(order, order->block, other, of, time, warp, lane);
 }
 
 #endif

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Sets of origins, a bit each. MIXED: a number made of pointers, as their difference is: added to another pointer it
- * leads elsewhere. WIDE and NARROW: what may be a number, or a pointer, of 64 bits or of 32 (to shared memory). */
+/* Sets of origins, one bit each. MIXED: a number computed from pointers, such as their difference; added to another
+ * pointer it leads to another origin. WIDE, NARROW: a value of 64 or 32 bits (a shared address) that may be a number
+ * or a pointer.
+ */
 #define ORIGINS ((UINT64_C(1) << SMK_ORIGIN_MAX) - 1)
 #define MIXED (UINT64_C(1) << 61)
 #define NARROW (UINT64_C(1) << 62)
@@ -64,7 +66,7 @@ static uint64_t set_of_variable(tracer *t, uint32_t index)
         uint64_t start = t->addresses[index];
         return add_origin(t, &(smk_origin){SMK_SPACE_GLOBAL, start, start + variable->bytes, variable, 0});
     }
-    return global ? WIDE : 0; /* addresses of local memory and of parameters are not followed */
+    return global ? WIDE : 0; /* addresses of local memory and of parameters are not tracked */
 }
 
 /* 8 bytes of a kernel's parameter: a pointer into an allocation, or a number. */
@@ -87,7 +89,7 @@ static uint64_t set_of_parameter(tracer *t, const smk_operand *at, uint64_t offs
 
 /* Registers ---------------------------------------------------------------------------------------- */
 
-/* What is neither a sum nor one of its operands. */
+/* The set of a result that is no sum and no copy of its operands. */
 static uint64_t mix(uint64_t set)
 {
     return (set & (ORIGINS | MIXED)) != 0 ? MIXED : 0;
@@ -130,7 +132,7 @@ static void write_operand(tracer *t, const smk_operand *operand, uint64_t set)
     }
 }
 
-/* A pointer and a number: what is added to a pointer is none. */
+/* The set of a sum: what is added to a pointer is a number. */
 static uint64_t add_sets(uint64_t x, uint64_t y)
 {
     if (((x | y) & MIXED) != 0 || ((x & ORIGINS) != 0 && (y & ORIGINS) != 0)) {
@@ -154,7 +156,7 @@ static uint64_t union_of_reads(tracer *t, const smk_instruction *in)
     return set;
 }
 
-/* Of the result. */
+/* The set of the instruction's result. */
 static uint64_t compute(tracer *t, const smk_instruction *in)
 {
     const smk_operand *o = in->operands;
@@ -286,7 +288,7 @@ static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
     }
 }
 
-/* What a function is called with may be anything. */
+/* The parameters of a called function are unknown. */
 static void begin(tracer *t)
 {
     const smk_function *f = t->function;
@@ -305,7 +307,7 @@ static void trace(tracer *t, uint32_t index)
     t->changed = true;
     for (unsigned round = 0; t->changed; round++) {
         if (round == ROUNDS_MAX) {
-            return; /* nothing is said of it */
+            return; /* it has no single origin */
         }
         t->changed = false;
         for (uint32_t i = 0; i < f->instruction_count; i++) {

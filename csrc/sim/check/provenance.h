@@ -1,9 +1,9 @@
-/* By way of which variable or argument an access goes to memory.
+/* Pointer provenance: from which variable or kernel argument the address of an access is computed.
  *
- * An address is made of one pointer and of numbers. Where a pointer comes from is followed through a function's
- * registers, all definitions of a register together: from the address of a variable, and from a kernel's parameter whose
- * value lies in an allocation. What is loaded from memory may be a pointer or a number: then nothing is known, unless it
- * is added to something that is surely a pointer. An access with one origin has to stay in it.
+ * An address is the sum of one pointer and of numbers. The analysis follows pointers through the registers of a
+ * function, with all definitions of a register taken together: from the address of a variable, and from a kernel
+ * parameter whose value lies in an allocation. A value loaded from memory may be a pointer or a number, so its origin
+ * is unknown, unless it is added to a known pointer. An access with exactly one origin must stay inside it.
  */
 #ifndef SMK_SIM_CHECK_PROVENANCE_H
 #define SMK_SIM_CHECK_PROVENANCE_H
@@ -18,14 +18,14 @@ enum { SMK_ORIGIN_MAX = 61, SMK_ORIGIN_NONE = 0 };
 typedef struct smk_origin {
     smk_space space;              /* SHARED, or GLOBAL (constants too) */
     uint64_t start, end;          /* addresses in that space */
-    const smk_variable *variable; /* NULL: an allocation, by way of */
-    uint32_t parameter;           /* this one of the entry's */
+    const smk_variable *variable; /* NULL: an allocation that a parameter points to */
+    uint32_t parameter;           /* index of that parameter of the entry */
 } smk_origin;
 
 typedef struct smk_provenance {
     smk_origin origin[SMK_ORIGIN_MAX];
     uint32_t count;
-    uint8_t *of[2]; /* by place: number of the origin, plus 1; NONE: not known. [1]: of a copy's source */
+    uint8_t *of[2]; /* by instruction id: number of the origin, plus 1; NONE: unknown. [1]: of a copy's source */
 } smk_provenance;
 
 /* Errors: MEMORY. */

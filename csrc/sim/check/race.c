@@ -56,10 +56,10 @@ static void report_unwritten(smk_warp_access *access, unsigned lane)
 
 /* Checks ------------------------------------------------------------------------------------------ */
 
-/* What a lane is about to store. */
+/* The bytes that a lane is about to store. */
 static void value_of(const smk_warp_access *access, unsigned lane, unsigned char *to)
 {
-    const smk_operation *op = access->event->op + 1; /* the store itself, as instrument.c puts it */
+    const smk_operation *op = access->event->op + 1; /* the store itself, behind the observer's operation */
     const uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {op->d, op->b, op->c, op->d2};
     unsigned bytes = smk_access_element_bytes((smk_element)op->element);
     unsigned row_bytes = 8;
@@ -91,7 +91,7 @@ uint32_t smk_race_value(const smk_warp_access *access, unsigned lane, uint64_t c
     return value;
 }
 
-/* Is the present access a store, as the last write to the cell was, and of the same value? */
+/* Are the present access and the last write to the cell both stores, of one value? */
 static bool repeats_value(const smk_warp_access *access, unsigned lane, uint64_t cell, const smk_shadow_line *line,
                           unsigned i)
 {
@@ -99,7 +99,7 @@ static bool repeats_value(const smk_warp_access *access, unsigned lane, uint64_t
     return access->event->kind == SMK_ACCESS_STORE && !copied && line->value[i] == smk_race_value(access, lane, cell);
 }
 
-/* Was the last write to the cell that of a lane in the same store? Where both write one value, no harm is done. */
+/* Does another lane write the cell in this very store? Where both write one value, that is no race. */
 static bool is_same_store(const smk_warp_access *access, unsigned lane, unsigned other, uint64_t cell)
 {
     uint64_t at = cell << access->shadow->shift;
@@ -120,7 +120,7 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
     if ((access->blamed >> lane & 1) != 0 || (own && pending && access->event->kind == SMK_ACCESS_COPY)) {
         return;
     }
-    /* who knows that the copy was issued, and not that it has landed, has not waited, or the copy's thread had not */
+    /* the issue of the copy happens before this access and its completion does not: a wait is missing */
     bool copied = pending || line->issue_time[i] >= race->order.begin;
     if (copied &&
         (pending || !smk_happens_before_holds(&race->order, warp, other % SMK_WARP_SIZE, line->write_time[i],
@@ -144,7 +144,7 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
     access->blamed |= UINT32_C(1) << lane;
 }
 
-/* The lanes of a record that nothing orders before this one. */
+/* The lanes of a record whose access does not happen before this one. */
 static uint32_t unordered(const smk_warp_access *access, const smk_shadow_row *row, unsigned i, uint32_t warp,
                           unsigned lane)
 {
@@ -163,7 +163,7 @@ static uint32_t unordered(const smk_warp_access *access, const smk_shadow_row *r
     return found;
 }
 
-/* But for lanes that store the same value by this very instruction. */
+/* Without the lanes that store the same value in this very store. */
 static uint32_t drop_same_store(const smk_warp_access *access, unsigned lane, uint64_t cell, uint32_t lanes)
 {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
@@ -180,7 +180,8 @@ static bool is_plain_store(smk_access_kind kind, uint8_t flags)
     return kind == SMK_ACCESS_STORE && (flags & SMK_RACE_STRONG) == 0;
 }
 
-/* Is this a plain store, as that at `place` was, and have all such stores of the block to the cell had one value? */
+/* Are this access and the instruction `instruction_id` weak stores, and have all weak stores of the block to the cell
+ * had one value? */
 static bool is_repeated(const smk_warp_access *access, unsigned lane, uint64_t cell, const smk_shadow_line *line,
                         unsigned i, uint32_t instruction_id)
 {
@@ -191,7 +192,8 @@ static bool is_repeated(const smk_warp_access *access, unsigned lane, uint64_t c
            (line->varied >> i & 1) == 0 && line->value[i] == smk_race_value(access, lane, cell);
 }
 
-/* Against the loads, or atomic operations and stores that the last write says nothing of, of all warps: one report of another warp's, and one of this. */
+/* Checks an access against recorded loads, or against recorded atomic operations and stores, of all warps. Reports at
+ * most one access of another warp, and one of this warp. */
 static void check_rows(smk_warp_access *access, unsigned lane, uint64_t cell, const smk_shadow_line *line, unsigned i,
                        bool loads)
 {
@@ -251,7 +253,7 @@ static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
     access->blamed |= bit;
 }
 
-/* Judgements ------------------------------------------------------------------------------------- */
+/* Accesses of a lane ----------------------------------------------------------------------------- */
 
 static void check_loads(smk_warp_access *access, unsigned lane, uint64_t cell, smk_shadow_line *line, unsigned i)
 {
@@ -297,7 +299,7 @@ static void judge_store(smk_warp_access *access, unsigned lane, uint64_t cell, s
     }
     bool copy = access->event->kind == SMK_ACCESS_COPY;
     if ((access->flags & SMK_RACE_STRONG) !=
-        0) { /* others may follow that it does not race with, and that do not tell of it */
+        0) { /* a later strong store does not race with this one, and must not replace its record */
         smk_shadow_note_written(line, UINT32_C(1) << i, order->begin);
         smk_race_note_change(access, lane, line, i);
         return;
@@ -327,7 +329,7 @@ static void judge_atomic(smk_warp_access *access, unsigned lane, uint64_t cell, 
     smk_race_note_change(access, lane, line, i);
 }
 
-/* Blocks that can wait for each other: against the others'. */
+/* Checks an access against those of other blocks, where blocks can wait for each other. */
 static void judge_grid(smk_warp_access *access, unsigned lane, uint64_t cell)
 {
     smk_race *race = access->race;
@@ -354,16 +356,17 @@ static void judge_grid(smk_warp_access *access, unsigned lane, uint64_t cell)
         plain && is_plain_store((smk_access_kind)first.kind, launch->flags[other.instruction_id]) && !other.varied &&
         other.value == recorded.value;
     bool turned =
-        first.instruction_id > second.instruction_id; /* nothing says which comes first: as they stand in the program */
+        first.instruction_id > second.instruction_id; /* without an order between them, the order of the program text
+                                                       * decides */
     smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first, turned ? &first : &second,
                     race->block->number, race->sequence++, NULL);
     access->blamed |= UINT32_C(1) << lane;
 }
 
-/* A whole access ---------------------------------------------------------------------------------- */
+/* Whole accesses ---------------------------------------------------------------------------------- */
 
-/* Loads of cells that nobody has touched by writing since the last barrier, the case of a tile that is read: true where
- * that is all there is to it. */
+/* The common case of reading a tile: loads of cells that no thread has written since the last barrier. True where the
+ * load is recorded and needs no further check. */
 static bool judge_plain_load(smk_warp_access *access, smk_shadow_line *line, unsigned i, uint32_t lanes)
 {
     const smk_happens_before *order = &access->race->order;
@@ -418,7 +421,7 @@ static void judge_lane(smk_warp_access *access, unsigned lane, uint32_t alike)
     }
 }
 
-/* Lanes of `mask` that have the address of `lane`: those of a broadcast. */
+/* The lanes of `mask` with the address of `lane`: those of one broadcast. */
 static uint32_t lanes_of_broadcast(const uint64_t *address, uint32_t mask, unsigned lane)
 {
     uint32_t same = 0;
@@ -448,7 +451,7 @@ static void judge(smk_warp_access *access, uint32_t lanes)
     }
 }
 
-/* What a strong access releases and acquires; the elements of a vector are accesses of their own. */
+/* Releases and acquires of a strong access. Each element of a vector is an access of its own. */
 static void synchronize_words(smk_warp_access *access)
 {
     smk_happens_before *order = &access->race->order;
@@ -474,7 +477,7 @@ static void synchronize_words(smk_warp_access *access)
     }
 }
 
-/* A weak write ends what was released at its addresses. */
+/* A weak write clears what was released to its addresses. */
 static void overwrite_words(const smk_warp_access *access)
 {
     bool shared = access->space == SMK_SPACE_SHARED;
@@ -505,13 +508,14 @@ static uint32_t judge_space(smk_race *race, const smk_warp *warp, const smk_acce
     access.flags = race->launch->flags[access.instruction_id];
     race->order.last[access.index] = race->order.now;
     uint32_t refused = 0, overruns = smk_bounds_check_origin(race, warp, event, space, address, mask, &refused);
-    if (overruns != 0) { /* what they do elsewhere is no fault of those who meet them there */
+    if (overruns != 0) { /* their accesses outside the origin are not checked for races with other threads */
         access.mask = mask &= ~overruns;
         if (mask == 0) {
             return overruns & ~refused;
         }
     }
-    bool padded = race->launch->padded && space == SMK_SPACE_SHARED; /* its end is not that of all */
+    bool padded = race->launch->padded && space == SMK_SPACE_SHARED; /* the end of a variable is not the end of shared
+                                                                      * memory */
     uint32_t left = kept && !padded ? smk_race_warp_judge(&access) : mask;
     if (left != 0) {
         uint32_t good = smk_bounds_check(race, warp, event, space, address, left);
@@ -520,7 +524,7 @@ static uint32_t judge_space(smk_race *race, const smk_warp *warp, const smk_acce
             return mask | (overruns & ~refused);
         }
         if (race->order.lane != NULL && (access.flags & SMK_RACE_STRONG) != 0) {
-            synchronize_words(&access); /* an access that acquires comes itself after what it acquires */
+            synchronize_words(&access); /* an acquiring access happens after what it acquires */
         }
         judge(&access, good);
     }

@@ -13,11 +13,11 @@
 enum {
     CELLS = SMK_SHADOW_CELLS,
     SLOTS_MIN = 4096,
-    LIST_MAX = 4096, /* records of a cell and kind */
-    LIST_SHORT = 8,  /* and where there are very many in all */
+    LIST_MAX = 4096, /* records of one kind of a cell */
+    LIST_SHORT = 8,  /* the same where there are very many records in all */
     RECORDS_MANY = 1 << 23,
-    LOOKED_AT = 16,      /* for one that the new access can join */
-    LOOKED_AT_FOUND = 64 /* after a race was found */
+    LOOKED_AT = 16,      /* records that are compared with a new access */
+    LOOKED_AT_FOUND = 64 /* the same once a race is found */
 };
 
 smk_status smk_race_grid_create(smk_race_grid *grid, unsigned shift, const uint8_t *flags, smk_error *error)
@@ -157,7 +157,7 @@ static void put(smk_race_grid_set *set, unsigned at, uint32_t i, uint32_t block,
 
 /* Blocks that cannot wait for each other --------------------------------------------------------------- */
 
-/* Keeps the lowest two. */
+/* Keeps the two lowest blocks. */
 static void insert(smk_race_grid_set *set, uint32_t i, uint32_t block, uint32_t instruction_id, uint16_t thread)
 {
     uint32_t low = set->block[0][i], next = set->block[1][i];
@@ -169,7 +169,7 @@ static void insert(smk_race_grid_set *set, uint32_t i, uint32_t block, uint32_t 
     }
 }
 
-/* What a block has stored in a cell, before it is inserted. */
+/* Records the value that a block has stored in a cell, before the block is inserted. */
 static void note_value(smk_race_grid_set *set, uint32_t i, uint32_t value, bool varied)
 {
     bool differs = varied || (set->block[0][i] != 0 && set->value[i] != value);
@@ -177,8 +177,8 @@ static void note_value(smk_race_grid_set *set, uint32_t i, uint32_t value, bool 
     set->value[i] = value;
 }
 
-/* One record of the cells that `seen` has not yet; the lowest lane of each. `flags` of places: only of strong accesses;
- * NULL: of all. */
+/* Merges the lowest lane of each cell of a row that is not in `seen` yet. With `flags`, by instruction id, only strong
+ * accesses; NULL: all. */
 static void merge_row(smk_race_grid_set *set, const smk_shadow_row *row, uint32_t block, uint32_t warp, uint32_t begin,
                       const uint8_t *flags, uint32_t *seen)
 {
@@ -195,7 +195,7 @@ static void merge_row(smk_race_grid_set *set, const smk_shadow_row *row, uint32_
     }
 }
 
-/* The records of all warps, the first warp's of each cell. */
+/* Merges the rows of all warps; the lowest warp with a record of a cell counts. */
 static void merge_rows(smk_race_grid *grid, smk_race_grid_line *to, unsigned class, smk_shadow_row *const *rows,
                        uint32_t warps, uint32_t block, uint32_t begin)
 {
@@ -262,7 +262,7 @@ void smk_race_grid_merge(smk_race_grid *grid, smk_shadow *shadow, uint64_t block
     (void)pthread_mutex_unlock(&grid->lock);
 }
 
-/* Blocks that can ------------------------------------------------------------------------------------ */
+/* Blocks that can wait for each other ---------------------------------------------------------------- */
 
 static smk_race_grid_record *record_of(const smk_race_grid *grid, uint32_t at)
 {
@@ -287,25 +287,25 @@ static smk_race_grid_list *list_of(smk_race_grid *grid, smk_race_grid_line *line
     return line->list[kind];
 }
 
-/* One of them writes, and one is weak. */
+/* Accesses conflict where at least one writes and at least one is weak. */
 static bool conflicts(unsigned a, unsigned b)
 {
     return ((a | b) & SMK_RACE_GRID_STORES) != 0 && (a & b & SMK_RACE_GRID_STRONG) == 0;
 }
 
-/* Does whatever conflicts with `old` conflict with `new`, too? */
+/* Does everything that conflicts with `old` also conflict with `new`? */
 static bool subsumes(unsigned new, unsigned old)
 {
     return (old & SMK_RACE_GRID_STORES & ~new) == 0 && (new &SMK_RACE_GRID_STRONG & ~old) == 0;
 }
 
-/* The lanes of a record that the access does not come after. */
+/* The lanes of a record whose access does not happen before this one. */
 static uint32_t unordered(const smk_race_grid_record *record, const smk_race_grid_access *access)
 {
     const smk_happens_before *order = access->order;
     uint32_t lanes = record->lanes;
     if (record->block != order->block && (order->touched >> access->warp & 1) == 0) {
-        return lanes; /* the warp knows nothing of other blocks */
+        return lanes; /* the warp has acquired nothing of other blocks */
     }
     if (record->block == order->block && record->warp == access->warp && record->time == order->now) {
         return lanes & ~(UINT32_C(1) << access->lane);
@@ -321,7 +321,7 @@ static uint32_t unordered(const smk_race_grid_record *record, const smk_race_gri
     return lanes;
 }
 
-/* Takes the record at *at out of its list. */
+/* Removes the record at *at from its list. */
 static void unlink_record(smk_race_grid *grid, uint32_t *at, uint16_t *count)
 {
     smk_race_grid_record *record = record_of(grid, *at);
@@ -332,12 +332,12 @@ static void unlink_record(smk_race_grid *grid, uint32_t *at, uint16_t *count)
     (*count)--;
 }
 
-/* Judges the access against the records of a kind, and takes out those that it makes superfluous. */
+/* Checks the access against the records of a kind, and removes those that it makes superfluous. */
 static bool scan(smk_race_grid *grid, smk_race_grid_list *list, unsigned kind, uint32_t i,
                  const smk_race_grid_access *access, smk_race_grid_record *made, smk_race_grid_record *other)
 {
     bool found = false, takes = subsumes(access->kind, kind);
-    /* what is near and strong conflicts with other blocks' accesses, but not with strong ones of its own */
+    /* a strong access of block scope conflicts with accesses of other blocks, but not with strong ones of its own */
     bool takes_others = takes && !(access->strong && access->order->launch->block_scope);
     uint32_t looked = 0;
     for (uint32_t *at = &list->first[i]; *at != 0 && !(found && looked > LOOKED_AT_FOUND); looked++) {
@@ -364,7 +364,7 @@ static bool scan(smk_race_grid *grid, smk_race_grid_list *list, unsigned kind, u
     return found;
 }
 
-/* Joins one of the latest records, where that is of the same warp, instruction and time. */
+/* Adds the lane to one of the latest records, if that has the same warp, instruction and time. */
 static bool join(smk_race_grid *grid, smk_race_grid_list *list, uint32_t i, const smk_race_grid_record *made,
                  const smk_race_grid_access *access)
 {

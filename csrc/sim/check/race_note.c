@@ -1,19 +1,20 @@
-/* What is remembered of accesses to a cell. */
+/* Records of earlier accesses to a cell, as in FastTrack (Flanagan and Freund, "FastTrack: Efficient and Precise
+ * Dynamic Race Detection", 2009): one last write, and all reads that later accesses can race with. */
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
 
 enum { ROWS_FEW = 8, ROWS_MAX = 256 };
 
-/* How much an access conflicts with: a weak one with more than a volatile one, and that with more than other strong
- * ones (smk_race_excuses). */
+/* The strength of an access: a weak access conflicts with more accesses than a volatile one, and that with more than
+ * other strong ones (smk_race_excuses). */
 static unsigned strength_of(uint8_t flags)
 {
     return (flags & SMK_RACE_STRONG) == 0 ? 0 : (flags & SMK_RACE_VOLATILE) != 0 ? 1 : 2;
 }
 
-/* The lanes of a record that are still to be remembered: those that this lane does not come after, where the access
- * conflicts with as much as theirs. What the lane itself did there is forgotten where it does the same again
- * (`tight`: or the like), else its lines are told too. */
+/* The lanes of a record that must stay: all of them where the new access conflicts with less than theirs, else those
+ * whose access does not happen before the new one. The record of the lane itself goes where it repeats the instruction
+ * (`tight`: in any case); else it stays, so that both instructions can be reported. */
 static uint32_t keep(const smk_warp_access *access, const smk_shadow_row *row, unsigned i, unsigned lane, bool tight)
 {
     const smk_happens_before *order = &access->race->order;
@@ -35,8 +36,8 @@ static uint32_t keep(const smk_warp_access *access, const smk_shadow_row *row, u
     return tight || row->instruction_id[i] == access->instruction_id ? kept & ~(UINT32_C(1) << lane) : kept;
 }
 
-/* A load, atomic operation or strong store of a lane joins its warp's records of a cell: one for each instruction and
- * time. There are never too many, for each lane has one of a strength in all but the first few. */
+/* Adds a load, atomic operation or strong store of a lane to its warp's records of a cell, one record for each
+ * instruction and time. Their number is bounded: beyond ROWS_FEW each lane has one record of each strength. */
 void smk_race_note_row(smk_warp_access *access, unsigned lane, smk_shadow_row *first, unsigned i)
 {
     const smk_happens_before *order = &access->race->order;
@@ -49,7 +50,7 @@ void smk_race_note_row(smk_warp_access *access, unsigned lane, smk_shadow_row *f
             row->lanes[i] = kept | bit;
             return;
         }
-        if (row->time[i] > order->base) { /* what is older tells of the block as a whole */
+        if (row->time[i] > order->base) { /* an older row holds accesses of an earlier block, which other checks need */
             row->lanes[i] = kept;
         }
         at = at == NULL && kept == 0 ? row : at;
@@ -93,8 +94,8 @@ void smk_race_note_change(smk_warp_access *access, unsigned lane, smk_shadow_lin
     }
 }
 
-/* The last write is about to be replaced by one that may not come after it: it joins the atomic operations and strong
- * stores then. */
+/* The last write is about to be replaced. If it does not happen before the new write, its record moves to the atomic
+ * operations and strong stores. */
 void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_shadow_line *line, unsigned i)
 {
     const smk_happens_before *order = &access->race->order;
@@ -108,7 +109,7 @@ void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_sh
         bool same = row->time[i] == time && row->instruction_id[i] == line->write_id[i];
         if (row->time[i] > order->base && !same &&
             strength_of(access->race->launch->flags[row->instruction_id[i]]) == 0) {
-            row->lanes[i] &= ~(UINT32_C(1) << of); /* the lane's later write says as much */
+            row->lanes[i] &= ~(UINT32_C(1) << of); /* the lane's later write conflicts with the same accesses */
         }
         at = at == NULL && (same || row->time[i] <= order->base || row->lanes[i] == 0) ? row : at;
     }
@@ -122,7 +123,7 @@ void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_sh
         line->atomic_most = line->atomic_most > time ? line->atomic_most : time;
     }
     line->kept_most = line->kept_most > time ? line->kept_most : time;
-    for (row = line->atomics[warp]; row != NULL; row = row->more) { /* no row behind it is later */
+    for (row = line->atomics[warp]; row != NULL; row = row->more) { /* keeps `most` valid for all rows behind */
         row->most = row->most > time ? row->most : time;
     }
 }

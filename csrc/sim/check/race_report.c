@@ -1,4 +1,4 @@
-/* Accesses as they are remembered, and what is said of them once all blocks have ended. */
+/* Makes events of recorded accesses, and reports races between blocks once all blocks have ended. */
 #include "ptx/opcode.h"
 #include "sim/check/race.h"
 
@@ -38,7 +38,7 @@ smk_finding_event smk_race_report_event(const smk_race_launch *launch, uint32_t 
     return event;
 }
 
-/* Of two classes of a cell: the lowest two blocks that are not the same. */
+/* Reports a race between two classes of accesses to a cell: of the lowest two different blocks. */
 static void judge_classes(smk_race_launch *launch, const smk_race_grid_line *line, unsigned i, unsigned a, unsigned b)
 {
     const smk_race_grid_set *x = line->set[a], *y = line->set[b];

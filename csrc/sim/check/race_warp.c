@@ -1,8 +1,8 @@
-/* Whole rows of cells at once: most accesses of a kernel that does no wrong. Whatever is not plain is left to
- * race.c.
+/* Checks whole rows of cells at once: the fast path for accesses of full warps to one address or to neighbouring
+ * addresses, which are most accesses of a correct kernel. All others are left to race.c.
  *
- * What a line's cells have in common (shadow.h) is looked at first; the cells themselves, many at a time, where that
- * does not tell; and what a warp loads is noted as one shape, not cell by cell.
+ * The summary of a line (shadow.h) is tested first, then its cells, many at a time. Loads of a warp are recorded as one
+ * batch, not cell by cell.
  */
 #include "sim/check/race.h"
 #include "sim/code/bits.h"
@@ -10,10 +10,10 @@
 
 enum { CELLS = SMK_SHADOW_CELLS, HALF = 16 };
 
-/* A part of an access: lanes from `lane` on that share an address, or lie in a row. */
+/* A part of an access: consecutive lanes from `lane` on with one address, or with neighbouring addresses (row). */
 typedef struct part {
     unsigned lane, lanes;
-    bool row, twice; /* twice: lanes + HALF do the same */
+    bool row, twice; /* twice: the lanes HALF above access the same */
 } part;
 
 static uint32_t lanes_of(const part *p)
@@ -29,7 +29,7 @@ static unsigned log2_of(unsigned power)
 
 /* Lines --------------------------------------------------------------------------------------------- */
 
-/* What the cells have in common, exactly: it only grows old. */
+/* Computes the summary of a line anew, since its maxima only grow. */
 SMK_CLONES static void refresh(smk_shadow_line *line)
 {
     uint32_t most = 0, changed = 0;
@@ -41,10 +41,10 @@ SMK_CLONES static void refresh(smk_shadow_line *line)
     line->atomic_most = changed;
 }
 
-/* The loops below go over all cells, with a choice: their number is known to the compiler then. */
+/* The loops below select among all cells of a line, so that the compiler knows the trip count and vectorises them. */
 
-/* Were the cells written, and then either before all that comes or by the very lane? Stamps are far below INT32_MAX,
- * and what is pending is below zero. */
+/* Are the cells written, and does each write happen before all that follows or come from the lane itself? Times are
+ * far below INT32_MAX; a pending copy is negative. */
 SMK_CLONES static bool are_written(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape,
                                    uint32_t least)
 {
@@ -77,7 +77,7 @@ static bool is_same_shape(smk_shadow_shape a, smk_shadow_shape b)
 
 /* Loads --------------------------------------------------------------------------------------------- */
 
-/* Up to when all that the lanes of a warp did lies before all that they do. */
+/* The time up to which accesses of the warp's lanes happen before all of its accesses now. */
 static uint32_t past_of(const smk_warp_access *access)
 {
     const smk_happens_before *order = &access->race->order;
@@ -91,7 +91,7 @@ static uint32_t least_written(const smk_warp_access *access)
     return initialized ? 0 : access->race->order.begin;
 }
 
-/* The row of the warp, with all that it holds. */
+/* The row of the warp, with its batches written out. */
 static smk_shadow_row *loads_of(const smk_warp_access *access, smk_shadow_line *line)
 {
     line->loaders |= UINT32_C(1) << access->index;
@@ -99,7 +99,7 @@ static smk_shadow_row *loads_of(const smk_warp_access *access, smk_shadow_line *
     return smk_shadow_row_of(access->shadow, &line->loads[access->index]);
 }
 
-/* Cells of which a warp has noted other loads since the last barrier. */
+/* Adds a load to the row of a warp that has recorded other loads since the last barrier; false where they conflict. */
 SMK_CLONES static bool join_row(const smk_warp_access *access, smk_shadow_row *row, smk_shadow_shape shape,
                                 uint32_t past)
 {
@@ -129,18 +129,19 @@ static uint32_t cells_of(smk_shadow_shape shape)
     return (UINT32_MAX << shape.from) & (UINT32_MAX >> (CELLS - shape.to));
 }
 
-/* Has the block written the cells? The host may have, too. */
+/* Are the cells initialised, by the block or by the host? */
 static bool are_initial(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape)
 {
     return (access->space == SMK_SPACE_GLOBAL && access->race->allocation_initialized) ||
            (line->written_since == access->race->order.begin && (cells_of(shape) & ~line->written) == 0);
 }
 
-/* Notes a load as a shape; false where it is to be noted cell by cell. */
+/* Records a load as a batch; false where it must be recorded cell by cell. */
 static bool note_batch(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape, uint32_t past)
 {
     bool global = access->space == SMK_SPACE_GLOBAL;
-    uint32_t base = access->race->order.base; /* what is later, and past to this warp, is not past to all */
+    uint32_t base =
+        access->race->order.base; /* accesses after `base` may be ordered for this warp and not for others */
     const smk_shadow_row *row = line->loads[access->index];
     smk_shadow_batches *batches = smk_shadow_batches_of(access->shadow, line, access->index);
     smk_shadow_batch *at = NULL;
@@ -153,7 +154,7 @@ static bool note_batch(const smk_warp_access *access, smk_shadow_line *line, smk
             return true;
         }
         if (batch->time <= (same ? past : base) && (!global || same)) {
-            batch->time = 0; /* to other blocks what is past still tells that there were loads */
+            batch->time = 0; /* the merge of blocks still needs ordered loads of global memory */
         } else if (batch->time != 0 && overlaps) {
             return false;
         }
@@ -210,7 +211,7 @@ static bool load_cell(const smk_warp_access *access, smk_shadow_line *line, unsi
 
 /* Stores -------------------------------------------------------------------------------------------- */
 
-/* No lane of any warp has loaded the cells since the last barrier, but each its own. */
+/* Has no lane of any warp loaded the cells since the last barrier, except each lane its own? */
 static bool are_unread(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
     uint32_t base = access->race->order.base, past = past_of(access);
@@ -248,7 +249,7 @@ SMK_CLONES static void write_cells(const smk_warp_access *access, smk_shadow_lin
     }
 }
 
-/* The values of a store of 32-bit words to cells of their size. */
+/* Records the values of a store of 32-bit words to cells of that size. */
 SMK_CLONES static void note_words(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
     const smk_operation *op = access->event->op + 1; /* the store itself */
@@ -266,7 +267,7 @@ SMK_CLONES static void note_words(const smk_warp_access *access, smk_shadow_line
     line->varied = varied;
 }
 
-/* Before the cells are noted as written. */
+/* Records the stored values, before the cells are marked as written. */
 static void note_values(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
     const smk_operation *op = access->event->op + 1;
@@ -304,7 +305,7 @@ static bool store_cells(const smk_warp_access *access, smk_shadow_line *line, sm
     return true;
 }
 
-/* A whole access ------------------------------------------------------------------------------------ */
+/* Whole accesses ------------------------------------------------------------------------------------ */
 
 static bool judge_row(const smk_warp_access *access, const part *p)
 {
@@ -336,7 +337,7 @@ static bool judge_broadcast(const smk_warp_access *access, const part *p)
     unsigned shift = access->shadow->shift;
     uint64_t first = access->address[p->lane] >> shift;
     unsigned count = access->event->bytes >> shift;
-    smk_shadow_line *line = smk_shadow_find(access->shadow, first / CELLS); /* aligned as it is, it lies in one line */
+    smk_shadow_line *line = smk_shadow_find(access->shadow, first / CELLS); /* aligned, so it lies in one line */
     for (unsigned i = 0; line != NULL && i < count; i++) {
         if (!load_cell(access, line, (unsigned)(first % CELLS) + i, lanes_of(p))) {
             return false;
@@ -345,7 +346,7 @@ static bool judge_broadcast(const smk_warp_access *access, const part *p)
     return line != NULL;
 }
 
-/* In bounds, and aligned? */
+/* Is the part in bounds and aligned? */
 static bool is_good(const smk_warp_access *access, const part *p)
 {
     smk_race *race = access->race;
@@ -365,7 +366,7 @@ static bool is_good(const smk_warp_access *access, const part *p)
            !(race->allocation->constant && access->event->kind != SMK_ACCESS_LOAD);
 }
 
-/* Lanes of the part that are still to be judged. */
+/* The lanes of the part that must still be checked. */
 static uint32_t judge_part(const smk_warp_access *access, const part *p)
 {
     bool initialized = p->row || access->event->kind == SMK_ACCESS_LOAD;

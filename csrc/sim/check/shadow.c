@@ -105,7 +105,7 @@ static uint32_t hash(const smk_shadow *shadow, uint64_t number)
     return (uint32_t)((number * UINT64_C(0x9E3779B97F4A7C15)) >> 32) & (shadow->slot_count - 1);
 }
 
-/* Twice as many slots, with the lines of this block in them. */
+/* Doubles the hash table and inserts the lines of this block. */
 static bool grow(smk_shadow *shadow)
 {
     uint32_t count = 2 * shadow->slot_count;
@@ -187,7 +187,7 @@ smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
     if (*row == NULL) {
         smk_shadow_row *made = smk_shadow_pool_take(&shadow->rows, &fresh);
         shadow->failed = shadow->failed || made == NULL;
-        if (made != NULL) { /* what its cells hold is older than the block */
+        if (made != NULL) { /* the times of its cells are older than the block */
             made->most = 0;
             made->more = NULL;
         }
@@ -196,7 +196,7 @@ smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
     return *row;
 }
 
-/* All cells, with a choice, make a loop that is known to the compiler. */
+/* A loop that selects among all cells has a constant trip count and vectorises. */
 SMK_CLONES static void spread(smk_shadow_row *row, const smk_shadow_batch *batch)
 {
     uint32_t bits = batch->shape.twice ? 0x10001U : 1U, time = batch->time, instruction_id = batch->instruction_id,

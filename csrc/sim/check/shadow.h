@@ -1,7 +1,7 @@
-/* What the threads of a block have done to memory lately: cells of one, two or four bytes, 32 of them a line.
+/* Shadow memory: the recent accesses of a block's threads to each cell of one, two or four bytes; 32 cells make a line.
  *
- * Everything is stamped with the block's time (happens_before.h), which only grows, from block to block too: what an earlier
- * block has left needs no clearing.
+ * Every record has the block's logical time (happens_before.h), which grows from block to block, so the records of an
+ * earlier block need no clearing.
  */
 #ifndef SMK_SIM_CHECK_SHADOW_H
 #define SMK_SIM_CHECK_SHADOW_H
@@ -13,27 +13,27 @@
 
 enum { SMK_SHADOW_CELLS = 32, SMK_SHADOW_WARPS = 32 };
 
-/* wtime of a cell that a cp.async is writing; who and place are the copy's. */
+/* write_time of a cell that a cp.async is writing; write_thread and write_id are those of the copy. */
 #define SMK_SHADOW_PENDING UINT32_MAX
 
-/* Lanes of a warp that each touch as many neighbouring cells, in order: cell k of [from, to) is that of lane (k +
- * skew) >> step, and of lane + 16 too where the halves of the warp do the same. */
+/* A regular pattern: each lane touches 1 << step neighbouring cells, in lane order. Cell k of [from, to) belongs to
+ * lane (k + skew) >> step; with `twice` also to the lane 16 above. */
 typedef struct smk_shadow_shape {
     uint8_t from, to, step;
     bool twice;
     int32_t skew;
 } smk_shadow_shape;
 
-/* Accesses of one warp to the cells of a line: the lanes of its last ones that nothing has ordered since. */
+/* Accesses of one warp to the cells of a line: for each cell the lanes of its last unordered accesses. */
 typedef struct smk_shadow_row {
-    uint32_t most; /* no time is later, in the rows behind neither */
+    uint32_t most; /* the latest time in this row and in those behind it */
     uint32_t time[SMK_SHADOW_CELLS];
     uint32_t lanes[SMK_SHADOW_CELLS];
     uint32_t instruction_id[SMK_SHADOW_CELLS];
-    struct smk_shadow_row *more; /* of other instructions, or times, on the same cells */
+    struct smk_shadow_row *more; /* accesses of other instructions or times to the same cells */
 } smk_shadow_row;
 
-/* Accesses of one warp to the cells of a shape; time 0: none. */
+/* Accesses of one warp to the cells of a shape, recorded at once; time 0: none. */
 typedef struct smk_shadow_batch {
     uint32_t time, instruction_id;
     smk_shadow_shape shape;
@@ -41,55 +41,55 @@ typedef struct smk_shadow_batch {
 
 enum { SMK_SHADOW_BATCHES = 2 };
 
-/* Loads that are noted as shapes, in place of what rows say of the cells; those of a warp have no cell in common. */
+/* Loads that are recorded as batches and not in rows; the batches of a warp have no cell in common. */
 typedef struct smk_shadow_batches {
     smk_shadow_batch of[SMK_SHADOW_BATCHES][SMK_SHADOW_WARPS];
 } smk_shadow_batches;
 
-/* What the cells of a line have in common spares a look at each: no time is later than `..._most`; `written` are the
- * cells that were written since `written_since`. */
+/* The cells of a line, and a summary that spares a test of each cell: no time is later than `..._most`; `written` are
+ * the cells written since `written_since`. */
 typedef struct smk_shadow_line {
-    uint32_t write_time[SMK_SHADOW_CELLS]; /* the last write that is not atomic */
-    uint32_t atomic_time[SMK_SHADOW_CELLS]; /* the last atomic operation */
-    uint32_t issue_time[SMK_SHADOW_CELLS]; /* when the copy was issued that wrote or writes the cell */
+    uint32_t write_time[SMK_SHADOW_CELLS];  /* of the last weak write */
+    uint32_t atomic_time[SMK_SHADOW_CELLS]; /* of the last atomic operation or strong store */
+    uint32_t issue_time[SMK_SHADOW_CELLS];  /* at which the cp.async was issued that writes the cell; 0: none */
     uint32_t write_id[SMK_SHADOW_CELLS];
-    uint32_t value[SMK_SHADOW_CELLS]; /* what that write stored; of no meaning where a copy wrote */
-    uint16_t write_thread[SMK_SHADOW_CELLS];  /* warp * 32 + lane */
-    uint32_t varied;                  /* cells in which the block has stored several values, one bit each */
-    uint64_t number;                  /* address / bytes of a line */
+    uint32_t value[SMK_SHADOW_CELLS];        /* stored by that write; without meaning for a copy */
+    uint16_t write_thread[SMK_SHADOW_CELLS]; /* warp * 32 + lane */
+    uint32_t varied;                         /* cells to which the block has stored several values, one bit each */
+    uint64_t number;                         /* address / bytes of a line */
     uint32_t written, written_since, written_most, atomic_most, read_most;
-    uint32_t kept_most;                     /* of weak writes that are among `atomics` (race.c) */
-    uint32_t loaders, changers, batch_loaders; /* warps that have rows, or wides: one bit each */
-    smk_shadow_batches *batches;                  /* of loads; NULL: none yet */
+    uint32_t kept_most;                        /* of weak writes that have moved to `atomics` (race_note.c) */
+    uint32_t loaders, changers, batch_loaders; /* warps that have rows, or batches: one bit each */
+    smk_shadow_batches *batches;               /* of loads; NULL: none yet */
     smk_shadow_row *loads[SMK_SHADOW_WARPS];
     smk_shadow_row *atomics[SMK_SHADOW_WARPS];
 } smk_shadow_line;
 
-/* Things of one size that are taken one by one and given back all at once; they stay where they are. */
+/* A pool of items of one size, which are allocated one by one, freed all at once, and never move. */
 typedef struct smk_shadow_pool {
     unsigned char **chunk;
     uint32_t chunk_count, chunk_capacity, used;
-    uint32_t bytes; /* of a thing */
+    uint32_t bytes; /* of an item */
 } smk_shadow_pool;
 
-/* Lines by number. */
+/* Lines by number: an array for shared memory, a hash table for global memory. */
 typedef struct smk_shadow {
     unsigned shift;          /* a cell has 1 << shift bytes */
-    smk_shadow_line *direct; /* of shared memory; NULL: found by `slot` */
+    smk_shadow_line *direct; /* of shared memory; NULL: use `slot` */
     uint32_t direct_count;
     smk_shadow_line **slot;
-    uint32_t *slot_use; /* is it of this block? */
+    uint32_t *slot_use; /* equal to `use`: the slot belongs to this block */
     uint32_t slot_count, use;
     smk_shadow_pool lines, rows, batches;
     smk_shadow_line *last; /* found */
-    bool failed;           /* there was no memory: what follows is not judged */
+    bool failed;           /* there was no memory: later accesses are not checked */
 } smk_shadow;
 
-/* `direct_bytes` > 0: of addresses 0 to that. Errors: MEMORY. */
+/* `direct_bytes` > 0: for addresses below that number, as of shared memory. Errors: MEMORY. */
 smk_status smk_shadow_create(smk_shadow *shadow, unsigned shift, uint64_t direct_bytes, smk_error *error);
 void smk_shadow_free(smk_shadow *shadow);
 
-/* Forgets which lines there were (not those of shared memory). */
+/* Starts a block: drops all lines of global memory. */
 void smk_shadow_begin(smk_shadow *shadow);
 
 /* The line of that number, or NULL where there is no memory. */
@@ -98,17 +98,17 @@ smk_shadow_line *smk_shadow_find(smk_shadow *shadow, uint64_t number);
 /* The row at *row, or a new one there; NULL where there is no memory. */
 smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row);
 
-/* Cells that a block writes, whose first time is `begin`. */
+/* Marks cells as written by the block that started at time `begin`. */
 static inline void smk_shadow_note_written(smk_shadow_line *line, uint32_t cells, uint32_t begin)
 {
     line->written = cells | (line->written_since == begin ? line->written : 0);
     line->written_since = begin;
 }
 
-/* The places of a warp's wides; NULL where there is no memory. */
+/* The batches of a line, empty at first for each warp; NULL where there is no memory. */
 smk_shadow_batches *smk_shadow_batches_of(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp);
 
-/* Writes a warp's wides into its row. */
+/* Writes the batches of a warp out into its row. */
 void smk_shadow_spread(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp);
 
 static inline void smk_shadow_settle(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)

@@ -26,7 +26,7 @@ static bool is_source(const smk_undefined_plan *plan, const smk_instruction *in)
     return is_shuffle(in) || (load && plan->local);
 }
 
-/* Is a result of undefined operands undefined? What comes from memory, a call or a vote is taken as defined. */
+/* Does an undefined operand make the result undefined? Results of loads, calls and votes count as defined. */
 static bool carries(const smk_instruction *in)
 {
     switch (smk_opcode_class(in)) {
@@ -54,7 +54,7 @@ static bool carries(const smk_instruction *in)
 
 typedef struct looking {
     uint8_t *reached;
-    bool reads, writes; /* something that is reached */
+    bool reads, writes; /* the instruction reads, or writes, a tracked register */
     bool marks, changed;
 } looking;
 
@@ -113,7 +113,7 @@ smk_status smk_undefined_plan_create(smk_undefined_plan *plan, const smk_module 
     return good ? SMK_OK : smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
 }
 
-/* A function is lowered: which of its registers are reached. */
+/* Finds the registers of a function that undefined values can reach. */
 static bool look_at_function(smk_undefined_plan *plan, uint32_t index)
 {
     const smk_function *f = &plan->module->functions[index];
@@ -139,7 +139,7 @@ void smk_undefined_plan_free(smk_undefined_plan *plan)
     plan->reached = NULL;
 }
 
-/* The rows of operands whose values matter: a, b, c of operands 1 to 3; of a shuffle d, of its mask. */
+/* The rows of operands that can decide a result: a, b, c of operands 1 to 3; of a shuffle also d, its mask. */
 static bool fill_rows(smk_lowering *l, const smk_instruction *in, uint32_t row[4], uint32_t flip[3])
 {
     unsigned bits = smk_module_type_bits((smk_type)in->type), first = 1, last = 0;
@@ -206,7 +206,7 @@ bool smk_undefined_emit(smk_undefined_plan *plan, smk_lowering *lowering)
     return op != NULL;
 }
 
-/* A block ------------------------------------------------------------------------------------------ */
+/* Blocks ------------------------------------------------------------------------------------------- */
 
 void smk_undefined_begin(smk_undefined *undefined)
 {
@@ -233,7 +233,7 @@ void smk_undefined_free(smk_undefined *undefined)
     }
 }
 
-/* The values of the present frame; NULL: too deep, or there is no memory. */
+/* The values of the present frame; NULL: the call is too deep, or there is no memory. */
 static smk_undefined_value *values_of(smk_undefined *u, const smk_warp *warp)
 {
     uint32_t depth = warp->control->frame_count;
@@ -241,7 +241,7 @@ static smk_undefined_value *values_of(smk_undefined *u, const smk_warp *warp)
         return NULL;
     }
     smk_undefined_value **value = u->value[warp->control->index];
-    for (uint32_t i = 0; i <= depth; i++) { /* without gaps, as begin expects */
+    for (uint32_t i = 0; i <= depth; i++) { /* without gaps: smk_undefined_begin stops at the first NULL */
         if (value[i] == NULL) {
             value[i] = smk_heap_allocate((size_t)u->plan->registers + 1, sizeof *value[i]);
         }
@@ -258,7 +258,7 @@ static const smk_instruction *instruction_of(const smk_undefined *u, const smk_o
     return &u->plan->module->functions[op->function].instructions[op->instruction];
 }
 
-/* What is found ------------------------------------------------------------------------------------- */
+/* Findings ------------------------------------------------------------------------------------------ */
 
 static void report(smk_race *race, const smk_warp *warp, const smk_operation *op, const smk_undefined_value *value,
                    uint32_t lanes)
@@ -292,7 +292,7 @@ static void report(smk_race *race, const smk_warp *warp, const smk_operation *op
     }
 }
 
-/* An operand that decides something: each register of it. */
+/* Reports the undefined registers of an operand that is stored or decides something. */
 static void use(smk_race *race, const smk_warp *warp, const smk_operation *op, const smk_undefined_value *value,
                 const smk_operand *operand, uint32_t mask)
 {
@@ -327,7 +327,7 @@ static void put(smk_undefined_value *value, const smk_operand *operand, uint32_t
     }
 }
 
-/* The lanes in which an operand is undefined; `made` learns where from. */
+/* The lanes in which an operand is undefined; `made` takes over the source. */
 static uint32_t read(const smk_undefined_value *value, const smk_operand *operand, smk_undefined_value *made)
 {
     uint32_t lanes = 0;
@@ -355,8 +355,8 @@ static uint32_t find_zeros(const smk_warp *warp, uint32_t row, unsigned bits)
     return found;
 }
 
-/* and, mul: an operand of zero decides, and so it is with predicates. Of or, a defined operand puts its bits into the
- * other: some are defined then. */
+/* The undefined lanes of and, or, mul. An operand of zero decides a product and a conjunction, likewise with
+ * predicates. The result of `or` with a defined operand has defined bits, and counts as defined. */
 static uint32_t combine(const smk_warp *warp, const smk_operation *op, const smk_instruction *in, uint32_t a,
                         uint32_t b)
 {
@@ -388,7 +388,7 @@ static void shuffle(smk_race *race, const smk_warp *warp, const smk_operation *o
     const uint32_t *members = SMK_ROW(uint32_t, warp, op->d);
     smk_undefined_value made = {0};
     uint32_t taken =
-        read(value, &in->operands[1], &made) & mask; /* lanes that come later bring what is not known yet */
+        read(value, &in->operands[1], &made) & mask; /* the values of lanes that arrive later are not known yet */
     for (uint32_t left = mask; left != 0; left &= left - 1) {
         unsigned lane = smk_bits_first(left);
         int from = smk_warp_exchange_source(in, lane, b[lane], c[lane]);
@@ -411,7 +411,7 @@ static void shuffle(smk_race *race, const smk_warp *warp, const smk_operation *o
     put(value, to->kind == SMK_OPERAND_LIST ? &to->element[0] : to, mask, &made);
 }
 
-/* Of a list: the lanes in which all parts are undefined. */
+/* The lanes in which all elements of a list are undefined. */
 static uint32_t read_all(const smk_undefined_value *value, const smk_operand *operand, smk_undefined_value *made)
 {
     uint32_t lanes = UINT32_MAX;
@@ -436,7 +436,7 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
         b = read(value, &in->operands[2], made);
         made->partial = made->partial || in->opcode == SMK_OPCODE_AND;
         return (a | b) == 0 ? 0 : combine(warp, op, in, a, b);
-    case SMK_OPCODE_BFI: /* what is put into something */
+    case SMK_OPCODE_BFI: /* the inserted bit field */
         return read(value, &in->operands[1], made);
     case SMK_OPCODE_PRMT:
     case SMK_OPCODE_LOP3:
@@ -509,7 +509,7 @@ void smk_undefined_pass(smk_race *race, const smk_warp *warp, const smk_operatio
         }
         for (unsigned i = results; i < in->operand_count; i++) {
             if (smk_opcode_class(in) != SMK_CLASS_STORE ||
-                i != 1) { /* what is stored: smk_undefined_access, where it goes */
+                i != 1) { /* the stored value is checked in smk_undefined_access */
                 use(race, warp, op, value, &in->operands[i], mask);
             }
         }
@@ -543,7 +543,7 @@ static uint32_t *defined_of(smk_undefined *u, const smk_warp *warp, uint64_t *fr
     return *defined;
 }
 
-/* Lanes of which no byte is defined there. */
+/* The lanes in which none of the accessed bytes is defined. */
 static uint32_t find_undefined(const uint32_t *defined, uint64_t frame, const uint64_t *address, uint32_t mask,
                                unsigned offset, unsigned bytes)
 {

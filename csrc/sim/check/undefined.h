@@ -1,10 +1,11 @@
-/* Values that nobody has defined, on their way to where they matter.
+/* Tracks undefined values to the instructions that depend on them, as Memcheck does (Seward and Nethercote, "Using
+ * Valgrind to Detect Undefined Value Errors with Bit-Precision", 2005), with one bit a lane for each register.
  *
- * A shuffle that reads from a lane outside of its mask, or from one that has exited, gives anything; so does a read of
- * local memory that was never written. That alone is no fault: programs take such values and do not use them (the last
- * lanes of a scan). So they are followed, a bit a lane, through the registers that they can reach and through local
- * memory, as definedness is in a memory checker: what is made of them is undefined too, but for selections, logic and
- * products that the other operand decides. A fault is where one is stored, is an address, or decides a branch.
+ * A shuffle from a lane outside its mask, or from a lane that has exited, returns an undefined value; so does a load
+ * of local memory that was never written. Such a value alone is no fault: the last lanes of a scan receive some and do
+ * not use them. A result is undefined where an operand is, except where the other operand of a selection, a logical
+ * operation or a product decides the result. A finding is a store of an undefined value, or its use as an address or
+ * as the condition of a branch.
  */
 #ifndef SMK_SIM_CHECK_UNDEFINED_H
 #define SMK_SIM_CHECK_UNDEFINED_H
@@ -15,57 +16,58 @@
 
 enum { SMK_UNDEFINED_WARPS = 32, SMK_UNDEFINED_DEPTH = 8, SMK_UNDEFINED_LOCAL_MAX = 64 << 10 };
 
-/* Of a launch: which registers can hold such values. */
+/* Of a launch: the registers that can hold undefined values. */
 typedef struct smk_undefined_plan {
     const smk_module *module;
     const smk_image *image;
-    bool active;        /* anything is followed */
-    bool local;         /* there is local memory that is followed */
-    uint8_t **reached;  /* by function, then by register; NULL: nothing is followed there */
-    uint8_t *seen;      /* by function: it was looked at */
-    uint32_t registers; /* the most of a function */
+    bool active;        /* some register or local variable is tracked */
+    bool local;         /* local memory is tracked */
+    uint8_t **reached;  /* by function, then by register; NULL: nothing is tracked there */
+    uint8_t *seen;      /* by function: it has been analysed */
+    uint32_t registers; /* the largest number of registers of a function */
 } smk_undefined_plan;
 
 /* Where an undefined value comes from. */
 typedef struct smk_undefined_source {
     uint32_t instruction_id;
-    uint32_t lane;    /* that took it */
-    uint32_t from;    /* of a shuffle: the lane that it names */
-    uint32_t mask;    /* of a shuffle: who takes part */
+    uint32_t lane;    /* that received it */
+    uint32_t from;    /* of a shuffle: its source lane */
+    uint32_t mask;    /* of a shuffle: its membermask */
     uint64_t address; /* of a load */
 } smk_undefined_source;
 
 typedef struct smk_undefined_value {
     uint32_t lanes;
-    bool partial; /* some bits are defined: stored in local memory, the whole counts as defined (bit fields) */
+    bool partial; /* some bits are defined: a store to local memory defines the whole (bit fields) */
     smk_undefined_source source;
 } smk_undefined_value;
 
-/* Of a block that runs. */
+/* The state of a running block. */
 typedef struct smk_undefined {
     const smk_undefined_plan *plan;
     smk_undefined_value *value[SMK_UNDEFINED_WARPS][SMK_UNDEFINED_DEPTH]; /* by register of a frame */
-    uint32_t *defined[SMK_UNDEFINED_WARPS];                               /* by byte of the entry's frame: lanes */
+    uint32_t *defined[SMK_UNDEFINED_WARPS];                               /* by byte of the entry's local frame: lanes
+                                                                           * in which it is defined */
     bool failed;
 } smk_undefined;
 
 struct smk_lowering;
 struct smk_race;
 
-/* Functions are looked at when they are lowered; `image` is set behind that. Errors: MEMORY. */
+/* A function is analysed when it is lowered; `image` is set after that. Errors: MEMORY. */
 smk_status smk_undefined_plan_create(smk_undefined_plan *plan, const smk_module *module, smk_error *error);
 void smk_undefined_plan_free(smk_undefined_plan *plan);
 
-/* Puts an operation before the present instruction where it reads or writes what is followed. */
+/* Emits an operation before the present instruction where that reads or writes a tracked register. */
 bool smk_undefined_emit(smk_undefined_plan *plan, struct smk_lowering *lowering);
 
 void smk_undefined_begin(smk_undefined *undefined);
 void smk_undefined_free(smk_undefined *undefined);
 
-/* Before a followed instruction takes effect. */
+/* Called before a tracked instruction executes. */
 void smk_undefined_pass(struct smk_race *race, const smk_warp *warp, const smk_operation *op);
 
-/* Before an access takes effect, its addresses good. */
+/* Called before an access with valid addresses executes. */
 void smk_undefined_access(struct smk_race *race, const smk_warp *warp, const smk_access_event *event, smk_space space,
                           const uint64_t *address, uint32_t mask);
 
