@@ -86,7 +86,7 @@ smk_access_compare *smk_access_comparer(void)
 bool smk_access_fill_cache(const smk_warp *warp, smk_cached_allocation *cached, uint64_t address)
 {
     const smk_allocation *allocation = smk_memory_view_find(warp->control->block->run->view, address);
-    /* what is remembered is not looked at again, and a store could come by here: constants only where none can */
+    /* a cached allocation is not checked again, so constants are cached only in the entry that no store uses */
     bool plain = allocation != NULL &&
                  (!allocation->constant || cached == &warp->control->allocation_cache[SMK_WARP_CACHE_CONST]);
     if (plain) {
@@ -121,7 +121,7 @@ static const char *space_name(smk_space space)
     }
 }
 
-/* The space as the instruction has it: constants are accessed as global memory. */
+/* The name of the space that the instruction names: constants are accessed as global memory. */
 static const char *space_written(const smk_warp *warp, const smk_operation *op, smk_space space)
 {
     const smk_function *function = &warp->control->block->run->image->module->functions[op->function];
@@ -130,7 +130,7 @@ static const char *space_written(const smk_warp *warp, const smk_operation *op, 
     return space_name(constant ? SMK_SPACE_CONST : space);
 }
 
-/* The shared variable that an address is in or behind. */
+/* Names the shared variable that an address lies in or behind. */
 static void describe_shared(const smk_warp *warp, uint64_t address, char *text, size_t size)
 {
     const smk_warp_control *control = warp->control;
@@ -209,7 +209,7 @@ smk_space smk_access_settle(smk_space space, uint64_t *address)
     }
 }
 
-/* Checks an access of one lane; true where it may go ahead. */
+/* Checks an access of one lane; true where it is valid. */
 static bool check(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                   unsigned bytes, uint64_t limit, smk_access_kind kind)
 {
@@ -256,7 +256,7 @@ unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, 
     return allocation->host + (address - allocation->address);
 }
 
-/* Local memory lies word by word, a row of lanes each. */
+/* Local memory is laid out word by word: the same word of all lanes is a row. */
 static unsigned char *local_byte(const smk_warp_control *control, unsigned lane, uint64_t address)
 {
     return control->local + (address / 4 * SMK_WARP_SIZE + lane) * 4 + address % 4;

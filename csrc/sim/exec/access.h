@@ -1,8 +1,8 @@
 /* Loads and stores.
  *
  * Fields of a memory operation: `a` row of addresses, u.immediate added to each; d, b, c, d2 rows of the elements;
- * element, count (of elements); slot: which entry of control->allocation_cache is tried first, or for local memory whether the
- * address counts from the present frame (SMK_ACCESS_FRAME).
+ * element, count (of elements); slot: the entry of control->allocation_cache that is tried first; of local memory
+ * SMK_ACCESS_FRAME where the address is relative to the present frame.
  */
 #ifndef SMK_SIM_EXEC_ACCESS_H
 #define SMK_SIM_EXEC_ACCESS_H
@@ -31,35 +31,35 @@ unsigned smk_access_element_bytes(smk_element element);
  * only). SPACE_PARAM is the entry's parameters. */
 smk_handler smk_access_find(bool store, smk_space space, bool narrow, smk_element element, unsigned count);
 
-/* One lane's access, by bytes, anywhere: 1 to 32 bytes that must be aligned to `bytes`. False: the warp has failed.
- * (access.c; the slow road, and the only one that makes error messages) */
+/* The access of one lane to any space: 1 to 32 bytes, which must be aligned to `bytes`. False: the warp has failed.
+ * This is the slow path, and the only one that makes error messages. */
 bool smk_access_load_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                           void *to, unsigned bytes);
 bool smk_access_store_lane(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space, uint64_t address,
                            const void *from, unsigned bytes);
 
-/* The host's place of one lane's bytes in global or shared memory (generic too); *shared tells which it is. NULL:
- * the warp has failed. */
+/* The host address of one lane's bytes in global or shared memory, given a generic address or one of that space;
+ * *shared becomes true for shared memory. NULL: the warp has failed. */
 unsigned char *smk_access_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, smk_space space,
                                        uint64_t address, unsigned bytes, smk_access_kind kind, bool *shared);
 
-/* Turns a generic address into one of a space. */
+/* Converts a generic address to an address of its space, which is returned. */
 smk_space smk_access_settle(smk_space space, uint64_t *address);
 
-/* Why an access may not be: for messages. */
+/* Describe for messages why an access is invalid. */
 void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
                                 unsigned bytes, smk_access_kind kind, char *message, size_t size);
 void smk_access_describe_alignment(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
                                    unsigned bytes, smk_access_kind kind, char *message, size_t size);
 
-/* All active lanes one by one; what the fast handlers fall back to. */
+/* Executes all active lanes one by one: what the fast handlers fall back to. */
 const smk_operation *smk_access_lanes(smk_warp *warp, const smk_operation *op, smk_space space, bool narrow, bool store,
                                       uint32_t mask);
 
-/* What a load or atomic would have brought to the lanes of `mask` is 0. */
+/* Sets the result of a load or atomic to 0 in the lanes of `mask`. */
 void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind kind, uint32_t mask);
 
-/* Finds the allocation that holds `address` and remembers it in `recent`; false where there is none to remember. */
+/* Fills a cache entry with the allocation that holds `address`; false where none does, or it must not be cached. */
 bool smk_access_fill_cache(const smk_warp *warp, smk_cached_allocation *cached, uint64_t address);
 
 /* The lanes of a row of 32 addresses (32-bit ones where `narrow`) that are first + lane * step. */

@@ -1,9 +1,9 @@
 /* Load and store handlers, compiled once for each instruction set.
  *
- * The including file defines NAME(x), and lanes_equal32/64 and lanes_inside32/64 where it has something better than
- * the loops here (HAVE_LANES). What a warp accesses is told apart in three: one address, neighbouring elements in lane
- * order, and anything else; whatever is odd about an access (several allocations, another window, an error)
- * goes by access_far to smk_access_lanes, which does it lane by lane.
+ * The including file defines NAME(x), and with HAVE_LANES its own lanes_equal32/64, lanes_grouped32/64 and
+ * lanes_inside32/64. There are three patterns of access: one address, neighbouring elements in lane order, and any
+ * other. Rare cases (several allocations, another window, an error) go through access_far to smk_access_lanes, which
+ * executes lane by lane.
  */
 #include "sim/exec/access.h"
 
@@ -36,7 +36,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_equal64(const uint64_t *row, uint64_t first, ui
     return equal;
 }
 
-/* Lanes whose address is that of the first of their group of eight + place in the group * step. */
+/* Lanes whose address is that of the first lane of their group of eight + index in the group * step. */
 SMK_ALWAYS_INLINE uint32_t lanes_grouped32(const uint32_t *row, uint32_t step)
 {
     uint32_t equal = 0;
@@ -55,7 +55,7 @@ SMK_ALWAYS_INLINE uint32_t lanes_grouped64(const uint64_t *row, uint64_t step)
     return equal;
 }
 
-/* Lanes whose place, row + add, is at most `last` and has no bit of `odd`. */
+/* Lanes whose offset, row + add, is at most `last` and has no bit of `odd`. */
 SMK_ALWAYS_INLINE uint32_t lanes_inside32(const uint32_t *row, uint32_t add, uint32_t last, uint32_t odd)
 {
     uint32_t inside = 0;
@@ -77,11 +77,11 @@ SMK_ALWAYS_INLINE uint32_t lanes_inside64(const uint64_t *row, uint64_t add, uin
 }
 #endif
 
-/* Where the elements of one operation lie. */
+/* The memory that one operation accesses. */
 typedef struct target {
-    unsigned char *host; /* place 0 */
+    unsigned char *host; /* of offset 0 */
     uint64_t limit;      /* bytes from there */
-    uint64_t add;        /* place of a lane = its row's value + add */
+    uint64_t add;        /* offset of a lane = its address in the row + add */
 } target;
 
 SMK_ALWAYS_INLINE uint64_t address_at(const smk_warp *warp, const smk_operation *op, bool narrow, unsigned lane)
@@ -133,7 +133,8 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
     return target_offset <= last && reach <= last - target_offset && (target_offset & odd) == 0;
 }
 
-/* The moves themselves, one set for each element: near ones (one address, or neighbours in lane order) and far ones. */
+/* The moves, one set for each element: near ones (one address, or neighbours in lane order) and far ones (any order).
+ */
 #define SMK_ELEMENT(id, in_memory, in_row)                                                                            \
     SMK_ALWAYS_INLINE void load_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count,  \
                                const unsigned char *host)                                                             \
@@ -313,7 +314,7 @@ SMK_ALWAYS_INLINE unsigned bytes_of(smk_element element)
     return 0;
 }
 
-/* Global memory: the allocation that this operation met last. */
+/* Global memory: the allocation that this operation accessed last. False where the first lane is outside it. */
 SMK_ALWAYS_INLINE bool find_cached(const smk_warp *warp, const smk_operation *op, uint32_t mask, target *to)
 {
     const smk_cached_allocation *cached = &warp->control->allocation_cache[op->slot];
@@ -322,7 +323,7 @@ SMK_ALWAYS_INLINE bool find_cached(const smk_warp *warp, const smk_operation *op
     return address - cached->address < cached->bytes;
 }
 
-/* False: nothing is known yet about what the first lane accesses. */
+/* False: the target of the first lane is not cached. */
 SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_space space, uint32_t mask, bool store, target *to)
 {
     const smk_warp_control *control = warp->control;
@@ -347,7 +348,7 @@ SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_sp
 }
 
 /* A full warp whose groups of eight lanes each have one address or neighbouring ones, as in blocks that are 8 or 16
- * threads wide. False: it is not like that. The places are checked already. */
+ * threads wide. False: the warp has another pattern. The offsets are checked already. */
 SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool store, bool narrow, unsigned bytes,
                                    const target *at)
 {
@@ -361,7 +362,8 @@ SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool
         if ((same >> i & 0xff) != 0xff && (next >> i & 0xff) != 0xff) {
             return false;
         }
-        target_offset[i / GROUP] = target_offset_at(warp, op, narrow, i, at->add); /* a destination may be the row of addresses */
+        target_offset[i / GROUP] = target_offset_at(warp, op, narrow, i, at->add); /* a destination may be the row of
+                                                                                    * addresses */
     }
     for (unsigned i = 0; i < SMK_WARP_SIZE; i += GROUP) {
         move_group(warp, op->d, store, i, element, at->host + target_offset[i / GROUP], (same >> i & 0xff) == 0xff);
@@ -369,8 +371,8 @@ SMK_ALWAYS_INLINE bool move_groups(smk_warp *warp, const smk_operation *op, bool
     return true;
 }
 
-/* What the near road does not serve: addresses in any order, and an allocation that is met for the first time. Out
- * of line, so that the handlers themselves need no stack frame. */
+/* The slower path: addresses in any order, and an allocation that is not cached. Out of line, so that the handlers
+ * need no stack frame. */
 SMK_NEVER_INLINE const smk_operation *access_far(smk_warp *warp, const smk_operation *op, bool store, smk_space space,
                                                  bool narrow)
 {
@@ -420,7 +422,7 @@ SMK_ALWAYS_INLINE const smk_operation *access_lanes(smk_warp *warp, const smk_op
     return access_far(warp, op, store, space, narrow);
 }
 
-/* Local memory at one address, which is what an array of each thread's own mostly has: whole rows. */
+/* Local memory at one address for all lanes, the usual access to a thread's own array: whole rows. */
 SMK_ALWAYS_INLINE const smk_operation *access_local(smk_warp *warp, const smk_operation *op, bool store)
 {
     uint32_t mask = smk_operation_mask(warp, op);
@@ -476,7 +478,7 @@ static const smk_operation *run_local_store(smk_warp *warp, const smk_operation 
     return access_local(warp, op, true);
 }
 
-/* Handlers of their own for what kernels spend their time in; the others look the element up as they run. */
+/* Specialised handlers for the most frequent accesses; the others look the element up at run time. */
 #define HANDLER(name, store, space, narrow, element, count)                                \
     static const smk_operation *run_##name(smk_warp *warp, const smk_operation *op)        \
     {                                                                                      \

@@ -9,7 +9,7 @@
 
 static uint16_t add_f16(uint16_t a, uint16_t b)
 {
-    /* single precision has more than twice the digits: rounding twice is rounding once */
+    /* single precision has more than twice the digits, so rounding twice is the same as rounding once */
     return smk_narrow_f16((double)(smk_widen_f16(a) + smk_widen_f16(b)), SMK_ROUND_NEAREST, false);
 }
 
@@ -18,7 +18,7 @@ static uint16_t add_bf16(uint16_t a, uint16_t b)
     return smk_narrow_bf16((double)(smk_widen_bf16(a) + smk_widen_bf16(b)), SMK_ROUND_NEAREST, false);
 }
 
-/* Hardware flushes subnormals when it adds in global memory, and does not in shared memory. */
+/* Hardware flushes subnormals in additions to global memory, not in additions to shared memory. */
 static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
 {
     float x = smk_float_f32(a), y = smk_float_f32(b);
@@ -26,7 +26,7 @@ static uint32_t add_f32(uint32_t a, uint32_t b, bool flush)
     return smk_bits_f32(smk_nan_f32(sum));
 }
 
-/* Of two NaN, global memory keeps the operand, as it is, and shared memory what was there, made quiet. */
+/* Of two NaN, global memory keeps the operand unchanged, and shared memory the old value made quiet. */
 static uint64_t add_f64(uint64_t old, uint64_t b, bool global)
 {
     const double sum = smk_float_f64(old) + smk_float_f64(b);
@@ -43,7 +43,7 @@ static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
     case SMK_TYPE_F32:
         return add_f32((uint32_t)old, (uint32_t)b, flush);
     case SMK_TYPE_F64:
-        return add_f64(old, b, flush); /* what is global flushes too */
+        return add_f64(old, b, flush); /* additions to global memory are those that flush */
     case SMK_TYPE_F16:
         return add_f16((uint16_t)old, (uint16_t)b);
     case SMK_TYPE_BF16:
@@ -69,7 +69,7 @@ static bool less(smk_type type, uint64_t a, uint64_t b)
     }
 }
 
-/* What the memory holds afterwards. `old` and `b` are zero-extended to 64 bits. */
+/* The new value of the memory. `old` and `b` are zero-extended to 64 bits. */
 static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t old, uint64_t b, uint64_t c, bool flush)
 {
     switch (operation) {
@@ -96,7 +96,7 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
     }
 }
 
-/* Other host threads may work on the same place: of those operations only ones whose order does not matter. */
+/* An update of memory that other host threads may update at the same time, with operations that commute. */
 static uint64_t update32(unsigned char *host, const smk_operation *op, uint64_t b, uint64_t c, bool flush)
 {
     _Atomic uint32_t *word = (_Atomic uint32_t *)(void *)host;
@@ -121,7 +121,7 @@ static uint64_t update64(unsigned char *host, const smk_operation *op, uint64_t 
     return old;
 }
 
-/* A place that no other host thread touches. */
+/* An update of memory that no other host thread accesses. */
 static inline uint64_t update_alone(unsigned char *host, unsigned bytes, const smk_operation *op, uint64_t b,
                                     uint64_t c, bool flush)
 {
@@ -159,7 +159,7 @@ static void put_at(smk_warp *warp, uint32_t offset, unsigned bytes, unsigned lan
     }
 }
 
-/* The place of a lane's operand: the common cases here, the rest and all errors in access.c. */
+/* The host address of a lane's operand: the common cases here, all others and errors in access.c. */
 static inline unsigned char *find_host_address(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address,
                                                unsigned bytes, bool *shared)
 {

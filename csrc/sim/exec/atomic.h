@@ -1,4 +1,4 @@
-/* atom and red. */
+/* The PTX instructions atom and red. */
 #ifndef SMK_SIM_EXEC_ATOMIC_H
 #define SMK_SIM_EXEC_ATOMIC_H
 
@@ -11,7 +11,7 @@
  * smk_modifier of the operation, `slot` the entry of control->allocation_cache, d2 the smk_space. */
 smk_handler smk_atomic_find(const smk_instruction *instruction);
 
-/* True where the outcome does not depend on the order of those who do it, the old value aside. */
+/* Does the final value not depend on the order of such updates? */
 bool smk_atomic_commutes(const smk_instruction *instruction);
 
 #endif

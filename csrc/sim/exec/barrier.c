@@ -9,7 +9,8 @@
 
 enum { LOCATION_BYTES = 160 };
 
-/* Lanes that live but are elsewhere: nobody may wait for them here, for they cannot come before this path goes on. */
+/* A barrier that not all live lanes have reached: the others cannot come before this path goes on, so the warp fails.
+ */
 static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing)
 {
     char here[LOCATION_BYTES], there[LOCATION_BYTES];
@@ -27,7 +28,7 @@ static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *
                          here, mask, warp->control->index, missing, there);
 }
 
-/* The value of an operand that must be the same in every lane. */
+/* Reads an operand that must have one value in all lanes; false where it has several. */
 static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, uint32_t *value)
 {
     const uint32_t *row = SMK_ROW(uint32_t, warp, offset);
@@ -44,7 +45,7 @@ static bool uniform_value(const smk_warp *warp, uint32_t offset, uint32_t mask, 
     return found;
 }
 
-/* Notes that the warp has come to a barrier, to wait or not; NULL where it has failed. */
+/* Records the arrival of a warp at a barrier, to wait or not; NULL where the warp has failed. */
 static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mask, bool waits)
 {
     smk_warp_control *control = warp->control;
@@ -103,8 +104,8 @@ static const smk_operation *run_arrive(smk_warp *warp, const smk_operation *op)
     return op + 1;
 }
 
-/* Waits. The last to come releases the others and waits for its turn like them, so that all warps meet the
- * next barrier in the same order. */
+/* Waits. The last warp to arrive releases the others and takes its turn like them, so that all warps come to the next
+ * barrier in the same order. */
 static const smk_operation *wait(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t trues)
 {
     smk_warp_control *control = warp->control;
@@ -152,7 +153,7 @@ void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters)
     control->state = SMK_WARP_READY;
 }
 
-/* Each set of lanes that have met, to the observer. */
+/* Reports each set of synchronised lanes to the observer. */
 static void notify_observer(const smk_warp *warp, const smk_operation *op, uint32_t active, const uint32_t *masks)
 {
     const smk_block *block = warp->control->block;
@@ -167,7 +168,7 @@ static void notify_observer(const smk_warp *warp, const smk_operation *op, uint3
     }
 }
 
-/* bar.warp.sync: those whom a lane names are here, or have exited; else it waits for them. */
+/* bar.warp.sync: goes on where all lanes of each mask are here or have exited; else the lanes wait (park.h). */
 static const smk_operation *run_warp_sync(smk_warp *warp, const smk_operation *op)
 {
     uint32_t active = smk_operation_mask(warp, op), elsewhere = warp->control->live & ~active, wrong = 0;

@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* What a barrier makes of the predicates that the threads bring. */
+/* The reduction that a barrier makes of its threads' predicates. */
 typedef enum smk_barrier_kind { SMK_BARRIER_PLAIN, SMK_BARRIER_POPC, SMK_BARRIER_AND, SMK_BARRIER_OR } smk_barrier_kind;
 
 smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction);
@@ -16,7 +16,7 @@ smk_barrier_kind smk_barrier_kind_of(const smk_instruction *instruction);
  * result. bar.warp.sync: `a` row of the mask. */
 smk_handler smk_barrier_find(const smk_instruction *instruction);
 
-/* A warp that waited goes on behind its barrier: gives it its result (of bar.red) and makes it READY. */
+/* Makes a warp that waited at a barrier READY, with the result of a bar.red. */
 void smk_barrier_deliver(smk_warp *warp, uint32_t trues, uint32_t voters);
 
 #endif

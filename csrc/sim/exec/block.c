@@ -109,7 +109,7 @@ void smk_block_start(smk_block *block, uint64_t number)
     }
 }
 
-/* Nobody can go on: says who waits where. */
+/* Fails the block: no warp can go on. Names the barriers at which warps wait. */
 static void fail_deadlock(smk_block *block)
 {
     char list[WAITERS_NAMED_MAX * (LOCATION_BYTES + 32)] = "";
@@ -152,7 +152,7 @@ static void fail_after_bad_accesses(smk_block *block)
                         block->steps, block->bad_accesses);
 }
 
-/* The next that is ready, in turn: from the cursor up, or below it where the order is reversed. */
+/* The next ready warp in round-robin order: from the cursor up, or below it where the order is reversed. */
 static uint32_t choose_warp(const smk_block *block)
 {
     uint32_t above = block->cursor >= SMK_WARP_SIZE ? 0 : UINT32_MAX << block->cursor;
@@ -215,7 +215,7 @@ void smk_block_release(smk_block *block, uint32_t barrier)
     }
     const smk_observer *observer = block->run->observer;
     if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
-        /* who has ended is waited for no more: as good as having come */
+        /* warps that have exited count as arrived */
         uint32_t ended = at->expected == 0 ? ~block->live : 0;
         observer->release(block->observer_state, block, barrier, at->waiting, at->came | ended);
     }

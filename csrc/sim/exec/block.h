@@ -1,12 +1,13 @@
-/* A block that runs: its warps, barriers and shared memory. Resumable, and reused for block after block. */
+/* A running block: its warps, barriers and shared memory. A block can be resumed, and is reused for one block after
+ * another. */
 #ifndef SMK_SIM_EXEC_BLOCK_H
 #define SMK_SIM_EXEC_BLOCK_H
 
 #include "base/launch.h"
 #include "base/status.h"
 #include "sim/code/memory_view.h"
-#include "sim/sim.h"
 #include "sim/exec/warp.h"
+#include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,17 +24,17 @@ typedef struct smk_run {
     const struct smk_observer *observer; /* NULL where the image is not observed */
     uint32_t (*compare)(const void *row, bool narrow, uint64_t first, uint64_t step); /* smk_access_comparer */
     uint64_t grid_id;
-    bool ordered; /* one host thread runs the blocks, in order */
+    bool ordered;          /* one host thread runs the blocks, in order */
     uint32_t shared_bytes; /* static and dynamic */
     uint32_t dynamic_bytes;
 } smk_run;
 
 typedef struct smk_barrier {
     uint32_t waiting;  /* warps, one bit each */
-    uint32_t arrived;  /* how many times warps have come, waiting or not */
-    uint32_t came;     /* which warps, one bit each */
+    uint32_t arrived;  /* arrivals of warps, waiting or not */
+    uint32_t came;     /* warps that have arrived, one bit each */
     uint32_t expected; /* threads; 0: all of the block */
-    uint32_t trues;    /* threads whose predicate was true, and all of them */
+    uint32_t trues;    /* threads with a true predicate, and all threads that arrived */
     uint32_t voters;
 } smk_barrier;
 
@@ -45,13 +46,13 @@ typedef struct smk_block {
     uint64_t number; /* in launch order: x fastest */
     uint64_t steps;  /* of the block */
     uint32_t warp_count;
-    uint32_t ready;  /* warps that can run, one bit each */
-    uint32_t live;   /* warps that have not ended */
-    uint32_t cursor; /* whose turn it is */
-    uint64_t next_livelock_check; /* steps at which to ask whether it is stuck (livelock.h) */
-    uint64_t most_steps; /* where it is stopped; UINT64_MAX: nowhere */
-    uint64_t bad_accesses; /* accesses of its that were wrong and left out, for that */
-    bool pause;      /* a handler took long: let the host look at the clock, then go on with the same warp */
+    uint32_t ready;               /* warps that can run, one bit each */
+    uint32_t live;                /* warps that have not ended */
+    uint32_t cursor;              /* the warp whose turn it is */
+    uint64_t next_livelock_check; /* steps at which to test for a livelock (livelock.h) */
+    uint64_t most_steps;          /* steps at which the block is stopped; UINT64_MAX: never */
+    uint64_t bad_accesses;        /* invalid accesses that were left out and led to that limit */
+    bool pause;                   /* a handler took long: let the host check the time, then go on with the same warp */
     smk_warp warp[SMK_SIM_BLOCK_THREADS_MAX / SMK_WARP_SIZE];
     smk_warp_control *control; /* of each warp */
     unsigned char *registers;
@@ -65,16 +66,16 @@ typedef struct smk_block {
 smk_status smk_block_create(const smk_run *run, smk_block **block, smk_error *error);
 void smk_block_free(smk_block *block); /* accepts NULL */
 
-/* Makes it the block of that number, at its start. */
+/* Starts the block of that number. */
 void smk_block_start(smk_block *block, uint64_t number);
 
 /* Runs for about `steps` more warp instructions. FAILED: block->error says why. */
 smk_block_state smk_block_run(smk_block *block, uint64_t steps);
 
-/* A warp has ended: others may have waited for just that. */
+/* Records that a warp has ended, for which barriers may wait. */
 void smk_block_leave(smk_block *block, uint32_t warp);
 
-/* Lets the warps that wait at a barrier go where all have come (control.c gives them their results). */
+/* Releases the warps that wait at a barrier if all have arrived (smk_barrier_deliver gives them their results). */
 void smk_block_release(smk_block *block, uint32_t barrier);
 
 #endif

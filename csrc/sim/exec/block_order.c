@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* The allocation that a root points into in this launch; NULL for a number. */
+/* The allocation that a root points to in this launch; NULL where its value is no pointer. */
 static const smk_allocation *find_allocation(const smk_image *image, const smk_image_root *root,
                                              const smk_launch *launch, const smk_memory_view *view)
 {
@@ -17,7 +17,7 @@ static const smk_allocation *find_allocation(const smk_image *image, const smk_i
     return smk_memory_view_find(view, address);
 }
 
-/* Whether two sets of roots may lead into one allocation. A set in which no root points leads anywhere. */
+/* Can two sets of roots lead to one allocation? A set without a pointer can lead to any. */
 static bool may_overlap(const smk_allocation *const *allocation, uint64_t a, uint64_t b)
 {
     bool a_known = false, b_known = false;

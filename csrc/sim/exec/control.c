@@ -13,7 +13,7 @@ static const smk_operation *reconvergence_of(const smk_warp *warp, const smk_ope
     return op->a == SMK_NO_INDEX ? NULL : warp->control->code->operation + op->a;
 }
 
-/* Goes on at `next`, or lets the other warps run first where the slice is spent. The run before is counted. */
+/* Goes on at `next`, or ends the warp's turn where its slice is spent. The steps until here are counted. */
 static const smk_operation *continue_at(smk_warp *warp, const smk_operation *next)
 {
     smk_warp_control *control = warp->control;
@@ -83,7 +83,7 @@ smk_handler smk_control_branch(bool backward)
     return backward ? run_branch_back : run_branch;
 }
 
-/* Lanes of `mask` whose value in a row is that of the first of them. */
+/* The lanes of `mask` that have the value of the first of them in a row. */
 static uint32_t alike32(const uint32_t *row, uint32_t mask)
 {
     uint32_t first = row[smk_bits_first(mask)], same = 0;
@@ -120,7 +120,7 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
         next = op->u.detail->target[index];
     }
     if (taken != 0 && taken != warp->active) {
-        /* the others come here again, one target after another (and those without a guard fall through at last) */
+        /* the other lanes execute this again, one target after another; lanes whose guard is false fall through last */
         const smk_operation *reconvergence = reconvergence_of(warp, op);
         uint32_t rest = warp->active & ~taken;
         next = smk_warp_diverge(warp, op, rest, op, next, reconvergence);
@@ -132,7 +132,7 @@ const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operatio
     return continue_at(warp, next);
 }
 
-/* The slice may end here too: recursion loops without a backward branch. */
+/* Ends the slice at calls, too: recursion loops without a backward branch. */
 static bool is_spent(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
@@ -178,7 +178,7 @@ const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operatio
                              "an indirect call of 0x%" PRIx64 ", which is not a function", address);
     }
     if (taken != warp->active) {
-        /* the others come here again; all meet behind the call */
+        /* the other lanes execute this again; all reconverge behind the call */
         const smk_operation *next = smk_warp_diverge(warp, op, warp->active & ~taken, op, op, op + 1);
         if (next == NULL) {
             return NULL;
@@ -246,7 +246,7 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
     return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
 }
 
-/* Whoever sleeps waits for others: their turn now. */
+/* A sleeping warp usually waits for others, so its turn ends. */
 const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op)
 {
     return smk_operation_mask(warp, op) == 0 ? op + 1 : smk_warp_yield(warp, op, op + 1);
@@ -255,7 +255,7 @@ const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op)
 const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op)
 {
     smk_warp_control *control = warp->control;
-    /* the block's count is brought up to date when a warp stops; the warp's own moves on from there */
+    /* the block's count is current up to the start of this warp's turn; the warp's steps since then are added */
     uint64_t now = control->block->steps + control->steps - (control->slice_end - SMK_WARP_SLICE_STEPS) +
                    (op->instruction - control->since);
     smk_special special = (smk_special)op->element;
@@ -307,7 +307,8 @@ const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operati
     return op + 1;
 }
 
-/* The lanes whose address is in a constant of the module: these lie among global allocations here, without a window. */
+/* The lanes whose address is in a constant variable. The simulator keeps constants among global allocations, without a
+ * window of their own. */
 static uint32_t find_constants(const smk_warp *warp, const uint64_t *a)
 {
     const smk_program *program = warp->control->block->run->image->program;

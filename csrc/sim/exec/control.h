@@ -1,27 +1,28 @@
-/* Branches, calls, ends, and the pseudo-operations that lowering inserts. */
+/* Branches, calls and exits, and the pseudo-operations that lowering inserts. */
 #ifndef SMK_SIM_EXEC_CONTROL_H
 #define SMK_SIM_EXEC_CONTROL_H
 
 #include "sim/code/operation.h"
 
-/* All take lanes by their guard. Targets: u.target. Where lanes meet again: `a`, an index in the function's operations
- * (SMK_NO_INDEX: behind its end). */
-smk_handler smk_control_jump(bool backward);   /* without a guard */
+/* All execute for the lanes of their guard. Fields: u.target the target; `a` the reconvergence point, an index into
+ * the function's operations (SMK_NO_INDEX: the function's end). */
+smk_handler smk_control_jump(bool backward); /* without a guard */
 smk_handler smk_control_branch(bool backward);
 const smk_operation *smk_control_branch_table(smk_warp *warp, const smk_operation *op); /* brx: `b` row, u.detail */
 const smk_operation *smk_control_call(smk_warp *warp, const smk_operation *op);         /* u.detail */
-const smk_operation *smk_control_call_pointer(smk_warp *warp, const smk_operation *op); /* `b` row; a meet op follows */
+const smk_operation *smk_control_call_pointer(smk_warp *warp,
+                                              const smk_operation *op); /* `b` row; reconvergence next */
 const smk_operation *smk_control_return(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_exit(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_sleep(smk_warp *warp, const smk_operation *op);
 
-const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op);  /* behind the last instruction */
-const smk_operation *smk_control_reconverge(smk_warp *warp, const smk_operation *op); /* where diverged lanes meet */
+const smk_operation *smk_control_end(smk_warp *warp, const smk_operation *op);        /* behind the last instruction */
+const smk_operation *smk_control_reconverge(smk_warp *warp, const smk_operation *op); /* at a reconvergence point */
 const smk_operation *smk_control_nothing(smk_warp *warp, const smk_operation *op);
 
-/* Reads of rows that change as a warp runs: clocks (`d` row, `element` the smk_special), and the address of
- * something in the present local frame (`d` row of `count` bits, u.immediate). */
+/* Special registers that change while a warp runs: clocks (`d` row, `element` the smk_special); and an address in the
+ * present local frame (`d` row of `count` bits, u.immediate the offset). */
 const smk_operation *smk_control_clock(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operation *op);
 

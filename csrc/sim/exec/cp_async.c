@@ -14,7 +14,7 @@ static bool get_bit(const unsigned char *bits, uint32_t at)
     return (bits[at / 8] >> at % 8 & 1) != 0;
 }
 
-/* Marks the copies all of whose words later ones write, too. */
+/* Marks the copies whose words are all written by later copies, too. */
 static void find_covered(smk_warp_control *control, unsigned char *words)
 {
     for (uint32_t i = control->pending_count; i-- > 0;) {
@@ -27,8 +27,8 @@ static void find_covered(smk_warp_control *control, unsigned char *words)
     }
 }
 
-/* A kernel that does not wait for its copies has them land when others have been issued to the same words: hardware
- * may have done them long ago. So no more of them wait than shared memory has words. */
+/* Completes covered copies of a kernel that does not wait for its copies; hardware may have completed them earlier.
+ * This bounds the number of pending copies by the number of words of shared memory. */
 static bool complete_covered(smk_warp *warp, uint32_t words)
 {
     smk_warp_control *control = warp->control;
@@ -62,7 +62,7 @@ static bool grow(smk_warp_control *control, uint32_t capacity)
     return grown != NULL;
 }
 
-/* Room for one more copy of each lane. What is looked through when it is full is small beside what has come since. */
+/* Room for one more copy of each lane. The amortised cost of the search is constant. */
 static bool reserve(smk_warp *warp, const smk_operation *op, uint32_t mask)
 {
     smk_warp_control *control = warp->control;
@@ -120,7 +120,7 @@ const smk_operation *smk_cp_async_copy(smk_warp *warp, const smk_operation *op)
             return NULL;
         }
         if (used > 0) {
-            /* the source must be aligned as a whole copy is, but only what is read must exist */
+            /* the source must be aligned to the whole copy, but only the bytes that are read must exist */
             if (from % bytes != 0) {
                 return smk_warp_fail(warp, op, UINT32_C(1) << lane, SMK_MISALIGNED,
                                      "cp.async of %u bytes from 0x%llx: the address is not a multiple of %u", bytes,
@@ -150,8 +150,8 @@ const smk_operation *smk_cp_async_commit(smk_warp *warp, const smk_operation *op
     return op + 1;
 }
 
-/* Writes the copies of the lanes in `mask` but for those of the last `stay` groups, and of the open one unless
- * `all`. */
+/* Writes the pending copies of the lanes in `mask`, except those of the last `stay` groups and, unless `all`, of the
+ * open group. */
 static void complete(smk_warp *warp, const smk_operation *op, uint32_t mask, uint64_t stay, bool all)
 {
     smk_warp_control *control = warp->control;

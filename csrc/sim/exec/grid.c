@@ -1,4 +1,4 @@
-/* For threads and clocks under -std=c11. */
+/* For POSIX threads and clocks under -std=c11. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -26,36 +26,36 @@
 #include <time.h>
 
 enum {
-    TURN_STEPS = 16384,       /* between two looks at the clock and the flags */
-    ROTATION_STEPS = 1 << 18, /* a block may spin for so long before the next one starts */
-    ORPHAN_STEPS = 1 << 26,   /* for those that may wait for a block that has failed */
+    TURN_STEPS = 16384,       /* between two checks of the time and the flags */
+    ROTATION_STEPS = 1 << 18, /* steps of a block before the next one starts beside it */
+    ORPHAN_STEPS = 1 << 26,   /* further steps of a launch in which blocks may wait for a failed one */
     RESIDENT_MAX = 16,
     THREADS_MAX = 256,
     POLL_MS = 20
 };
 
-/* What the host threads of a launch share. */
+/* The worker pool of a launch: what its host threads share. */
 typedef struct worker_pool {
     const smk_run *run;
-    uint64_t blocks; /* to run, */
-    uint64_t of;     /* of so many */
+    uint64_t blocks; /* number of blocks to run */
+    uint64_t of;     /* number of blocks of the grid */
     _Atomic uint64_t max_steps;
-    _Atomic uint64_t next; /* block to take, of those to run */
+    _Atomic uint64_t next; /* index of the next block to start */
     _Atomic uint64_t steps;
-    _Atomic uint64_t done;   /* blocks */
-    _Atomic uint64_t failed; /* lowest block that failed; those above need not run */
+    _Atomic uint64_t done;   /* number of blocks that have ended */
+    _Atomic uint64_t failed; /* lowest failed block; blocks above it need not run */
     _Atomic bool stop;
-    pthread_mutex_t lock; /* of what follows */
+    pthread_mutex_t lock; /* guards what follows */
     pthread_cond_t left;
-    unsigned working; /* threads beside the caller's */
+    unsigned working; /* worker threads beside the caller */
     bool has_error;
-    uint64_t error_block; /* which block's error it is */
+    uint64_t error_block; /* the block of `error` */
     smk_error error;
-    /* of the caller's thread */
+    /* used by the caller's thread alone */
     struct timespec polled;
     bool interrupted;
-    unsigned generation; /* of the process in which the launch began */
-    bool orphaned;       /* the caller has asked, and is now another process: the child of a fork */
+    unsigned generation; /* of the process that started the launch */
+    bool orphaned;       /* the present process is a fork of that one */
 } worker_pool;
 
 static void record(worker_pool *pool, uint64_t block, const smk_error *error)
@@ -77,7 +77,7 @@ static int64_t milliseconds_since(const struct timespec *then)
            ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
 }
 
-/* Asks the caller, now and then, whether to go on. */
+/* Asks the caller every POLL_MS whether to go on. */
 static void poll_caller(worker_pool *pool)
 {
     const smk_run_options *options = pool->run->options;
@@ -89,7 +89,7 @@ static void poll_caller(worker_pool *pool)
         atomic_store(&pool->stop, true);
     }
     if (smk_fork_generation() != pool->generation) {
-        /* the other threads did not come along, and may have held the lock */
+        /* a fork has no other threads, and one of them may have held the lock */
         pool->orphaned = true;
         atomic_store(&pool->stop, true);
         (void)pthread_mutex_init(&pool->lock, NULL);
@@ -97,12 +97,12 @@ static void poll_caller(worker_pool *pool)
     (void)clock_gettime(CLOCK_MONOTONIC, &pool->polled);
 }
 
-/* The launch as a whole has run for too long: says where this block is. */
+/* Fails the launch, whose step budget is spent, with the present location of this block. */
 static void fail_budget(worker_pool *pool, smk_block *block)
 {
     uint32_t index = block->live == 0 ? 0 : smk_bits_first(block->ready != 0 ? block->ready : block->live);
     smk_warp *warp = &block->warp[index];
-    /* a warp that has not begun has no active lanes yet */
+    /* a warp that has not started has no active lanes yet */
     uint32_t mask = warp->active != 0 ? warp->active : warp->control->lanes;
     (void)smk_warp_fail(warp, warp->control->pc, mask, SMK_STEP_BUDGET,
                         "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
@@ -111,8 +111,8 @@ static void fail_budget(worker_pool *pool, smk_block *block)
     atomic_store(&pool->stop, true);
 }
 
-/* A long time has passed: whether the block can still end by itself. Where blocks may run in any order, others may
- * run beside it. */
+/* Tests a block that has run for long for a livelock. Other blocks may run at the same time, where their order does
+ * not matter. */
 static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
 {
     bool livelocked = false;
@@ -125,7 +125,8 @@ static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
     return state;
 }
 
-/* Runs a block for about `steps`; RUNNING where it has not ended, or was given up (c->stop, or a lower one failed). */
+/* Runs a block for about `steps`; RUNNING where it has not ended, or was abandoned (`stop`, or a lower block failed).
+ */
 static smk_block_state advance(worker_pool *pool, smk_block *block, uint64_t steps, bool caller)
 {
     uint64_t begin = block->steps;
@@ -159,7 +160,7 @@ static smk_block_state advance(worker_pool *pool, smk_block *block, uint64_t ste
     }
 }
 
-/* A block begins, ends, has a place or gives it up: the observer hears of it. */
+/* These four call the observer where a block's memory is created and freed, and where a block starts and ends. */
 static bool open_block(worker_pool *pool, smk_block **block)
 {
     const smk_observer *observer = pool->run->observer;
@@ -192,7 +193,7 @@ static void close_block(worker_pool *pool, smk_block *block)
     smk_block_free(block);
 }
 
-/* The i-th block to run: all of them, or evenly spread ones. */
+/* Starts the i-th block to run: of all blocks, or of evenly spread ones. */
 static void begin_block(const worker_pool *pool, smk_block *block, uint64_t i)
 {
     const smk_observer *observer = pool->run->observer;
@@ -204,7 +205,7 @@ static void begin_block(const worker_pool *pool, smk_block *block, uint64_t i)
     }
 }
 
-/* True where the launch goes on as if the block had not failed. */
+/* True where the launch goes on although the block has failed. */
 static bool end_block(worker_pool *pool, smk_block *block, bool failed)
 {
     const smk_observer *observer = pool->run->observer;
@@ -228,14 +229,14 @@ static void note_failure(worker_pool *pool, const smk_block *block)
     }
 }
 
-/* Takes one block after the other until there is none left that matters. */
+/* Runs one block after another until none is left that must run. */
 static void work(worker_pool *pool, bool caller)
 {
     smk_block *block = NULL;
     if (!open_block(pool, &block)) {
         return;
     }
-    /* Arithmetic rounds to nearest and keeps subnormals, whatever mode other code of this process has set. */
+    /* The simulator needs rounding to nearest and subnormals; other code of this process may have set another mode. */
     fenv_t before;
     (void)fegetenv(&before);
     (void)fesetenv(FE_DFL_ENV);
@@ -246,7 +247,7 @@ static void work(worker_pool *pool, bool caller)
         }
         begin_block(pool, block, number);
         if (block->number > atomic_load(&pool->failed)) {
-            if (pool->run->options->reverse) { /* lower ones are still to come */
+            if (pool->run->options->reverse) { /* lower blocks follow */
                 continue;
             }
             break;
@@ -272,7 +273,7 @@ static void *run_worker(void *context)
     return NULL;
 }
 
-/* The caller has no block left: it still asks whether to go on while the others finish theirs. */
+/* Waits for the other workers to finish their blocks, and asks the caller meanwhile whether to go on. */
 static void wait_for_workers(worker_pool *pool)
 {
     (void)pthread_mutex_lock(&pool->lock);
@@ -283,7 +284,7 @@ static void wait_for_workers(worker_pool *pool)
         until.tv_sec += until.tv_nsec / 1000000000L;
         until.tv_nsec %= 1000000000L;
         (void)pthread_cond_timedwait(&pool->left, &pool->lock, &until);
-        if (pool->working > 0) { /* not under the lock: a fork meanwhile would leave it locked in the child */
+        if (pool->working > 0) { /* without the lock: a fork would leave it locked in the child */
             (void)pthread_mutex_unlock(&pool->lock);
             poll_caller(pool);
             (void)pthread_mutex_lock(&pool->lock);
@@ -300,7 +301,7 @@ static unsigned run_parallel(worker_pool *pool, unsigned threads)
         (void)pthread_mutex_lock(&pool->lock);
         pool->working++;
         (void)pthread_mutex_unlock(&pool->lock);
-        if (pthread_create(&worker[started], NULL, run_worker, pool) != 0) { /* fewer hands do as well */
+        if (pthread_create(&worker[started], NULL, run_worker, pool) != 0) { /* fewer threads do the work, too */
             (void)pthread_mutex_lock(&pool->lock);
             pool->working--;
             (void)pthread_mutex_unlock(&pool->lock);
@@ -316,7 +317,7 @@ static unsigned run_parallel(worker_pool *pool, unsigned threads)
     return started + 1;
 }
 
-/* Gives a place to the next block; false where there is none, or no memory. */
+/* Starts the next block in a slot; false where there is no further block, or no memory. */
 static bool admit(worker_pool *pool, smk_block **block)
 {
     uint64_t number = atomic_load(&pool->next);
@@ -328,12 +329,14 @@ static bool admit(worker_pool *pool, smk_block **block)
     return true;
 }
 
-/* A block that has failed: the first one, where none of those that have places can ever end. NULL: all may go on. */
+/* Tests all resident blocks for a livelock. Returns a failed block: the lowest one where no resident block can ever
+ * end. NULL: all may go on. */
 static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots)
 {
     smk_block *first = NULL;
     uint64_t begun = atomic_load(&pool->next);
-    bool livelocked = slots == RESIDENT_MAX || begun >= pool->blocks; /* else one more will begin, and may help */
+    bool livelocked = slots == RESIDENT_MAX || begun >= pool->blocks; /* else the next block starts, and may end the
+                                                                       * wait */
     for (unsigned i = 0; i < slots && livelocked; i++) {
         if (!busy[i]) {
             continue;
@@ -353,7 +356,7 @@ static smk_block *find_livelock(worker_pool *pool, smk_block *const *resident, c
     return first;
 }
 
-/* Looks for that after a long time, and whenever that has doubled. */
+/* Tests for a livelock after many steps, and whenever their number has doubled. */
 static void check_livelocks(worker_pool *pool, smk_block *const *resident, const bool *busy, unsigned slots,
                             uint64_t *next_livelock_check)
 {
@@ -371,8 +374,8 @@ static void check_livelocks(worker_pool *pool, smk_block *const *resident, const
     }
 }
 
-/* One host thread, blocks in order. Mostly a block runs to its end before the next starts; one that goes on for long
- * may be waiting for others, so they get their turn too. */
+/* Runs the blocks in order on one host thread. A block usually runs to its end before the next one starts. One that
+ * runs for long may wait for later blocks, so the next one starts and resident blocks take turns. */
 static void run_ordered(worker_pool *pool)
 {
     smk_block *resident[RESIDENT_MAX] = {NULL};
@@ -411,7 +414,7 @@ static void run_ordered(worker_pool *pool)
     }
 }
 
-/* How many threads are asked for, by SMEMKIT_THREADS where the options do not say; 0 where neither does. */
+/* The requested number of threads: of the options, else of SMEMKIT_THREADS, else 0. */
 static smk_status read_threads(const smk_run_options *options, uint64_t *asked, smk_error *error)
 {
     const char *text = getenv("SMEMKIT_THREADS");
@@ -420,7 +423,7 @@ static smk_status read_threads(const smk_run_options *options, uint64_t *asked, 
     if (options->threads != 0 || text == NULL || text[0] == '\0') {
         return SMK_OK;
     }
-    unsigned long long threads = strtoull(text, &end, 10); /* too large a number is the largest */
+    unsigned long long threads = strtoull(text, &end, 10); /* a number that is too large gives the largest */
     if (text[0] < '0' || text[0] > '9' || *end != '\0' || threads == 0) {
         return smk_status_fail(
             error, SMK_ARGUMENT,

@@ -1,4 +1,4 @@
-/* What must hold before a launch can begin. */
+/* Checks and prepares a launch. */
 #ifndef SMK_SIM_EXEC_GRID_SETUP_H
 #define SMK_SIM_EXEC_GRID_SETUP_H
 
@@ -6,12 +6,12 @@
 #include "base/status.h"
 #include "sim/code/image.h"
 
-/* Grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors: LAUNCH,
- * SHARED_MEMORY, naming the limit. */
+/* Checks grid, block, parameters and shared memory against the limits of the machine and of the kernel. Errors:
+ * LAUNCH, SHARED_MEMORY, naming the limit. */
 smk_status smk_grid_setup_check(const smk_image *image, const smk_launch *launch, uint32_t *shared_bytes,
                                 uint32_t *dynamic_bytes, smk_error *error);
 
-/* The kernel's parameters as one buffer, freed with smk_heap_free. Errors: MEMORY. */
+/* Packs the kernel's parameters into one buffer, which smk_heap_free frees. Errors: MEMORY. */
 smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch, unsigned char **parameters,
                                smk_error *error);
 

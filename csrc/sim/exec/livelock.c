@@ -13,22 +13,22 @@
 
 enum { LOCATION_BYTES = 160, WORD_BYTES = 8 };
 
-/* Where a warp began. */
+/* The state in which a warp started its slice. */
 typedef struct state {
     smk_warp_control control;
     const smk_operation *pc;
     uint32_t active, carry;
     size_t entry_bytes, callee_bytes, frame_bytes, local_bytes;
-    unsigned char *copy; /* of all four, one behind the other */
+    unsigned char *copy; /* of all four, consecutive */
 } state;
 
-/* What a warp has done since. */
+/* What a warp has read since. */
 typedef struct trace {
     bool reads;  /* shared or global memory */
     bool global; /* global memory */
 } trace;
 
-/* Coming back ------------------------------------------------------------------------------------ */
+/* Repeated states -------------------------------------------------------------------------------- */
 
 static bool take_state(const smk_warp *warp, state *s)
 {
@@ -88,7 +88,7 @@ static bool is_back(const smk_warp *warp, const smk_operation *op, const state *
            (s->local_bytes == 0 || memcmp(now->local, local, s->local_bytes) == 0);
 }
 
-/* What changes nothing ------------------------------------------------------------------------------ */
+/* Instructions without visible effects --------------------------------------------------------------- */
 
 static void note_read(trace *t, smk_space space)
 {
@@ -97,7 +97,8 @@ static void note_read(trace *t, smk_space space)
     t->reads = t->reads || global || space == SMK_SPACE_SHARED;
 }
 
-/* The instruction of an operation, where it changes nothing but the warp; atomics are judged when they are done. */
+/* The instruction of an operation that changes nothing but the warp; else NULL. Atomics are decided after they have
+ * run. */
 static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operation *op, trace *t)
 {
     const smk_function *function = &warp->control->block->run->image->module->functions[op->function];
@@ -108,7 +109,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
     const smk_space space = (smk_space)in->space;
     bool quiet = false;
     switch (smk_opcode_class(in)) {
-    case SMK_CLASS_ALU: /* effects on registers, local memory and the warp's own paths only */
+    case SMK_CLASS_ALU: /* they change registers, local memory and the warp's SIMT stack only */
     case SMK_CLASS_ADDRESS:
     case SMK_CLASS_EXCHANGE:
     case SMK_CLASS_FENCE:
@@ -121,7 +122,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
         note_read(t, space);
         quiet = true;
         break;
-    case SMK_CLASS_STORE: /* of parameters too: they are a call's */
+    case SMK_CLASS_STORE: /* stores of parameters prepare a call */
         quiet = space == SMK_SPACE_LOCAL || space == SMK_SPACE_PARAM;
         break;
     case SMK_CLASS_BARRIER:
@@ -143,7 +144,7 @@ static const smk_instruction *find_quiet(const smk_warp *warp, const smk_operati
     return quiet ? in : NULL;
 }
 
-/* The host's place of what an atomic changes; NULL where it may not be there. */
+/* The host address of the word that an atomic updates; NULL where the address is invalid. */
 static const unsigned char *find_word(const smk_warp *warp, const smk_operation *op, unsigned lane, unsigned bytes)
 {
     const smk_warp_control *control = warp->control;
@@ -158,7 +159,7 @@ static const unsigned char *find_word(const smk_warp *warp, const smk_operation 
     return inside && space == SMK_SPACE_GLOBAL ? allocation->host + (address - allocation->address) : NULL;
 }
 
-/* Runs an atomic; false where it has changed memory, or where it cannot be told. */
+/* Runs an atomic; false where it has changed memory, or may have. */
 static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operation **next)
 {
     const unsigned char *target[SMK_WARP_SIZE] = {NULL};
@@ -182,7 +183,7 @@ static bool run_atomic(smk_warp *warp, const smk_operation *op, const smk_operat
     return same && *next != NULL;
 }
 
-/* One step; false where something may have changed, or the warp has stopped. */
+/* Runs one operation; false where it may have had a visible effect, or the warp has stopped. */
 static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_instruction *in)
 {
     const smk_operation *at = *op;
@@ -191,7 +192,7 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
         return run_atomic(warp, at, op);
     }
     *op = at->run(warp, at);
-    if (changes && *op != at + 1) { /* an observer that has run the atomic itself */
+    if (changes && *op != at + 1) { /* an observer's operation has run the atomic */
         return false;
     }
     if (*op == NULL && warp->control->state == SMK_WARP_READY) { /* it sleeps, or its slice is spent */
@@ -200,7 +201,7 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
     return *op != NULL;
 }
 
-/* A slice; true where the warp came back. */
+/* Runs a slice; true where the warp came back to its first state. */
 static bool check_warp(smk_warp *warp, trace *t)
 {
     smk_warp_control *control = warp->control;
@@ -244,10 +245,9 @@ smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked
     return block->live == 0 ? SMK_BLOCK_DONE : SMK_BLOCK_RUNNING;
 }
 
-/* Saying so ------------------------------------------------------------------------------------------ */
+/* Errors --------------------------------------------------------------------------------------------- */
 
-/* The first warp that goes round while others of its lanes wait for those to come; else the first one that goes
- * round. */
+/* The warp that the message names: the first with lanes that wait for its spinning lanes, else the first that spins. */
 static uint32_t choose_warp(const smk_block *block)
 {
     for (uint32_t left = block->ready; left != 0; left &= left - 1) {

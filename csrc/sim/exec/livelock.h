@@ -1,10 +1,10 @@
-/* Blocks that wait for ever without a barrier: warps that go round and round until a word of memory changes.
+/* Detects livelocks: blocks whose warps all spin until a word of memory changes that no warp will ever change.
  *
- * A warp is watched instruction by instruction for a slice. Where it comes back to the place and the state in which
- * it began (registers, paths, local memory) and no instruction between has changed shared or global memory, or done
- * anything else that could be seen outside, it does the same again for ever, unless another one changes what it
- * reads. Where that holds of every warp that can run, nobody ever will. Loops that read no memory are no waiting;
- * they end with the step budget.
+ * A warp is watched instruction by instruction for a slice. If it comes back to the instruction and the state in which
+ * it started (registers, SIMT stack, local memory), and no instruction in between has changed shared or global memory
+ * or had another visible effect, it repeats this for ever unless another warp changes what it reads. If that is true
+ * of every warp that can run, the block never ends. Loops that read no memory are not detected; the step budget ends
+ * them.
  */
 #ifndef SMK_SIM_EXEC_LIVELOCK_H
 #define SMK_SIM_EXEC_LIVELOCK_H
@@ -14,14 +14,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Steps of a block before it is looked at first; then whenever they have doubled, so that looking costs nothing. */
+/* Steps of a block before the first test. Further tests follow whenever the number has doubled, so their cost is
+ * negligible. */
 #define SMK_LIVELOCK_STEPS_FIRST (UINT64_C(1) << 22)
 
-/* Lets every warp of a running block that can run have a slice. *stuck: all go round in that way. `alone`: nobody
- * but this block (or blocks that are asked too) changes global memory. FAILED as of smk_block_run. */
+/* Runs each ready warp of a block for a slice. *livelocked: all of them spin. `alone`: only this block, and blocks
+ * that are tested with it, can change global memory. FAILED as of smk_block_run. */
 smk_block_state smk_livelock_find(smk_block *block, bool alone, bool *livelocked);
 
-/* Fails the block: DEADLOCK, with who waits where. `later` blocks have not begun. */
+/* Fails the block with DEADLOCK, naming a warp and its location. `later` blocks have not started. */
 void smk_livelock_fail(smk_block *block, uint64_t later);
 
 #endif

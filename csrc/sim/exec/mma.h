@@ -1,7 +1,7 @@
-/* mma: products of small matrices that lie spread over the lanes of a warp.
+/* mma: products of small matrices that are distributed over the lanes of a warp.
  *
- * Where an element lies, with g = lane / 4 and t = lane % 4. A register of 32 bits holds two elements of 16 bits that
- * are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
+ * The distribution of elements, with g = lane / 4 and t = lane % 4. A register of 32 bits holds two elements of 16
+ * bits that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
  *   a    register r: row g + 8 * (r % 2), block r / 2 of k (with 8 rows: row g, block r); in a block, k goes up with t
  *   b    register r: column g, block r of k
  *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2
@@ -35,15 +35,15 @@ extern const smk_handler smk_mma_avx512[SMK_MMA_COUNT];
 /* The handler of an mma for the present instruction set; NULL where there is none. */
 smk_handler smk_mma_find(const smk_instruction *instruction);
 
-/* ldmatrix is three operations. The first sees to it that all lanes are there (u.detail->bytes: how many operations
- * to skip where the guard keeps them all away). Then comes a load: 8 lanes for each matrix read a row of 16 bytes
- * each into 4 rows of registers. The last hands them out (u.detail->rows: those 4, then those of op->count results).
- * */
+/* ldmatrix is three operations. The first checks that all lanes are present (u.detail->bytes: the number of operations
+ * to skip where the guard is false in all lanes). The second is a load: 8 lanes for each matrix read a row of 16 bytes
+ * each into 4 rows of registers. The third distributes them (u.detail->rows: those 4, then those of op->count
+ * results). */
 const smk_operation *smk_mma_enter(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_mma_hand_out_transposed(smk_warp *warp, const smk_operation *op);
 
-/* .aligned: all 32 lanes must be here. Stops the warp, says which are not, and returns NULL. */
+/* .aligned: all 32 lanes must be present. Fails the warp, naming the missing lanes, and returns NULL. */
 const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask);
 
 #endif

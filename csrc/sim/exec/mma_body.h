@@ -1,8 +1,8 @@
 /* Turns mma.def into handlers for one instruction set. Included once by each of mma_baseline.c, mma_avx2.c and
  * mma_avx512.c, which set the compiler's target and define SMK_MMA_CLONE, the name of their array of handlers.
  *
- * Columns of b, c and d stand in the order 0 2 4 6 1 3 5 7 while a product is made: so 4 neighbours lie in neighbouring
- * lanes of one register. */
+ * During a product, columns of b, c and d are in the order 0 2 4 6 1 3 5 7, so that 4 consecutive columns are in
+ * neighbouring lanes of one register. */
 #include "sim/code/image.h"
 #include "sim/exec/mma.h"
 #include "sim/exec/mma_math.h"
@@ -14,13 +14,13 @@ static const smk_mma_format format_BF16 = {8, 7, 0};
 static const smk_mma_format format_TF32 = {8, 10, 13};
 static const smk_mma_format format_single = {8, 23, 0};
 
-/* Where column j stands. */
+/* The index of a column in that order. */
 SMK_INLINE unsigned place_of(unsigned column)
 {
     return column / 2 + GROUP * (column % 2);
 }
 
-/* The numbers in 4 neighbouring lanes of a register: one behind the other, as the rows of lanes are little endian. */
+/* The numbers in 4 neighbouring lanes of a register: consecutive, as the rows of lanes are little endian. */
 SMK_INLINE void unpack(const uint32_t *words, unsigned elements, uint32_t *numbers)
 {
     uint16_t halves[2 * GROUP];
@@ -62,7 +62,7 @@ SMK_INLINE void gather_b(const smk_warp *warp, const uint32_t *registers, unsign
     }
 }
 
-/* c from its registers, or d into them: 4 lanes of a register are half a row. */
+/* Read c from its registers, and write d to them: 4 lanes of a register are half a row. */
 SMK_INLINE void gather_c(const smk_warp *warp, const uint32_t *registers, unsigned rows, uint32_t *c)
 {
     for (unsigned row = 0; row < rows; row++) {
@@ -99,7 +99,7 @@ SMK_INLINE kind kind_of(const smk_mma_format format, uint32_t number)
                   .negative = (bits >> (format.exponent_bits + format.fraction_bits) & 1) != 0};
 }
 
-/* Results that infinities or NaN decide, put in place of what was computed. */
+/* Replaces results that are decided by infinities or NaN. */
 static void settle_specials(const smk_mma_format format, unsigned rows, unsigned depth, const uint32_t *a,
                             const uint32_t *b, const uint32_t *c, uint32_t *d)
 {

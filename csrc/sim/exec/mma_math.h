@@ -1,13 +1,13 @@
-/* How tensor cores add products of small floats: one row of 8 results. All that is believed of the hardware's numerics
- * stands here.
+/* How tensor cores add products of small floats: one row of 8 results. This file holds the whole model of the
+ * hardware's numerics.
  *
  * Products are exact. They and the addend are aligned to the largest exponent among them, where a product's exponent
- * is the sum of its factors' (its significand lies in [1, 4) and is not normalised first), and each is cut toward
- * zero to SMK_MMA_FRACTION bits behind the point. The sum of what is left is exact, and is cut toward zero to
- * single precision; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of
- * its format's smallest normal one. An H200 has the same bits in every result that was compared
- * (tests/sim/mma_h200.json holds some of them). Idea: Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of
- * NVIDIA tensor cores" (2021).
+ * is the sum of its factors' (its significand lies in [1, 4) and is not normalised first), and each is cut toward zero
+ * to SMK_MMA_FRACTION bits behind the point. The sum of what is left is exact, and is cut toward zero to single
+ * precision; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of its
+ * format's smallest normal one. An H200 has the same bits in every result that was compared (tests/sim/mma_h200.json
+ * holds some of them). The model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor
+ * cores", 2021.
  */
 #ifndef SMK_SIM_EXEC_MMA_MATH_H
 #define SMK_SIM_EXEC_MMA_MATH_H
@@ -20,13 +20,13 @@
 enum {
     SMK_MMA_FRACTION = 25,
     SMK_MMA_EMPTY = -1000, /* the exponent of a zero: below that of any number */
-    SMK_MMA_TOGETHER = 8,  /* so many products are added in 32 bits before they go into a double */
+    SMK_MMA_TOGETHER = 8,  /* number of products that are added in 32 bits before they are added to a double */
     SMK_MMA_SHIFT_MAX = 31
 };
 
 _Static_assert(4 * SMK_MMA_TOGETHER <= 1 << (31 - SMK_MMA_FRACTION), "aligned products overflow 32 bits");
 
-/* A format of at most 32 bits; `skipped` low bits of its register are not looked at. */
+/* A format of at most 32 bits; the `skipped` low bits of its register are ignored. */
 typedef struct smk_mma_format {
     unsigned exponent_bits, fraction_bits, skipped;
 } smk_mma_format;
@@ -38,7 +38,7 @@ typedef struct smk_mma_parts {
     int32_t sign[SMK_MMA_ROWS_MAX * SMK_MMA_DEPTH_MAX];
 } smk_mma_parts;
 
-/* Significands move left by `shift`. True where infinities or NaN are among the numbers. */
+/* Splits numbers, with significands shifted left by `shift`. True where some are infinite or NaN. */
 SMK_INLINE bool smk_mma_split(const smk_mma_format format, const uint32_t *numbers, unsigned count, unsigned shift,
                               smk_mma_parts *parts)
 {
@@ -59,7 +59,7 @@ SMK_INLINE bool smk_mma_split(const smk_mma_format format, const uint32_t *numbe
     return special != 0;
 }
 
-/* To single precision, toward zero; what lies beyond the largest number is infinite. */
+/* Rounds to single precision toward zero; numbers beyond the largest become infinite. */
 SMK_INLINE uint32_t smk_mma_narrow(double x)
 {
     const float nearest = (float)x;
@@ -68,7 +68,7 @@ SMK_INLINE uint32_t smk_mma_narrow(double x)
     return bits - (past ? 1 : 0);
 }
 
-/* Before a loop over columns, which becomes one vector; unrolled first it would not. */
+/* Before a loop over columns, so that the compiler vectorises it and does not unroll it. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define SMK_MMA_ONE_VECTOR _Pragma("GCC unroll 1")
 #else

@@ -74,8 +74,8 @@ static bool open_gap(smk_warp *warp, const smk_operation *op, uint32_t level, ui
     return true;
 }
 
-/* Puts lanes' part of the stack back into it, and on top what they run next where that is not NULL. Entries that are
- * there are shared, so that lanes that parted here meet again where they would have met. */
+/* Returns entries of parked lanes to the stack, and above them the entry that they run next, unless that is NULL.
+ * Equal entries are shared, so that lanes that diverged here reconverge where they would have without parking. */
 static bool insert(smk_warp *warp, const smk_operation *op, uint32_t level, const smk_simt_entry *entries,
                    uint32_t count, const smk_simt_entry *top, uint32_t lanes)
 {
@@ -106,7 +106,8 @@ static bool insert(smk_warp *warp, const smk_operation *op, uint32_t level, cons
     return true;
 }
 
-/* Copies what of the present level's stack belongs to lanes, and takes them out of it. NULL: there is no memory. */
+/* Copies the entries of some lanes of the present level and removes the lanes from the stack. NULL: there is no
+ * memory. */
 static smk_simt_entry *extract_entries(smk_warp_control *control, uint32_t lanes, uint32_t *count)
 {
     smk_simt_entry *entries = smk_heap_allocate((size_t)(control->depth - control->base) + 1, sizeof *entries);
@@ -121,8 +122,9 @@ static smk_simt_entry *extract_entries(smk_warp_control *control, uint32_t lanes
     return entries;
 }
 
-/* Whether a path that waits at the same operation as `one` has all of its part of the stack, and maybe more: places
- * to meet that lie between there and the next one of `one`, which all paths from that operation come by. */
+/* Does a path that waits at the same operation as `parked` have all of its entries, and possibly more? The additional
+ * reconvergence points lie between that operation and the next one of `parked`, so every path from there reaches them.
+ */
 static bool extends(const smk_parked *more, const smk_parked *parked)
 {
     const uint32_t count = parked->entry_count;
@@ -140,7 +142,7 @@ static bool extends(const smk_parked *more, const smk_parked *parked)
            (more->entry_count == count ? more->reconvergence : more->entries[count].reconvergence);
 }
 
-/* The one among those parked whose places to meet lanes of `one` can share, so that they go on together. */
+/* The parked path whose entries the lanes of `parked` can share, so that they go on together. */
 static const smk_parked *find_shared_path(const smk_warp_control *control, const smk_parked *parked)
 {
     const smk_parked *best = parked;
@@ -153,7 +155,7 @@ static const smk_parked *find_shared_path(const smk_warp_control *control, const
     return best;
 }
 
-/* A path that was parked goes on behind its operation. */
+/* Returns a parked path to the stack, behind its operation. */
 static bool rejoin(smk_warp *warp, const smk_parked *parked)
 {
     const smk_parked *as = find_shared_path(warp->control, parked);
@@ -169,7 +171,7 @@ static bool park(smk_warp *warp, const smk_operation *op, uint32_t lanes, uint32
     const uint32_t missing = members & control->live & ~executing;
     const smk_operation *other = smk_warp_waiting(warp, missing);
     uint32_t count = 0;
-    if (control->parked == NULL) { /* no more than a lane each */
+    if (control->parked == NULL) { /* at most one path for each lane */
         control->parked = smk_heap_allocate(SMK_WARP_SIZE, sizeof *control->parked);
     }
     smk_simt_entry *entries = control->parked == NULL ? NULL : extract_entries(control, lanes, &count);
@@ -218,7 +220,7 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
     }
     control->park_count++;
     warp->active &= ~executing;
-    if (warp->active != 0) { /* their guard does not hold: they go on behind it, maybe together with those that do */
+    if (warp->active != 0) { /* lanes whose guard is false go on behind it, possibly together with parked ones */
         if (control->depth == SMK_WARP_SIMT_STACK_MAX) {
             return smk_warp_fail(warp, op, executing, SMK_INTERNAL, "the SIMT stack of the warp is full");
         }
@@ -227,9 +229,9 @@ const smk_operation *smk_park_lanes(smk_warp *warp, const smk_operation *op, uin
     return smk_warp_next(warp);
 }
 
-/* Going on -------------------------------------------------------------------------------------------------------- */
+/* Releasing ------------------------------------------------------------------------------------------------------- */
 
-/* Whether lanes at two operations wait for each other: with one mask, at exchanges of one kind. (On hardware, too,
+/* Do lanes at two operations wait for each other? They have one mask, and exchanges of one kind. (On hardware, too,
  * lanes at a vote and lanes at a barrier wait for ever.) */
 static bool can_exchange(const smk_warp *warp, const smk_parked *parked, const smk_parked *other)
 {
@@ -248,7 +250,7 @@ static bool can_exchange(const smk_warp *warp, const smk_parked *parked, const s
     return same;
 }
 
-/* The lanes that wait matching `one`, itself among them. */
+/* The lanes that wait for the same as `parked`, including its own. */
 static uint32_t find_matching_lanes(const smk_warp *warp, const smk_parked *parked)
 {
     const smk_warp_control *control = warp->control;
@@ -272,7 +274,7 @@ static unsigned char *find_registers(const smk_warp *warp, const smk_parked *par
                               : control->callee_frames + control->frame[parked->level].registers_offset;
 }
 
-/* Tells the observer who never came, and who met. */
+/* Reports missing and synchronised lanes to the observer. */
 static void notify_observer(const smk_warp *warp, const smk_parked *parked, uint32_t together, bool first)
 {
     const smk_block *block = warp->control->block;
@@ -288,7 +290,7 @@ static void notify_observer(const smk_warp *warp, const smk_parked *parked, uint
     }
 }
 
-/* Paths that go on where they waited, or as soon as that is entered again. */
+/* Returns released paths of the present call to the stack; those of suspended calls stay parked. */
 static bool rejoin_all(smk_warp *warp)
 {
     smk_warp_control *control = warp->control;
@@ -311,7 +313,7 @@ static bool rejoin_all(smk_warp *warp)
     return true;
 }
 
-/* Lets all go on that wait matching the first of them. */
+/* Releases all paths that wait for the same as the first of them. */
 static bool release(smk_warp *warp, uint32_t first)
 {
     smk_warp_control *control = warp->control;
@@ -349,9 +351,9 @@ bool smk_park_release(smk_warp *warp)
     return true;
 }
 
-/* Functions that are left for a while ------------------------------------------------------------------------------ */
+/* Suspended calls -------------------------------------------------------------------------------------------------- */
 
-/* Is `outer` the function, or one of those that called it? */
+/* Is `outer` the call itself, or one of its callers? */
 static bool is_within(const smk_suspended_call *inner, const smk_suspended_call *outer)
 {
     while (inner != NULL && inner != outer) {
@@ -370,7 +372,7 @@ static void free_suspended(smk_suspended_call *suspended)
     }
 }
 
-/* One that the present function has called, and in which lanes can go on; NULL: none. */
+/* A suspended call of the present function in which lanes can go on; NULL: none. */
 static smk_suspended_call *find_resumable(const smk_warp_control *control)
 {
     for (smk_suspended_call *suspended = control->suspended; suspended != NULL; suspended = suspended->next) {
@@ -387,7 +389,7 @@ static smk_suspended_call *find_resumable(const smk_warp_control *control)
     return NULL;
 }
 
-/* Enters a function again. */
+/* Resumes a suspended call. */
 static bool resume_call(smk_warp *warp, smk_suspended_call *suspended)
 {
     smk_warp_control *control = warp->control;
@@ -419,13 +421,13 @@ static bool resume_call(smk_warp *warp, smk_suspended_call *suspended)
         other = &(*other)->next;
     }
     control->level[control->frame_count] = (smk_level){suspended->code, control->registers_offset};
-    control->level_count = control->frame_count + 1; /* its rows hold its own constants, those above nobody's */
+    control->level_count = control->frame_count + 1; /* its rows hold its constants; rows above it are not filled */
     free_suspended(suspended);
     control->park_count++;
     return rejoin_all(warp);
 }
 
-/* The lanes that wait in the present function, or in those that it called. */
+/* The lanes that wait in the present function, or in suspended calls that it made. */
 static uint32_t find_waiting(const smk_warp_control *control)
 {
     uint32_t lanes = 0;
@@ -469,8 +471,8 @@ static smk_suspended_call *copy_frame(const smk_warp *warp, uint32_t lanes)
     return made;
 }
 
-/* Leaves the present function, in which `lanes` wait; others have returned. Returns where its caller goes on with
- * them, NULL where there are none, or the warp has failed. */
+/* Suspends the present call, in which `lanes` wait; the others have returned. Returns where the caller goes on with
+ * those, NULL where there are none, or the warp has failed. */
 static const smk_operation *suspend_call(smk_warp *warp, uint32_t lanes)
 {
     smk_warp_control *control = warp->control;
@@ -499,7 +501,7 @@ static const smk_operation *suspend_call(smk_warp *warp, uint32_t lanes)
     return warp->active == 0 ? NULL : next;
 }
 
-/* Nobody can go on: who waits where for whom. */
+/* Fails the warp: no lane can go on. Names waiting and missing lanes. */
 static void fail_deadlock(smk_warp *warp)
 {
     const smk_warp_control *control = warp->control;

@@ -10,7 +10,7 @@
 
 enum { FORMAT_BYTES_MAX = 16384, TEXT_BYTES_MAX = 16384, FIELD_MAX = 4096, ASSERT_TEXT_BYTES = 256 };
 
-/* A growing text; `failed` once there was no memory for it. */
+/* A growing text; `failed` after there was no memory. */
 typedef struct output {
     char *text;
     size_t length, capacity;
@@ -22,7 +22,7 @@ typedef struct printer {
     smk_warp *warp;
     const smk_operation *op;
     unsigned lane;
-    uint64_t arguments; /* where the next one may lie */
+    uint64_t arguments; /* address of the next one, before its alignment */
     output *out;
 } printer;
 
@@ -45,7 +45,8 @@ static void append(output *out, const char *text, size_t length)
     out->length += length;
 }
 
-/* A terminated text of the kernel's memory into `text`, cut to size - 1 bytes; false where the warp has failed. */
+/* Copies a terminated text of the kernel's memory into `text`, cut to size - 1 bytes; false where the warp has failed.
+ */
 static bool read_text(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address, char *text, size_t size)
 {
     size_t length = 0;
@@ -61,7 +62,7 @@ static bool read_text(smk_warp *warp, const smk_operation *op, unsigned lane, ui
     return true;
 }
 
-/* The next argument: arguments lie one behind the other, each aligned to its size. */
+/* Reads the next argument: arguments are consecutive, each aligned to its size. */
 static bool next_argument(printer *p, unsigned bytes, uint64_t *value)
 {
     p->arguments = (p->arguments + bytes - 1) / bytes * bytes;
@@ -167,7 +168,7 @@ static void make_format(const conversion *c, const char *tail, char *format, siz
     (void)snprintf(format + used, size - used, "%s", tail);
 }
 
-/* The format is ours, put together from checked parts. */
+/* The format is made from checked parts. */
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
@@ -192,7 +193,7 @@ static void append_field(output *out, const char *format, char letter, uint64_t 
     case 's':
         length = snprintf(NULL, 0, format, text);
         if (length >= (int)sizeof field) {
-            append(out, text, strlen(text)); /* longer than any field: width and precision change nothing */
+            append(out, text, strlen(text)); /* longer than any field, so width and precision change nothing */
             return;
         }
         length = snprintf(field, sizeof field, format, text);
@@ -296,7 +297,7 @@ static bool print_conversion(printer *p, const conversion *c)
         make_format(c, tail, format, sizeof format);
         append_field(p->out, format, 'f', value, NULL);
         return true;
-    default: /* unknown: as it stands */
+    default: /* unknown conversions are printed unchanged */
         append(p->out, "%", 1);
         append(p->out, tail, c->letter == '\0' ? 0 : 1);
         return true;

@@ -21,7 +21,7 @@ void smk_warp_run(smk_warp *warp)
     }
 }
 
-/* What a lane of a special register's row holds. */
+/* The value of a special register in a lane. */
 static uint64_t special_value(const smk_warp_control *control, smk_special special, uint32_t lane)
 {
     const smk_block *block = control->block;
@@ -104,8 +104,8 @@ static bool differs_by_block(smk_special special)
     return special == SMK_SPECIAL_CTAID_X || special == SMK_SPECIAL_CTAID_Y || special == SMK_SPECIAL_CTAID_Z;
 }
 
-/* Fills the rows of a fresh frame: constants and special registers unless they are there still, and what may be
- * read before it is written. */
+/* Fills the rows of a new frame: constants and special registers, unless an earlier call has left them, and zeros for
+ * rows that may be read before they are written. */
 static void fill_frame(smk_warp *warp, const smk_code *code, bool filled, bool new_block)
 {
     unsigned char *registers = warp->registers;
@@ -123,7 +123,7 @@ static void fill_frame(smk_warp *warp, const smk_code *code, bool filled, bool n
     }
 }
 
-/* True where the present level's rows hold the constants of `code` already; notes that they will. */
+/* True where the rows of the present level hold the constants of `code` already; records that they will. */
 static bool note_level(smk_warp_control *control, const smk_code *code)
 {
     smk_level *level = &control->level[control->frame_count];
@@ -223,7 +223,7 @@ const smk_operation *smk_warp_diverge(smk_warp *warp, const smk_operation *op, u
         }
         control->reconvergence = reconvergence;
     }
-    /* lanes that are where they will meet the others just wait there */
+    /* lanes at the reconvergence point just wait there */
     if (other == reconvergence) {
         warp->active = taken;
         return target;
@@ -245,7 +245,7 @@ static const smk_operation *finish(smk_warp *warp)
     return NULL;
 }
 
-/* A word of local memory of every lane. */
+/* A word of local memory, of all lanes. */
 static uint32_t *local_word(const smk_warp_control *control, uint32_t offset)
 {
     return (uint32_t *)(void *)(control->local + (size_t)offset * SMK_WARP_SIZE);
@@ -347,7 +347,7 @@ static void copy_cell(const smk_warp_control *control, side to, side from, uint3
     }
 }
 
-/* Room for one more frame of `code`, its local memory and registers. */
+/* Room for one more frame of `code`: its registers and local memory. */
 static smk_status grow_frames(smk_warp *warp, const smk_code *code, size_t offset, smk_error *error)
 {
     smk_warp_control *control = warp->control;
@@ -471,7 +471,7 @@ const smk_operation *smk_warp_leave(smk_warp *warp)
     warp->active = frame->mask & control->live;
     uint32_t returned = smk_operation_mask(warp, frame->call) & control->live;
     if (detail->callee == NULL) {
-        returned = warp->active; /* an indirect call has split off all lanes that went elsewhere */
+        returned = warp->active; /* an indirect call has split off the lanes with other callees */
     }
     side to = {warp->registers, control->local_base, NULL};
     for (uint32_t i = 0; i < detail->result_count; i++) {

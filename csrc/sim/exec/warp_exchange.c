@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-/* Which lanes a lane names, and which of them are here. */
+/* The membermasks of an exchange, and the lanes that are present. */
 typedef struct members {
     uint32_t executing;
-    const uint32_t *row; /* of membermasks; NULL: everyone who is here */
+    const uint32_t *row; /* of membermasks; NULL: all present lanes */
 } members;
 
 static uint32_t mask_of(const members *all, unsigned lane)
@@ -16,7 +16,7 @@ static uint32_t mask_of(const members *all, unsigned lane)
     return all->row == NULL ? all->executing : all->row[lane] & all->executing;
 }
 
-/* True where everyone whom a lane names is here, or has exited. Else the lanes wait for them (park.h). */
+/* True where all lanes of each mask are present or have exited. Else the lanes wait for them (park.h). */
 static bool gather(const smk_warp *warp, const smk_operation *op, uint32_t executing, bool sync, members *all)
 {
     all->executing = executing;
@@ -48,7 +48,7 @@ static void put_predicate(smk_warp *warp, uint32_t offset, uint32_t mask, uint32
 
 typedef enum shuffle { SHUFFLE_UP, SHUFFLE_DOWN, SHUFFLE_BFLY, SHUFFLE_IDX } shuffle;
 
-/* The lane to read from; -1 where it is out of the segment. */
+/* The source lane; -1 where it is outside the segment. */
 static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t c)
 {
     uint32_t offset = b & 31, clamp = c & 31, segment = c >> 8 & 31;
@@ -97,7 +97,7 @@ static inline const smk_operation *shuffle_lanes(smk_warp *warp, const smk_opera
         int source = source_lane(mode, lane, b[lane], c[lane]);
         inside |= (uint32_t)(source >= 0) << lane;
         unsigned from = source >= 0 ? (unsigned)source & 31 : lane;
-        /* what an absent lane holds is not defined: the same nothing every time */
+        /* the value of a lane that is not present is undefined: always 0 here */
         value[lane] = (executing >> from & 1) != 0 ? a[from] : 0;
     }
     put32(warp, op->d, executing, value);
@@ -293,7 +293,7 @@ static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operat
         for (unsigned lane = first + 1; lane < SMK_WARP_SIZE; lane++) {
             total = (group >> lane & 1) != 0 ? combine(kind, total, a[lane]) : total;
         }
-        /* lanes before the first of those left belong to other groups, unless masks overlap, which is undefined */
+        /* lanes below the first remaining one belong to other groups, unless masks overlap, which is undefined */
         for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
             value[lane] = (group & left) >> lane & 1 ? total : value[lane];
         }
@@ -317,7 +317,7 @@ REDUCE_HANDLER(and, REDUCE_AND)
 REDUCE_HANDLER(or, REDUCE_OR)
 REDUCE_HANDLER(xor, REDUCE_XOR)
 
-/* The lanes that execute it: those that its guard keeps away are not among them. */
+/* The lanes that execute the instruction, without those whose guard is false. */
 static const smk_operation *run_active_mask(smk_warp *warp, const smk_operation *op)
 {
     uint32_t executing = smk_operation_mask(warp, op), value[SMK_WARP_SIZE];
@@ -398,7 +398,7 @@ smk_handler smk_warp_exchange_find(const smk_instruction *instruction)
     }
 }
 
-/* Lanes of several places ---------------------------------------------------------------------------------------- */
+/* Exchanges of lanes at several operations ------------------------------------------------------------------------- */
 
 enum { ROW_GUARD, ROW_A, ROW_B, ROW_C, ROW_D, ROW_D2, ROW_MEMBERS, ROWS, ROW_BYTES = 64 * SMK_WARP_SIZE / 8 };
 
@@ -452,7 +452,7 @@ void smk_warp_exchange_join(const smk_instruction *instruction, const smk_warp_e
     joint.d2 = ROW_D2 * ROW_BYTES;
     joint.u.immediate = ROW_MEMBERS * ROW_BYTES;
     joint.flip_a = votes ? 0 : joint.flip_a;
-    control.live = all.active; /* nobody else is waited for */
+    control.live = all.active; /* no other lane is waited for */
     (void)joint.run(&all, &joint);
     for (uint32_t i = 0; i < count; i++) {
         const smk_warp_exchange_part *part = &parts[i];
