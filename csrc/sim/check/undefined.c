@@ -361,7 +361,7 @@ static uint32_t combine(const smk_warp *warp, const smk_operation *op, const smk
                         uint32_t b)
 {
     bool ones = in->opcode == SMK_OPCODE_OR;
-    unsigned bits = smk_op_row_bits((smk_type)in->type);
+    unsigned bits = smk_operation_row_bits((smk_type)in->type);
     if (ones && in->type != SMK_TYPE_PRED) {
         return a & b;
     }

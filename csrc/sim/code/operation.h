@@ -62,7 +62,7 @@ static inline uint32_t smk_operation_mask(const smk_warp *warp, const smk_operat
 }
 
 /* Width of a lane in the row of a register of this type: 1 (predicate), 16, 32, 64; 0 where there is no such row. */
-static inline unsigned smk_op_row_bits(smk_type type)
+static inline unsigned smk_operation_row_bits(smk_type type)
 {
     const unsigned bits = smk_module_type_bits(type);
     return bits == 8 ? 16 : bits > 64 ? 0 : bits;

@@ -391,7 +391,7 @@ void smk_access_clear(smk_warp *warp, const smk_operation *op, smk_access_kind k
     bool atomic = kind == SMK_ACCESS_ATOMIC;
     smk_element element = (smk_element)op->element;
     if (atomic) {
-        element = smk_access_element((smk_type)op->element, smk_op_row_bits((smk_type)op->element));
+        element = smk_access_element((smk_type)op->element, smk_operation_row_bits((smk_type)op->element));
     }
     if (kind == SMK_ACCESS_STORE || element == SMK_ELEMENT_COUNT) {
         return;

@@ -10,5 +10,5 @@
 #define SMK_ALU_CLONE smk_alu_avx512
 #include "sim/exec/alu_body.h"
 #else
-typedef int smk_alu_avx512_absent; /* a translation unit may not be empty */
+typedef int smk_alu_avx512_is_for_x86; /* a translation unit may not be empty */
 #endif

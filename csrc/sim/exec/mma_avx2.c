@@ -8,5 +8,5 @@
 #define SMK_MMA_CLONE smk_mma_avx2
 #include "sim/exec/mma_body.h"
 #else
-typedef int smk_mma_avx2_absent; /* a translation unit may not be empty */
+typedef int smk_mma_avx2_is_for_x86; /* a translation unit may not be empty */
 #endif

@@ -15,7 +15,7 @@ static const smk_mma_format format_TF32 = {8, 10, 13};
 static const smk_mma_format format_single = {8, 23, 0};
 
 /* The index of a column in that order. */
-SMK_INLINE unsigned place_of(unsigned column)
+SMK_INLINE unsigned position_of(unsigned column)
 {
     return column / 2 + GROUP * (column % 2);
 }
@@ -56,7 +56,7 @@ SMK_INLINE void gather_b(const smk_warp *warp, const uint32_t *registers, unsign
             uint32_t numbers[2 * GROUP];
             unpack(words + GROUP * column, elements, numbers);
             for (unsigned k = 0; k < block; k++) {
-                b[(block * r + k) * COLUMNS + place_of(column)] = numbers[k];
+                b[(block * r + k) * COLUMNS + position_of(column)] = numbers[k];
             }
         }
     }
@@ -165,7 +165,7 @@ SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operat
     double b[SMK_MMA_DEPTH_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
     for (unsigned k = 0; k < depth; k++) {
         for (unsigned j = 0; j < COLUMNS; j++) {
-            b[k * COLUMNS + place_of(j)] = SMK_ROW(const double, warp, of_b[k / GROUP])[j * GROUP + k % GROUP];
+            b[k * COLUMNS + position_of(j)] = SMK_ROW(const double, warp, of_b[k / GROUP])[j * GROUP + k % GROUP];
         }
     }
     for (unsigned row = 0; row < rows; row++) {

@@ -183,13 +183,13 @@ static uint32_t special_row(smk_lowering *l, smk_special special)
 
 uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bits, unsigned *storage)
 {
-    unsigned typed = operand->type == SMK_TYPE_NONE ? bits : smk_op_row_bits((smk_type)operand->type);
+    unsigned typed = operand->type == SMK_TYPE_NONE ? bits : smk_operation_row_bits((smk_type)operand->type);
     unsigned unused;
     storage = storage == NULL ? &unused : storage;
     *storage = typed;
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        *storage = smk_op_row_bits((smk_type)l->function->registers[operand->index].type);
+        *storage = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
         return l->rows.offset[operand->index];
     case SMK_OPERAND_IMMEDIATE:
         return smk_constant_rows_constant(l->constant_rows, typed, operand->bits);
@@ -215,7 +215,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
 static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
 {
     const smk_instruction *instruction = l->instruction;
-    unsigned bits = smk_op_row_bits((smk_type)instruction->type), count = 0;
+    unsigned bits = smk_operation_row_bits((smk_type)instruction->type), count = 0;
     bool pair = instruction->operands[0].kind == SMK_OPERAND_LIST && instruction->operands[0].pair;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
         const smk_operand *operand = &instruction->operands[i];
@@ -338,7 +338,7 @@ static bool lay_out_formals(smk_lowering *l)
         uint32_t reg = function->parameter_registers == NULL ? SMK_NO_INDEX : function->parameter_registers[i];
         cells[i] = (smk_cell){.offset = l->local_offset[i], .bytes = (uint32_t)variable->bytes};
         if (reg != SMK_NO_INDEX) {
-            unsigned bits = smk_op_row_bits((smk_type)function->registers[reg].type);
+            unsigned bits = smk_operation_row_bits((smk_type)function->registers[reg].type);
             cells[i] = (smk_cell){true, false, (uint8_t)bits, l->rows.offset[reg], bits < 8 ? 1 : bits / 8};
         }
     }

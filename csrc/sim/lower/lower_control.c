@@ -229,7 +229,7 @@ bool smk_lower_exchange(smk_lowering *l)
     smk_handler run = smk_warp_exchange_find(instruction);
     bool sync = smk_module_has(instruction, SMK_MODIFIER_SYNC), pair = operand[0].kind == SMK_OPERAND_LIST;
     bool vote = instruction->opcode == SMK_OPCODE_VOTE;
-    unsigned count = instruction->operand_count, bits = smk_op_row_bits((smk_type)instruction->type);
+    unsigned count = instruction->operand_count, bits = smk_operation_row_bits((smk_type)instruction->type);
     uint32_t rows[3] = {0}, members = 0;
     if (run == NULL) {
         return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",

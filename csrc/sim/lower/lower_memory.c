@@ -35,7 +35,7 @@ static bool widen(smk_lowering *l, address *made)
 /* A register holds an address in the space that the instruction names. */
 static bool resolve_register(smk_lowering *l, const smk_operand *operand, address *made)
 {
-    unsigned bits = smk_op_row_bits((smk_type)l->function->registers[operand->index].type);
+    unsigned bits = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
     made->row = l->rows.offset[operand->index];
     made->narrow = bits == 32;
     made->add = (uint64_t)operand->offset;
@@ -89,10 +89,10 @@ static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
     for (uint32_t i = 0; i < (list ? operand->count : 1); i++) {
         const smk_operand *element = list ? &operand->element[i] : operand;
         if (element->kind == SMK_OPERAND_REGISTER) {
-            return smk_op_row_bits((smk_type)l->function->registers[element->index].type);
+            return smk_operation_row_bits((smk_type)l->function->registers[element->index].type);
         }
     }
-    return smk_op_row_bits((smk_type)l->instruction->type);
+    return smk_operation_row_bits((smk_type)l->instruction->type);
 }
 
 /* A row for an element; constants in the width of the other rows. */
@@ -165,7 +165,7 @@ static bool lower_atomic(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
     bool has_result = instruction->result_count > 0;
-    unsigned first = instruction->result_count, bits = smk_op_row_bits((smk_type)instruction->type);
+    unsigned first = instruction->result_count, bits = smk_operation_row_bits((smk_type)instruction->type);
     smk_handler run = smk_atomic_find(instruction);
     address at;
     if (run == NULL) {

@@ -194,7 +194,7 @@ static smk_status assign_offsets(const smk_function *function, const uint32_t ro
                                SMK_TEXT_PRINT(function->name), (unsigned long long)next);
     }
     for (uint32_t i = 0; i < function->register_count; i++) {
-        unsigned class = class_of(smk_op_row_bits((smk_type)function->registers[i].type));
+        unsigned class = class_of(smk_operation_row_bits((smk_type)function->registers[i].type));
         made->offset[i] = (uint32_t)(base[class] + (uint64_t)made->offset[i] * class_bytes(class));
     }
     made->bytes = (uint32_t)next;
@@ -210,12 +210,12 @@ static void scan(const allocator *a, const uint32_t *starts, const uint32_t *end
     for (uint32_t position = 0; position < positions; position++) {
         if (position > 0) {
             for (uint32_t i = ends[position - 1]; i != SMK_NO_INDEX; i = next_end[i]) {
-                unsigned class = class_of(smk_op_row_bits((smk_type)function->registers[i].type));
+                unsigned class = class_of(smk_operation_row_bits((smk_type)function->registers[i].type));
                 free_rows[(size_t) class * function->register_count + free_count[class]++] = row[i];
             }
         }
         for (uint32_t i = starts[position]; i != SMK_NO_INDEX; i = next_start[i]) {
-            unsigned class = class_of(smk_op_row_bits((smk_type)function->registers[i].type));
+            unsigned class = class_of(smk_operation_row_bits((smk_type)function->registers[i].type));
             row[i] = free_count[class] > 0 ? free_rows[(size_t) class * function->register_count + --free_count[class]]
                                            : rows[class]++;
         }
@@ -259,7 +259,7 @@ static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_registe
     }
     for (uint32_t i = 0; i < a->function->register_count && count > 0; i++) {
         if (contains(a->live, i)) {
-            unsigned class = class_of(smk_op_row_bits((smk_type)a->function->registers[i].type));
+            unsigned class = class_of(smk_operation_row_bits((smk_type)a->function->registers[i].type));
             made->cleared[made->cleared_count++] = (smk_row_range){made->offset[i], class_bytes(class)};
         }
     }
@@ -271,7 +271,7 @@ static smk_status give_each(const smk_function *function, smk_arena *arena, smk_
 {
     uint32_t rows[4] = {0, 0, 0, 0};
     for (uint32_t i = 0; i < function->register_count; i++) {
-        made->offset[i] = rows[class_of(smk_op_row_bits((smk_type)function->registers[i].type))]++;
+        made->offset[i] = rows[class_of(smk_operation_row_bits((smk_type)function->registers[i].type))]++;
     }
     smk_status status = assign_offsets(function, rows, made, error);
     if (status != SMK_OK) {
@@ -329,7 +329,7 @@ smk_status smk_register_layout_assign(const smk_function *function, const smk_cf
         return smk_status_fail(error, SMK_MEMORY, "no memory to lay out %u registers", function->register_count);
     }
     for (uint32_t i = 0; i < function->register_count; i++) {
-        if (smk_op_row_bits((smk_type)function->registers[i].type) == 0) {
+        if (smk_operation_row_bits((smk_type)function->registers[i].type) == 0) {
             smk_status status =
                 smk_status_fail(error, SMK_UNSUPPORTED, "the register %.*s has a type (.%s) without rows",
                                 SMK_TEXT_PRINT(function->registers[i].name),
