@@ -4,32 +4,16 @@ import itertools
 import re
 
 import pytest
+from form_texts import BODY, RULED, TYPES, choose_each, read_forms, slots, write_instructions
 from read_tables import read_rows
 
 import smemkit
 from smemkit import _core
 
-HEADER = ".version 9.0\n.target sm_100\n.address_size 64\n"  # which has every form
-
-
-def read_forms():
-    """(id, types, words, operands) of every form; the target that a form needs is left out."""
-    forms = []
-    for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM"):
-        operands = row["operands"].partition(" @")[0]
-        forms.append((row["id"], row["types"], row["words"], operands))
-    return forms
-
-
 FORMS = read_forms()
 OPCODES = [row["id"] for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")]
 CLASSES = [row["id"] for row in read_rows("ptx/opcode.def", "SMK_PTX_CLASS")]
-TYPES = {row["spelling"]: int(row["bits"]) for row in read_rows("ptx/type.def", "SMK_PTX_TYPE")}
 MODIFIERS = [row["spelling"] for row in read_rows("ptx/modifier.def", "SMK_PTX_MODIFIER")]
-
-
-def slots(text):
-    return [(slot.rstrip("?").split("|"), slot.endswith("?")) for slot in text.split()]
 
 
 def test_every_opcode_has_a_form():
@@ -87,76 +71,12 @@ def test_refused_words_are_not_also_taken():
     assert not opcodes & set(OPCODES)
 
 
-REGISTERS = "".join(
-    f".reg .{kind} {kind}_;" for kind in ("pred", "b8", "b16", "b32", "b64", "f32", "f64")
-)
-ARRAYS = {"global": "g_", "shared": "s_", "const": "c_", "local": "l_", "param": "p_"}
-BODY = (
-    HEADER
-    + ".global .b64 g_[9]; .shared .b64 s_[9]; .const .b64 c_[9];\n"
-    + f".func f_() {{ {REGISTERS} .local .b64 l_[9]; .param .b64 p_[9];\n"
-    + "T_: .branchtargets L_;\nL_:\n"
-)
-
-
-def register(kind):
-    return f"{kind if kind in ('pred', 'f32', 'f64') else 'b' + str(TYPES[kind])}_"
-
-
-def choices(text):
-    """Each alternative of each slot once, with only what must be there beside it."""
-    groups = slots(text)
-    base = [group[0] for group, optional in groups if not optional]
-    yield base
-    for index, (group, _) in enumerate(groups):
-        for word in group:
-            yield [
-                word if i == index else other[0]
-                for i, (other, optional) in enumerate(groups)
-                if i == index or not optional
-            ]
-
-
-def operand(place, types, words):
-    role, _, kind = place.rstrip("?").partition(":")
-    if role == "m":
-        named = kind or next((w.split("::")[0] for w in words if w.split("::")[0] in ARRAYS), "")
-        return f"[{ARRAYS.get(named, 'b64_')}]"
-    if role == "l":
-        return "T_" if "idx" in words else "L_"
-    if role[0] == "i":
-        return "16"
-    kind = {"t": types[:1], "u": types[1:2]}.get(kind, [kind])[0]
-    text = register(f"b{TYPES[types[0]] * 2}" if kind == "w" else kind)
-    width = next((int(w[1:]) for w in words if w in ("v2", "v4", "v8")), 1)
-    if role[1:].isdigit():
-        text = "{" + ", ".join([text] * int(role[1:])) + "}"
-    elif "v" in role and width > 1:
-        text = "{" + ", ".join([text] * width) + "}"
-    return text + ("|pred_" if "=" in role else "")
-
-
-def instructions(form):
-    opcode, types, words, operands = form
-    for kinds in itertools.product(*(group for group, _ in slots(types))):
-        for chosen in choices(words):
-            bits = TYPES[kinds[0]] if kinds else 0
-            width = next((int(w[1:]) for w in chosen if w in ("v2", "v4", "v8")), 1)
-            if bits * width > 128:
-                continue
-            name = ".".join([opcode.lower(), *chosen, *kinds])
-            places = [operand(place, kinds, chosen) for place in operands.split()]
-            if "L2::cache_hint" in chosen:
-                places.append("b64_")
-            yield f"{name} {', '.join(places)};"
-
-
-TAKEN = [form for form in FORMS if form[3] not in ("!", "mov", "call")]
+TAKEN = [form for form in FORMS if form[3] not in RULED]
 
 
 @pytest.mark.parametrize("form", TAKEN, ids=lambda f: " ".join(f)[:60])
 def test_form_takes_what_it_says(form):
-    text = BODY + "\n".join(dict.fromkeys(instructions(form))) + "\nret; }\n"
+    text = BODY + "\n".join(write_instructions(form, choose_each)) + "\nret; }\n"
     once = _core._ptx_print(text)
     assert _core._ptx_print(once) == once
 
@@ -164,7 +84,7 @@ def test_form_takes_what_it_says(form):
 @pytest.mark.parametrize("form", TAKEN, ids=lambda f: " ".join(f)[:60])
 def test_form_refuses_wrong_registers_and_counts(form):
     """Each register in turn becomes one of a wrong type; and there are too many operands."""
-    line = next(instructions(form))
+    line = write_instructions(form, choose_each)[0]
     head, _, rest = line.rstrip(";").partition(" ")
     places = [place for place in rest.split(", ") if place]
     wrong = [f"{head} {', '.join([*places, 'b64_', 'b64_', 'b64_'])};"]
@@ -183,6 +103,6 @@ def test_form_refuses_wrong_registers_and_counts(form):
 def test_refused_forms_say_so(form):
     opcode, types, words, _ = form
     kinds = [group[0] for group, _ in slots(types)]
-    for chosen in choices(words):
+    for chosen in choose_each(words):
         with pytest.raises(smemkit.UnsupportedError, match=opcode.lower()):
             _core._ptx_print(BODY + ".".join([opcode.lower(), *chosen, *kinds]) + " b32_;\n}\n")
