@@ -3,7 +3,10 @@
 #ifndef SMK_SIM_CHECK_CHECK_H
 #define SMK_SIM_CHECK_CHECK_H
 
-#include "sim/sim.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "ptx/module.h"
+#include "sim/code/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,7 +4,8 @@
 
 #include "base/arena.h"
 #include "sim/code/image.h"
-#include "sim/sim.h"
+#include "sim/code/memory.h"
+#include "sim/code/run.h"
 
 #include <stdatomic.h>
 

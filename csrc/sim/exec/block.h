@@ -6,8 +6,8 @@
 #include "base/launch.h"
 #include "base/status.h"
 #include "sim/code/memory_view.h"
+#include "sim/code/run.h"
 #include "sim/exec/warp.h"
-#include "sim/sim.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 #include "sim/exec/grid_setup.h"
 
 #include "base/heap.h"
-#include "sim/sim.h"
+#include "sim/code/run.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,10 @@
 #define SMK_SIM_LOWER_INSTRUMENT_H
 
 #include "sim/code/observer.h"
-#include "sim/sim.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "ptx/module.h"
+#include "sim/code/run.h"
 
 /* As smk_program_run, watched. `blocks` > 0 runs only so many, evenly spread over the grid. */
 smk_status smk_instrument_run(smk_program *program, uint32_t entry, const smk_launch *launch,

@@ -1,9 +1,10 @@
-#include "sim/code/program.h"
+#include "sim/sim.h"
 
 #include "base/heap.h"
 #include "base/poll.h"
 #include "sim/code/isa.h"
 #include "sim/code/memory_view.h"
+#include "sim/code/program.h"
 #include "sim/exec/grid.h"
 #include "sim/lower/link.h"
 

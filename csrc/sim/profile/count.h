@@ -2,7 +2,10 @@
 #ifndef SMK_SIM_PROFILE_COUNT_H
 #define SMK_SIM_PROFILE_COUNT_H
 
-#include "sim/sim.h"
+#include "base/launch.h"
+#include "base/status.h"
+#include "ptx/module.h"
+#include "sim/code/run.h"
 
 #include <stdbool.h>
 #include <stdint.h>
