@@ -61,8 +61,7 @@ def run(
     Parameters
     ----------
     family : str
-        One that has a contract: "gemm", "transpose", "reduce", "dot", "smooth", "conv2d",
-        "histogram", "vector_add", "gather".
+        One of smemkit.families() that has a signature: "gemm", "transpose", "reduce", ...
     variants : str or sequence of str, optional
         By default all that take the type and that this GPU can run.
     shapes : int, tuple of int, or list of these, optional

@@ -141,6 +141,16 @@ def list_rows(families, files):
     return rows
 
 
+def choose_rows(chosen):
+    """The calls that the options ask for."""
+    rows = list_rows(chosen.family, chosen.cases)
+    if chosen.add:
+        known = json.loads(Path(chosen.add).read_text())["rows"]
+        calls = {(row["kernel"], re.sub(r", launch \d+$", "", row["case"])) for row in known}
+        rows = [row for row in rows if (row.kernel, row.case) not in calls]
+    return rows
+
+
 def list_explained(files):
     """{(kernel, counter): reason} of the EXPLAINED of files that have it."""
     explained = {}
@@ -258,7 +268,7 @@ def measure(chosen, needed):
         command += ["--print-units", "base", "--log-file", str(log), "--metrics", ",".join(metrics)]
         command += [sys.executable, "-m", "smemkit.bench.ncu", "--child", str(made)]
         command += list_options(chosen)
-        package = str(Path(__file__).resolve().parents[1])
+        package = str(Path(smemkit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         done = subprocess.run(
             command,
@@ -283,13 +293,15 @@ def list_options(chosen):
         options += ["--cases", str(Path(path).resolve())]
     for family in chosen.family:
         options += ["--family", family]
+    if chosen.add:
+        options += ["--add", str(Path(chosen.add).resolve())]
     return options
 
 
 def run_child(chosen):
     """Makes every launch once on the GPU, checks its result, and writes what was launched."""
     made = []
-    for row in list_rows(chosen.family, chosen.cases):
+    for row in choose_rows(chosen):
         call, check = row.make()
         result, _ = call("cuda")
         made.append({"kernel": row.kernel, "case": row.case, "right": is_right(check, result)})
@@ -398,6 +410,17 @@ def recount(rows, recorded, needed):
     return joined, missing
 
 
+def leave_out(rows, variants):
+    """The rows but for those of some variants; ArgumentError for a variant that is not there."""
+    for name in variants:
+        family, _, variant = name.partition("/")
+        if variant not in smemkit.families().get(family, {}).get("variants", ()):
+            raise _core.ArgumentError(f"--forget: there is no kernel {name}; say it as gemm/tiled")
+        entries = set(re.findall(r"\.entry\s+(\w+)", smemkit.ptx(family, variant)))
+        rows = [row for row in rows if row.kernel not in entries]
+    return rows
+
+
 def list_differences(rows):
     """(kernel, case, counter, sim, ncu) of every pair that is not equal."""
     return [
@@ -496,7 +519,30 @@ def add_arguments(parser):
         metavar="FILE",
         help="a table that --json wrote: its counts of the GPU are kept, ours are made anew",
     )
+    parser.add_argument(
+        "--add",
+        metavar="FILE",
+        help="a table that --json wrote: only the launches that it does not have are made, and it "
+        "is kept with these behind it",
+    )
+    parser.add_argument(
+        "--forget",
+        metavar="KERNEL",
+        action="append",
+        default=[],
+        help="with --recount: leave out this kernel, as gemm/tiled, because it has changed; it is "
+        "then not yet counted on hardware (may be repeated)",
+    )
     parser.add_argument("--keep-csv", metavar="FILE", help="write what ncu printed here")
+
+
+def extend_table(table, machine, rows):
+    """The table with more rows behind its own; it says when these were measured."""
+    kernels = list(dict.fromkeys(row["kernel"] for row in rows))
+    again = table.setdefault("measured_again", {})
+    again[machine["date"]] = again.get(machine["date"], []) + kernels
+    table["rows"] += rows
+    return table
 
 
 def write_table(path, machine, rows):
@@ -534,10 +580,14 @@ def run(arguments):
     """
     if not arguments.family:
         arguments.family = samples.list_families()
-    rows, needed = list_rows(arguments.family, arguments.cases), held_counters()
+    rows, needed = choose_rows(arguments), held_counters()
     machine, missing = describe_machine(), []
+    if not rows:
+        print(f"{arguments.add} has all of these launches")
+        return 0
     if arguments.recount:
         table = json.loads(Path(arguments.recount).read_text())
+        rows = leave_out(rows, arguments.forget)
         joined, missing = recount(rows, table.pop("rows"), needed)
         machine = table
     elif arguments.ncu_csv:
@@ -549,8 +599,11 @@ def run(arguments):
         if arguments.keep_csv:
             Path(arguments.keep_csv).write_text(text)
         joined = compare_rows(rows, parse_csv(text), made, needed)
+    table = {**machine, "rows": joined}
+    if arguments.add:
+        table = extend_table(json.loads(Path(arguments.add).read_text()), machine, joined)
     if arguments.json:
-        write_table(arguments.json, machine, joined)
+        write_table(arguments.json, table, table.pop("rows"))
     good = print_table(joined, needed, list_explained(arguments.cases))
     for kernel, case in missing[:MISSING_SHOWN]:
         print(f"not in {arguments.recount}: {kernel} ({case})")

@@ -3,6 +3,8 @@ r"""Results of the kernels here, and their counts against those that Nsight Comp
 The record is made on such a machine by
     python -m smemkit compare --cases tests/counts/count_cases.py \
         --cases tests/counts/probe_cases.py --json smemkit/recorded/counts_h200.json
+and for kernels that it does not have yet by adding
+    --add smemkit/recorded/counts_h200.json
 and where only our own counts have changed, without a GPU, by adding
     --recount smemkit/recorded/counts_h200.json
 A kernel that the record does not have passes as "not yet counted on hardware": the summary of the
@@ -126,7 +128,8 @@ def calls(record):
 
 COUNTED_BY = (
     "On an H200: python -m smemkit compare --cases tests/counts/count_cases.py "
-    "--cases tests/counts/probe_cases.py --json smemkit/recorded/counts_h200.json"
+    "--cases tests/counts/probe_cases.py --add smemkit/recorded/counts_h200.json "
+    "--json smemkit/recorded/counts_h200.json"
 )
 
 
@@ -179,6 +182,14 @@ def test_counts_equal_the_record(row, record, calls):
             compare_launch(counted, record[counted.kernel, counted.case])
 
 
+CHANGED = (
+    "not as when it was recorded. python -m smemkit compare --cases tests/counts/count_cases.py "
+    "--cases tests/counts/probe_cases.py --recount smemkit/recorded/counts_h200.json "
+    "--json smemkit/recorded/counts_h200.json counts anew; with --forget FAMILY/VARIANT for a "
+    "kernel that is another one now, which is then not yet counted on hardware"
+)
+
+
 def compare_launch(counted, recorded):
     kernel, launch = counted.kernel, counted.launch
     assert list(launch.grid) == recorded["grid"] and list(launch.block) == recorded["block"]
@@ -187,9 +198,7 @@ def compare_launch(counted, recorded):
         ours = counted.counters[name]
         pair = recorded["counters"].get(name, {"sim": 0, "ncu": 0})
         # The record's own column must be today's: --recount makes it so.
-        assert ours == pair["sim"], (
-            f"{kernel} ({counted.case}): {name}: not as when it was recorded"
-        )
+        assert ours == pair["sim"], f"{kernel} ({counted.case}): {name}: {CHANGED}"
         if ours != pair["ncu"] and (kernel, name) not in EXPLAINED:
             different[name] = f"{ours} counted, {pair['ncu']} on the H200"
     assert not different
@@ -382,6 +391,47 @@ def test_recount_keeps_the_counts_of_the_gpu(tmp_path, capsys):
     assert f"not in {old}: {lost['kernel']} ({lost['case']})" in capsys.readouterr().out
 
 
+def test_recount_forgets_a_kernel_that_has_changed(tmp_path):
+    rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
+    family = ("--family", "vector_add")
+    _, first = run_compare(tmp_path, make_csv(rows, needed), *family)
+    old = tmp_path / "old.json"
+    old.write_text(json.dumps(first))
+    words = ("--recount", old, *family, "--forget")
+    status, second = run_command(tmp_path, *words, "vector_add/naive")
+    assert status == 0
+    kept = [row for row in first["rows"] if not row["kernel"].startswith("vector_add_naive_")]
+    assert second["rows"] == kept and 0 < len(kept) < len(first["rows"])
+    for name in ("gemm", "vector_add/none", "none/naive"):
+        with pytest.raises(smemkit.ArgumentError, match=f"--forget: there is no kernel {name}"):
+            run_command(tmp_path, *words, name)
+
+
+def test_launches_are_added_to_a_table(tmp_path, capsys):
+    rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
+    family = ("--family", "vector_add")
+    _, first = run_compare(tmp_path, make_csv(rows, needed), *family)
+    old, new = tmp_path / "old.json", [row for row in rows if "_naive_" in row.kernel]
+    kept = [row for row in first["rows"] if "_naive_" not in row["kernel"]]
+    old.write_text(json.dumps({**first, "device": "another", "rows": kept}))
+    status, second = run_compare(tmp_path, make_csv(new, needed), *family, "--add", old)
+    assert status == 0 and second["device"] == "another"
+    key = ("kernel", "case")
+    assert sorted(second["rows"], key=lambda row: [row[k] for k in key]) == sorted(
+        first["rows"], key=lambda row: [row[k] for k in key]
+    )
+    assert second["measured_again"] == {
+        first["date"]: list(dict.fromkeys(row.kernel for row in new))
+    }
+    old.write_text(json.dumps(second))
+    parser = argparse.ArgumentParser()
+    ncu.add_arguments(parser)
+    chosen = parser.parse_args(["--add", str(old), *family])
+    assert ncu.list_options(chosen) == [*family, "--add", str(old)]
+    assert ncu.choose_rows(chosen) == [] and ncu.run(chosen) == 0
+    assert "has all of these launches" in capsys.readouterr().out
+
+
 def test_command_refuses_a_table_of_other_launches(tmp_path):
     rows, needed = ncu.list_rows(["vector_add"], []), ncu.held_counters()
     lines = make_csv(rows, needed).splitlines()
@@ -446,10 +496,13 @@ def test_wrong_results_and_ncu_failures_are_told(tmp_path, monkeypatch):
     fake = tmp_path / "ncu"
     monkeypatch.setenv("SMEMKIT_NCU", str(fake))
     monkeypatch.setattr(smemkit, "device_info", lambda backend: {})
-    chosen = argparse.Namespace(cases=[], family=["smooth"])
+    chosen = argparse.Namespace(cases=[], family=["smooth"], add=None)
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    package = str(Path(smemkit.__file__).resolve().parents[1])  # where the child finds smemkit
     for body, words in (
         ("echo '==ERROR== ERR_NVGPUCTRPERM'; exit 1", "administrator"),
         ("echo broken >&2; exit 9", "status 9:\nbroken"),
+        ('echo "in $PYTHONPATH." >&2; exit 9', f"in {re.escape(package)}\\."),
     ):
         fake.write_text(f"#!/bin/sh\n{body}\n")
         fake.chmod(0o755)
