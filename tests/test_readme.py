@@ -100,7 +100,7 @@ def test_pictures_are_not_stale(readme):
 
 
 def test_step_budget_is_the_simulators():
-    header = (README.parent / "csrc/sim/sim.h").read_text(encoding="utf-8")
+    header = (README.parent / "csrc/sim/code/run.h").read_text(encoding="utf-8")
     budget = int(re.search(r"SMK_RUN_STEPS_DEFAULT UINT64_C\((\d+)\)", header)[1])
     for text in (README.read_text(encoding="utf-8"), smemkit.__doc__):
         assert re.search(rf"by default {budget:,}\s+for\s+kernels", text, re.IGNORECASE)
