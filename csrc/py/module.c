@@ -13,7 +13,9 @@
 #include "py/queries/config.h"
 #include "py/queries/internals.h"
 #include "py/queries/internals_calculator.h"
-#include "py/queries/internals_fuse.h"
+#include "py/queries/internals_fusion.h"
+#include "py/queries/internals_ptx.h"
+#include "py/queries/internals_registry.h"
 #include "py/queries/limits.h"
 #include "py/queries/measure.h"
 #include "py/queries/occupancy_query.h"
@@ -25,12 +27,19 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
-    smk_transfer_methods,        smk_captured_call_methods,
-    smk_access_query_methods,    smk_catalog_methods,
-    smk_config_methods,          smk_limits_methods,
-    smk_occupancy_query_methods, smk_measure_methods,
-    smk_internals_methods,       smk_internals_calculator_methods,
-    smk_internals_fuse_methods,
+    smk_transfer_methods,
+    smk_captured_call_methods,
+    smk_access_query_methods,
+    smk_catalog_methods,
+    smk_config_methods,
+    smk_limits_methods,
+    smk_occupancy_query_methods,
+    smk_measure_methods,
+    smk_internals_methods,
+    smk_internals_calculator_methods,
+    smk_internals_fusion_methods,
+    smk_internals_ptx_methods,
+    smk_internals_registry_methods,
 };
 
 /* The folder of the extension, which is that of the package. */

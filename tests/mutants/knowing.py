@@ -76,7 +76,7 @@ RULES = [
         r"py/.*(capture|access|catalog)",
         "tests/py/test_watch.py tests/py/test_report.py tests/sim/test_bank.py",
     ),
-    (r"py/.*internals_fuse", "tests/sass/test_sass.py"),
+    (r"py/.*internals_fusion", "tests/sass/test_sass.py"),
     (r"py/", "tests/py tests/registry tests/test_oom.py"),
 ]
 # All that says something about the C code, in the order of its price.

@@ -80,31 +80,9 @@ static int hold(smk_arguments *arguments, PyArrayObject *array)
     return status;
 }
 
-/* Returns the number of the array's transfer, which is that of the same array given before, or a new one; -1 with an
- * exception set. */
-static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
+/* Adds a transfer for an array. Returns its number, or -1 with an exception set. */
+static Py_ssize_t add_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
 {
-    for (size_t i = 0; i < arguments->transfer_count; i++) {
-        PyArrayObject *other = arguments->originals[i];
-        bool written = PyArray_ISWRITEABLE(array) || PyArray_ISWRITEABLE(other);
-        if (is_same_view(array, other)) {
-            if (written) { /* the other one may be a read-only view of this array */
-                arguments->originals[i] = PyArray_ISWRITEABLE(array) ? array : other;
-                arguments->transfers[i].out = true;
-            }
-            return (Py_ssize_t)i;
-        }
-        int shared = written ? share_memory(array, other) : 0;
-        if (shared > 0) {
-            smk_error_fail(arguments->state, SMK_ARGUMENT,
-                           "%s overlaps another array of this call, and one of them is writeable; pass the same array "
-                           "twice, or a copy",
-                           where);
-        }
-        if (shared != 0) {
-            return -1;
-        }
-    }
     size_t next = arguments->transfer_count;
     bool writeable = PyArray_ISWRITEABLE(array);
     PyArrayObject *plain = smk_ndarray_plain(arguments->state, where, array);
@@ -130,6 +108,34 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
         .fixed = name,
     };
     return (Py_ssize_t)next;
+}
+
+/* Returns the number of the array's transfer, which is that of the same array given before, or a new one; -1 with an
+ * exception set. */
+static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
+{
+    for (size_t i = 0; i < arguments->transfer_count; i++) {
+        PyArrayObject *other = arguments->originals[i];
+        bool written = PyArray_ISWRITEABLE(array) || PyArray_ISWRITEABLE(other);
+        if (is_same_view(array, other)) {
+            if (written) { /* the other one may be a read-only view of this array */
+                arguments->originals[i] = PyArray_ISWRITEABLE(array) ? array : other;
+                arguments->transfers[i].out = true;
+            }
+            return (Py_ssize_t)i;
+        }
+        int shared = written ? share_memory(array, other) : 0;
+        if (shared > 0) {
+            smk_error_fail(arguments->state, SMK_ARGUMENT,
+                           "%s overlaps another array of this call, and one of them is writeable; pass the same array "
+                           "twice, or a copy",
+                           where);
+        }
+        if (shared != 0) {
+            return -1;
+        }
+    }
+    return add_transfer(arguments, array, where);
 }
 
 /* Refuses an array for a parameter that is no pointer. Returns -1. */

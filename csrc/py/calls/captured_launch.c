@@ -1,11 +1,11 @@
 #include "py/calls/captured_launch.h"
 
+#include "py/calls/spelling.h"
 #include "py/dict.h"
 #include "py/error.h"
 
 #include "base/heap.h"
 #include "sim/cost/bank.h"
-#include "sim/ptxas/fusion.h"
 
 #include <string.h>
 
@@ -176,17 +176,13 @@ static PyObject *list_lines(const description *d)
 
 static PyObject *list_instructions(const description *d)
 {
-    static const char *const roles[] = {[SMK_FUSION_ALONE] = "alone",
-                                        [SMK_FUSION_LEADER] = "leader",
-                                        [SMK_FUSION_MEMBER] = "member",
-                                        [SMK_FUSION_GONE] = "gone"};
     const smk_count_result *count = &d->record->count;
     PyObject *list = PyList_New(count->line_count);
     for (uint32_t i = 0; list != NULL && i < count->line_count; i++) {
         const smk_count_line *line = &count->line[i];
         PyObject *dict = PyDict_New();
         if (dict == NULL || set_location(d, dict, line->function, line->instruction, true) < 0 ||
-            smk_dict_set(dict, "role", PyUnicode_FromString(roles[line->role])) < 0 ||
+            smk_dict_set(dict, "role", PyUnicode_FromString(smk_spelling_role((smk_fusion_role)line->role))) < 0 ||
             smk_dict_set(dict, "counters", make_counters(d, line->value, false)) < 0) {
             Py_XDECREF(dict);
             Py_CLEAR(list);
@@ -268,16 +264,14 @@ static const char *name_op(const description *d, const smk_finding_side *side)
 
 static PyObject *make_side(const description *d, const smk_finding_side *side)
 {
-    static const char *const spaces[] = {
-        [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",
-        [SMK_SPACE_LOCAL] = "local",     [SMK_SPACE_CONST] = "const",   [SMK_SPACE_PARAM] = "param"};
     if (!side->present) {
         return Py_NewRef(Py_None);
     }
-    PyObject *dict = Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(d, side), "block",
-                                   make_triple(side->block), "thread", make_triple(side->thread), "space",
-                                   spaces[side->space], "address", (unsigned long long)side->address, "bytes",
-                                   side->bytes, "variable", decode(side->variable, strlen(side->variable)));
+    PyObject *dict =
+        Py_BuildValue("{s:s,s:N,s:N,s:s,s:K,s:I,s:N}", "op", name_op(d, side), "block", make_triple(side->block),
+                      "thread", make_triple(side->thread), "space", smk_spelling_space((smk_space)side->space),
+                      "address", (unsigned long long)side->address, "bytes", side->bytes, "variable",
+                      decode(side->variable, strlen(side->variable)));
     if (dict != NULL && set_location(d, dict, side->function, side->instruction, true) < 0) {
         Py_CLEAR(dict);
     }

@@ -327,6 +327,31 @@ static int find_choice(const smk_state *state, const smk_variant *variant, PyObj
     return 0;
 }
 
+PyObject *smk_catalog_kernel(const smk_state *state, PyObject *family, PyObject *variant, PyObject *dtype,
+                             PyObject *choice)
+{
+    enum { ENTRY_BYTES = 128 };
+    char type[SMK_NAME_MAX] = "", word[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
+    PyObject *name = NULL, *result = NULL;
+    smk_raw_module *code = NULL;
+    const char *family_name = smk_keywords_text(state, "kernel", "family", family);
+    const char *variant_name = family_name == NULL ? NULL : smk_keywords_text(state, "kernel", "variant", variant);
+    const smk_variant *row = variant_name == NULL ? NULL : smk_catalog_find(state, family_name, variant_name);
+    if (row == NULL || find_type(state, row, dtype, type, sizeof type) < 0 ||
+        find_choice(state, row, choice, word, sizeof word) < 0) {
+        return NULL;
+    }
+    smk_registry_entry(row, "", word, type, entry, sizeof entry);
+    name = PyUnicode_FromString(entry);
+    code = name == NULL ? NULL : smk_raw_module_of_variant(state, row);
+    if (code != NULL) {
+        result = smk_raw_kernel_create(state, code, name);
+        Py_DECREF(code);
+    }
+    Py_XDECREF(name);
+    return result;
+}
+
 static const char kernel_doc[] =
     "kernel(family, variant, dtype=None, choice=None)\n--\n\n"
     "One of the package's kernels as a RawKernel, for launches, profiles and checks of your own.\n\n"
@@ -348,34 +373,16 @@ static const char kernel_doc[] =
     ">>> smemkit.kernel(\"gemm\", \"padded\", \"float64\").name\n"
     "'gemm_padded_float64'\n";
 
-PyObject *smk_catalog_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static PyObject *call_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"family", "variant", "dtype", "choice"};
     static const smk_keywords accepted = {"kernel", names, 4, 4, 2};
-    enum { ENTRY_BYTES = 128 };
-    const smk_state *state = smk_state_of_module(module);
-    char type[SMK_NAME_MAX] = "", choice[SMK_NAME_MAX] = "", entry[ENTRY_BYTES];
-    PyObject *values[4], *name = NULL, *result = NULL;
-    smk_raw_module *code = NULL;
+    PyObject *values[4];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const char *family = smk_keywords_text(state, "kernel", "family", values[0]);
-    const char *text = family == NULL ? NULL : smk_keywords_text(state, "kernel", "variant", values[1]);
-    const smk_variant *variant = text == NULL ? NULL : smk_catalog_find(state, family, text);
-    if (variant == NULL || find_type(state, variant, smk_keywords_optional(values[2]), type, sizeof type) < 0 ||
-        find_choice(state, variant, smk_keywords_optional(values[3]), choice, sizeof choice) < 0) {
-        return NULL;
-    }
-    smk_registry_entry(variant, "", choice, type, entry, sizeof entry);
-    name = PyUnicode_FromString(entry);
-    code = name == NULL ? NULL : smk_raw_module_of_variant(state, variant);
-    if (code != NULL) {
-        result = smk_raw_kernel_create(state, code, name);
-        Py_DECREF(code);
-    }
-    Py_XDECREF(name);
-    return result;
+    return smk_catalog_kernel(smk_state_of_module(module), values[0], values[1], smk_keywords_optional(values[2]),
+                              smk_keywords_optional(values[3]));
 }
 
 PyMethodDef smk_catalog_methods[] = {
@@ -383,6 +390,6 @@ PyMethodDef smk_catalog_methods[] = {
     {"variants", SMK_PY_FUNCTION(call_variants), SMK_PY_FAST, variants_doc},
     {"source", SMK_PY_FUNCTION(call_source), SMK_PY_FAST, source_doc},
     {"ptx", SMK_PY_FUNCTION(call_ptx), SMK_PY_FAST, ptx_doc},
-    {"kernel", SMK_PY_FUNCTION(smk_catalog_kernel), SMK_PY_FAST, kernel_doc},
+    {"kernel", SMK_PY_FUNCTION(call_kernel), SMK_PY_FAST, kernel_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -4,7 +4,10 @@
 
 #include "py/state.h"
 
-PyObject *smk_catalog_kernel(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+/* smemkit.kernel(family, variant, dtype, choice); dtype and choice may be NULL. A new reference, or NULL with an
+ * exception set. */
+PyObject *smk_catalog_kernel(const smk_state *state, PyObject *family, PyObject *variant, PyObject *dtype,
+                             PyObject *choice);
 
 /* The row of a variant by name, or NULL with an ArgumentError that lists the variants. */
 struct smk_variant;

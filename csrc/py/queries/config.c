@@ -4,7 +4,6 @@
 #include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
-#include "py/state.h"
 
 #include "base/heap.h"
 #include "base/quota.h"
@@ -140,6 +139,22 @@ static PyObject *describe_device(const smk_state *state, PyObject *device)
     return result;
 }
 
+PyObject *smk_config_device_info(const smk_state *state, PyObject *device, PyObject *backend)
+{
+    const smk_backend *machine = NULL;
+    if (smk_selection_choose(state, backend, &machine) < 0) {
+        return NULL;
+    }
+    if (machine->id == SMK_BACKEND_CUDA) {
+        return describe_device(state, device);
+    }
+    int number = device == NULL ? 0 : read_device(state, device);
+    if (number > 0) {
+        smk_error_fail(state, SMK_ARGUMENT, "device_info: the simulator is one device, 0, not %R", device);
+    }
+    return number == 0 ? describe_simulator() : NULL;
+}
+
 static const char device_info_doc[] =
     "device_info(device=None, backend=None)\n--\n\n"
     "Facts of a machine; the unit stands in the name of each.\n\n"
@@ -159,26 +174,16 @@ static const char device_info_doc[] =
     ">>> smemkit.device_info(backend=\"sim\")[\"warp_lanes\"]\n"
     "32\n";
 
-PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+static PyObject *call_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
     static const char *const names[] = {"device", "backend"};
     static const smk_keywords accepted = {"device_info", names, 2, 2, 0};
-    const smk_state *state = smk_state_of_module(module);
-    const smk_backend *backend = NULL;
     PyObject *values[2];
-    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
-        smk_selection_choose(state, smk_keywords_optional(values[1]), &backend) < 0) {
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    PyObject *device = smk_keywords_optional(values[0]);
-    if (backend->id == SMK_BACKEND_CUDA) {
-        return describe_device(state, device);
-    }
-    int number = device == NULL ? 0 : read_device(state, device);
-    if (number > 0) {
-        smk_error_fail(state, SMK_ARGUMENT, "device_info: the simulator is one device, 0, not %R", device);
-    }
-    return number == 0 ? describe_simulator() : NULL;
+    return smk_config_device_info(smk_state_of_module(module), smk_keywords_optional(values[0]),
+                                  smk_keywords_optional(values[1]));
 }
 
 static const char config_doc[] = "_config()\n--\n\n";
@@ -209,7 +214,7 @@ static PyObject *call_config(PyObject *module, PyObject *ignored)
 PyMethodDef smk_config_methods[] = {
     {"set_backend", SMK_PY_FUNCTION(call_set_backend), SMK_PY_FAST, set_backend_doc},
     {"get_backend", call_get_backend, METH_NOARGS, get_backend_doc},
-    {"device_info", SMK_PY_FUNCTION(smk_config_device_info), SMK_PY_FAST, device_info_doc},
+    {"device_info", SMK_PY_FUNCTION(call_device_info), SMK_PY_FAST, device_info_doc},
     {"_config", call_config, METH_NOARGS, config_doc},
     {NULL, NULL, 0, NULL},
 };

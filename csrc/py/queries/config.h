@@ -2,9 +2,10 @@
 #ifndef SMK_PY_QUERIES_CONFIG_H
 #define SMK_PY_QUERIES_CONFIG_H
 
-#include "py/api.h"
+#include "py/state.h"
 
-PyObject *smk_config_device_info(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
+/* smemkit.device_info(device, backend), each NULL where not given. A new reference, or NULL with an exception set. */
+PyObject *smk_config_device_info(const smk_state *state, PyObject *device, PyObject *backend);
 
 extern PyMethodDef smk_config_methods[];
 

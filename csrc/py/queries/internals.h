@@ -1,4 +1,4 @@
-/* Parts of the layers below, one at a time, for tests and for the package's own Python code. The names begin with an
+/* State of the process, for tests and for the package's own Python code. The names begin with an
  * underscore in Python. */
 #ifndef SMK_PY_QUERIES_INTERNALS_H
 #define SMK_PY_QUERIES_INTERNALS_H

@@ -47,7 +47,7 @@ static PyObject *split_name(PyObject *given)
 }
 
 /* Makes the kernel of "family/variant" or (family, variant[, dtype]), as smemkit.kernel does. */
-static int open_variant(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
+static int open_variant(smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *parts = split_name(arguments->kernel);
     const Py_ssize_t count = parts == NULL ? 0 : PyTuple_GET_SIZE(parts);
@@ -61,10 +61,8 @@ static int open_variant(PyObject *module, smk_kernel_resources *resources, const
                        resources->function, arguments->kernel);
     } else {
         PyObject *dtype = count == 3 ? PyTuple_GET_ITEM(parts, 2) : arguments->dtype;
-        PyObject *const call[4] = {PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1),
-                                   dtype == NULL ? Py_None : dtype,
-                                   arguments->choice == NULL ? Py_None : arguments->choice};
-        resources->kernel = smk_catalog_kernel(module, call, 4, NULL);
+        resources->kernel = smk_catalog_kernel(resources->state, PyTuple_GET_ITEM(parts, 0), PyTuple_GET_ITEM(parts, 1),
+                                               dtype == Py_None ? NULL : dtype, arguments->choice);
     }
     Py_XDECREF(parts);
     return resources->kernel == NULL ? -1 : 0;
@@ -87,11 +85,11 @@ static const smk_variant *find_variant(const char *entry)
     return found;
 }
 
-static int open_kernel(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
+static int open_kernel(smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     PyObject *given = arguments->kernel;
     if (smk_raw_kernel_cast(resources->state, given) == NULL) {
-        if (open_variant(module, resources, arguments) < 0) {
+        if (open_variant(resources, arguments) < 0) {
             return -1;
         }
     } else if (arguments->dtype != NULL || arguments->choice != NULL) {
@@ -405,11 +403,11 @@ void smk_kernel_resources_release(smk_kernel_resources *resources)
     Py_CLEAR(resources->kernel);
 }
 
-int smk_kernel_resources_read(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments)
+int smk_kernel_resources_read(smk_kernel_resources *resources, const smk_kernel_query *arguments)
 {
     if (smk_limits_read(resources->state, resources->function, arguments->compute_capability, &resources->limits,
                         &resources->present) < 0 ||
-        open_kernel(module, resources, arguments) < 0 || read_resources(resources, arguments->registers) < 0) {
+        open_kernel(resources, arguments) < 0 || read_resources(resources, arguments->registers) < 0) {
         return -1;
     }
     resources->block.shared_dynamic = plan_bytes(resources);

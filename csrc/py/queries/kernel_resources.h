@@ -31,7 +31,7 @@ typedef struct smk_kernel_resources {
 
 /* Fills all members but state and function, which the caller sets, and who calls smk_kernel_resources_release in any
  * case. Returns 0, or -1 with an exception set. */
-int smk_kernel_resources_read(PyObject *module, smk_kernel_resources *resources, const smk_kernel_query *arguments);
+int smk_kernel_resources_read(smk_kernel_resources *resources, const smk_kernel_query *arguments);
 void smk_kernel_resources_release(smk_kernel_resources *resources);
 
 #endif

@@ -235,14 +235,14 @@ static PyObject *find_differences(PyObject *facts, PyObject *device)
 }
 
 /* Sets the item "differences": None where the machine in use has another compute capability. */
-static int compare(PyObject *module, PyObject *facts, const smk_backend *present)
+static int compare(const smk_state *state, PyObject *facts, const smk_backend *present)
 {
     PyObject *device = NULL, *differences = NULL;
     int status = -1;
     if (present == NULL) {
         return PyDict_SetItemString(facts, "differences", Py_None);
     }
-    device = smk_config_device_info(module, NULL, 0, NULL);
+    device = smk_config_device_info(state, NULL, NULL);
     differences = device == NULL ? NULL : find_differences(facts, device);
     if (differences != NULL && PyDict_SetItemString(facts, "differences", differences) == 0) {
         status = PyDict_GET_SIZE(differences) == 0
@@ -294,7 +294,7 @@ static PyObject *call_limits(PyObject *module, PyObject *const *arguments, Py_ss
         return NULL;
     }
     PyObject *facts = describe(limits);
-    if (facts != NULL && compare(module, facts, present) < 0) {
+    if (facts != NULL && compare(smk_state_of_module(module), facts, present) < 0) {
         Py_CLEAR(facts);
     }
     return facts;

@@ -214,7 +214,7 @@ static PyObject *call_occupancy(PyObject *module, PyObject *const *arguments, Py
                                      .dtype = smk_keywords_optional(values[4]),
                                      .choice = smk_keywords_optional(values[5]),
                                      .registers = smk_keywords_optional(values[6])};
-    if (smk_kernel_resources_read(module, &resources, &kernel) == 0 &&
+    if (smk_kernel_resources_read(&resources, &kernel) == 0 &&
         read_block(&resources, smk_keywords_optional(values[1])) == 0 &&
         read_bytes(&resources, smk_keywords_optional(values[2])) == 0) {
         if (smk_occupancy_count(resources.limits, &resources.block, &found, &error) == SMK_OK) {
@@ -309,7 +309,7 @@ static PyObject *call_suggest_block(PyObject *module, PyObject *const *arguments
                                      .choice = smk_keywords_optional(values[4]),
                                      .registers = smk_keywords_optional(values[5])};
     if (read_prefer(&resources, smk_keywords_optional(values[6]), &smallest) == 0 &&
-        smk_kernel_resources_read(module, &resources, &kernel) == 0 &&
+        smk_kernel_resources_read(&resources, &kernel) == 0 &&
         search_block(&resources, smk_keywords_optional(values[1]), smallest, &best) == 0) {
         if (best != 0) {
             result = PyLong_FromUnsignedLong(best);

@@ -1,5 +1,6 @@
-#include "py/queries/internals_fuse.h"
+#include "py/queries/internals_fusion.h"
 
+#include "py/calls/spelling.h"
 #include "py/error.h"
 #include "py/state.h"
 
@@ -7,18 +8,6 @@
 #include "ptx/opcode.h"
 #include "sim/ptxas/cfg.h"
 #include "sim/ptxas/fusion.h"
-
-static const char *const spaces[] = {
-    [SMK_SPACE_GENERIC] = "generic", [SMK_SPACE_GLOBAL] = "global", [SMK_SPACE_SHARED] = "shared",
-    [SMK_SPACE_LOCAL] = "local",     [SMK_SPACE_CONST] = "const",   [SMK_SPACE_PARAM] = "param",
-};
-
-static const char *const roles[] = {
-    [SMK_FUSION_ALONE] = "alone",
-    [SMK_FUSION_LEADER] = "leader",
-    [SMK_FUSION_MEMBER] = "member",
-    [SMK_FUSION_GONE] = "gone",
-};
 
 static const char *const forms[] = {
     [SMK_FUSION_PLAIN] = "plain", [SMK_FUSION_LOOP] = "spin",     [SMK_FUSION_BOUND] = "bound",
@@ -51,8 +40,9 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     }
     return Py_BuildValue("{s:s#,s:I,s:N,s:I,s:s,s:s,s:s,s:I,s:i,s:I,s:s,s:I}", "function", function->name.start,
                          (Py_ssize_t)function->name.length, "ptx_line", in->line, "file", file, "line", in->source_line,
-                         "opcode", smk_module_opcode_name((smk_opcode)in->opcode), "space", spaces[in->space], "role",
-                         roles[access->role], "bytes", bytes, "shift",
+                         "opcode", smk_module_opcode_name((smk_opcode)in->opcode), "space",
+                         smk_spelling_space((smk_space)in->space), "role",
+                         smk_spelling_role((smk_fusion_role)access->role), "bytes", bytes, "shift",
                          access->role == SMK_FUSION_LEADER ? (int)access->shift : 0, "more_bytes",
                          (unsigned)access->more_bytes, "form", forms[access->form], "block", block);
 }
@@ -172,7 +162,7 @@ done:
     return result;
 }
 
-PyMethodDef smk_internals_fuse_methods[] = {
+PyMethodDef smk_internals_fusion_methods[] = {
     {"_fuse", SMK_PY_FUNCTION(call_fuse), METH_FASTCALL, fuse_doc},
     {NULL, NULL, 0, NULL},
 };
