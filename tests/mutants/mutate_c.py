@@ -33,17 +33,17 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(HERE))
+sys.path[:0] = [str(ROOT), str(HERE)]
 
 import c_mutations  # noqa: E402
 from knowing import WIDER, find_tests  # noqa: E402
 from named import NAMED  # noqa: E402
 
+from smemkit.cli.dev import COPIED, mirror  # noqa: E402
+
 SHARES = {"sim": 0.5, "ptx": 0.2, "py": 0.15, "registry": 0.1, "base": 0.05}
 GOAL = 0.95
 BUILD_LIMIT_S, FIRST_LIMIT_S, WIDER_LIMIT_S = 1200, 1200, 7200
-COPIED = ("csrc", "smemkit", "tests", "notebooks", "setup.py", "pyproject.toml")
-COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
 
 
 # Which -------------------------------------------------------------------------------------------
@@ -170,21 +170,6 @@ def run(command, folder, limit_s, **variables):
         return None, output
 
 
-def bring(origin, target):
-    """Makes `target` what `origin` is; what is equal keeps its time: no need to build it."""
-    if origin.is_file():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if not target.exists() or target.read_bytes() != origin.read_bytes():
-            shutil.copy2(origin, target)
-        return
-    names = {path.name for path in origin.iterdir()} - {"__pycache__"}
-    for name in sorted(names):
-        bring(origin / name, target / name)
-    for path in target.iterdir() if target.exists() else ():
-        if path.name not in names and path.is_file() and path.suffix not in (".so", ".pyc"):
-            path.unlink()
-
-
 class Bench:
     """A copy of a tree (ROOT, or another bench's) where mutants are built and tested in turn."""
 
@@ -193,7 +178,7 @@ class Bench:
         self.cores = cores or os.sched_getaffinity(0)
         for name in COPIED:
             if (origin / name).exists():
-                bring(origin / name, folder / name)
+                mirror(origin / name, folder / name)
         if not (folder / "build").exists():  # objects that are fresh here are fresh there
             leave = shutil.ignore_patterns("fuzz*", "corpus", "mutants", "lib.*")
             shutil.copytree(origin / "build", folder / "build", ignore=leave)

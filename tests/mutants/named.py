@@ -49,7 +49,7 @@ NAMED = [
     (
         "the race record of a weak access",
         "race.c",
-        "if (strength_of(access->flags) > strength_of(access->race->launch->flags[row->instruction_id[i]])) {",
+        "if (strength_of(access->flags) > strength_of(access->race->launch->flags[row->instruction_id[i]])) {",  # noqa: E501
         "if (strength_of(access->flags) > 99) {",
     ),
     (
