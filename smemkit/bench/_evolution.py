@@ -181,7 +181,7 @@ def evolution(
         As of bench.run.
     variants : sequence of str, optional
         By default all, in the order of smemkit.variants.
-    dtype : numpy.dtype or what makes one, optional
+    dtype : dtype-like, optional
         By default float32, of histogram uint8.
     results : Results, optional
         Choose from these, bench.recorded("h200") as one, instead of measuring.

@@ -67,7 +67,7 @@ def run(
     shapes : int, tuple of int, or list of these, optional
         One number stands for every dimension; of conv2d for a square image with a filter of 5 x 5,
         of histogram for the elements, with 256 bins.
-    dtype : numpy.dtype or what makes one, optional
+    dtype : dtype-like, optional
         By default float32, of histogram uint8.
     peers : bool, or names, optional
         True: also every library that is here; or some of "memcpy", "cub", "cupy", "torch".

@@ -131,7 +131,7 @@ def tile_sweep(
         Sides of the tile: of gemm 1 to 32 (4, 8, 16 and 32), of transpose multiples of 8 up to 64.
     variant : str, optional
         gemm: "tiled", "padded", "column", "column_padded"; transpose: "shared", "padded".
-    dtype : numpy.dtype or what makes one, optional
+    dtype : dtype-like, optional
         By default float32.
     backend : "auto", "cuda" or "sim", optional
         The simulator counts, and has no times.

@@ -238,7 +238,7 @@ def memory_wall(
         As of bench.run.
     variants : str or sequence of str, optional
         By default all that take the type.
-    dtype : numpy.dtype or what makes one, optional
+    dtype : dtype-like, optional
         By default float32, of histogram uint8.
     results : Results, optional
         Where times are looked for, bench.recorded("h200") as one. By default they are measured

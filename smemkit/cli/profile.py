@@ -39,7 +39,10 @@ def add_commands(commands):
     """Adds profile and check to the subparsers of the main parser."""
     for name, words in (
         ("profile", "count bank conflicts, sectors, divergence by source line, and advise"),
-        ("check", "look for races, missing barriers, stray and uninitialised accesses"),
+        (
+            "check",
+            "look for races, missing barriers, accesses out of bounds and of uninitialised memory",
+        ),
     ):
         one = commands.add_parser(
             name,

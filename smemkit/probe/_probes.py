@@ -122,7 +122,7 @@ def global_access(
     elements : int, optional
         How many are read; by default as many as walk through 256 MiB with that stride. Counted are
         16384 of them at most: a request's cost does not depend on their number.
-    dtype : numpy.dtype or what makes one
+    dtype : dtype-like
         Of 4 or 8 bytes.
     seed : int
         Of the scrambled places.

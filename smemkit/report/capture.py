@@ -196,7 +196,7 @@ def check(
     padding=0,
     **kwargs,
 ):
-    """Run a call on the simulator and look for races, missing barriers and stray accesses.
+    """Run a call on the simulator and look for races, missing barriers and accesses out of bounds.
 
     Parameters
     ----------

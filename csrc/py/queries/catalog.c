@@ -358,7 +358,7 @@ static const char kernel_doc[] =
     "Parameters\n----------\n"
     "family, variant : str\n"
     "    Keys of smemkit.families() and smemkit.variants(family).\n"
-    "dtype : numpy.dtype or what makes one, optional\n"
+    "dtype : dtype-like, optional\n"
     "    The element type; by default the first that the variant takes.\n"
     "choice : str, optional\n"
     "    Where the family compiles a choice in (the op of reduce): which; by default the first.\n\n"

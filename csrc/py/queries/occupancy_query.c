@@ -158,7 +158,7 @@ static PyObject *create_result(const smk_state *state, const smk_limits *limits,
 #define KERNEL_PARAMETERS                                                                                              \
     "compute_capability : str or tuple of two ints, optional\n"                                                        \
     "    \"9.0\" or (9, 0); by default the present machine's (the simulator's is 9.0).\n"                              \
-    "dtype : numpy.dtype or what makes one, optional\n"                                                                \
+    "dtype : dtype-like, optional\n"                                                                                   \
     "    Of a variant; by default the first that it takes.\n"                                                          \
     "choice : str, optional\n"                                                                                         \
     "    Of a variant whose family compiles a choice in (the op of reduce).\n"                                         \
