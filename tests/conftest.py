@@ -36,7 +36,9 @@ def pytest_configure(config):
     # the present folder where smemkit is installed, nor what is installed where it was built here.
     folder = Path(importlib.util.find_spec("smemkit").origin).resolve().parents[1]
     os.environ["PYTHONSAFEPATH"] = "1"
-    os.environ["PYTHONPATH"] = str(folder)
+    # Those that import modules of the tests find them as tests do.
+    tests = Path(__file__).resolve().parent
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (folder, tests, tests.parent / "csrc")))
     receive_signals()
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 import setuptools
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 OWN = ("read_tables", "nvcc", "compile_kernels")  # what setup.py imports of csrc
 EXHIBIT = Path("csrc/kernels/gemm/tiled.cu")
 TABLE = Path("csrc/registry/variants.def")

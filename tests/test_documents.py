@@ -1,11 +1,10 @@
 """The READMEs and the comments of csrc name what exists: folders, paths, terms."""
 
 import re
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
 CSRC = ROOT / "csrc"
 MAP = CSRC / "README.md"
 READMES = ("README.md", "csrc/README.md", "csrc/kernels/README.md")

@@ -10,16 +10,15 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-import children
 import numpy
 import pytest
 from read_tables import read_rows
-from tables import FAMILIES, PARTS, VARIANTS
+from support import children
+from support.paths import CSRC, ROOT
+from support.tables import FAMILIES, PARTS, VARIANTS
 
 import smemkit
 
-ROOT = Path(__file__).resolve().parents[1]
-CSRC = ROOT / "csrc"
 KERNELS = CSRC / "kernels"
 
 # Who may include whom. A layer may always include itself and the C library. The simulator and the
@@ -474,7 +473,7 @@ def test_every_process_has_a_limit():
 
 def test_signals_that_were_ignored():
     """As under nohup: children inherit what is ignored, and no Ctrl-C would end their kernels."""
-    test = f"{ROOT / 'tests' / 'test_errors.py'}::test_ctrl_c"
+    test = f"{ROOT / 'tests' / 'py' / 'test_errors_run.py'}::test_ctrl_c"
     code = (
         "import os, signal, sys\n"
         "for number in (signal.SIGINT, signal.SIGALRM):\n"

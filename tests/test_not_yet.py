@@ -4,8 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import children
 import pytest
+from support import children
 
 TESTS = Path(__file__).resolve().parent
 NEW = """

@@ -5,9 +5,9 @@ import re
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 nbformat = pytest.importorskip("nbformat")
 pytest.importorskip("nbclient")
@@ -15,7 +15,7 @@ pytest.importorskip("jupytext")
 pytest.importorskip("ipykernel")
 pytest.importorskip("matplotlib")
 
-FOLDER = Path(__file__).resolve().parents[1] / "notebooks"
+FOLDER = ROOT / "notebooks"
 SECONDS = 60  # of one notebook, on two cores
 NUMBERS = [f"{number:02}" for number in range(10)]
 pytestmark = pytest.mark.filterwarnings("default")  # what Jupyter's packages say of each other

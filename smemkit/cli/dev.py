@@ -2,7 +2,7 @@
 
     python -m smemkit dev test [argument of pytest ...]
     python -m smemkit dev sanitize [argument of pytest ...]
-    python -m smemkit dev fuzz kernels [argument of tests/fuzz/differential.py ...]
+    python -m smemkit dev fuzz kernels [argument of tests/run.py fuzz.differential ...]
     python -m smemkit dev fuzz ptx [argument of libFuzzer ...]
     python -m smemkit dev docs [--check]
     python -m smemkit dev release
@@ -33,11 +33,11 @@ COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
 FUZZ_SECONDS = 60
 TASKS = """\
 tasks:
-  test      run the tests; further arguments go to pytest (-k gemm, -x, tests/test_gemm.py)
+  test      run the tests; further arguments go to pytest (-k gemm, -x, tests/kernels/test_gemm.py)
   sanitize  build a copy with AddressSanitizer and UndefinedBehaviorSanitizer, and run the tests
             in it; further arguments go to pytest
   fuzz kernels  execute random and altered kernels in every way and compare, for --count or --hours
-                (see tests/fuzz/differential.py --help)
+                (see tests/run.py fuzz.differential --help)
   fuzz ptx      fuzz the PTX reader and the simulator, for a minute or -max_total_time=SECONDS
                 (needs clang; further arguments go to libFuzzer)
   docs      make every generated text anew: type stubs of the families, tables and pictures of the
@@ -159,7 +159,7 @@ def run_sanitized(rest):
 
 
 def fuzz_kernels(rest):
-    return call([sys.executable, "tests/fuzz/differential.py", *rest])
+    return call([sys.executable, "tests/run.py", "fuzz.differential", *rest])
 
 
 def fuzz_ptx(rest):

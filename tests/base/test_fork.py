@@ -4,11 +4,10 @@ import os
 import shlex
 import subprocess
 import sysconfig
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 30
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")

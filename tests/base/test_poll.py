@@ -5,11 +5,10 @@ import shlex
 import subprocess
 import sysconfig
 import time
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE_S = 10
 CALL = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 from smemkit import __main__
 from smemkit.cli import dev
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 class Calls(list):
@@ -46,10 +45,10 @@ def fail(capsys, *words):
 
 
 def test_arguments_of_test_go_to_pytest(calls):
-    assert run("test", "-k", "gemm and padded", "-x", "--", "tests/test_gemm.py") == 0
+    assert run("test", "-k", "gemm and padded", "-x", "--", "tests/kernels/test_gemm.py") == 0
     ((words, _, _),) = calls
     assert words[1:4] == ["-m", "pytest", "-k"]
-    assert words[4:] == ["gemm and padded", "-x", "--", "tests/test_gemm.py"]
+    assert words[4:] == ["gemm and padded", "-x", "--", "tests/kernels/test_gemm.py"]
 
 
 @pytest.mark.parametrize("task", dev.RUN)

@@ -1,8 +1,8 @@
 """Differential fuzzing of the simulator: random kernels, and altered ones, executed every way.
 
-    python tests/fuzz/differential.py --count 1000 [--seed 7] [--kind generated|altered]
-    python tests/fuzz/differential.py --hours 2 --jobs 2
-    python tests/fuzz/differential.py --case build/fuzz/generated-12.json    # one that was kept
+    python tests/run.py fuzz.differential --count 1000 [--seed 7] [--kind generated|altered]
+    python tests/run.py fuzz.differential --hours 2 --jobs 2
+    python tests/run.py fuzz.differential --case build/fuzz/generated-12.json    # one that was kept
 
 Each case runs plain, profiled (accesses as written and as ptxas makes them) and checked, in a
 process for each instruction set that the processor has, and in one with many host threads. Memory,
@@ -23,15 +23,12 @@ import threading
 import time
 from pathlib import Path
 
+from fuzz import fuzz_kernels, fuzz_texts
+from support.paths import ROOT
+
+import smemkit
+
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-if __name__ == "__main__":
-    sys.path[:0] = [str(ROOT), str(ROOT / "csrc"), str(HERE.parent), str(HERE)]
-
-import fuzz_kernels  # noqa: E402
-import fuzz_texts  # noqa: E402
-
-import smemkit  # noqa: E402
 
 KINDS = {"generated": fuzz_kernels.generate, "altered": fuzz_texts.generate}
 THREADS = 4
@@ -280,7 +277,7 @@ def keep(folder, case, differences, small):
 
 def describe(case, differences, path=None):
     kind, seed = re.findall(r"\w+", case["origin"])[:2]
-    again = f"python tests/fuzz/differential.py --kind {kind} --only {seed}"
+    again = f"python tests/run.py fuzz.differential --kind {kind} --only {seed}"
     text = f"{case['origin']}: {len(differences)} differences; again by: {again}\n"
     text += "".join(f"    {line}\n" for line in differences[:8])
     return text + (

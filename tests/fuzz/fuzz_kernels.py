@@ -10,7 +10,7 @@ of it ("clean": check finds nothing; "fails": an error is no surprise).
 
 import random
 
-from fuzz_statements import (
+from fuzz.fuzz_statements import (
     ACC_BYTES,
     BYTES,
     COMMUTING,

@@ -2,7 +2,7 @@
 
 import functools
 
-import ptx_forms
+from fuzz import ptx_forms
 
 import smemkit
 

@@ -8,12 +8,12 @@ import functools
 import gzip
 import random
 import re
-from pathlib import Path
+
+from support.paths import TESTS
 
 import smemkit
 
-TESTS = Path(__file__).resolve().parents[1]
-FOLDERS = ("world/ptx", "counts/ptx", "fuzz/corpus")
+FOLDERS = ("programs/ptx", "hardware/counts/ptx", "fuzz/corpus")
 ENTRY = re.compile(r"\.entry\s+([\w$]+)\s*\(([^)]*)\)([^{]*)\{")
 PARAMETER = re.compile(r"\.param\s+(?:\.align\s+\d+\s+)?\.(\w+)[^,\[]*(\[)?")
 INSTRUCTION = re.compile(r"^\s*(?:@!?[%\w$]+\s+)?[a-z][\w.:]*\s*[^:]*;\s*(?://.*)?$")

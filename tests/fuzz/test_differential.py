@@ -9,12 +9,8 @@ import json
 import random
 import re
 
-import differential
-import fuzz_kernels
-import fuzz_statements
-import fuzz_texts
-import ptx_forms
 import pytest
+from fuzz import differential, fuzz_kernels, fuzz_statements, fuzz_texts, ptx_forms
 
 SEEDS = 30  # of each part, so that no test takes long on a slow machine
 

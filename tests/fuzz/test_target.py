@@ -1,11 +1,9 @@
 """The libFuzzer target follows the interfaces that it calls: only those who fuzz compile it."""
 
 import subprocess
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parents[2]
+from support.paths import ROOT
 
 
 @pytest.mark.parametrize("more", [[], ["-DSMK_FUZZ_MAIN"], ["-DSMK_FUZZ_EXECUTE"]], ids=str)

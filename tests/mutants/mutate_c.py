@@ -1,9 +1,9 @@
 """How many small faults in the C code do the tests see?
 
-    python tests/mutants/mutate_c.py --count 200 [--seed 7] [--jobs 4]   # at random, in all of csrc
-    python tests/mutants/mutate_c.py --named                             # those of named.py
-    python tests/mutants/mutate_c.py --count 20 --only race.c --list     # only says which
-    python tests/mutants/mutate_c.py --survivors build/mutants/seed-7.jsonl    # once more
+    python tests/run.py mutants.mutate_c --count 200 [--seed 7] [--jobs 4]   # in all of csrc
+    python tests/run.py mutants.mutate_c --named                             # those of named.py
+    python tests/run.py mutants.mutate_c --count 20 --only race.c --list     # only says which
+    python tests/run.py mutants.mutate_c --survivors build/mutants/seed-7.jsonl    # once more
 
 A mutant is one change of one line (a comparison, a sign, a constant, a condition, a statement taken
 away). Each is built in a copy of the tree; the tests that know its file run first, the others where
@@ -31,15 +31,12 @@ import threading
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-sys.path[:0] = [str(ROOT), str(HERE)]
+from mutants import c_mutations
+from mutants.knowing import WIDER, find_tests
+from mutants.named import NAMED
+from support.paths import ROOT
 
-import c_mutations  # noqa: E402
-from knowing import WIDER, find_tests  # noqa: E402
-from named import NAMED  # noqa: E402
-
-from smemkit.cli.dev import COPIED, mirror  # noqa: E402
+from smemkit.cli.dev import COPIED, mirror
 
 SHARES = {"sim": 0.5, "ptx": 0.2, "py": 0.15, "registry": 0.1, "base": 0.05}
 GOAL = 0.95
@@ -52,7 +49,7 @@ BUILD_LIMIT_S, FIRST_LIMIT_S, WIDER_LIMIT_S = 1200, 1200, 7200
 def read_equivalents():
     """{name: reason} of mutants that change nothing."""
     found, name = {}, None
-    for line in (HERE / "equivalent.txt").read_text(encoding="utf-8").splitlines():
+    for line in Path(__file__).with_name("equivalent.txt").read_text(encoding="utf-8").splitlines():
         if line.startswith("#") or not line.strip():
             continue
         if line.startswith(" "):

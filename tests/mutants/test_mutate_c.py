@@ -2,10 +2,9 @@
 
 import json
 
-import c_mutations
-import mutate_c
 import pytest
-from knowing import RULES, WIDER, find_tests
+from mutants import c_mutations, mutate_c
+from mutants.knowing import RULES, WIDER, find_tests
 
 SMALL = """\
 /* a < b in a comment */

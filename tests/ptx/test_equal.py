@@ -1,8 +1,8 @@
 """Equality of modules: what is printed and read again is equal, each small change is not."""
 
 import pytest
-from fuzz_texts import load_texts
-from handmade import build
+from fuzz.fuzz_texts import load_texts
+from support.handmade import build
 
 from smemkit import _core
 

@@ -6,8 +6,8 @@ is written here.
 
 import subprocess
 
-import disassemble
 import pytest
+from support import disassemble
 
 import smemkit
 from smemkit import _core

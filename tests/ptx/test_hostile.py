@@ -3,16 +3,15 @@
 import random
 import re
 import time
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from support.paths import ROOT
 
 import smemkit
 from smemkit import _core
 
-ROOT = Path(__file__).resolve().parents[2]
 SEEDS = {p.stem: p.read_bytes() for p in sorted((ROOT / "tests/fuzz/corpus").glob("*.ptx"))}
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 WORDS = (

@@ -1,9 +1,9 @@
 """The PTX front end: what it reads, and that what it prints says the same."""
 
 import re
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 import smemkit
 from smemkit import _core
@@ -17,9 +17,8 @@ REGISTERS = """\
 .reg .f32 %f<4>;
 .reg .f64 %d<4>;
 """
-ROOT = Path(__file__).resolve().parents[2]
 SEEDS = sorted((ROOT / "tests" / "fuzz" / "corpus").glob("*.ptx"))
-WORLD = sorted((ROOT / "tests" / "world").rglob("*.ptx"))
+PROGRAMS = sorted((ROOT / "tests" / "programs").rglob("*.ptx"))
 
 
 def body(*lines, before=""):
@@ -40,7 +39,7 @@ def printed(*lines, before=""):
     return instructions(text)[:-1]
 
 
-@pytest.mark.parametrize("path", SEEDS + WORLD, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SEEDS + PROGRAMS, ids=lambda p: p.name)
 def test_printing_is_a_fixed_point(path):
     once = _core._ptx_print(path.read_text())
     assert _core._ptx_print(once) == once
@@ -48,7 +47,7 @@ def test_printing_is_a_fixed_point(path):
 
 def test_there_is_ptx_of_every_kind():
     assert SEEDS, "tests/fuzz/corpus is empty"
-    kinds = {p.name.split(".")[-2] for p in WORLD if p.name.count(".") > 1}
+    kinds = {p.name.split(".")[-2] for p in PROGRAMS if p.name.count(".") > 1}
     assert {"O0", "O3"} <= kinds, kinds
 
 

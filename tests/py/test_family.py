@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from read_tables import read_rows
-from tables import CHOICES, FAMILIES, VARIANTS, list_entries
+from support.tables import CHOICES, FAMILIES, VARIANTS, list_entries
 
 import smemkit
 from smemkit import _core

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-import children
 import pytest
+from support import children
 
 ROUNDS = 8
 PATIENCE_S = 60

@@ -1,12 +1,12 @@
 """occupancy and suggest_block of kernels: of the package, of one's own, and what they refuse."""
 
-import importlib.util
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
-from tables import PARTS
+from support import disassemble
+from support.tables import PARTS
 
 import smemkit
 from smemkit import _core, _ptxas
@@ -191,11 +191,7 @@ def test_the_record_is_what_the_machine_code_says():
 
 def find_cuobjdump():
     """The cuobjdump that the tests of machine code use, or None."""
-    path = Path(__file__).resolve().parents[1] / "sass" / "disassemble.py"
-    spec = importlib.util.spec_from_file_location("disassemble", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.find_tool("cuobjdump")
+    return disassemble.find_tool("cuobjdump")
 
 
 def read_resources(text):

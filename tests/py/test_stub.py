@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 import write_stubs
+from support.paths import ROOT
 
 import smemkit
 from smemkit import _core
 
 pytestmark = pytest.mark.generated
 
-PATH = Path(__file__).resolve().parents[2] / "smemkit" / "_core.pyi"
+PATH = ROOT / "smemkit" / "_core.pyi"
 TREE = ast.parse(PATH.read_text(encoding="utf-8"))
 FUNCTIONS, CLASSES = {}, {}
 for node in TREE.body:

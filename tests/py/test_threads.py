@@ -7,9 +7,9 @@ import sys
 import threading
 import time
 
-import children
 import numpy as np
 import pytest
+from support import children
 
 import smemkit
 

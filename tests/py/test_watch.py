@@ -8,10 +8,10 @@ import subprocess
 import sys
 import threading
 
-import children
 import numpy as np
 import pytest
-from handmade import GOOD, build, check_still_works, load
+from support import children
+from support.handmade import GOOD, build, check_still_works, load
 
 import smemkit
 from smemkit import _core

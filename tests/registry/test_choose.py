@@ -12,11 +12,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tables import VARIANTS
+from support.paths import CSRC
+from support.tables import VARIANTS
 
 import smemkit
 
-CSRC = Path(__file__).resolve().parents[2] / "csrc"
 SOURCES = ("plan.c", "registry.c", "signature.c")
 
 FAMILIES = """\

@@ -2,14 +2,13 @@
 
 import math
 import re
-from pathlib import Path
 
 import pytest
-from tables import FAMILIES, PARTS, SHELVES, VARIANTS, list_entries
+from support.paths import CSRC
+from support.tables import FAMILIES, PARTS, SHELVES, VARIANTS, list_entries
 
 import smemkit
 
-CSRC = Path(__file__).resolve().parents[2] / "csrc"
 KERNELS = CSRC / "kernels"
 
 FILES = {(path.parent.name, path.stem): path for path in sorted(KERNELS.glob("*/*.cu"))}

@@ -17,7 +17,7 @@
  * cache, once more than those that read: as many wavefronts and conflicts are added as the copy has through the
  * cache.
  *
- * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/banks_h200.json and tests/sim/copies_h200.json, where all
+ * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/cost/banks_h200.json, tests/sim/cost/copies_h200.json. All
  * rows agree but for one flaw of that metric: if predicate P0 of the machine code chooses zeros past the cache, it
  * counts wavefronts as if P0 were false in all lanes. A size past the cache that is not 0 or 16 as the compiler sees
  * it (LDGSTS with .ZFILL) is not understood: five launches, of whatever sizes, took the wavefronts of all lanes

@@ -4,7 +4,7 @@
  * still there (ATOMS.CAST.SPIN). A phase of 32 lanes of 4 bytes, or 16 of 8, lets the lowest lane of each bank
  * through; it fails where an earlier phase of the same round has changed its word. Additions of floating numbers are
  * such loops, and all of 8 bytes but exch and cas. A minimum or maximum looks at the value first: lanes that have
- * nothing to store leave. (Evidence: tests/sim/banks_h200.json, the rows of shared_*_add_u64, _f32 and _f64.)
+ * nothing to store leave. (Evidence: tests/sim/cost/banks_h200.json, the rows of shared_*_add_u64, _f32 and _f64.)
  */
 #ifndef SMK_SIM_COST_ATOMIC_LOOP_H
 #define SMK_SIM_COST_ATOMIC_LOOP_H

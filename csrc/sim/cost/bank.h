@@ -5,7 +5,7 @@
  * distinct words has of them. A load of 8 or 16 bytes doubles its phases where the active lanes share their
  * addresses in pairs (all with lane ^ 1, or all with lane ^ 2); an ldmatrix does not: each of its matrices, 8 rows
  * of 16 bytes, is a phase of its own. In atomics and copies each lane counts, also those on one word. The rule is
- * the one measured on an H200 (tests/sim/banks_h200.json holds the table).
+ * the one measured on an H200 (tests/sim/cost/banks_h200.json holds the table).
  */
 #ifndef SMK_SIM_COST_BANK_H
 #define SMK_SIM_COST_BANK_H

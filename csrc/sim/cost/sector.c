@@ -46,7 +46,7 @@ static uint32_t count_rising(const uint64_t address[SMK_WARP_SIZE], uint32_t mas
 }
 
 /* An access is aligned to its own size, which divides a sector: each lane touches one sector. Wide accesses go in
- * several phases, but a sector counts once for all of them (tests/sim/banks_h200.json). */
+ * several phases, but a sector counts once for all of them (tests/sim/cost/banks_h200.json). */
 uint32_t smk_sector_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
 {
     uint64_t sector[SMK_WARP_SIZE], set = 0, outside = 0;

@@ -59,8 +59,8 @@ SMK_INLINE double smk_float_f64(uint64_t bits)
 }
 
 /* What NaN an instruction delivers: the one place to change it. PTX promises nothing; this is what an H200 does, as
- * tests/sim/nans_h200.json has it. Single precision and halves have one NaN, whatever went in. Double precision passes on
- * the NaN that went in, sign and payload, and makes it quiet. */
+ * tests/sim/exec/nans_h200.json has it. Single precision and halves have one NaN, whatever went in. Double precision
+ * passes on the NaN that went in, sign and payload, and makes it quiet. */
 SMK_INLINE float smk_nan_f32(float x)
 {
     return smk_float_f32(x == x ? smk_bits_f32(x) : SMK_NAN_BITS_F32);

@@ -5,9 +5,9 @@
  * is the sum of its factors' (its significand lies in [1, 4) and is not normalised first), and each is cut toward zero
  * to SMK_MMA_FRACTION bits behind the point. The sum of what is left is exact, and is cut toward zero to single
  * precision; beyond its range it is infinite, and no zero is negative. A subnormal number has the exponent of its
- * format's smallest normal one. An H200 has the same bits in every result that was compared (tests/sim/mma_h200.json
- * holds some of them). The model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of NVIDIA tensor
- * cores", 2021.
+ * format's smallest normal one. An H200 has the same bits in every result that was compared
+ * (tests/sim/exec/mma_h200.json holds some of them). The model follows Fasi, Higham, Mikaitis and Pranesh, "Numerical
+ * behavior of NVIDIA tensor cores", 2021.
  */
 #ifndef SMK_SIM_EXEC_MMA_MATH_H
 #define SMK_SIM_EXEC_MMA_MATH_H

@@ -2,7 +2,7 @@
  *
  * Nothing here changes what a program does. The model answers, for each PTX instruction, which access of the machine
  * code it becomes: ptxas fuses neighbouring accesses whose alignment it can prove, and drops loads that nobody
- * needs. (Evidence: tests/sass compares every plan with disassembled machine code, by source line.)
+ * needs. (Evidence: tests/hardware/sass compares every plan with disassembled machine code, by source line.)
  *
  * The rules, as ptxas 13.0 follows them for compute capability 9.0:
  * - Loads of one base and one element size become one of 16 bytes where three or four of its four words are wanted,

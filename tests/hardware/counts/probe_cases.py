@@ -1,0 +1,111 @@
+"""The kernels of the shelf "probe", each with two launches, for `compare --cases`.
+
+What they compute is tested in tests/probe/test_probe.py; here inputs must stay as they are.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from hardware.counts.count_launches import Launch
+
+import smemkit
+
+BLOCK = 256
+BITS = {f"bits{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
+
+
+def strided(dtype, n, stride, offset):
+    x = np.zeros((n - 1) * stride + offset + 1, dtype)
+    return -(-n // 1024), (x, np.zeros(n, dtype), n, stride, offset)
+
+
+def random(dtype, n):
+    return -(-n // 1024), (np.zeros(n, dtype), np.zeros(n, dtype), n, 1)
+
+
+def banks(dtype, stride):
+    return 2, (np.zeros(2 * BLOCK, dtype), stride, 3)
+
+
+def rows(dtype, rounds):
+    return 2, (np.zeros(2 * BLOCK, dtype), rounds)
+
+
+def chase(dtype, steps):
+    return 1, (np.zeros(1024, dtype), np.zeros(1, dtype), steps)
+
+
+def branch(dtype, n):
+    signs = np.where(np.arange(n) % 3 == 0, -1, 1).astype(dtype)
+    return -(-n // BLOCK), (signs, np.zeros(n, dtype), n, 9)
+
+
+def staged(dtype, n):
+    return 1, (np.arange(n, dtype=dtype), np.zeros(n, dtype), n)
+
+
+LAUNCHES = {
+    "strided": (
+        strided,
+        {"n": 4096, "stride": 1, "offset": 0},
+        {"n": 3001, "stride": 7, "offset": 3},
+    ),
+    "random": (random, {"n": 4096}, {"n": 3001}),
+    **dict.fromkeys(("banks", "banks_wide"), (banks, {"stride": 2}, {"stride": 33})),
+    **dict.fromkeys(
+        ("row", "row_padded", "column", "column_padded"), (rows, {"rounds": 40}, {"rounds": 7})
+    ),
+    **dict.fromkeys(("chase", "chase_shared"), (chase, {"steps": 96}, {"steps": 5})),
+    **dict.fromkeys(
+        ("branch_lane", "branch_warp", "branch_random")
+        + ("lane_grouped", "lane_selected", "random_grouped"),
+        (branch, {"n": 256}, {"n": 500}),
+    ),
+    **dict.fromkeys(
+        ("static_shared", "mixed_shared", "dynamic_shared"), (staged, {"n": 1024}, {"n": 777})
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ProbeCase:
+    """One launch, as count_launches.Case has them."""
+
+    variant: str
+    dtype: str
+    sizes: dict
+
+    @property
+    def name(self):
+        return self.entry
+
+    @property
+    def entry(self):
+        return f"probe_{self.variant}_{self.dtype}"
+
+    @property
+    def label(self):
+        return ", ".join(f"{name}={value}" for name, value in self.sizes.items())
+
+    @property
+    def ptx(self):
+        return smemkit.ptx("probe", self.variant)
+
+    def make(self):
+        dtype = BITS.get(self.dtype, self.dtype)
+        grid, args = LAUNCHES[self.variant][0](dtype, **self.sizes)
+        # an output is expected to be what it is: itself
+        outputs = {i: a for i, a in enumerate(args) if i > 0 and isinstance(a, np.ndarray)}
+        if self.variant in ("banks", "banks_wide") or LAUNCHES[self.variant][0] is rows:
+            outputs = {0: args[0]}
+        shared = args[-1] * np.dtype(dtype).itemsize if self.variant == "dynamic_shared" else 0
+        block = smemkit.variants("probe")[self.variant]["block"]
+        return Launch((grid,), block, list(args), outputs, shared)
+
+
+CASES = [
+    ProbeCase(variant, dtype, sizes)
+    for variant, facts in smemkit.variants("probe").items()
+    for dtype in facts["dtypes"]
+    for sizes in LAUNCHES[variant][1:]
+]

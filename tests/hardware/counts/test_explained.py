@@ -1,0 +1,215 @@
+"""Explanations of differences that machine code can confirm without a GPU."""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import pytest
+from hardware.counts import regenerate_counts
+from hardware.counts.explained import CHOSEN, EXPLAINED, GUARDED, POLLED, SPILLED, STRAY
+from support import disassemble
+
+import smemkit
+from smemkit.bench import ncu
+
+PACKAGE = Path(smemkit.__file__).parent
+ENTRY = re.compile(r"^\s*Function : (\w+)$")
+COPY = re.compile(r"@!?P0 LDGSTS\.\S*BYPASS\S* \[[^]]*\], desc")
+CHOICE = re.compile(r"LDGSTS\.\S*BYPASS\S* \[[^]]*\], desc\[[^]]*\]\[[^]]*\](?:, (!?P\w+))? ;")
+
+
+def find_guarded(listing):
+    """Entries in a listing of cuobjdump with a copy past the L1 cache under a guard of P0."""
+    found, entry = set(), None
+    for line in listing.splitlines():
+        name = ENTRY.match(line)
+        entry = name[1] if name else entry
+        if COPY.search(line):
+            found.add(entry)
+    return found
+
+
+def list_choices(listing):
+    """The predicate by which each copy past the L1 cache chooses zeros, or "", by entry."""
+    found, entry = {}, None
+    for line in listing.splitlines():
+        name, copy = ENTRY.match(line), CHOICE.search(line)
+        entry = name[1] if name else entry
+        if copy:
+            found.setdefault(entry, []).append(copy[1] or "")
+    return found
+
+
+def list_reasons(reason):
+    return [key for key, own in EXPLAINED.items() if own is reason]
+
+
+def need_tools():
+    for tool in ("ptxas", "cuobjdump"):
+        if not disassemble.find_tool(tool):
+            pytest.skip(f"no {tool}; the extra [test] brings it")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Of the record."""
+    return json.loads((PACKAGE / "recorded" / "counts_h200.json").read_text())["rows"]
+
+
+@pytest.fixture(scope="module")
+def copies():
+    """Listings of all that copies past the L1 cache."""
+    need_tools()
+    return [dump_text(text, path) for text, path in list_texts() if "cp.async.cg" in text]
+
+
+def list_texts():
+    """(PTX, path of the package's machine code or None) of all that copies past the L1 cache."""
+    for family in smemkit.families():
+        for variant in smemkit.variants(family):
+            path = PACKAGE / "kernels" / family / f"{variant}.fatbin"
+            yield smemkit.ptx(family, variant), path if path.exists() else None
+    for name in regenerate_counts.names():
+        yield regenerate_counts.load_ptx(name), None
+
+
+def dump(path):
+    option = ["-arch", disassemble.ARCH] if path.suffix == ".fatbin" else []
+    return disassemble.run(disassemble.find_tool("cuobjdump"), "-sass", *option, str(path))
+
+
+def dump_text(text, path):
+    """A listing of machine code: of ptxas where the package holds none for the architecture."""
+    listing = dump(path) if path is not None else ""
+    if "Function :" in listing:
+        return listing
+    with tempfile.TemporaryDirectory() as folder:
+        return dump(disassemble.assemble(text, folder))
+
+
+def test_guarded_copies_are_in_the_machine_code(copies):
+    """Nothing is explained by guards that has none, and nothing that has one is left out."""
+    guarded = set().union(*map(find_guarded, copies))
+    assert {kernel for kernel, _ in list_reasons(GUARDED)} == guarded
+
+
+def test_guarded_copies_are_missing_in_the_record(rows):
+    """Never more are shown than were moved; requests agree."""
+    compared = 0
+    for kernel, counter in list_reasons(GUARDED):
+        for row in (row for row in rows if row["kernel"] == kernel):
+            requests, pair = row["counters"]["async.requests"], row["counters"][counter]
+            assert requests["sim"] == requests["ncu"] > 0
+            assert pair["ncu"] <= pair["sim"], f"{kernel} ({row['case']}): {counter}"
+            compared += 1
+    assert compared >= 2
+
+
+def take_zeros(launch, choices):
+    """Wavefronts of a launch's copies past the L1 cache where those that P0 chooses are all zeros.
+
+    The predicates stand in the order of the PTX: each fourth copy is the last of its turn in both.
+    """
+    lines, entry = [], None
+    for number, line in enumerate(launch.ptx.splitlines(), 1):
+        name = re.search(r"\.entry (\w+)\(", line)
+        entry = name[1] if name else entry
+        if entry == launch.kernel and "cp.async.cg." in line:
+            lines.append(number)
+    assert len(lines) == len(choices)
+    chosen = {line for line, choice in zip(lines, choices, strict=True) if choice == "P0"}
+    total = launch.counters["async.wavefronts"]
+    for facts in (facts for facts in launch.instructions if facts["ptx_line"] in chosen):
+        sample = next(
+            sample
+            for sample in launch.samples
+            if sample.space == "shared" and sample.ptx_line == facts["ptx_line"]
+        )
+        # its targets move by whole rows of banks from turn to turn: each request costs the same
+        zeros = smemkit.bank_access(
+            sample.addresses, sample.bytes, mask=sample.mask, op="async"
+        ).wavefronts
+        counters = facts["counters"]
+        total += counters["async.copies"] * zeros - counters["async.wavefronts"]
+    return total
+
+
+def test_chosen_zeros(rows, copies):
+    """What CHOSEN says gives the hardware's count."""
+    choices = {entry: own for listing in copies for entry, own in list_choices(listing).items()}
+    known = {entry for entry, own in choices.items() if {"P0", "!P0"} & set(own)}
+    assert {kernel for kernel, _ in list_reasons(CHOSEN)} == known
+    recorded = {(row["kernel"], row["case"]): row["counters"] for row in rows}
+    calls = [row for row in ncu.list_rows(["conv2d"], []) if row.kernel in known]
+    different = 0
+    for call in calls:
+        launch = call.make()[0]("sim")[1].launches[0]
+        own = choices[call.kernel]
+        assert own.count("P0") == len(own[3::4]) and set(own[3::4]) == {"P0"}
+        if (call.kernel, call.case) not in recorded:
+            continue  # not yet counted on hardware
+        pair = recorded[call.kernel, call.case]["async.wavefronts"]
+        assert take_zeros(launch, own) == pair["ncu"], f"{call.kernel} ({call.case})"
+        different += pair["sim"] != pair["ncu"]
+    assert different >= 2
+
+
+def test_spilled_values_are_in_the_machine_code():
+    need_tools()
+    spilled = {kernel for kernel, _ in list_reasons(SPILLED)}
+    found = set()
+    for family in sorted({kernel.split("_")[0] for kernel in spilled}):
+        for variant in smemkit.variants(family):
+            text = smemkit.ptx(family, variant)
+            if any(f".entry {kernel}(" in text for kernel in spilled):
+                assert ".local" not in text
+                path = PACKAGE / "kernels" / family / f"{variant}.fatbin"
+                listing = dump_text(text, path if path.exists() else None)
+                for part in listing.split("Function : ")[1:]:
+                    if re.search(r"\bSTL\b", part) and re.search(r"\bLDL\b", part):
+                        found.add(part.split()[0])
+    assert spilled <= found
+
+
+def test_polls_are_single_sectors(rows):
+    """Each round more reads one word of the two parts, which lie in one sector."""
+    compared = 0
+    for row in (row for row in rows if (row["kernel"], "global.load.requests") in EXPLAINED):
+        if EXPLAINED[row["kernel"], "global.load.requests"] is POLLED:
+            more = {name: pair["ncu"] - pair["sim"] for name, pair in row["counters"].items()}
+            polls = more["global.load.requests"]
+            assert polls == more["global.load.sectors"] >= 0
+            # a lane that had to wait puts a word back by itself, of the two that it has
+            assert 0 <= more["global.store.requests"] <= 2
+            assert 0 <= more["global.store.sectors"] <= 2
+            compared += 1
+    assert compared >= 2
+
+
+def test_stray_wavefronts_are_few(rows):
+    compared = 0
+    for kernel, counter in list_reasons(STRAY):
+        for row in (row for row in rows if row["kernel"] == kernel and counter in row["counters"]):
+            pair = row["counters"][counter]
+            wavefronts = row["counters"][counter.replace("conflicts", "wavefronts")]["sim"]
+            few = max(6, 0.03 * wavefronts) if kernel.startswith("histogram_lane") else 6
+            assert 0 <= pair["ncu"] - pair["sim"] <= few, f"{kernel} ({row['case']}): {counter}"
+            compared += 1
+    assert compared >= 2
+
+
+def test_listings_are_read():
+    lines = [
+        "\t\tFunction : first",
+        "        /*0100*/                   LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64], P0 ;",
+        "        /*0110*/               @P1 LDGSTS.E.BYPASS.128 [R5], desc[UR4][R2.64] ;",
+        "        /*0120*/              @!P0 LDGSTS.E.64 [R5], desc[UR4][R2.64] ;",
+        "\t\tFunction : second",
+        "        /*0100*/              @!P0 LDGSTS.E.BYPASS.128 [R5+0x80], desc[UR4][R2.64], !PT ;",
+        "\t\tFunction : third",
+        "        /*0100*/               @P0 LDGSTS.E.BYPASS.LTC128B.128 [R5], desc[UR4][R2.64] ;",
+    ]
+    listing = "\n".join(lines)
+    assert find_guarded(listing) == {"second", "third"}
+    assert list_choices(listing) == {"first": ["P0", ""], "second": ["!PT"], "third": [""]}

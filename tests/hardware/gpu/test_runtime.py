@@ -1,0 +1,187 @@
+"""csrc/gpu/ above a CUDA runtime of two devices that is made for it (runtime.c): without a GPU."""
+
+import ctypes
+import importlib.util
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support.paths import CSRC
+
+SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/launch.c", "gpu/library.c")
+SOURCES += ("gpu/wait.c", "base/heap.c", "base/status.c")
+
+WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
+
+
+class Patience(ctypes.Structure):
+    _fields_ = (("must_stop", WAIT), ("context", ctypes.c_void_p))
+
+
+class Launch(ctypes.Structure):
+    _fields_ = (
+        ("grid", ctypes.c_uint32 * 3),
+        ("block", ctypes.c_uint32 * 3),
+        ("shared_bytes", ctypes.c_size_t),
+        ("parameters", ctypes.POINTER(ctypes.c_void_p)),
+        ("parameter_count", ctypes.c_size_t),
+        ("prefers_carveout", ctypes.c_bool),
+        ("carveout_percent", ctypes.c_int),
+    )
+
+
+class Error(ctypes.Structure):
+    """As smk_error begins."""
+
+    _fields_ = (
+        ("status", ctypes.c_int),
+        ("message", ctypes.c_char * 768),
+        ("more", ctypes.c_byte * 1024),
+    )
+
+
+def find_headers():
+    """The folder of cuda_runtime_api.h in a CUDA toolkit or in NVIDIA's packages, or None."""
+    folders = [Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")]
+    spec = importlib.util.find_spec("nvidia")
+    for place in spec.submodule_search_locations or () if spec else ():
+        folders += [Path(place, "cu13", "include")]
+    return next((path for path in folders if (path / "cuda_runtime_api.h").is_file()), None)
+
+
+@pytest.fixture(scope="module")
+def gpu(tmp_path_factory):
+    compiler, headers = shutil.which("gcc") or shutil.which("cc"), find_headers()
+    if compiler is None or headers is None:
+        pytest.skip("no cuda_runtime_api.h, or no C compiler")
+    made = tmp_path_factory.mktemp("runtime") / "gpu.so"
+    command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-I{CSRC}"]
+    command += ["-Wl,-Bsymbolic"]  # its own runtime, whatever libcudart the process has loaded
+    command += [Path(__file__).with_name("runtime.c"), *(CSRC / name for name in SOURCES)]
+    subprocess.run([*command, "-lpthread", "-o", made], check=True, timeout=120)
+    return ctypes.CDLL(str(made))
+
+
+def call(gpu, name, *arguments):
+    """None, or what the function says."""
+    error = Error()
+    status = getattr(gpu, name)(*arguments, ctypes.byref(error))
+    assert status == error.status or status == 0
+    return None if status == 0 else error.message.decode()
+
+
+def count(gpu, name):
+    return ctypes.c_int.in_dll(gpu, f"runtime_{name}").value
+
+
+def enter(gpu, device):
+    before = ctypes.c_int(-7)
+    assert call(gpu, "smk_context_enter", device, ctypes.byref(before)) is None
+    return before.value
+
+
+def test_another_device_for_a_while(gpu):
+    for present in (0, 1):
+        gpu.runtime_use(present)
+        for device in (0, 1):
+            changes = count(gpu, "changes")
+            before = enter(gpu, device)
+            assert gpu.runtime_present() == device and before == present
+            gpu.smk_context_leave(device, before)
+            assert gpu.runtime_present() == present
+            assert count(gpu, "changes") - changes == (2 if device != present else 0)
+    assert "making device 5 the present one" in call(
+        gpu, "smk_context_enter", 5, ctypes.byref(ctypes.c_int())
+    )
+    gpu.runtime_use(0)
+
+
+def test_memory_is_of_the_present_device(gpu):
+    address = ctypes.c_uint64()
+    host = (ctypes.c_char * 64)(*range(64))
+    before = enter(gpu, 1)
+    assert call(gpu, "smk_buffer_allocate", ctypes.c_uint64(64), ctypes.byref(address)) is None
+    for name in ("upload", "download"):
+        assert call(gpu, f"smk_buffer_{name}", address, host, ctypes.c_uint64(64)) is None
+    assert call(gpu, "smk_buffer_free", address) is None
+    gpu.smk_context_leave(1, before)
+    assert bytes(host) == bytes(range(64)) and count(gpu, "faults") == 0
+
+
+@pytest.fixture
+def kernel(gpu):
+    library, found = ctypes.c_void_p(), ctypes.c_void_p()
+    assert call(gpu, "smk_library_load", b".version 7.0", None, ctypes.byref(library)) is None
+    assert call(gpu, "smk_library_kernel", library, b"kernel", ctypes.byref(found)) is None
+    yield found
+    gpu.smk_library_free(library)
+
+
+@pytest.mark.parametrize("room", [0, 2, 3, 5])
+def test_parameters(gpu, kernel, room):
+    sizes, found = (ctypes.c_size_t * 5)(), ctypes.c_size_t()
+    arguments = kernel, ctypes.c_size_t(room), sizes, ctypes.byref(found)
+    assert call(gpu, "smk_library_parameters", *arguments) is None
+    assert found.value == 3
+    assert list(sizes) == ([8, 4, 12][:room] + [0] * 5)[:5]
+
+
+@pytest.mark.parametrize("origin", [None, b"NVRTC 99.1 (/somewhere)"])
+def test_ptx_that_is_too_new(gpu, origin):
+    library = ctypes.c_void_p()
+    said = call(gpu, "smk_library_load", b".version 99.0", origin, ctypes.byref(library))
+    assert "cudaErrorUnsupportedPtxVersion" in said
+    assert "this driver takes PTX of CUDA 12.4 at most" in said
+    assert said.endswith("; the PTX was made by NVRTC 99.1 (/somewhere)") is (origin is not None)
+
+
+def run(gpu, kernel, ms, carveout=None):
+    value = ctypes.c_uint32(ms)
+    values = (ctypes.c_void_p * 1)(ctypes.addressof(value))
+    one = (1, 1, 1)
+    launch = Launch(one, one, 0, values, 1, carveout is not None, carveout or 0)
+    assert call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch)) is None
+
+
+def test_a_carveout_is_of_its_launch(gpu, kernel):
+    for percent in (0, 50, 100):
+        run(gpu, kernel, 0, percent)
+        assert count(gpu, "carveout") == percent
+    run(gpu, kernel, 0)
+    assert count(gpu, "shared") == 0, "an attribute of the kernel is that of all who launch it"
+
+
+@pytest.mark.parametrize("name", ["smk_wait_launched", "smk_launch_synchronize"])
+@pytest.mark.parametrize(("stops_at", "expected"), [(1, True), (4, True), (10**9, False)])
+def test_a_wait_with_patience(gpu, kernel, name, stops_at, expected):
+    asked = []
+
+    @WAIT
+    def must_stop(context):
+        asked.append(time.perf_counter())
+        return len(asked) >= stops_at
+
+    start = time.perf_counter()
+    run(gpu, kernel, 300)
+    said = call(gpu, name, b"kernel", ctypes.byref(Patience(must_stop, None)))
+    took = time.perf_counter() - start
+    assert (said is not None) is expected
+    if expected:
+        assert "waiting for kernel on the GPU: interrupted; the kernel runs on" in said
+        assert len(asked) == stops_at and took < 0.29
+    else:
+        assert took >= 0.3 and len(asked) > 3
+    assert call(gpu, name, b"kernel", None) is None  # without patience: to the end
+    assert time.perf_counter() - start >= 0.3
+
+
+def test_what_is_over_is_not_waited_for(gpu, kernel):
+    def must_stop(context):
+        raise AssertionError("nobody waits")
+
+    run(gpu, kernel, 0)
+    patience = Patience(WAIT(must_stop), None)
+    assert call(gpu, "smk_wait_launched", b"kernel", ctypes.byref(patience)) is None

@@ -1,0 +1,122 @@
+"""CUDA C of many kinds, compiled at -O3, at -O0 and for debugging, on both machines."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from programs import (
+    cases_arithmetic,  # noqa: F401  (each fills CASES)
+    cases_control,  # noqa: F401
+    cases_memory,  # noqa: F401
+    regenerate,
+)
+from programs.program_cases import CASES
+
+import smemkit
+
+SPECIAL = {"print", "assertion"}  # tested by functions of their own below
+MODES = list(regenerate.MODES)
+
+
+class World:
+    """A loaded module; run() launches one of its entries."""
+
+    def __init__(self, text, machine):
+        self.machine = machine
+        self.module = smemkit.RawModule(text, backend=machine)
+
+    def run(self, entry, grid, block, *args, shared=0):
+        kernel = self.module.get_function(entry)
+        kernel(grid, block, args, shared_mem=shared, backend=self.machine)
+
+
+def test_every_file_has_a_case_and_ptx():
+    names = set(regenerate.names())
+    assert names == set(CASES) | SPECIAL
+    assert len(names) >= 14
+    for name in names:
+        for mode in MODES:
+            text = regenerate.load_ptx(name, mode)
+            assert f"{name}" in text and ".entry" in text
+            assert not [path for path in ("/tmp", "/usr", "/home", "/root") if path in text]
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_kernel(name, mode, machine, rng):
+    world = World(regenerate.load_ptx(name, mode), machine)
+    CASES[name](world.run, rng, machine)
+
+
+@pytest.mark.skipif(regenerate.find_nvcc() is None, reason="no nvcc here")
+@pytest.mark.parametrize("name", ["scan", "switch_table", "device_functions"])
+@pytest.mark.parametrize("mode", MODES)
+def test_kernel_compiled_now(name, mode, machine, rng):
+    text = regenerate.compile_ptx(regenerate.find_nvcc(), name, mode)
+    CASES[name](World(text, machine).run, rng, machine)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_print(mode, machine, capfd):
+    world = World(regenerate.load_ptx("print", mode), machine)
+    for value in (42, -7):
+        large, ratio = -(2**40), 2.5
+        world.run("print", 2, 32, value, ratio, large)
+        shown = value if value >= 0 else value + 2**32
+        expected = f"block 1 thread 3: {value:5d}|{value:<4d}|{shown:04x}\n"
+        expected += f"{'up' if value > 0 else 'down'} {ratio:.3f} {ratio * 1e10:g} z {large} 100%\n"
+        expected += "5 arguments\n"
+        assert capfd.readouterr().out == expected
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_assertion_on_the_simulator(mode):
+    kernel = smemkit.RawModule(regenerate.load_ptx("assertion", mode), backend="sim").get_function(
+        "assertion"
+    )
+    out = np.full(64, 7, np.int32)
+    kernel(2, 32, (np.arange(64, dtype=np.int32), out), backend="sim")
+    assert (out == np.arange(64) * 2).all()
+    faulty = np.arange(64, dtype=np.int32)
+    faulty[37] = -1
+    with pytest.raises(smemkit.TrapError, match="in\\[i\\] >= 0") as caught:
+        kernel(2, 32, (faulty, out), backend="sim")
+    assert caught.value.block == (1, 0, 0)
+    assert caught.value.thread == (5, 0, 0)
+    assert caught.value.kernel == "assertion"
+    kernel(2, 32, (np.arange(64, dtype=np.int32), out), backend="sim")
+
+
+def test_assertion_on_the_gpu(machine):
+    """In a process of its own: a failed assertion ends a CUDA context."""
+    if machine != "cuda":
+        pytest.skip("the simulator's own test is above")
+    code = (
+        "import sys, numpy as np, smemkit\n"
+        "k = smemkit.RawModule(sys.stdin.read(), backend='cuda').get_function('assertion')\n"
+        "try:\n"
+        "    k(1, 32, (np.full(32, -1, np.int32), np.zeros(32, np.int32)), backend='cuda')\n"
+        "except smemkit.Error as error:\n"
+        "    print(type(error).__name__, error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        input=regenerate.load_ptx("assertion", "O3"),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "assert" in done.stdout.lower()
+
+
+def test_a_module_has_variables_of_its_own(machine):
+    """Two modules of one text do not share their globals."""
+    text = regenerate.load_ptx("device_globals", "O3")
+    for _ in range(2):
+        world = World(text, machine)
+        facts = np.zeros(4, np.int32)
+        world.run("device_globals_read", 1, 1, facts)
+        assert facts[0] == 100
+        world.run("device_globals", 1, 8, np.zeros(8, np.int32), np.zeros(8))

@@ -1,0 +1,115 @@
+"""Barriers and guards that can go without harm, and kernels that are faulty as they are: and why.
+
+Names are entry:source line, or entry:source line:which of the mutants of the entry, from 0, or
+folder/kernel. The tests prove that what stands here is clean (or not).
+"""
+
+_LAST = "after the last step, which thread 0 does and whose sum only thread 0 reads"
+_OWN = "each thread goes on with the elements that it has written itself"
+_ONE = "before and after it thread 0 works alone"
+
+_CONDITION = "the barrier of the loop's condition follows at once"
+_WARP = "one warp, whose lanes meet before they touch each other's rows"
+
+CLEAN_WITHOUT_BARRIER = {
+    "components:9:0": _CONDITION,
+    "components:28:1": _CONDITION,
+    "solve:14:0": _WARP,
+    "solve:40:2": _WARP,
+    "async_pipeline:35:9": "in the last three rounds: no copy is started after them",
+    "early_exit:17:7": "after the last round: nobody writes any more",
+    "fourier:21:2": _OWN,
+    "generic_choice:9:0": _OWN,
+    "generic_pointer:28:1": "the lower half is read before, the upper written behind",
+    "half_pairs:12:0": "who clears an element fills it; the last is read a barrier later",
+    "last_block:20:7": _LAST,
+    "last_block:39:16": _LAST,
+    "reduce_interleaved:15:8": _LAST,
+    "reduce_modulo:14:8": _LAST,
+    "reduce_sequential:14:8": _LAST,
+    "scan_blelloch:12:0": _OWN,
+    "scan_blelloch:21:8": _ONE,
+    "scan_blelloch:28:16": _OWN,
+    "scan_padded:17:0": _OWN,
+    "scan_padded:26:8": _ONE,
+    "scan_padded:33:16": _OWN,
+}
+
+# {kernel of hardware/counts: a shape more, where those of its cases leave a barrier without work}
+MORE_SHAPES = {
+    "async_words": {"grid": 1, "tiles": 7},
+    "async_chunks": {"grid": 1, "tiles": 7, "missing": 0},
+}
+
+# {folder/kernel: kinds}. By the letter of the memory model these are found rightly.
+NOT_CLEAN = {}
+
+_ROW = "behind the end of a row the next one begins, and another guard drops what was read"
+_ZERO = "to add 0 is to do nothing"
+_FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
+
+_EMPTY = "where k is 0 the tiles of one round are zeros"
+_ITEMS = "the element by element way is right for every size"
+
+# {family: {line: why}}, of any of its kernels that has the line.
+SPARE_IN_FAMILY = {
+    "gemm": {
+        "for (long long first = 0; first < k; first += TILE) {": _EMPTY,
+        "for (long long first = 0; first < k; first += TILE_K) {": _EMPTY,
+    },
+}
+
+# {folder/kernel: {line of the source: why its guard, or one of them, closes and is not needed}}
+SPARE_GUARDS = {
+    "counts/gemm_rows": {
+        "const bool there = row + i / 16 < m && first + i % 16 < k;": _ROW,
+        "const bool there = first + i / 64 < k && column + i % 64 < n;": _ROW,
+    },
+    "counts/gemm_squares": {
+        "const bool b_there = first + i / 64 < k && column + i % 64 < n;": _ROW,
+    },
+    "counts/histogram_shared": {"if (bins[i] > 0) {": _ZERO},
+    "counts/matrix_padded": {
+        "tile_a[i / 16][i % 16] = row_a < m && k_a < k ? a[row_a * k + k_a] : 0;": _ROW,
+        "tile_b[i / 32][i % 32] = k_b < k && column_b < n ? b[k_b * n + column_b] : 0;": _ROW,
+    },
+    "counts/matrix_words": {
+        "const float of_a = row_a < m && k_a < k ? a[row_a * k + k_a] : 0.0f;": _ROW,
+        "const float of_b = k_b < k && column_b < n ? b[k_b * n + column_b] : 0.0f;": _ROW,
+    },
+    "counts/matvec_warp": {"if (lane == 0) {": "all lanes hold the sum"},
+    "reduce/single_pass": {
+        "if (thread == 0)": "these sizes have one block: it is the last one, whatever it draws",
+    },
+    "counts/reduce_shuffle": {
+        "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
+    },
+    "counts/transpose_half": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_padded": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_shared": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_shared_double": {"if (x < columns && y + j < rows) {": _ROW},
+    "counts/transpose_swizzled": {"if (x < columns && y < rows) {": _ROW},
+    "counts/transpose_swizzled_double": {"if (x < columns && y + j < rows) {": _ROW},
+    "conv2d/register": {
+        "if (rows == 0)": "a walk over no rows writes nothing",
+        "else if (larger <= 9)": "that for 11 x 11 weights is right for fewer too",
+    },
+    "conv2d/shared": {
+        "for (int c = threadIdx.x; c < wide; c += COLS) {": "a loop of mode 0 alone: that of all "
+        "modes does the same",
+    },
+    "gemm/tuned": {
+        "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
+        "if (lane == 0)": "all lanes hold the mark",
+    },
+    "gemm/vectorized": {
+        "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,
+        "*(Vector *)&tile_b[threadIdx.y][x] = read(b, k, n, first + threadIdx.y, first_col + x);": (
+            _ITEMS
+        ),
+        "if (n % V == 0)": _ITEMS,
+    },
+    "gemm/warp_tiled": {"for (int r = 0; r < GROUPS_M * V; ++r) {": _ITEMS},
+    "histogram/lane": {"count(x[n - n % ITEMS + first]);": _FIRST},
+    "histogram/shared": {"if (copy[bin] != 0)": _ZERO},
+}
