@@ -3,6 +3,7 @@
 #include "py/arrays/ndarray.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/named_tuple.h"
 
 #include "sim/cost/bank.h"
 #include "sim/cost/sector.h"
@@ -27,25 +28,8 @@ typedef struct access_query {
 
 int smk_access_query_create(PyObject *module, smk_state *state)
 {
-    PyObject *collections = PyImport_ImportModule("collections");
-    PyObject *make = NULL, *arguments = NULL, *keywords = NULL;
-    int status = -1;
-    if (collections != NULL) {
-        make = PyObject_GetAttrString(collections, "namedtuple");
-        arguments = Py_BuildValue("s(ssss)", "BankAccess", "wavefronts", "conflicts", "phases", "words");
-        keywords = Py_BuildValue("{s:s}", "module", "smemkit._core");
-    }
-    if (make != NULL && arguments != NULL && keywords != NULL) {
-        state->bank_access = PyObject_Call(make, arguments, keywords);
-    }
-    if (state->bank_access != NULL) {
-        status = PyModule_AddObjectRef(module, "BankAccess", state->bank_access);
-    }
-    Py_XDECREF(collections);
-    Py_XDECREF(make);
-    Py_XDECREF(arguments);
-    Py_XDECREF(keywords);
-    return status;
+    state->bank_access = smk_named_tuple_create(module, "BankAccess", "wavefronts conflicts phases words");
+    return state->bank_access == NULL ? -1 : 0;
 }
 
 /* Arguments -------------------------------------------------------------------------------------- */

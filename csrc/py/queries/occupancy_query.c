@@ -3,6 +3,7 @@
 #include "py/backends/backend.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/named_tuple.h"
 #include "py/queries/kernel_resources.h"
 #include "py/queries/limits.h"
 
@@ -10,21 +11,11 @@
 
 int smk_occupancy_query_create(PyObject *module, smk_state *state)
 {
-    PyObject *collections = PyImport_ImportModule("collections");
-    PyObject *make = collections == NULL ? NULL : PyObject_GetAttrString(collections, "namedtuple");
-    PyObject *arguments =
-        Py_BuildValue("s(sssssssssssss)", "Occupancy", "blocks", "warps", "threads", "percent", "limited_by", "limits",
-                      "registers", "block_registers", "shared_bytes", "block_shared_bytes", "spare_shared_bytes",
-                      "carveout_bytes", "compute_capability");
-    PyObject *keywords = Py_BuildValue("{s:s}", "module", "smemkit._core");
-    if (make != NULL && arguments != NULL && keywords != NULL) {
-        state->occupancy = PyObject_Call(make, arguments, keywords);
-    }
-    Py_XDECREF(collections);
-    Py_XDECREF(make);
-    Py_XDECREF(arguments);
-    Py_XDECREF(keywords);
-    return state->occupancy == NULL ? -1 : PyModule_AddObjectRef(module, "Occupancy", state->occupancy);
+    state->occupancy =
+        smk_named_tuple_create(module, "Occupancy",
+                               "blocks warps threads percent limited_by limits registers block_registers shared_bytes "
+                               "block_shared_bytes spare_shared_bytes carveout_bytes compute_capability");
+    return state->occupancy == NULL ? -1 : 0;
 }
 
 /* Block and shared memory --------------------------------------------------------------------------- */
