@@ -2,6 +2,8 @@
 
 #include "py/error.h"
 
+#include <string.h>
+
 static Py_ssize_t find_name(const smk_keywords *accepted, PyObject *keyword)
 {
     for (Py_ssize_t i = 0; i < accepted->count; i++) {

@@ -5,8 +5,6 @@
 #include "py/calls/scalar.h"
 #include "py/error.h"
 
-#include "base/heap.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -10,6 +10,7 @@
 
 #include "base/heap.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Converts a list to a tuple. Steals the reference; NULL where the list is NULL. */

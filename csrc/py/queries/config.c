@@ -12,6 +12,7 @@
 #include "sim/code/isa.h"
 
 #include <limits.h>
+#include <string.h>
 
 static const char set_backend_doc[] =
     "set_backend(backend)\n--\n\n"

@@ -6,7 +6,7 @@
 #include "py/keywords.h"
 #include "py/queries/config.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 /* Compute capabilities ------------------------------------------------------------------------------ */
 
