@@ -81,6 +81,9 @@ def path_of(name, mode):
 def load_ptx(name, mode):
     """The kept PTX text of a kernel."""
     plain, compressed = path_of(name, mode)
+    if not plain.exists() and not compressed.exists():
+        how = f"python {os.path.relpath(__file__)} {name} makes it"
+        raise FileNotFoundError(f"there is no {plain.name}: {how}")
     if compressed.exists():
         return gzip.decompress(compressed.read_bytes()).decode()
     return plain.read_text()

@@ -31,6 +31,11 @@ class World:
         kernel(grid, block, args, shared_mem=shared, backend=self.machine)
 
 
+def test_missing_ptx_names_what_makes_it():
+    with pytest.raises(FileNotFoundError, match=r"no none\.O3\.ptx: python .*regenerate\.py none"):
+        regenerate.load_ptx("none", "O3")
+
+
 def test_every_file_has_a_case_and_ptx():
     names = set(regenerate.names())
     assert names == set(CASES) | SPECIAL

@@ -50,8 +50,15 @@ def path_of(name):
     return FOLDER / "ptx" / f"{name}.ptx"
 
 
+def say_how(name):
+    """What makes the PTX of a kernel anew."""
+    return f"python {os.path.relpath(__file__)} {name} makes it anew"
+
+
 def load_ptx(name):
     """The kept PTX text of a kernel."""
+    if not path_of(name).exists():
+        raise FileNotFoundError(f"there is no {path_of(name).name}: {say_how(name)}")
     return path_of(name).read_text()
 
 

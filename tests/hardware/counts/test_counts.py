@@ -65,6 +65,11 @@ def test_every_file_has_two_cases_and_ptx():
     assert {path.stem for path in regenerate_counts.path_of("x").parent.iterdir()} == set(names)
 
 
+def test_missing_ptx_names_what_makes_it():
+    with pytest.raises(FileNotFoundError, match=r"no none\.ptx: python .*_counts\.py none makes"):
+        regenerate_counts.load_ptx("none")
+
+
 def test_headers_say_what_a_kernel_shows():
     for name in regenerate_counts.names():
         lines = (regenerate_counts.FOLDER / f"{name}.cu").read_text().splitlines()
@@ -109,7 +114,7 @@ def test_kept_ptx_is_of_the_source():
         line for line in now.splitlines() if "Build ID" in line
     ]:
         pytest.skip("another nvcc than the one that made the kept texts")
-    assert kept == now
+    assert kept == now, regenerate_counts.say_how(name)
 
 
 # The counts --------------------------------------------------------------------------------------
