@@ -7,7 +7,7 @@
 enum { ACTION_BYTES = 320 };
 
 /* Why CUDA is not usable at all; NULL for codes that say nothing of the kind. */
-static const char *explain_absence(cudaError_t code)
+static const char *explain_no_device(cudaError_t code)
 {
     int driver = 0;
     switch (code) {
@@ -83,9 +83,9 @@ smk_status smk_cuda_error_report(cudaError_t code, smk_error *error, const char 
 
     const char *name = cudaGetErrorName(code);
     const char *sentence = cudaGetErrorString(code);
-    const char *absence = explain_absence(code);
-    if (absence != NULL) {
-        return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, absence, name, sentence);
+    const char *explanation = explain_no_device(code);
+    if (explanation != NULL) {
+        return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, explanation, name, sentence);
     }
     if (smk_cuda_error_loses_context(code)) {
         return smk_status_fail(error, SMK_CUDA,

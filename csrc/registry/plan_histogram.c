@@ -52,14 +52,14 @@ smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, 
 }
 
 /* Blocks that take turns, and count in `words` words of shared memory. */
-static smk_status plan_persistent(const smk_request *request, int64_t block_bytes, uint32_t turns, int64_t words,
-                                  smk_plan *plan, smk_error *error)
+static smk_status plan_persistent(const smk_request *request, int64_t block_bytes, uint32_t blocks_per_multiprocessor,
+                                  int64_t words, smk_plan *plan, smk_error *error)
 {
     const int64_t windows = request->dimensions[DIMENSION_B] / words + (request->dimensions[DIMENSION_B] % words != 0);
     smk_plan made = {.step_count = 0};
     smk_status status = check_bins(request, error);
     if (status == SMK_OK) {
-        status = smk_plan_persistent(request, block_bytes, turns, &made, error);
+        status = smk_plan_persistent(request, block_bytes, blocks_per_multiprocessor, &made, error);
     }
     if (status != SMK_OK) {
         return status;

@@ -130,7 +130,7 @@ static uint32_t cells_of(smk_shadow_shape shape)
 }
 
 /* Are the cells initialised, by the block or by the host? */
-static bool are_initial(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape)
+static bool are_initialized(const smk_warp_access *access, const smk_shadow_line *line, smk_shadow_shape shape)
 {
     return (access->space == SMK_SPACE_GLOBAL && access->race->allocation_initialized) ||
            (line->written_since == access->race->order.begin && (cells_of(shape) & ~line->written) == 0);
@@ -171,7 +171,7 @@ static bool load_cells(const smk_warp_access *access, smk_shadow_line *line, smk
 {
     const smk_happens_before *order = &access->race->order;
     uint32_t base = order->base, past = past_of(access);
-    if (line->written_most > base || line->atomic_most > base || !are_initial(access, line, shape)) {
+    if (line->written_most > base || line->atomic_most > base || !are_initialized(access, line, shape)) {
         if (!are_written(access, line, shape, least_written(access))) {
             return false;
         }

@@ -1,4 +1,4 @@
-/* Sets of lanes as 32-bit masks, and what compilers are asked for, each with something plain behind it. */
+/* Sets of lanes as 32-bit masks, and compiler attributes and builtins, each with a portable fallback. */
 #ifndef SMK_SIM_CODE_BITS_H
 #define SMK_SIM_CODE_BITS_H
 
@@ -12,7 +12,7 @@
 #define SMK_NEVER_INLINE static
 #endif
 
-/* A function that is mostly loops over lanes: one clone for each kind of processor, chosen when the library is
+/* For functions that are mostly loops over lanes: one clone for each kind of processor, chosen when the library is
  * loaded. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__linux__)
 #define SMK_CLONES __attribute__((target_clones("avx2", "default")))
@@ -20,7 +20,7 @@
 #define SMK_CLONES
 #endif
 
-/* The lowest lane of a mask that has one. */
+/* The lowest lane of a mask, which is not 0. */
 SMK_ALWAYS_INLINE unsigned smk_bits_first(uint32_t mask)
 {
 #if defined(__GNUC__)
@@ -34,7 +34,7 @@ SMK_ALWAYS_INLINE unsigned smk_bits_first(uint32_t mask)
 #endif
 }
 
-/* The highest one. */
+/* The highest lane of a mask, which is not 0. */
 SMK_ALWAYS_INLINE unsigned smk_bits_last(uint32_t mask)
 {
 #if defined(__GNUC__)
@@ -61,7 +61,7 @@ SMK_ALWAYS_INLINE uint32_t smk_bits_count(uint32_t mask)
 #endif
 }
 
-/* The lowest of 64. */
+/* The lowest bit of a set of 64, which is not 0. */
 SMK_ALWAYS_INLINE uint32_t smk_bits_first64(uint64_t set)
 {
     uint32_t low = (uint32_t)set;

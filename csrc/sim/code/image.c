@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* By address of the variable: any order will do, for it is only searched. */
+/* By address of the variable: any total order serves for searching. */
 int smk_image_compare_shared(const void *a, const void *b)
 {
     uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;

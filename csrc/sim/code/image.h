@@ -1,5 +1,5 @@
-/* An entry made ready to run: the lowered code of every function that it can reach, and the layout of its
- * shared, local and parameter memory. Immutable once built. */
+/* An image is an entry that is ready to run: the lowered code of every function that it can reach, and the layout of
+ * its shared, local and parameter memory. Immutable once built. */
 #ifndef SMK_SIM_CODE_IMAGE_H
 #define SMK_SIM_CODE_IMAGE_H
 
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Where the windows of generic addresses lie. Global memory is below all of them. */
+/* The windows of generic addresses. Global memory is below all of them. */
 #define SMK_WINDOW_SHARED UINT64_C(0x0000710000000000)
 #define SMK_WINDOW_LOCAL UINT64_C(0x0000720000000000)
 #define SMK_WINDOW_PARAM UINT64_C(0x0000730000000000)
-#define SMK_WINDOW_FUNCTION UINT64_C(0x0000740000000000) /* + 16 * function: what a function pointer holds */
+#define SMK_WINDOW_FUNCTION UINT64_C(0x0000740000000000) /* + 16 * function: the value of a function pointer */
 #define SMK_WINDOW_BYTES (UINT64_C(1) << 32)
 
-/* A parameter or result of a function as its frame sees it, or what a caller passes for it. */
+/* A parameter or result of a function in its frame, or the argument that a caller passes for it. */
 typedef struct smk_cell {
-    bool in_row;     /* a register or constant, else local memory of the frame */
-    bool discarded;  /* a result that nobody wants */
+    bool in_row;    /* a register or constant, else local memory of the frame */
+    bool discarded; /* a result that the caller does not use */
     uint8_t row_bits;
     uint32_t offset; /* of the row, or in the frame's local memory */
     uint32_t bytes;
@@ -40,27 +40,27 @@ typedef struct smk_row_range {
 /* A lowered function. Its frame is [rows of registers][rows of constants and special registers]. */
 typedef struct smk_code {
     const smk_function *function;
-    uint32_t index;            /* of the function in the module */
+    uint32_t index; /* of the function in the module */
     smk_operation *operation;
     uint32_t operation_count;
     uint32_t frame_bytes;
-    uint32_t constant_rows_offset;     /* where the rows start that `fixed` fills, up to frame_bytes */
+    uint32_t constant_rows_offset; /* offset of the rows that `constant_rows` fills, up to frame_bytes */
     const unsigned char *constant_rows;
     const smk_special_row *special;
     uint32_t special_count;
     const smk_row_range *cleared;
     uint32_t cleared_count;
-    uint32_t local_bytes;      /* of one thread's frame, a multiple of 16 */
-    const smk_cell *result;   /* formal results and parameters */
+    uint32_t local_bytes;   /* of one thread's frame, a multiple of 16 */
+    const smk_cell *result; /* formal results and parameters */
     uint32_t result_count;
     const smk_cell *parameter;
     uint32_t parameter_count;
 } smk_code;
 
-/* What an operation needs beyond its fields. */
+/* Data of an operation beyond its fields. */
 typedef struct smk_detail {
     /* calls */
-    const smk_code *callee;    /* NULL: through the pointer in row `a` */
+    const smk_code *callee; /* NULL: through the pointer in row `a` */
     const smk_cell *result;
     uint32_t result_count;
     const smk_cell *argument;
@@ -69,64 +69,64 @@ typedef struct smk_detail {
     const smk_operation **target;
     uint32_t target_count;
     /* memory operations beyond operation.h's fields */
-    int64_t offset;            /* of the first address */
-    int64_t second_offset;     /* of the second (cp.async: source) */
-    uint32_t row;              /* one more source row */
-    uint32_t flip;             /* of that row, a predicate */
+    int64_t offset;        /* of the first address */
+    int64_t second_offset; /* of the second (cp.async: source) */
+    uint32_t row;          /* one more source row */
+    uint32_t flip;         /* of that row, a predicate */
     uint32_t bytes;
-    uint8_t source_bits;       /* width of that row; 0 where there is none */
+    uint8_t source_bits; /* width of that row; 0 where there is none */
     /* mma and ldmatrix */
-    const uint32_t *rows;      /* of registers: see mma.h */
+    const uint32_t *rows; /* of registers: see mma.h */
 } smk_detail;
 
-/* Where a variable lies in a block's shared memory. */
+/* The offset of a variable in a block's shared memory. */
 typedef struct smk_shared_variable {
     const smk_variable *variable;
     uint32_t offset;
 } smk_shared_variable;
 
-/* Where an address may come from: 8 bytes of a parameter of the entry, or a variable of the module. */
+/* A root of addresses: 8 bytes of a parameter of the entry, or a variable of the module. */
 typedef struct smk_image_root {
     bool is_variable;
     uint32_t index;  /* of the parameter or variable */
     uint64_t offset; /* in the parameter */
 } smk_image_root;
 
-/* Updates of one kind that come from the same roots. */
+/* Updates of one kind whose addresses have the same roots. */
 typedef struct smk_image_update {
     uint32_t kind;
-    uint64_t roots; /* a bit each; SMK_IMAGE_ANYWHERE among them: from elsewhere, too */
+    uint64_t roots; /* a bit each; with SMK_IMAGE_ANYWHERE: also unknown addresses */
 } smk_image_update;
 
 enum { SMK_IMAGE_ROOTS_MAX = 62 };
 #define SMK_IMAGE_ANYWHERE (UINT64_C(1) << 63)
 
-/* Facts about the entry decide how its blocks may be scheduled. */
+/* An image. Properties of the entry decide how its blocks may be scheduled. */
 typedef struct smk_image {
-    smk_arena arena;           /* holds all of it */
+    smk_arena arena; /* holds all of it */
     const struct smk_program *program;
     const smk_module *module;
     uint32_t entry;
-    smk_code **code;           /* of the functions that are reached, in their order in the module */
+    smk_code **code; /* of the reached functions, in the order of the module */
     uint32_t code_count;
     const smk_code *entry_code;
     smk_shared_variable *shared; /* sorted by variable */
     uint32_t shared_count;
-    uint32_t shared_bytes;     /* static */
-    uint32_t padding;          /* of these: bytes between variables, that an observer wants */
+    uint32_t shared_bytes; /* static */
+    uint32_t padding;      /* of these: bytes between variables, for an observer */
     uint32_t parameter_bytes;
     uint32_t *parameter_offset; /* by parameter of the entry */
-    uint32_t slots;            /* memory operations so far */
-    bool ordered;              /* results depend on the order of blocks: one host thread, in block order */
-    smk_image_update *update;  /* of several kinds, where they may depend on it (sim/lower/commute.h) */
+    uint32_t slots;             /* number of memory operations with a cache entry */
+    bool ordered;               /* results depend on the order of blocks: one host thread, in block order */
+    smk_image_update *update;   /* of several kinds, whose order may matter (sim/lower/commute.h) */
     uint32_t update_count;
-    smk_image_root *root;      /* where their addresses may come from */
+    smk_image_root *root; /* roots of their addresses */
     uint32_t root_count;
-    const struct smk_observer *observer; /* whose operations stand before those of the program; NULL: none */
+    const struct smk_observer *observer; /* whose operations precede those of the program; NULL: none */
 } smk_image;
 
-/* Is it an access to global memory that is strong for its block alone? Such accesses of several blocks race, which only
- * a judgement of each shows: blocks are in order then, where they are watched for that. */
+/* Is it an access to global memory with block scope? Such accesses of several blocks race even where they are strong,
+ * so a checked launch runs its blocks in order and checks each access. */
 bool smk_image_is_block_scope(const smk_instruction *instruction);
 
 /* The code of a function; NULL where the entry cannot reach it. */
@@ -135,7 +135,7 @@ smk_code *smk_image_code(const smk_image *image, uint32_t function);
 /* The order of image->shared, for qsort and bsearch. */
 int smk_image_compare_shared(const void *a, const void *b);
 
-/* The place of a shared variable, or NULL. */
+/* The shared variable in the image's layout, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
 
 void smk_image_free(smk_image *image); /* accepts NULL */

@@ -31,7 +31,7 @@ smk_status smk_isa_check(smk_error *error)
         "the environment variable SMEMKIT_ISA is '%.100s'; accepted are 'baseline', 'avx2' and 'avx512'", wanted);
 }
 
-/* More than the processor has lowers nothing, and smk_isa_check speaks of unknown words. */
+/* A set that the processor does not have changes nothing. Unknown words are reported by smk_isa_check. */
 smk_isa smk_isa_current(void)
 {
     const smk_isa best = detect();

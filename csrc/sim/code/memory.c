@@ -15,33 +15,33 @@
 #define FIRST_ADDRESS UINT64_C(0x0000000700000000)
 #define LAST_ADDRESS UINT64_C(0x0000700000000000)
 
-/* Addresses this low come from null pointers; distances this large say nothing. */
+/* Addresses below NULL_BYTES come from null pointers; at distances above NEAR_BYTES a message names no allocation. */
 #define NULL_BYTES UINT64_C(0x10000000)
 #define NEAR_BYTES (UINT64_C(1) << 32)
 #define PADDING_MAX (UINT64_C(1) << 40)
 
 enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
 
-/* Lives until it is freed and no launch has it in view. */
+/* An allocation with its reference count: it lives until it is freed and no view holds it. */
 typedef struct smk_allocation_record {
     uint64_t address, bytes;
-    uint64_t room; /* from this address to where the next may begin */
+    uint64_t room; /* distance from this address to the earliest next allocation */
     unsigned char *host;
     uint32_t holders;
     bool constant;
     bool paged;                         /* `host` is of base/pages.h */
-    bool initialized;                   /* all of it has been written */
-    uint64_t first;                     /* else so many bytes from the beginning have, */
-    unsigned char *written;             /* and others, a bit a byte; NULL: none */
+    bool initialized;                   /* all of its bytes have been written */
+    uint64_t first;                     /* else that many bytes from the start have, */
+    unsigned char *written;             /* and further ones, a bit each; NULL: none */
     char name[NAME_MAX_BYTES];          /* of a variable; "" for what the host allocated */
-    struct smk_allocation_record *next; /* of those that are about to be freed */
+    struct smk_allocation_record *next; /* in a list of records to free */
 } smk_allocation_record;
 
 struct smk_memory {
     smk_fork_lock lock;
     smk_allocation_record **record; /* by address */
     size_t count, capacity;
-    uint64_t next; /* where to look for room first: addresses come back late */
+    uint64_t next; /* where the search for room starts, so that addresses are reused late */
     uint64_t used, limit;
 };
 
@@ -73,7 +73,7 @@ static void free_host(const smk_allocation_record *record)
     }
 }
 
-/* Under the lock: what nobody holds any more goes to a list, for to free it takes long where it is large. */
+/* Under the lock. A record without holders goes to a list, since freeing a large one takes long. */
 static void drop(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
 {
     if (--record->holders == 0) {
@@ -190,7 +190,7 @@ static bool insert(smk_memory *memory, smk_allocation_record *record)
     return true;
 }
 
-/* Fresh bytes of what the host allocates, zeros of variables. NULL `host`: there is no memory. */
+/* Fills allocations of the host with a fixed byte and variables with zeros. NULL `host`: there is no memory. */
 static void allocate_host(smk_allocation_record *made, bool variable)
 {
     made->paged = !variable && made->bytes >= SMK_PAGES_BYTES_MIN;
@@ -204,7 +204,7 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
                            uint64_t *address, smk_error *error)
 {
     smk_allocation_record *made = NULL;
-    if (bytes <= memory->limit) { /* before the host is asked for what it could promise and not keep */
+    if (bytes <= memory->limit) { /* the host could promise more memory than it has */
         made = smk_heap_allocate(1, sizeof *made);
     }
     if (made != NULL) {
@@ -301,7 +301,7 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
     free_dead(dead);
 }
 
-/* The allocation that holds all of [address, address + bytes), held; NULL where there is none. */
+/* The allocation that contains [address, address + bytes), with one more holder; NULL where there is none. */
 static smk_allocation_record *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
 {
     smk_allocation_record *found = NULL;
@@ -322,15 +322,15 @@ static smk_allocation_record *hold(smk_memory *memory, uint64_t address, uint64_
     return found;
 }
 
-/* Under the lock, or where nobody else asks. Where there is no memory for the bits all counts as written: better silent
- * than wrong. */
+/* Under the lock, or where no other thread reads. Without memory for the bits the whole allocation counts as written:
+ * a missed finding is better than a false one. */
 static void note_written(smk_allocation_record *record, uint64_t offset, uint64_t bytes)
 {
     if (record->initialized || bytes == 0) {
         return;
     }
     bytes = bytes < record->bytes - offset ? bytes : record->bytes - offset;
-    if (offset <= record->first) { /* as copies in pieces do */
+    if (offset <= record->first) { /* the usual order of copies in pieces */
         record->first = offset + bytes > record->first ? offset + bytes : record->first;
         record->initialized = record->first == record->bytes;
         return;
@@ -433,7 +433,7 @@ smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uin
     return copy(memory, address, NULL, host, bytes, error);
 }
 
-/* The last span that starts at or before `address`; count where there is none. */
+/* The last allocation that starts at or before `address`; `count` where there is none. */
 static size_t allocation_before(const smk_memory_view *view, uint64_t address)
 {
     size_t low = 0, high = view->count;

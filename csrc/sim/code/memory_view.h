@@ -1,4 +1,4 @@
-/* The simulator's inner view of device memory: what a launch sees of it. */
+/* A snapshot of device memory for a launch. */
 #ifndef SMK_SIM_CODE_MEMORY_VIEW_H
 #define SMK_SIM_CODE_MEMORY_VIEW_H
 
@@ -6,27 +6,27 @@
 
 #include <stdbool.h>
 
-/* One allocation. */
+/* An allocation in a view. */
 typedef struct smk_allocation {
     uint64_t address;
     uint64_t bytes;
     unsigned char *host;
-    bool constant; /* a kernel may only read it */
+    bool constant; /* kernels may only read it */
     struct smk_allocation_record *record;
 } smk_allocation;
 
-/* Every allocation at one moment, by address, kept alive. */
+/* All allocations at one moment, sorted by address and kept alive. */
 typedef struct smk_memory_view {
     size_t count;
     smk_allocation *allocation;
-    unsigned char *own; /* what smk_memory_view_replace put in the place of a variable; NULL: nothing */
+    unsigned char *own; /* memory of the variable that smk_memory_view_replace replaced; NULL: none */
 } smk_memory_view;
 
 smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error);
 void smk_memory_view_free(smk_memory *memory, smk_memory_view *view); /* accepts NULL */
 
-/* The constant variable at `address` begins with these bytes, for who looks through this view alone: launches that run
- * at once can have constants of their own. Once a view. Errors: MEMORY, INTERNAL where there is no such variable. */
+/* Replaces the first bytes of the constant variable at `address` in this view alone, so that concurrent launches can
+ * have different constants. Once a view. Errors: MEMORY, INTERNAL where there is no such variable. */
 smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
                                    smk_error *error);
 
@@ -36,20 +36,20 @@ const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t
 /* "8 bytes past the end of the allocation of 4096 bytes at 0x..." for an access that is not inside one. */
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
 
-/* "allocation of 4096 bytes, byte 128", or the name of a variable; "" for what is in none. */
+/* "allocation of 4096 bytes, byte 128", or the name of a variable; "" for an address in no allocation. */
 void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size);
 
 /* Has the host, or a launch, written all of these bytes of an allocation? */
 bool smk_memory_view_is_initialized(const smk_allocation *allocation, uint64_t offset, uint64_t bytes);
 
-/* They have been written. Nothing else may ask meanwhile. */
+/* Marks these bytes as written. No other thread may read the marks meanwhile. */
 void smk_memory_view_mark_initialized(smk_memory *memory, const smk_allocation *allocation, uint64_t offset,
                                       uint64_t bytes);
 
-/* A launch that nobody has checked may have written anything in view. */
+/* Marks all bytes of the view as written, for launches that do not track their writes. */
 void smk_memory_view_mark_all_initialized(smk_memory *memory, const smk_memory_view *view);
 
-/* As smk_memory_allocate, zero-filled, with a name for messages; what is constant, kernels may only read. */
+/* As smk_memory_allocate, zero-filled, with a name for messages; kernels may only read `constant` variables. */
 smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
                                         uint64_t bytes, uint64_t *address, smk_error *error);
 

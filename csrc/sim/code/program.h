@@ -14,12 +14,12 @@ struct smk_program {
     smk_memory *memory;
     uint64_t *addresses; /* of the module's variables; 0: none */
     uint64_t const_bytes;
-    uint32_t *callable; /* functions with a body that are no entries: what an entry may reach beside itself */
+    uint32_t *callable; /* functions with a body that are no entries: what an entry can call */
     uint32_t callable_count;
-    uint32_t *callable_index;          /* of each function in `callable`; SMK_NO_INDEX: not there */
-    uint32_t *shared_index;   /* of each of the module's variables among those in shared memory */
+    uint32_t *callable_index; /* by function: its index in `callable`; SMK_NO_INDEX: none */
+    uint32_t *shared_index;   /* by module variable: its index among shared variables */
     uint32_t shared_count;
-    smk_image *_Atomic *image; /* by function; NULL until it is needed, and for all but entries */
+    smk_image *_Atomic *image; /* by function; NULL until it is needed, and for functions that are no entries */
 };
 
 #endif

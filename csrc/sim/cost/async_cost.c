@@ -9,7 +9,7 @@ enum { LINE_BYTES = 128, PIECE_BYTES = 16, LINE_PIECES = 8 };
 
 /* Through the cache -------------------------------------------------------------------------------- */
 
-/* The most lanes of a phase that are in one lane's way, itself among them. */
+/* The largest number of lanes of a phase, itself included, that conflict with one lane. */
 static uint32_t count_phase(const uint64_t *from, const uint64_t *to, unsigned bytes, uint32_t phase, uint32_t reads)
 {
     uint32_t reading[SMK_WARP_SIZE] = {0}, writing[SMK_WARP_SIZE] = {0}, most = 0; /* lanes by bank */
@@ -25,8 +25,8 @@ static uint32_t count_phase(const uint64_t *from, const uint64_t *to, unsigned b
     for (uint32_t left = phase; left != 0; left &= left - 1) {
         const unsigned lane = smk_bits_first(left);
         const uint32_t beside = (reads >> lane & 1) != 0 ? reading[from[lane] / bytes % banks] : 0;
-        const uint32_t met = smk_bits_count(beside | writing[to[lane] / bytes % banks]);
-        most = met > most ? met : most;
+        const uint32_t conflicting = smk_bits_count(beside | writing[to[lane] / bytes % banks]);
+        most = conflicting > most ? conflicting : most;
     }
     return most;
 }
@@ -47,11 +47,11 @@ static smk_bank_cost count_cached(const uint64_t *from, const uint64_t *to, unsi
 
 /* Past the cache ----------------------------------------------------------------------------------- */
 
-/* 16 bytes that move: half of a sector into half of a sector. */
+/* 16 bytes that move from half of a sector to half of a sector. */
 typedef struct piece {
     uint64_t from, to; /* numbers of 16 bytes */
     uint8_t round;
-    uint8_t halves; /* of its target sector, one bit each, that are filled in its round from its source sector */
+    uint8_t halves; /* halves of its target sector, one bit each, that its round fills from its source sector */
 } piece;
 
 static bool is_exchanged(const piece *p)
@@ -59,14 +59,14 @@ static bool is_exchanged(const piece *p)
     return ((p->from ^ p->to) & 1) != 0;
 }
 
-/* From one line into one line, with halves exchanged in both or in neither. */
+/* Do both pieces move between the same lines, and both exchange halves or neither? */
 static bool go_alike(const piece *a, const piece *b)
 {
     return a->from / LINE_PIECES == b->from / LINE_PIECES && a->to / LINE_PIECES == b->to / LINE_PIECES &&
            is_exchanged(a) == is_exchanged(b);
 }
 
-/* From one sector into one sector. */
+/* Do both pieces move between the same sectors? */
 static bool move_together(const piece *a, const piece *b)
 {
     return a->from / 2 == b->from / 2 && a->to / 2 == b->to / 2 && is_exchanged(a) == is_exchanged(b);

@@ -1,27 +1,26 @@
-/* What a warp's cp.async costs: in shared memory, whose banks its source and its target both go through, and in
- * global memory.
+/* The cost of a warp's cp.async in shared memory, where source and target both pass the banks, and in global memory.
  *
- * Through the cache (.ca) the lanes go in phases, as those of a load do. A phase takes as many wavefronts as the
- * lane with the most others in its way: those that read the same bank of the cache's line or write the same bank of
- * shared memory, on whatever word; each counts once.
+ * Through the cache (.ca) the lanes go in phases, as those of a load do. A phase takes as many wavefronts as the lane
+ * with the most conflicting lanes has: lanes conflict that read the same bank of a cache line or write the same bank
+ * of shared memory, whatever the word; each lane counts once.
  *
- * Past the cache (.cg) of lanes with one target only the lowest counts. Each lane moves a piece: half of a sector
- * into half of a sector. What moves from one sector into one sector, in order or with halves exchanged, is a sector
- * of global memory. Pieces are alike if they go from one line into one line and exchange halves or not. Those that
- * are alike go in rounds, the last lanes first: a round takes each 16 bytes of the source once. What of a round goes
- * from one sector into one sector is one move. Of the moves that fill the same halves those to sectors at an even
- * distance are one wavefront, and so are those at an odd one. (Open: pieces whose moves fill other halves wait for
- * each other here as well; no recorded launch tells whether they do.)
+ * Past the cache (.cg) only the lowest of the lanes with one target counts. Each lane moves a piece: half of a sector
+ * to half of a sector. All pieces between the same two sectors, in order or with halves exchanged, count as one sector
+ * of global memory. Pieces are alike if they move between the same two lines and both exchange halves or neither.
+ * Alike pieces go in rounds, the last lanes first: a round takes each 16 bytes of the source once. The pieces of a
+ * round between the same two sectors are one move. Of the moves that fill the same halves, those to sectors at an even
+ * distance are one wavefront, and those at an odd distance another. (Open: pieces whose moves fill other halves wait
+ * for each other here as well; no recorded launch decides whether they do.)
  *
- * Lanes that write zeros have no source. If there are any, all lanes of the copy go through the banks also past the
- * cache, once more than those that read: as many wavefronts and conflicts are added as the copy has through the
- * cache.
+ * Lanes that write zeros have no source. If there are any, all lanes of the copy pass the banks also past the cache,
+ * once more than those that read: wavefronts and conflicts are increased by those that the copy has through the cache.
  *
- * As an H200 counts (smsp__sass_..._op_ldgsts): tests/sim/cost/banks_h200.json, tests/sim/cost/copies_h200.json. All
- * rows agree but for one flaw of that metric: if predicate P0 of the machine code chooses zeros past the cache, it
- * counts wavefronts as if P0 were false in all lanes. A size past the cache that is not 0 or 16 as the compiler sees
- * it (LDGSTS with .ZFILL) is not understood: five launches, of whatever sizes, took the wavefronts of all lanes
- * twice. */
+ * The model reproduces the counts of an H200 (smsp__sass_..._op_ldgsts) in tests/sim/cost/banks_h200.json and
+ * tests/sim/cost/copies_h200.json, except for one flaw of that metric: if predicate P0 of the machine code selects
+ * zeros past the cache, the metric counts wavefronts as if P0 were false in all lanes. A size past the cache that the
+ * compiler does not know to be 0 or 16 (LDGSTS with .ZFILL) is not understood: five launches with different sizes took
+ * twice the wavefronts of all lanes.
+ */
 #ifndef SMK_SIM_COST_ASYNC_COST_H
 #define SMK_SIM_COST_ASYNC_COST_H
 
@@ -34,8 +33,8 @@ typedef struct smk_async_cost {
     uint32_t sectors; /* of global memory */
 } smk_async_cost;
 
-/* Of the lanes of `mask` those of `reads` read their source, the others write zeros. `from` NULL: none has a source.
- * Past the cache `bytes` is 16. */
+/* The lanes of `mask` that are in `reads` read their source, the others write zeros. `from` NULL: no lane has a
+ * source. Past the cache `bytes` is 16. */
 smk_async_cost smk_async_cost_count(const uint64_t from[SMK_WARP_SIZE], const uint64_t to[SMK_WARP_SIZE],
                                     unsigned bytes, uint32_t mask, uint32_t reads, bool bypass);
 

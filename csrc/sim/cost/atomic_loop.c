@@ -5,9 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { BANK_BYTES = 128, TURN_WAVEFRONTS = 2 /* as of a compare and swap */ };
+enum { BANK_BYTES = 128, TURN_WAVEFRONTS = 2 /* as for a compare and swap */ };
 
-/* Lanes whose value would change nothing. */
+/* Lanes whose value would not change the memory. */
 static uint32_t find_idle(const smk_atomic_loop_values *values, uint32_t left)
 {
     uint32_t idle = 0;
@@ -28,10 +28,10 @@ static bool is_among(const uint64_t *address, uint32_t lanes, uint64_t wanted)
     return false;
 }
 
-/* The lanes that get through in one round. */
+/* The lanes that succeed in one round. */
 static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left, smk_atomic_loop_cost *cost)
 {
-    const unsigned lanes = BANK_BYTES / bytes; /* of a phase, and groups of banks */
+    const unsigned lanes = BANK_BYTES / bytes; /* lanes of a phase, and groups of banks */
     uint32_t done = 0;
     for (unsigned first = 0; first < SMK_WARP_SIZE; first += lanes) {
         uint32_t phase = (uint32_t)(((UINT64_C(1) << lanes) - 1) << first) & left, taken = 0;
@@ -43,7 +43,7 @@ static uint32_t take_turn(const uint64_t *address, unsigned bytes, uint32_t left
             if ((taken & bank) == 0 && !is_among(address, before, address[lane])) {
                 done |= UINT32_C(1) << lane;
             }
-            taken |= bank; /* also by one that fails */
+            taken |= bank; /* also by a lane that fails */
         }
     }
     return done;
@@ -72,7 +72,7 @@ smk_atomic_loop_cost smk_atomic_loop_count(const uint64_t address[SMK_WARP_SIZE]
         cost.load.conflicts += load.conflicts;
         mask &= values != NULL ? ~find_idle(values, mask) : UINT32_MAX;
         if (mask != 0) {
-            const uint32_t done = take_turn(address, bytes, mask, &cost); /* the first lane at least */
+            const uint32_t done = take_turn(address, bytes, mask, &cost); /* at least the first lane */
             cost.atomics++;
             if (values != NULL) {
                 store(values, address, done);

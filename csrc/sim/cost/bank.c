@@ -1,8 +1,8 @@
 /* The rule of shared memory's banks.
  *
- * An access is a row of units, one a lane: a word, a pair of words for 8 bytes, a quad for 16. A unit takes all the
- * banks of one group (32 groups of one bank, 16 of two, 8 of four), so that only how many units fall into a group
- * counts. A phase has as many lanes as there are groups.
+ * An access has one unit for each lane: a word, a pair of words for 8 bytes, a quad for 16. A unit occupies all banks
+ * of one group (32 groups of one bank, 16 of two, 8 of four), so the cost depends only on the number of units in each
+ * group. A phase has as many lanes as there are groups.
  */
 #include "sim/cost/bank.h"
 
@@ -19,16 +19,16 @@ enum { BANKS = 32, QUARTER = 8, QUARTERS = 4, BANK_ROW_SHIFT = 7, NEAR_ROWS = 64
 typedef struct phasing {
     unsigned shift;       /* byte address -> unit */
     unsigned groups;      /* of banks */
-    unsigned phase_lanes; /* consecutive lanes that go together */
+    unsigned phase_lanes; /* consecutive lanes of a phase */
     bool counts_lanes;    /* lanes on one unit do not share a wavefront */
 } phasing;
 
-/* What one look at all lanes tells; it settles most accesses. */
+/* A summary of all lanes, which decides most accesses. */
 typedef struct sketch {
     uint32_t unit[SMK_WARP_SIZE];
-    uint32_t met[QUARTERS]; /* groups that the active lanes of each eight meet, one bit each */
-    uint32_t differs;       /* 0: all active lanes are on one unit */
-    bool has_partners[2];   /* each active lane is on the unit of lane ^ 1, of lane ^ 2, or those are not active */
+    uint32_t used[QUARTERS]; /* groups that the active lanes of each eight use, one bit each */
+    uint32_t differs;        /* 0: all active lanes access one unit */
+    bool has_partners[2];    /* each active lane accesses the unit of lane ^ 1, of lane ^ 2, or those are inactive */
 } sketch;
 
 SMK_ALWAYS_INLINE void look(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out)
@@ -44,11 +44,11 @@ SMK_ALWAYS_INLINE void look(const uint64_t address[SMK_WARP_SIZE], const phasing
         differs |= (out->unit[i] ^ first) & active[i];
     }
     for (unsigned k = 0; k < QUARTERS; k++) {
-        uint32_t met = 0;
+        uint32_t used = 0;
         for (unsigned i = 0; i < QUARTER; i++) {
-            met |= bit[QUARTER * k + i];
+            used |= bit[QUARTER * k + i];
         }
-        out->met[k] = met;
+        out->used[k] = used;
     }
     if (layout->groups < BANKS) {
         for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
@@ -61,8 +61,7 @@ SMK_ALWAYS_INLINE void look(const uint64_t address[SMK_WARP_SIZE], const phasing
     out->has_partners[1] = apart2 == 0;
 }
 
-/* All addresses are one (0 in [0]), or go up by `bytes` from lane to lane (0 in [1]); inactive lanes are looked at
- * too. */
+/* Are all addresses equal (0 in [0]), or consecutive (0 in [1])? Includes inactive lanes. */
 SMK_ALWAYS_INLINE void compare(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2])
 {
     const uint64_t first = address[0];
@@ -75,7 +74,7 @@ SMK_ALWAYS_INLINE void compare(const uint64_t address[SMK_WARP_SIZE], unsigned b
     out[1] = broken;
 }
 
-/* One clone for each instruction set, by attribute: only these two loops are worth it. */
+/* One clone for each instruction set, by attribute: only these two loops profit. */
 typedef struct clone {
     void (*compare)(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint64_t out[2]);
     void (*look)(const uint64_t address[SMK_WARP_SIZE], const phasing *layout, uint32_t mask, sketch *out);
@@ -115,7 +114,7 @@ static const clone clones[SMK_ISA_COUNT] = {
     [SMK_ISA_AVX512] = {compare_avx2, look_avx2},
 };
 
-/* Asking the processor takes longer than an access: once. */
+/* Asked once: a query of the processor takes longer than an access. */
 static const clone *get_clone(void)
 {
     static _Atomic(const clone *) chosen;
@@ -140,8 +139,8 @@ static uint32_t get_phase(const phasing *layout, unsigned first, uint32_t mask)
     return (uint32_t)(((UINT64_C(1) << layout->phase_lanes) - 1) << first) & mask;
 }
 
-/* How many distinct units (or lanes) of a phase fall into each group; the most of them. Units near the first one are
- * bits of a map for each group, others stand in a list. */
+/* The largest number of distinct units (or lanes) of a phase in one group. Units near the first one are bits of a map
+ * for each group; others are kept in a list. */
 static uint32_t count_groups(const sketch *seen, const phasing *layout, uint32_t phase, uint8_t count[BANKS])
 {
     uint64_t near[BANKS] = {0};
@@ -151,17 +150,17 @@ static uint32_t count_groups(const sketch *seen, const phasing *layout, uint32_t
     if (phase == 0) {
         return 0;
     }
-    const unsigned row_shift = BANK_ROW_SHIFT - layout->shift; /* a row of units takes every bank once */
+    const unsigned row_shift = BANK_ROW_SHIFT - layout->shift; /* a row of units occupies every bank once */
     const uint32_t base = (seen->unit[smk_bits_first(phase)] >> row_shift) - NEAR_ROWS / 2;
     for (; phase != 0; phase &= phase - 1) {
         const uint32_t unit = seen->unit[smk_bits_first(phase)], group = unit & (layout->groups - 1);
-        const uint32_t place = (unit >> row_shift) - base;
+        const uint32_t bit_index = (unit >> row_shift) - base;
         uint32_t same = 0;
         if (layout->counts_lanes) {
             same = 0;
-        } else if (place < NEAR_ROWS) {
-            same = (uint32_t)(near[group] >> place & 1);
-            near[group] |= UINT64_C(1) << place;
+        } else if (bit_index < NEAR_ROWS) {
+            same = (uint32_t)(near[group] >> bit_index & 1);
+            near[group] |= UINT64_C(1) << bit_index;
         } else {
             for (uint32_t i = 0; i < far_count[group]; i++) {
                 same |= far[group][i] == unit;
@@ -178,14 +177,14 @@ static uint32_t count_groups(const sketch *seen, const phasing *layout, uint32_t
 static uint32_t count_phase(const sketch *seen, const phasing *layout, unsigned first, uint32_t phase)
 {
     uint8_t count[BANKS];
-    uint32_t met = 0;
+    uint32_t used = 0;
     if (seen->differs == 0) {
         return layout->counts_lanes ? smk_bits_count(phase) : 1;
     }
     for (unsigned k = first / QUARTER; k < (first + layout->phase_lanes) / QUARTER; k++) {
-        met |= seen->met[k];
+        used |= seen->used[k];
     }
-    if (smk_bits_count(met) == smk_bits_count(phase)) {
+    if (smk_bits_count(used) == smk_bits_count(phase)) {
         return 1; /* no two lanes in one group */
     }
     return count_groups(seen, layout, phase, count);
@@ -205,7 +204,7 @@ static void add_phases(const sketch *seen, const phasing *layout, uint32_t mask,
     }
 }
 
-/* A load of 8 or 16 bytes whose lanes share their units in pairs goes in half as many phases. */
+/* A load of 8 or 16 bytes whose lanes share their units in pairs has half as many phases. */
 static bool is_shared_in_pairs(const sketch *seen, const phasing *layout, smk_bank_op op)
 {
     return op == SMK_BANK_LOAD && layout->groups < BANKS && (seen->has_partners[0] || seen->has_partners[1]);
@@ -240,7 +239,7 @@ smk_bank_cost smk_bank_count(const uint64_t address[SMK_WARP_SIZE], unsigned byt
     }
     if (mask == UINT32_MAX && !(layout.counts_lanes && bytes < 4)) {
         run->compare(address, bytes, differs);
-        if (differs[1] == 0) { /* a row: what most kernels do */
+        if (differs[1] == 0) { /* a row, the most frequent pattern */
             cost = (smk_bank_cost){phases, phases, 0};
         } else if (differs[0] == 0 && !layout.counts_lanes) {
             const uint32_t needed = op == SMK_BANK_LOAD && phases > 1 ? phases / 2 : phases;
@@ -253,7 +252,7 @@ smk_bank_cost smk_bank_count(const uint64_t address[SMK_WARP_SIZE], unsigned byt
         add_phases(&seen, &layout, mask, &cost);
     }
     if (op == SMK_BANK_CAS) {
-        cost.wavefronts *= 2; /* two operands a lane: what to compare with and what to write */
+        cost.wavefronts *= 2; /* two operands a lane: the value to compare with and the value to write */
         cost.ideal *= 2;
     }
     return cost;

@@ -4,7 +4,7 @@
 
 enum { SECTOR_SHIFT = 5, BITMAP_SECTORS = 64 };
 
-/* Distinct ones among `count`, by comparing all with all; for addresses that lie far apart. */
+/* The number of distinct sectors, by comparing all pairs; for addresses that are far apart. */
 SMK_NEVER_INLINE uint32_t count_distinct(const uint64_t sector[SMK_WARP_SIZE], uint32_t mask)
 {
     uint32_t distinct = 0;
@@ -21,7 +21,7 @@ SMK_NEVER_INLINE uint32_t count_distinct(const uint64_t sector[SMK_WARP_SIZE], u
     return distinct;
 }
 
-/* All lanes go up by `bytes` from the first; what most kernels do. */
+/* 0 where the addresses of all lanes are consecutive, the most frequent pattern. */
 static uint64_t is_broken(const uint64_t address[SMK_WARP_SIZE], unsigned bytes)
 {
     uint64_t broken = 0;
@@ -31,7 +31,7 @@ static uint64_t is_broken(const uint64_t address[SMK_WARP_SIZE], unsigned bytes)
     return broken;
 }
 
-/* Distinct ones where they do not go down from lane to lane; 0 where they do. */
+/* The number of distinct sectors where they do not decrease from lane to lane, else 0. */
 static uint32_t count_rising(const uint64_t address[SMK_WARP_SIZE], uint32_t mask)
 {
     uint64_t last = address[smk_bits_first(mask)] >> SECTOR_SHIFT;
@@ -56,14 +56,14 @@ uint32_t smk_sector_count(const uint64_t address[SMK_WARP_SIZE], unsigned bytes,
     if (mask == UINT32_MAX && is_broken(address, bytes) == 0) {
         return (uint32_t)((address[SMK_WARP_SIZE - 1] >> SECTOR_SHIFT) - (address[0] >> SECTOR_SHIFT)) + 1;
     }
-    /* what is near the first lane is one bit each: 2 KB, from half of that below it */
+    /* sectors near that of the first lane are bits of a map: 2 KB, half of it below */
     const uint64_t base = (address[smk_bits_first(mask)] >> SECTOR_SHIFT) - BITMAP_SECTORS / 2;
     for (unsigned i = 0; i < SMK_WARP_SIZE; i++) {
         const uint64_t is_active = 0 - (uint64_t)(mask >> i & 1);
         sector[i] = address[i] >> SECTOR_SHIFT;
-        const uint64_t place = (sector[i] - base) & is_active;
-        outside |= place;
-        set |= (UINT64_C(1) << (place & (BITMAP_SECTORS - 1))) & is_active;
+        const uint64_t bit_index = (sector[i] - base) & is_active;
+        outside |= bit_index;
+        set |= (UINT64_C(1) << (bit_index & (BITMAP_SECTORS - 1))) & is_active;
     }
     if (outside < BITMAP_SECTORS) {
         return smk_bits_count((uint32_t)set) + smk_bits_count((uint32_t)(set >> 32));

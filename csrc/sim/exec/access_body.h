@@ -133,8 +133,8 @@ SMK_ALWAYS_INLINE bool inside(const smk_warp *warp, const smk_operation *op, boo
     return target_offset <= last && reach <= last - target_offset && (target_offset & odd) == 0;
 }
 
-/* The moves, one set for each element: near ones (one address, or neighbours in lane order) and far ones (any order).
- */
+/* The moves, one set for each element: near ones (one address, or neighbours in lane order) and far ones (any
+ * order). */
 #define SMK_ELEMENT(id, in_memory, in_row)                                                                            \
     SMK_ALWAYS_INLINE void load_near_##id(smk_warp *warp, const smk_operation *op, uint32_t mask, pattern kind, unsigned count,  \
                                const unsigned char *host)                                                             \

@@ -1,4 +1,4 @@
-/* From an instruction to the handler that executes it. */
+/* Finds the arithmetic handler of an instruction. */
 #include "sim/exec/alu.h"
 
 #include "sim/code/isa.h"
@@ -94,7 +94,7 @@ static size_t find_exact(alu_key key)
     return i;
 }
 
-/* Also the row for unsigned words of that width: it serves where the sign, or what the bits mean, does not matter. */
+/* The row of a key, else that for unsigned words of its width, which serves where sign and type do not matter. */
 static size_t find_row(alu_key key)
 {
     const bool moves = key.opcode == SMK_OPCODE_MOV || key.opcode == SMK_OPCODE_SELP || key.opcode == SMK_OPCODE_SLCT;

@@ -1,11 +1,11 @@
-/* Between the table of arithmetic (alu.def), its clones for each instruction set, and the search for a handler. */
+/* Arithmetic handlers: their table (alu.def), its clones for each instruction set, and the choice of a handler. */
 #ifndef SMK_SIM_EXEC_ALU_H
 #define SMK_SIM_EXEC_ALU_H
 
 #include "sim/code/operation.h"
 
-/* Modifiers that choose an arithmetic handler, and facts that are not modifiers. Anything else (.noftz, and
- * words for memory) does not matter here. */
+/* Modifiers that select an arithmetic handler, and further properties. Other modifiers (.noftz, and those of memory)
+ * do not matter. */
 #define SMK_ALU_MODIFIERS(X)                                                                                       \
     X(RN) X(RZ) X(RM) X(RP) X(RNA) X(RNI) X(RZI) X(RMI) X(RPI) X(FTZ) X(SAT) X(SATFINITE) X(RELU) X(APPROX)        \
     X(FULL) X(WIDE) X(CC) X(NAN_) X(XORSIGN) X(ABS) X(EQ) X(NE) X(LT) X(LE) X(GT) X(GE) X(LO) X(LS) X(HI) X(HS)    \
@@ -32,7 +32,7 @@ typedef enum smk_alu_id {
     SMK_ALU_COUNT
 } smk_alu_id;
 
-/* One clone of all handlers for each instruction set; those not compiled in are absent from alu.c's choice. */
+/* One clone of all handlers for each instruction set; alu.c chooses among those that are compiled in. */
 extern const smk_handler smk_alu_baseline[SMK_ALU_COUNT];
 #if defined(__x86_64__) && defined(__GNUC__)
 #define SMK_ALU_X86 1

@@ -104,9 +104,9 @@ SMK_INLINE double smk_tanh(double x)
     const double shifted = y + SMK_INTEGER_SHIFT;
     const double f = y - (shifted - SMK_INTEGER_SHIFT);
     const double scale = smk_float_f64((smk_bits_f64(shifted) - smk_bits_f64(SMK_INTEGER_SHIFT) + 1023) << 52);
-    const double less_one = (scale - 1.0) + scale * smk_exp2_part(f); /* e^2x - 1, exact in sign and near 0 */
+    const double minus_1 = (scale - 1.0) + scale * smk_exp2_part(f); /* e^2x - 1, exact in sign and near 0 */
     const double tiny = x < 0.0 ? -x : x;
-    return tiny < 0x1p-100 ? x : less_one / (less_one + 2.0);
+    return tiny < 0x1p-100 ? x : minus_1 / (minus_1 + 2.0);
 }
 
 /* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: they see and deliver the upper word only. */

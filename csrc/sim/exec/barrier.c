@@ -9,8 +9,8 @@
 
 enum { LOCATION_BYTES = 160 };
 
-/* A barrier that not all live lanes have reached: the others cannot come before this path goes on, so the warp fails.
- */
+/* A barrier that not all live lanes have reached: the others cannot come before this path goes on, so the warp
+ * fails. */
 static const smk_operation *fail_divergent(smk_warp *warp, const smk_operation *op, uint32_t mask, uint32_t missing)
 {
     char here[LOCATION_BYTES], there[LOCATION_BYTES];

@@ -125,8 +125,8 @@ static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
     return state;
 }
 
-/* Runs a block for about `steps`; RUNNING where it has not ended, or was abandoned (`stop`, or a lower block failed).
- */
+/* Runs a block for about `steps`; RUNNING where it has not ended, or was abandoned (`stop`, or a lower block
+ * failed). */
 static smk_block_state advance(worker_pool *pool, smk_block *block, uint64_t steps, bool caller)
 {
     uint64_t begin = block->steps;

@@ -91,8 +91,8 @@ typedef struct kind {
 SMK_INLINE kind kind_of(const smk_mma_format format, uint32_t number)
 {
     const uint32_t bits = number >> format.skipped;
-    const uint32_t most = (UINT32_C(1) << format.exponent_bits) - 1, implicit_one = UINT32_C(1) << format.fraction_bits;
-    const uint32_t field = bits >> format.fraction_bits & most, fraction = bits & (implicit_one - 1);
+    const uint32_t most = (UINT32_C(1) << format.exponent_bits) - 1, implicit_bit = UINT32_C(1) << format.fraction_bits;
+    const uint32_t field = bits >> format.fraction_bits & most, fraction = bits & (implicit_bit - 1);
     return (kind){.nan = field == most && fraction != 0,
                   .infinite = field == most && fraction == 0,
                   .zero = field == 0 && fraction == 0,

@@ -43,13 +43,13 @@ SMK_INLINE bool smk_mma_split(const smk_mma_format format, const uint32_t *numbe
                               smk_mma_parts *parts)
 {
     const uint32_t most = (UINT32_C(1) << format.exponent_bits) - 1;
-    const uint32_t implicit_one = UINT32_C(1) << format.fraction_bits;
+    const uint32_t implicit_bit = UINT32_C(1) << format.fraction_bits;
     const int32_t bias = (int32_t)(most / 2);
     uint32_t special = 0;
     for (unsigned i = 0; i < count; i++) {
         const uint32_t bits = numbers[i] >> format.skipped;
         const uint32_t field = bits >> format.fraction_bits & most;
-        const uint32_t significand = (bits & (implicit_one - 1)) | (field != 0 ? implicit_one : 0);
+        const uint32_t significand = (bits & (implicit_bit - 1)) | (field != 0 ? implicit_bit : 0);
         const int32_t exponent = (int32_t)(field != 0 ? field : 1) - bias;
         parts->significand[i] = significand << shift;
         parts->exponent[i] = significand != 0 ? exponent : SMK_MMA_EMPTY;

@@ -45,8 +45,8 @@ static void append(output *out, const char *text, size_t length)
     out->length += length;
 }
 
-/* Copies a terminated text of the kernel's memory into `text`, cut to size - 1 bytes; false where the warp has failed.
- */
+/* Copies a terminated text of the kernel's memory into `text`, cut to size - 1 bytes; false where the warp has
+ * failed. */
 static bool read_text(smk_warp *warp, const smk_operation *op, unsigned lane, uint64_t address, char *text, size_t size)
 {
     size_t length = 0;

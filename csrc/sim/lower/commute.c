@@ -14,7 +14,7 @@ typedef struct finder {
     smk_image *image;
     const smk_function *function;
     uint64_t *roots; /* by register of the function */
-    /* while an instruction is looked at */
+    /* of the present instruction */
     uint64_t read;
     bool changed;
 } finder;
@@ -43,7 +43,7 @@ static uint32_t kind_of(const smk_instruction *instruction)
     }
 }
 
-/* Where addresses come from ------------------------------------------------------------------------------------- */
+/* Roots of addresses --------------------------------------------------------------------------------------------- */
 
 static uint64_t add_root(smk_image *image, smk_image_root root)
 {
@@ -60,7 +60,7 @@ static uint64_t add_root(smk_image *image, smk_image_root root)
     return UINT64_C(1) << image->root_count++;
 }
 
-/* Of a variable's address: shared and local memory are no concern here. */
+/* The roots of a variable's address: none for shared and local memory. */
 static uint64_t roots_of_variable(const finder *f, uint32_t index)
 {
     const smk_module *module = f->image->module;
@@ -70,7 +70,7 @@ static uint64_t roots_of_variable(const finder *f, uint32_t index)
     return add_root(f->image, (smk_image_root){.is_variable = true, .index = index});
 }
 
-/* Of a value that is loaded: what has fewer than 64 bits is a number. */
+/* The roots of a loaded value: a value of fewer than 64 bits is a number. */
 static uint64_t roots_of_load(const finder *f, const smk_instruction *instruction)
 {
     const smk_operand *from = &instruction->operands[1];
@@ -126,7 +126,7 @@ static void pass(finder *f, const smk_instruction *instruction)
     f->read = 0;
     if (class == SMK_CLASS_LOAD) {
         f->read = roots_of_load(f, instruction);
-    } else if (class == SMK_CLASS_ATOMIC || class == SMK_CLASS_CALL) { /* whatever a function returns */
+    } else if (class == SMK_CLASS_ATOMIC || class == SMK_CLASS_CALL) { /* results of functions are unknown */
         f->read = SMK_IMAGE_ANYWHERE;
     } else {
         for (unsigned i = instruction->result_count; i < instruction->operand_count; i++) {
@@ -158,7 +158,7 @@ static void add_update(smk_image *image, uint32_t kind, uint64_t roots)
         }
     }
     if (image->update_count == UPDATES_MAX) {
-        image->ordered = true; /* more than anybody has written */
+        image->ordered = true; /* far more than real kernels have */
         return;
     }
     image->update[image->update_count++] = (smk_image_update){kind, roots};
@@ -175,7 +175,7 @@ static void add_updates(finder *f)
     }
 }
 
-/* Whether there is more than one kind at all, and what room is needed. */
+/* Is there more than one kind of updates? *registers becomes the number that the analysis needs. */
 static bool has_kinds(const smk_image *image, uint32_t *registers)
 {
     uint32_t kind = 0;
@@ -208,7 +208,7 @@ smk_status smk_commute_find(smk_image *image, smk_error *error)
     for (uint32_t k = 0; done && k < image->code_count; k++) {
         f.function = image->code[k]->function;
         memset(f.roots, 0, f.function->register_count * sizeof *f.roots);
-        if (!f.function->is_entry) { /* what callers pass in registers */
+        if (!f.function->is_entry) { /* arguments in registers are unknown */
             for (uint32_t i = 0;
                  f.function->parameter_registers != NULL && i < f.function->result_count + f.function->parameter_count;
                  i++) {

@@ -1,4 +1,4 @@
-/* The rows of a frame behind its registers: constants, special registers, scratch. */
+/* The rows of a frame behind its registers: constants, special registers, scratch rows. */
 #include "base/heap.h"
 #include "sim/lower/register_layout.h"
 
@@ -19,7 +19,7 @@ struct smk_constant_rows {
     uint32_t constant_count, constant_capacity;
     uint32_t *bucket; /* a power of two of them, at least as many as constants */
     uint32_t bucket_count;
-    uint32_t predicates, predicates_left; /* where the next predicate goes */
+    uint32_t predicates, predicates_left; /* offset of the next predicate */
     uint32_t special[SMK_SPECIAL_COUNT];  /* offset + 1 */
     uint32_t special_count;
     uint32_t scratch[4][SCRATCH_MAX]; /* offset + 1 */
@@ -45,7 +45,7 @@ void smk_constant_rows_free(smk_constant_rows *constant_rows)
     }
 }
 
-/* Offset in `bytes` of a fresh row. */
+/* Appends a row; returns its offset in `bytes`. */
 static uint32_t add_bytes(smk_constant_rows *constant_rows, size_t bytes)
 {
     bytes = (bytes + ROW_ALIGNMENT - 1) / ROW_ALIGNMENT * ROW_ALIGNMENT;
@@ -107,7 +107,7 @@ static uint32_t *find_bucket(const smk_constant_rows *constant_rows, unsigned bi
                 ->bucket[(value * UINT64_C(0x9E3779B97F4A7C15) >> 32 ^ bits) & (constant_rows->bucket_count - 1)];
 }
 
-/* Twice the buckets, and every constant in its new one. */
+/* Doubles the number of buckets and inserts every constant anew. */
 static bool grow_buckets(smk_constant_rows *constant_rows)
 {
     uint32_t count = constant_rows->bucket_count == 0 ? BUCKETS_MIN : 2 * constant_rows->bucket_count;
@@ -144,7 +144,7 @@ static bool grow_constants(smk_constant_rows *constant_rows)
     return true;
 }
 
-uint32_t smk_constant_rows_constant(smk_constant_rows *constant_rows, unsigned bits, uint64_t value)
+uint32_t smk_constant_rows_value(smk_constant_rows *constant_rows, unsigned bits, uint64_t value)
 {
     value = bits == 64 ? value : value & ((UINT64_C(1) << bits) - 1);
     if (constant_rows->constant_count >= constant_rows->bucket_count && !grow_buckets(constant_rows)) {

@@ -23,7 +23,7 @@ static void *state_of(const smk_warp *warp)
     return warp->control->block->observer_state;
 }
 
-/* Straight runs, guards and branches --------------------------------------------------------------------------- */
+/* Straight-line runs, guards and branches ---------------------------------------------------------------------- */
 
 static const smk_operation *run_run(smk_warp *warp, const smk_operation *op)
 {
@@ -120,7 +120,7 @@ bool smk_instrument_emit(smk_lowering *lowering)
 
 /* Accesses ----------------------------------------------------------------------------------------------------- */
 
-/* The access behind `op` for the lanes in `allowed` alone. */
+/* Executes the access behind `op` for the lanes in `allowed` alone. */
 static const smk_operation *run_allowed(smk_warp *warp, const smk_operation *op, uint32_t allowed)
 {
     uint32_t active = warp->active;
@@ -149,7 +149,7 @@ SMK_CLONES static void shift(uint64_t *address, const uint64_t *row, uint64_t ad
     }
 }
 
-/* How half a warp may lie, by its first and last lane: the step from lane to lane. */
+/* The step from lane to lane that the first and last lane of half a warp allow. */
 static uint64_t step_of(const uint64_t *half, unsigned bytes)
 {
     return half[HALF - 1] == half[0] ? 0 : bytes;
@@ -160,12 +160,14 @@ static uint8_t shape_of(uint32_t equal, uint32_t wanted, uint64_t step)
     return (equal & wanted) != wanted ? SMK_ACCESS_ANY : step == 0 ? SMK_ACCESS_ONE : SMK_ACCESS_ROW;
 }
 
-/* From the row of addresses itself: what has just been made of it is not to be had in such large pieces yet. */
+/* Compares the row of addresses itself: the event's addresses were stored in narrower pieces just before, and wide
+ * loads of them would stall. */
 static void find_shape(const smk_warp *warp, smk_access_event *event, const void *row, bool narrow)
 {
     const uint64_t *at = event->address;
     uint64_t step = step_of(at, event->bytes), second = step_of(at + HALF, event->bytes);
-    uint64_t start = narrow ? *(const uint32_t *)row : *(const uint64_t *)row; /* the address but for what is added */
+    uint64_t start = narrow ? *(const uint32_t *)row : *(const uint64_t *)row; /* the first address without the added
+                                                                                * offset */
     smk_access_compare *compare = warp->control->block->run->compare;
     uint32_t equal = 0;
     if (at[HALF - 1] - at[0] == (HALF - 1) * step) {
@@ -182,7 +184,7 @@ static void find_shape(const smk_warp *warp, smk_access_event *event, const void
 /* Fields: `a` and u.immediate as in the access; d space, b narrow, c bytes, d2 kind. */
 static const smk_operation *run_access(smk_warp *warp, const smk_operation *op)
 {
-    smk_access_event event; /* 32 addresses that need no zeros beforehand */
+    smk_access_event event; /* not initialised: all addresses are written below */
     event.op = op;
     event.kind = (smk_access_kind)op->d2;
     event.space = (smk_space)op->d;
@@ -233,7 +235,7 @@ static const smk_operation *run_copy(smk_warp *warp, const smk_operation *op)
     for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
         unsigned bytes = (mask >> lane & 1) != 0 ? smk_cp_async_source_bytes(warp, detail, lane) : 0;
         if (bytes > detail->bytes) {
-            return op + 1; /* the copy itself says what is wrong */
+            return op + 1; /* the copy itself reports the error */
         }
         used[lane] = (uint8_t)bytes;
         reading |= (uint32_t)(bytes > 0) << lane;
@@ -277,7 +279,7 @@ bool smk_instrument_emit_access(smk_lowering *lowering, smk_access_kind kind, sm
     return true;
 }
 
-/* A launch ------------------------------------------------------------------------------------------------------ */
+/* Launches ------------------------------------------------------------------------------------------------------- */
 
 smk_status smk_instrument_run(smk_program *program, uint32_t entry, const smk_launch *launch,
                               const smk_run_options *options, const smk_observer *observer, uint64_t blocks,

@@ -17,16 +17,16 @@
 
 enum { SHARED_ALIGNMENT_MIN = 16, PADDED_MAX = 1 << 30 };
 
-/* What is gathered on the way to an image. */
+/* The state of building an image. */
 typedef struct builder {
     const smk_program *program;
     const smk_module *module;
     smk_image *image;
-    uint32_t *found; /* functions that are reached; those from `next` on are still to be looked at */
+    uint32_t *found; /* reached functions; those from `next` on are not visited yet */
     uint32_t count, next;
-    uint8_t *reached; /* by place among the functions that can be called */
-    uint8_t *placed;  /* by place among the module's shared variables: considered */
-    uint32_t *reads;  /* how often each register of the present function is read */
+    uint8_t *reached; /* by index in program->callable */
+    uint8_t *visited; /* by index among the module's shared variables: visited */
+    uint32_t *reads;  /* number of reads of each register of the present function */
     bool indirect;
     smk_error *error;
 } builder;
@@ -45,7 +45,7 @@ static void reach(builder *b, uint32_t function)
     }
 }
 
-/* A pointer may hold any function that is no entry. */
+/* A function pointer may hold any function that is no entry. */
 static void reach_all(builder *b)
 {
     for (uint32_t i = 0; i < b->program->callable_count && !b->indirect; i++) {
@@ -77,10 +77,11 @@ static void find_functions(builder *b)
             }
         }
     }
-    qsort(b->found, b->count, sizeof *b->found, compare_numbers); /* memory is laid out in the order of the text */
+    qsort(b->found, b->count, sizeof *b->found, compare_numbers); /* so that memory is laid out in the order of the
+                                                                   * text */
 }
 
-/* Room for one more shared variable. The table lives in the arena: old ones stay there, which is little. */
+/* Room for one more shared variable. Replaced tables stay in the arena, which is little memory. */
 static bool grow_shared(smk_image *image, uint32_t *capacity)
 {
     if (image->shared_count < *capacity) {
@@ -104,7 +105,7 @@ static bool is_dynamic(const smk_variable *variable)
     return variable->unsized || variable->is_extern;
 }
 
-/* A gap between what there is and the next variable. */
+/* Adds the padding between two variables. */
 static void pad_shared(smk_image *image)
 {
     uint32_t padding = image->observer == NULL || image->shared_bytes == 0 ? 0 : image->observer->padding;
@@ -113,7 +114,7 @@ static void pad_shared(smk_image *image)
     image->padding += padding;
 }
 
-/* Notes a shared variable, static ones with their place. */
+/* Adds a shared variable; a static one is laid out. */
 static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t *capacity)
 {
     smk_image *image = b->image;
@@ -145,17 +146,17 @@ static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t 
     return SMK_OK;
 }
 
-/* Module-scope variables that the function names; its own are all added. */
+/* Adds the module-scope shared variables that a function names; all of its own are added. */
 static smk_status add_shared_operand(builder *b, const smk_operand *operand, uint32_t *capacity)
 {
     bool names = operand->kind == SMK_OPERAND_VARIABLE ||
                  (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_VARIABLE);
     uint32_t index =
         names && operand->index < b->module->variable_count ? b->program->shared_index[operand->index] : SMK_NO_INDEX;
-    if (index == SMK_NO_INDEX || b->placed[index]) {
+    if (index == SMK_NO_INDEX || b->visited[index]) {
         return SMK_OK;
     }
-    b->placed[index] = 1;
+    b->visited[index] = 1;
     return add_shared(b, &b->module->variables[operand->index], capacity);
 }
 
@@ -178,7 +179,7 @@ static smk_status add_shared_of(builder *b, const smk_function *function, uint32
     return status;
 }
 
-/* Static variables first, then the dynamic ones, which all begin where the static ones end. */
+/* Lays out static variables first. All dynamic variables start where the static ones end. */
 static smk_status lay_out_shared(builder *b)
 {
     uint32_t capacity = 0;
@@ -249,7 +250,7 @@ static bool is_global(const smk_instruction *instruction)
     return instruction->space == SMK_SPACE_GLOBAL || instruction->space == SMK_SPACE_GENERIC;
 }
 
-/* Does an access tell other blocks, or hear from them? */
+/* Does an access release to other blocks, or acquire from them? */
 static bool synchronizes(const smk_instruction *instruction)
 {
     bool strong = smk_module_has(instruction, SMK_MODIFIER_RELAXED) ||
@@ -274,7 +275,7 @@ static bool prints(const builder *b, const smk_instruction *call)
            smk_printf_find(b->module->functions[callee->index].name, &arguments) != NULL;
 }
 
-/* Would another order of blocks give other results? Then one host thread runs them in order. */
+/* Can results depend on the order of blocks? Then one host thread runs them in order. */
 static bool depends_on_order(const builder *b, const smk_function *function)
 {
     memset(b->reads, 0, (function->register_count + (size_t)1) * sizeof *b->reads);
@@ -303,7 +304,7 @@ static bool depends_on_order(const builder *b, const smk_function *function)
     return false;
 }
 
-/* Code for all of them before the first is lowered: they call each other. */
+/* Allocates the code of all functions before the first is lowered, since they call each other. */
 static bool allocate_code(builder *b)
 {
     smk_image *image = b->image;
@@ -375,8 +376,8 @@ smk_status smk_link_create(const smk_program *program, uint32_t entry, const str
     b.image = smk_heap_allocate(1, sizeof *b.image);
     b.found = smk_heap_allocate((size_t)program->callable_count + 1, sizeof *b.found);
     b.reached = smk_heap_allocate((size_t)program->callable_count + 1, 1);
-    b.placed = smk_heap_allocate((size_t)program->shared_count + 1, 1);
-    if (b.image == NULL || b.found == NULL || b.reached == NULL || b.placed == NULL) {
+    b.visited = smk_heap_allocate((size_t)program->shared_count + 1, 1);
+    if (b.image == NULL || b.found == NULL || b.reached == NULL || b.visited == NULL) {
         (void)out_of_memory(error);
     } else {
         b.image->program = program;
@@ -390,7 +391,7 @@ smk_status smk_link_create(const smk_program *program, uint32_t entry, const str
     }
     smk_heap_free(b.found);
     smk_heap_free(b.reached);
-    smk_heap_free(b.placed);
+    smk_heap_free(b.visited);
     smk_heap_free(b.reads);
     if (status != SMK_OK) {
         smk_image_free(b.image);

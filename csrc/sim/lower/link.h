@@ -1,4 +1,5 @@
-/* Makes an image of an entry: finds what it reaches, lays out shared memory and parameters, lowers the functions. */
+/* Makes an image of an entry: finds the functions that it can reach, lays out shared memory and parameters, and lowers
+ * the functions. */
 #ifndef SMK_SIM_LOWER_LINK_H
 #define SMK_SIM_LOWER_LINK_H
 
@@ -6,7 +7,7 @@
 #include "sim/code/program.h"
 
 /* Lowers an entry and everything that it can reach, for an observer (NULL: none). Errors: PTX, UNSUPPORTED, MEMORY. */
-smk_status smk_link_create(const smk_program *program, uint32_t entry, const smk_observer *observer,
-                           smk_image **image, smk_error *error);
+smk_status smk_link_create(const smk_program *program, uint32_t entry, const smk_observer *observer, smk_image **image,
+                           smk_error *error);
 
 #endif

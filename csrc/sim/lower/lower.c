@@ -16,7 +16,7 @@ enum { OPERATION_ALIGNMENT = 64, LOCAL_ALIGNMENT = 16, LOCAL_ALIGNMENT_MIN = 4 }
 #define LOCAL_BYTES_MAX (UINT64_C(512) << 10)
 #define OPERATIONS_MAX (UINT32_C(1) << 28)
 
-/* Where the module's line of an instruction belongs in an error that smk_status_fail has filled: its other text is 0. */
+/* Fills the location of an instruction into an error of smk_status_fail, whose text fields are zero. */
 static void locate(const smk_module *module, const smk_instruction *instruction, smk_error *error)
 {
     if (error == NULL || instruction == NULL) {
@@ -79,7 +79,7 @@ smk_operation *smk_lower_emit(smk_lowering *l, smk_handler run)
 
 uint32_t smk_lower_ones(smk_lowering *l)
 {
-    return smk_constant_rows_constant(l->constant_rows, 1, 1);
+    return smk_constant_rows_value(l->constant_rows, 1, 1);
 }
 
 uint32_t smk_lower_flip(const smk_operand *operand)
@@ -130,7 +130,7 @@ bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_loca
     return true;
 }
 
-/* The address of a variable as a value. */
+/* The row of a variable's address. */
 static uint32_t address_row(smk_lowering *l, const smk_operand *operand, unsigned bits)
 {
     smk_location location;
@@ -140,7 +140,7 @@ static uint32_t address_row(smk_lowering *l, const smk_operand *operand, unsigne
     }
     uint64_t address = location.address + (uint64_t)operand->offset;
     if (location.space != SMK_SPACE_LOCAL) {
-        return smk_constant_rows_constant(l->constant_rows, bits, address);
+        return smk_constant_rows_value(l->constant_rows, bits, address);
     }
     smk_operation *op = smk_lower_emit_always(l, smk_control_local_address);
     if (op == NULL) {
@@ -192,7 +192,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
         *storage = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
         return l->rows.offset[operand->index];
     case SMK_OPERAND_IMMEDIATE:
-        return smk_constant_rows_constant(l->constant_rows, typed, operand->bits);
+        return smk_constant_rows_value(l->constant_rows, typed, operand->bits);
     case SMK_OPERAND_SPECIAL:
         *storage = smk_module_special_bits((smk_special)operand->index);
         return special_row(l, (smk_special)operand->index);
@@ -201,8 +201,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
         return address_row(l, operand, typed);
     case SMK_OPERAND_FUNCTION:
         *storage = typed == 32 ? 32 : 64;
-        return smk_constant_rows_constant(l->constant_rows, *storage,
-                                          SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
+        return smk_constant_rows_value(l->constant_rows, *storage, SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
     case SMK_OPERAND_SINK:
         return smk_lower_scratch(l, typed);
     default:
@@ -211,7 +210,7 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
     }
 }
 
-/* Rows of an instruction that only computes, flattened in the order in which operation.h has them. */
+/* The rows of an arithmetic instruction, flattened in the order of alu.h. */
 static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
 {
     const smk_instruction *instruction = l->instruction;
@@ -225,14 +224,14 @@ static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], un
             const smk_operand *element = list ? &operand->element[j] : operand;
             unsigned width;
             unsigned part = list && !pair ? bits / operand->count : bits;
-            unsigned place = pair && i == 0 && j == 1 ? 4 : count++;
-            if (place >= 5 || (pair && place == 4 && i != 0)) {
+            unsigned index = pair && i == 0 && j == 1 ? 4 : count++;
+            if (index >= 5 || (pair && index == 4 && i != 0)) {
                 return smk_lower_fail(l, SMK_UNSUPPORTED, "%s with so many operands is not supported",
                                       smk_module_opcode_name((smk_opcode)instruction->opcode));
             }
             part = part == 8 ? 16 : part;
-            rows[place] = smk_lower_row(l, element, pair && i == 0 ? 1 : part, &width);
-            flips[place] = smk_lower_flip(element);
+            rows[index] = smk_lower_row(l, element, pair && i == 0 ? 1 : part, &width);
+            flips[index] = smk_lower_flip(element);
             storage[i] = j == 0 ? width : storage[i];
         }
     }
@@ -289,14 +288,14 @@ static bool lower_instruction(smk_lowering *l)
         return smk_lower_control(l);
     case SMK_CLASS_EXCHANGE:
         return smk_lower_exchange(l);
-    case SMK_CLASS_FENCE: /* memory is in order here, and hints are hints: they count as steps and do nothing */
+    case SMK_CLASS_FENCE: /* the simulator accesses memory in order and ignores hints: a step without effect */
     case SMK_CLASS_HINT:
         return true;
     }
     return smk_lower_fail(l, SMK_INTERNAL, "an instruction of no class");
 }
 
-/* Local memory of a frame: local arrays, and what calls pass in .param variables. */
+/* Lays out the local memory of a frame: local arrays, and .param variables of calls. */
 static bool lay_out_local(smk_lowering *l)
 {
     const smk_function *function = l->function;
@@ -324,7 +323,7 @@ static bool lay_out_local(smk_lowering *l)
     return true;
 }
 
-/* The places of results and parameters in the function's own frame. */
+/* Lays out results and parameters in the function's own frame. */
 static bool lay_out_formals(smk_lowering *l)
 {
     const smk_function *function = l->function;
@@ -349,7 +348,7 @@ static bool lay_out_formals(smk_lowering *l)
     return true;
 }
 
-/* Branches that can split a warp: where their lanes meet needs an operation that joins them. */
+/* Marks the blocks that start with a reconvergence operation: the post-dominators of branches that can diverge. */
 static void find_reconvergence(smk_lowering *l)
 {
     for (uint32_t block = 0; block < l->cfg.graph.count; block++) {
@@ -377,7 +376,7 @@ static bool lower_body(smk_lowering *l)
                 return false;
             }
         }
-        /* lanes may be lost in a call, so what follows is a run of its own */
+        /* lanes may exit in a call, so a new run begins behind it */
         bool begins = l->cfg.first[block] == i || smk_opcode_class(&function->instructions[i - 1]) == SMK_CLASS_CALL;
         memset(l->scratch, 0, sizeof l->scratch);
         if ((begins && !smk_instrument_emit_run(l)) || !smk_instrument_emit(l)) {
@@ -393,7 +392,7 @@ static bool lower_body(smk_lowering *l)
     return smk_lower_emit_always(l, smk_control_end) != NULL;
 }
 
-/* The finished operations, in the image's arena, where they stay. */
+/* Moves the finished operations to the image's arena. */
 static bool keep_operations(smk_lowering *l)
 {
     unsigned char *room = smk_arena_allocate(l->arena, (size_t)l->count + 1, sizeof *l->operation);

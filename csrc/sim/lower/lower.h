@@ -1,4 +1,4 @@
-/* Module -> flat operations. */
+/* Lowering: from the instructions of a module to flat operations. */
 #ifndef SMK_SIM_LOWER_LOWER_H
 #define SMK_SIM_LOWER_LOWER_H
 
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Fills the function's code in the image (allocated before, as all others that this one calls). `addresses` are those of the
- * module's variables. Errors: PTX, UNSUPPORTED, with the line; MEMORY. */
+/* Fills the function's code in the image, which is allocated together with that of its callees. `addresses` are those
+ * of the module's variables. Errors: PTX, UNSUPPORTED, with the line; MEMORY. */
 smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint32_t function, smk_arena *arena,
                               smk_error *error);
 

@@ -1,4 +1,4 @@
-/* Lowering of what moves a warp to another place, or makes it wait, and of what lanes exchange. */
+/* Lowers branches, calls, barriers and warp exchanges. */
 #include "ptx/opcode.h"
 #include "sim/exec/barrier.h"
 #include "sim/exec/control.h"
@@ -16,7 +16,7 @@ static const smk_label *label_of(const smk_lowering *l, const smk_operand *opera
     return &l->function->labels[operand->index];
 }
 
-/* Until smk_lower_link the target is a block, in u.immediate, and the meeting point a block too, in `a`. */
+/* Until smk_lower_link, u.immediate holds the block of the target and `a` the block of reconvergence. */
 static bool lower_branch(smk_lowering *l)
 {
     const smk_instruction *instruction = l->instruction;
@@ -57,7 +57,7 @@ static bool lower_branch_table(smk_lowering *l)
     return true;
 }
 
-/* What a caller passes, or where it wants a result. */
+/* The cell of an argument or of a result in the caller's frame. */
 static bool make_cell(smk_lowering *l, const smk_operand *operand, smk_cell *cell)
 {
     smk_location location;
@@ -101,7 +101,7 @@ static smk_cell *make_cells(smk_lowering *l, const smk_operand *list)
     return cells;
 }
 
-/* A function that is not in the module: one of the few that the simulator brings. */
+/* The handler of a function that the module does not define, but the simulator does (printf.h). */
 static smk_handler find_builtin(smk_lowering *l, const smk_function *callee, const smk_detail *detail)
 {
     uint32_t arguments = 0;
@@ -145,7 +145,7 @@ static bool lower_call(smk_lowering *l)
             return false;
         }
     } else {
-        row = l->rows.offset[callee->index]; /* of a register, which the parser has seen to */
+        row = l->rows.offset[callee->index]; /* the parser has checked that it is a register */
     }
     smk_operation *op = smk_lower_emit(l, run);
     if (op == NULL) {
@@ -154,7 +154,7 @@ static bool lower_call(smk_lowering *l)
     op->b = row;
     op->u.detail = detail;
     if (run == smk_control_call_pointer) {
-        l->instruction_index++; /* what follows belongs to the next instruction */
+        l->instruction_index++; /* the reconvergence belongs to the next instruction */
         bool done = smk_lower_emit_always(l, smk_control_reconverge) != NULL;
         l->instruction_index--;
         return done;
@@ -235,7 +235,7 @@ bool smk_lower_exchange(smk_lowering *l)
         return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
                               smk_module_opcode_name((smk_opcode)instruction->opcode));
     }
-    /* what nobody takes, _, has 32 bits in all that have pairs */
+    /* an unused result (_) has 32 bits in all instructions with pairs */
     uint32_t d = smk_lower_row(l, pair ? &operand[0].element[0] : &operand[0], 32, NULL);
     uint32_t d2 = pair ? smk_lower_row(l, &operand[0].element[1], 1, NULL) : smk_lower_scratch(l, 1);
     if (sync) {

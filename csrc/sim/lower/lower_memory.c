@@ -1,4 +1,4 @@
-/* Lowering of what touches memory or makes addresses. */
+/* Lowers loads, stores, atomics, copies and address conversions. */
 #include "ptx/opcode.h"
 #include "sim/exec/access.h"
 #include "sim/exec/atomic.h"
@@ -10,12 +10,12 @@
 
 enum { MATRIX_ROWS = 8, MATRIX_ROW_BYTES = 16 };
 
-/* Where an instruction's address comes from: a row, and what is added to it. */
+/* The address of an instruction: a row, and an offset. */
 typedef struct address {
     smk_space space;
     uint32_t row;
     bool narrow; /* 32 bits */
-    bool frame;  /* counts from the frame of local memory */
+    bool frame;  /* relative to the frame of local memory */
     uint64_t add;
 } address;
 
@@ -32,7 +32,7 @@ static bool widen(smk_lowering *l, address *made)
     return true;
 }
 
-/* A register holds an address in the space that the instruction names. */
+/* An address in a register, in the space that the instruction names. */
 static bool resolve_register(smk_lowering *l, const smk_operand *operand, address *made)
 {
     unsigned bits = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
@@ -43,7 +43,7 @@ static bool resolve_register(smk_lowering *l, const smk_operand *operand, addres
         return smk_lower_fail(l, SMK_PTX_TYPE, "an address in a register of %u bits", bits);
     }
     if (made->space == SMK_SPACE_PARAM && !l->function->is_entry) {
-        made->space = SMK_SPACE_LOCAL; /* a function's parameters lie in its frame */
+        made->space = SMK_SPACE_LOCAL; /* parameters of a function are in its frame */
     }
     return !made->narrow || made->space == SMK_SPACE_SHARED || widen(l, made);
 }
@@ -66,13 +66,13 @@ static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space
     } else {
         location.address = operand->bits;
     }
-    uint64_t place = location.address + (uint64_t)operand->offset;
+    uint64_t value = location.address + (uint64_t)operand->offset;
     made->frame = made->space == SMK_SPACE_LOCAL && operand->base_kind == SMK_OPERAND_VARIABLE;
     if (made->frame) {
-        made->row = smk_constant_rows_constant(l->constant_rows, 64, 0);
-        made->add = place;
+        made->row = smk_constant_rows_value(l->constant_rows, 64, 0);
+        made->add = value;
     } else {
-        made->row = smk_constant_rows_constant(l->constant_rows, 64, place);
+        made->row = smk_constant_rows_value(l->constant_rows, 64, value);
     }
     return true;
 }
@@ -82,7 +82,7 @@ static uint32_t take_slot(smk_lowering *l)
     return 1 + l->image->slots++ % (SMK_WARP_CACHE_SIZE - 1); /* 0: SMK_WARP_CACHE_CONST */
 }
 
-/* The width of the rows that a load or store moves: that of its registers, or of its type where all are constants. */
+/* The width of the rows of a load or store: that of its registers, or of its type where all are constants. */
 static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
 {
     bool list = operand->kind == SMK_OPERAND_LIST;
@@ -102,7 +102,7 @@ static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigne
     case SMK_OPERAND_SINK:
         return smk_lower_scratch(l, bits);
     case SMK_OPERAND_IMMEDIATE:
-        return smk_constant_rows_constant(l->constant_rows, bits, operand->bits);
+        return smk_constant_rows_value(l->constant_rows, bits, operand->bits);
     default: {
         unsigned storage;
         uint32_t row = smk_lower_row(l, operand, bits, &storage);
@@ -213,13 +213,13 @@ static bool lower_source(smk_lowering *l, smk_detail *detail)
     const smk_operand *operand = &instruction->operands[3];
     unsigned storage;
     if (operand->kind == SMK_OPERAND_IMMEDIATE && operand->type != SMK_TYPE_PRED) {
-        detail->row = smk_constant_rows_constant(l->constant_rows, 32, operand->bits);
+        detail->row = smk_constant_rows_value(l->constant_rows, 32, operand->bits);
         detail->source_bits = 32;
         return true;
     }
     detail->row = smk_lower_row(l, operand, 32, &storage);
     if (storage == 64) {
-        return true; /* a cache policy: how the data is kept, not what it is */
+        return true; /* a cache policy does not change the data */
     }
     detail->source_bits = (uint8_t)storage;
     detail->flip = smk_lower_flip(operand);
@@ -275,7 +275,7 @@ static bool lower_async(smk_lowering *l)
     return op != NULL;
 }
 
-/* Where a space's window of generic addresses begins; 0 for global memory. */
+/* The start of a space's window of generic addresses; 0 for global memory. */
 static bool window_of(smk_lowering *l, smk_space space, uint64_t *window)
 {
     switch (space) {
@@ -285,7 +285,7 @@ static bool window_of(smk_lowering *l, smk_space space, uint64_t *window)
     case SMK_SPACE_LOCAL:
         *window = SMK_WINDOW_LOCAL;
         return true;
-    case SMK_SPACE_PARAM: /* a function's parameters lie in its frame */
+    case SMK_SPACE_PARAM: /* parameters of a function are in its frame */
         *window = l->function->is_entry ? SMK_WINDOW_PARAM : SMK_WINDOW_LOCAL;
         return true;
     case SMK_SPACE_GLOBAL:
@@ -324,7 +324,7 @@ static bool lower_conversion(smk_lowering *l)
     return true;
 }
 
-/* The load of an ldmatrix: a row of 16 bytes by each lane that gives an address. */
+/* The load of an ldmatrix: each lane with an address loads a row of 16 bytes. */
 static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned matrices, const uint32_t *rows)
 {
     smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
@@ -332,7 +332,7 @@ static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned 
     if (op == NULL) {
         return false;
     }
-    op->guard = smk_constant_rows_constant(l->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+    op->guard = smk_constant_rows_value(l->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
     op->d = rows[0];
     op->b = rows[1];
     op->c = rows[2];

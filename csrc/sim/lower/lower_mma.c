@@ -1,4 +1,4 @@
-/* Lowering of mma. */
+/* Lowers mma. */
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
 

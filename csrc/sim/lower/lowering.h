@@ -1,4 +1,4 @@
-/* Between the files of lowering. */
+/* The state that the files of lowering share. */
 #ifndef SMK_SIM_LOWER_LOWERING_H
 #define SMK_SIM_LOWER_LOWERING_H
 
@@ -15,24 +15,24 @@ struct smk_lowering {
     smk_code *code;
     smk_arena *arena;
     smk_error *error;
-    smk_status status;         /* of the first failure */
+    smk_status status; /* of the first failure */
 
     smk_cfg cfg;
     smk_register_layout rows;
     smk_constant_rows *constant_rows;
     uint32_t *local_offset;    /* of each of the function's variables */
-    uint8_t *reconverges;            /* by block: diverged lanes meet at its start */
+    uint8_t *reconverges;      /* by block: diverged lanes reconverge at its start */
     uint32_t *block_operation; /* first operation of each block; [count]: the end */
 
-    smk_operation *operation;  /* on the heap, growing */
+    smk_operation *operation; /* on the heap, growing */
     uint32_t count, capacity;
     const smk_instruction *instruction; /* the present one */
     uint32_t instruction_index;
-    unsigned scratch[4];       /* used by it, by width */
+    unsigned scratch[4]; /* used by it, by width of the row */
 };
 
-/* Appends an operation with the present instruction's guard; NULL where there is no memory. Valid until the next
- * one. */
+/* Appends an operation with the present instruction's guard; NULL where there is no memory. The pointer is valid until
+ * the next one is appended. */
 smk_operation *smk_lower_emit(smk_lowering *lowering, smk_handler run);
 /* The same without a guard. */
 smk_operation *smk_lower_emit_always(smk_lowering *lowering, smk_handler run);
@@ -43,28 +43,28 @@ __attribute__((cold, format(printf, 3, 4)))
 #endif
 bool smk_lower_fail(smk_lowering *lowering, smk_status status, const char *format, ...);
 
-/* The row of a source or destination, which may take operations to prepare. An immediate has `bits` unless its
- * operand has a type. *storage, where not NULL, becomes the width of the row. */
+/* The row of a source or destination; may emit operations that prepare it. An immediate without a type has `bits`.
+ * *storage, unless NULL, becomes the width of the row. */
 uint32_t smk_lower_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits, unsigned *storage);
 uint32_t smk_lower_scratch(smk_lowering *lowering, unsigned bits);
-uint32_t smk_lower_ones(smk_lowering *lowering); /* the predicate that holds */
+uint32_t smk_lower_ones(smk_lowering *lowering); /* the predicate that is true in all lanes */
 uint32_t smk_lower_flip(const smk_operand *operand);
 
-/* Where a variable is. */
+/* The location of a variable. */
 typedef struct smk_location {
-    smk_space space;  /* PARAM: the entry's; LOCAL: of the frame */
-    uint64_t address; /* in that space; of LOCAL: from the frame's start */
+    smk_space space;  /* PARAM: of the entry; LOCAL: of the frame */
+    uint64_t address; /* in that space; of LOCAL: relative to the frame */
 } smk_location;
 
 bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, smk_location *location);
 
-/* The families of instructions: true where one was lowered, false after a failure. */
+/* Lower an instruction of a class: false after a failure. */
 bool smk_lower_memory(smk_lowering *lowering);  /* ld st ldu atom red cp.async cvta isspacep */
 bool smk_lower_control(smk_lowering *lowering); /* bra brx call ret exit trap bar barrier nanosleep */
 bool smk_lower_exchange(smk_lowering *lowering);
 bool smk_lower_mma(smk_lowering *lowering); /* mma */
 
-/* Turns block numbers in branches into operations, once all are there. */
+/* Replaces block numbers in branches by operations, once all operations exist. */
 bool smk_lower_link(smk_lowering *lowering);
 
 #endif

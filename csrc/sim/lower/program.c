@@ -53,7 +53,7 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
     return SMK_OK;
 }
 
-/* The address that a relocation asks for. */
+/* The address that a relocation stores. */
 static smk_status relocation_value(const smk_program *program, const smk_variable *owner, const smk_relocation *at,
                                    uint64_t *value, smk_error *error)
 {
@@ -94,7 +94,7 @@ static smk_status relocate(smk_program *program, smk_error *error)
     return SMK_OK;
 }
 
-/* What images are made from: functions that are called, and variables in shared memory. */
+/* Finds what images are made from: callable functions, and variables in shared memory. */
 static bool find_parts(smk_program *program)
 {
     const smk_module *module = program->module;
@@ -168,8 +168,8 @@ void smk_program_free(smk_program *program)
     smk_heap_free(program);
 }
 
-/* The entry as a plain run has it, lowered when it is first asked for: a module of many entries costs what is used of
- * it. Two threads that come first at once both lower the entry, and one result is kept: that is cheaper than a lock. */
+/* The image of an entry without an observer, lowered at first use, so that unused entries of a module cost nothing.
+ * Two threads may lower the entry at the same time; one result is kept. That is cheaper than a lock. */
 static smk_status find_image(smk_program *program, uint32_t entry, const smk_image **image, smk_error *error)
 {
     const smk_module *module = program->module;

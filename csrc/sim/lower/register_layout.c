@@ -9,9 +9,9 @@
 
 enum { ROW_ALIGNMENT = 64 };
 
-/* Beyond this many bits of liveness every register gets a row of its own. */
+/* Functions with more bits of liveness get one row for each register. */
 #define LIVENESS_BITS_MAX (UINT64_C(1) << 27)
-/* A frame larger than this is no program that anybody runs. */
+/* The largest frame that is accepted. */
 #define FRAME_BYTES_MAX (UINT64_C(1) << 30)
 
 static void visit_operand(const smk_operand *operand, bool writes, void (*visit)(void *, uint32_t, bool), void *context)
@@ -36,7 +36,7 @@ void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)
     if (instruction->guarded) {
         visit(context, instruction->guard, false);
     }
-    /* what is read first: a block's own value must not look like one that comes from outside */
+    /* reads first: a value that the instruction itself writes must not count as one */
     for (unsigned i = results; i < instruction->operand_count; i++) {
         visit_operand(&instruction->operands[i], false, visit, context);
     }
@@ -45,15 +45,15 @@ void smk_register_layout_visit(const smk_instruction *instruction, void (*visit)
     }
 }
 
-/* Liveness, and what is made of it. A register's span runs from the first to the last position at which it is live;
- * instruction i reads at 2i and writes at 2i + 1. */
+/* Liveness and live intervals. The interval of a register extends from the first to the last position at which it is
+ * live; instruction i reads at 2i and writes at 2i + 1. */
 typedef struct allocator {
     const smk_function *function;
     const smk_cfg *cfg;
-    size_t words;                    /* of a set of registers */
+    size_t words;                    /* words of a set of registers */
     uint64_t *read, *written, *live; /* by block: read before written, written by all its lanes, live at its start */
-    uint32_t *first, *last;          /* span; first > last: never met */
-    /* while instructions are visited */
+    uint32_t *first, *last;          /* interval; first > last: empty */
+    /* of the visited instruction */
     uint32_t block, instruction;
     bool guarded, pair;
 } allocator;
@@ -72,7 +72,7 @@ static void note_access(void *context, uint32_t index, bool writes)
 {
     allocator *a = context;
     uint64_t *read = a->read + a->block * a->words, *written = a->written + a->block * a->words;
-    /* a guarded result keeps the lanes that did not take part: it reads what it writes */
+    /* a guarded result keeps the values of the other lanes, so it is also read */
     if ((!writes || a->guarded) && !contains(written, index)) {
         insert(read, index);
     }
@@ -91,7 +91,7 @@ static void note_position(void *context, uint32_t index, bool writes)
 {
     allocator *a = context;
     extend(a, index, 2 * a->instruction + (writes ? 1 : 0));
-    /* handlers with two results may write the first before they have read everything */
+    /* handlers with two results may write the first before they have read all operands */
     if (a->pair && !writes) {
         extend(a, index, 2 * a->instruction + 1);
     }
@@ -109,7 +109,8 @@ static void visit_all(allocator *a, void (*visit)(void *, uint32_t, bool))
     }
 }
 
-/* live(b) = read(b) or (union of live(successors) and not written(b)), to the fixed point. */
+/* Backward data-flow analysis: live(b) = read(b) or (union of live(successors) and not written(b)), to the fixed
+ * point. */
 static void solve(allocator *a)
 {
     const smk_cfg_graph *graph = &a->cfg->graph;
@@ -131,7 +132,7 @@ static void solve(allocator *a)
     }
 }
 
-/* Registers that are live across a block's edges stretch to them. */
+/* Extends intervals of registers that are live across the edges of a block. */
 static void stretch(allocator *a)
 {
     const smk_cfg_graph *graph = &a->cfg->graph;
@@ -152,7 +153,7 @@ static void stretch(allocator *a)
     }
 }
 
-/* Results and parameters in registers live from call to return. */
+/* Results and parameters in registers are live from call to return. */
 static void stretch_parameters(allocator *a)
 {
     const smk_function *function = a->function;
@@ -179,7 +180,7 @@ static uint32_t class_bytes(unsigned class)
     return bytes[class];
 }
 
-/* Numbers of rows become offsets, class by class. */
+/* Assigns offsets to row numbers, class by class. */
 static smk_status assign_offsets(const smk_function *function, const uint32_t rows[4], smk_register_layout *made,
                                  smk_error *error)
 {
@@ -201,7 +202,8 @@ static smk_status assign_offsets(const smk_function *function, const uint32_t ro
     return SMK_OK;
 }
 
-/* Linear scan: as the position moves on, rows of spans that have ended are free for those that begin. */
+/* Linear scan (Poletto and Sarkar, "Linear Scan Register Allocation", 1999), without spilling: as the position
+ * advances, rows of intervals that have ended are free for those that begin. */
 static void scan(const allocator *a, const uint32_t *starts, const uint32_t *ends, const uint32_t *next_start,
                  const uint32_t *next_end, uint32_t *free_rows, uint32_t *row, uint32_t rows[4])
 {
@@ -246,7 +248,8 @@ static smk_status share_rows(allocator *a, smk_register_layout *made, smk_error 
     return assign_offsets(function, rows, made, error);
 }
 
-/* What is live at the function's start was never written in some way through it: zero, the same every time. */
+/* Registers that are live at the function's start are not written on some path: their rows are cleared, so that
+ * results are reproducible. */
 static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_register_layout *made, smk_error *error)
 {
     uint32_t count = 0;
@@ -266,7 +269,7 @@ static smk_status note_cleared(const allocator *a, smk_arena *arena, smk_registe
     return SMK_OK;
 }
 
-/* Too large to analyse: a row for each register, all of them zero at first. */
+/* The function is too large to analyse: one row for each register, all cleared. */
 static smk_status give_each(const smk_function *function, smk_arena *arena, smk_register_layout *made, smk_error *error)
 {
     uint32_t rows[4] = {0, 0, 0, 0};

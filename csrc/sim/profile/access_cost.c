@@ -13,7 +13,7 @@ enum {
     PART_BYTES_MAX = 16,
     WORD_BYTES = 4,
     GROUP_LANES = 8,
-    WORDS_MAX = GROUP_LANES * 9 /* 32 bytes a lane, aligned or not */
+    WORDS_MAX = GROUP_LANES * 9 /* 32 bytes a lane, with any alignment */
 };
 
 static uint32_t count_lanes(uint32_t mask)
@@ -23,8 +23,8 @@ static uint32_t count_lanes(uint32_t mask)
 
 /* Local memory ----------------------------------------------------------------------------------- */
 
-/* Distinct words of eight neighbouring lanes: each is a sector of its own, for eight lanes' words of one index fill
- * one. */
+/* The number of distinct words of eight neighbouring lanes. Each is a sector, since the words of one index of eight
+ * lanes fill one sector. */
 static uint32_t count_group_words(const uint64_t *address, unsigned bytes, uint32_t mask)
 {
     uint64_t seen[WORDS_MAX];
@@ -56,9 +56,9 @@ uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], un
     return sectors;
 }
 
-/* One memory's part of an event -------------------------------------------------------------------- */
+/* Events in one memory ----------------------------------------------------------------------------- */
 
-/* Do the addresses walk as the pattern does? The masks are the same. */
+/* Do the addresses have the pattern's differences? The masks are equal. */
 static bool is_same(const smk_access_cost_pattern *pattern, const uint64_t *address, uint64_t first, uint32_t mask)
 {
     uint64_t differ = 0;
@@ -74,8 +74,7 @@ static bool is_same(const smk_access_cost_pattern *pattern, const uint64_t *addr
     return differ == 0;
 }
 
-/* The same where both halves of the warp have the shape that they had the last time: nothing but their distance is
- * left. */
+/* The same where both halves of the warp have the shape of the last request: only their distance is compared. */
 static bool is_same_shape(const smk_access_cost_pattern *pattern, const uint64_t *address)
 {
     return address[SMK_WARP_SIZE / 2] - address[0] == pattern->delta[SMK_WARP_SIZE / 2] - pattern->delta[0];
@@ -89,8 +88,8 @@ static void keep_pattern(smk_access_cost_pattern *pattern, const uint64_t *addre
     }
 }
 
-/* The cost is the same for addresses that are moved as a whole, by words in shared memory (the banks go round), by
- * sectors in global memory, and by words in local memory. */
+/* The cost does not change when all addresses move by a whole number of words in shared memory (banks are cyclic), of
+ * sectors in global memory, or of words in local memory; then it is that of the last request. */
 static void find_cost(smk_access_cost *total, smk_access_cost_memory memory, smk_bank_op op, const uint64_t *address,
                       unsigned bytes, uint32_t mask, uint16_t shape)
 {
@@ -107,7 +106,7 @@ static void find_cost(smk_access_cost *total, smk_access_cost_memory memory, smk
     total->last_bytes = (uint8_t)bytes;
     total->last_ideal = 0;
     keep_pattern(&total->pattern, address, first, mask);
-    unsigned part = bytes > PART_BYTES_MAX ? PART_BYTES_MAX : bytes; /* 32 aligned bytes are one sector, as 16 are */
+    unsigned part = bytes > PART_BYTES_MAX ? PART_BYTES_MAX : bytes; /* 32 aligned bytes are one sector, like 16 */
     if (memory == SMK_ACCESS_COST_SHARED) {
         smk_bank_cost cost = smk_bank_count(address, part, mask, op);
         total->last_cost = (uint16_t)cost.wavefronts;
@@ -162,7 +161,8 @@ static void add(smk_access_cost *total, smk_access_cost_memory memory, smk_bank_
     offer_sample(total, total->last_cost, warp, address, bytes, mask);
 }
 
-/* What a minimum or maximum of 8 bytes finds, before it takes effect: turned so that the greater number stays. */
+/* Reads the operands and the memory of a minimum or maximum of 8 bytes before it executes, mapped so that the greater
+ * number stays. */
 static void read_values(const smk_warp *warp, const smk_access_event *event, smk_atomic_loop_values *values)
 {
     const smk_operation *atomic = event->op + 1;
@@ -173,7 +173,7 @@ static void read_values(const smk_warp *warp, const smk_access_event *event, smk
         const uint64_t address = event->address[lane];
         uint64_t held = 0;
         if ((event->mask >> lane & 1) != 0 && address < control->shared_bytes &&
-            control->shared_bytes - address >= sizeof held) { /* else the access itself says what is wrong */
+            control->shared_bytes - address >= sizeof held) { /* else the access itself reports the error */
             memcpy(&held, control->shared + address, sizeof held);
         }
         values->given[lane] = SMK_ROW(uint64_t, warp, atomic->b)[lane] ^ turn;
@@ -203,8 +203,8 @@ static void add_loop(smk_access_cost *totals, const smk_access_cost_plan *access
     offer_sample(total, cost.wavefronts, warp, event->address, event->bytes, event->mask);
 }
 
-/* Generic addresses: each lane's window says which memory it means. Constants lie in global memory; parameters are not
- * counted. */
+/* Generic addresses: the window of each lane's address decides its memory. Constants are in global memory; parameters
+ * are not counted. */
 static void add_generic(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
                         const smk_access_event *event, const uint64_t *given, unsigned bytes)
 {

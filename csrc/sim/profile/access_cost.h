@@ -1,16 +1,17 @@
-/* Tallies of memory accesses: how often each was executed and what it cost, for one host thread. */
+/* Costs of memory accesses, summed for each access: number of requests, wavefronts, sectors and bytes, for one host
+ * thread. */
 #ifndef SMK_SIM_PROFILE_ACCESS_COST_H
 #define SMK_SIM_PROFILE_ACCESS_COST_H
 
 #include "sim/cost/bank.h"
-#include "sim/ptxas/fusion.h"
 #include "sim/exec/access.h"
 #include "sim/exec/block.h"
+#include "sim/ptxas/fusion.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The memories that an access can cost time in. */
+/* The memories whose cost is counted. */
 typedef enum smk_access_cost_memory {
     SMK_ACCESS_COST_SHARED,
     SMK_ACCESS_COST_GLOBAL,
@@ -18,28 +19,28 @@ typedef enum smk_access_cost_memory {
     SMK_ACCESS_COST_MEMORIES
 } smk_access_cost_memory;
 
-/* What is known of an access beforehand. */
+/* Properties of an access that are known before the launch. */
 typedef struct smk_access_cost_plan {
     uint32_t function, instruction;
-    uint32_t cost_index[SMK_ACCESS_COST_MEMORIES]; /* where it is counted; SMK_NO_INDEX: it never touches that memory */
-    uint32_t loads;                     /* of an atomic that is a loop: where its loads are counted, or SMK_NO_INDEX */
-    uint8_t op;                         /* smk_bank_op */
-    uint8_t form;                       /* smk_fusion_form */
-    bool bypass;                        /* a copy past the L1 cache */
-    bool reads_nothing;                 /* a copy of no byte, as its text says */
-    uint8_t bytes;                      /* a lane, of a fused access; 0: as the event has it */
-    int16_t shift;                      /* from the event's addresses to the fused access's */
-    uint8_t more_bytes;                 /* of a second access of the machine in its place; 0: there is none */
+    uint32_t cost_index[SMK_ACCESS_COST_MEMORIES]; /* index of its cost; SMK_NO_INDEX: it never accesses that memory */
+    uint32_t loads;     /* of an atomic loop: index of the cost of its loads; else SMK_NO_INDEX */
+    uint8_t op;         /* smk_bank_op */
+    uint8_t form;       /* smk_fusion_form */
+    bool bypass;        /* a copy past the L1 cache */
+    bool reads_nothing; /* a copy of 0 bytes, as a constant */
+    uint8_t bytes;      /* a lane, of a fused access; 0: those of the event */
+    int16_t shift;      /* from the event's addresses to the fused access's */
+    uint8_t more_bytes; /* of a second machine access; 0: there is none */
     int16_t more_shift;
 } smk_access_cost_plan;
 
-/* Where the lanes stand to each other. */
+/* The differences between the addresses of lanes. */
 typedef struct smk_access_cost_pattern {
     uint64_t delta[SMK_WARP_SIZE];  /* from the first active lane's address */
     uint64_t select[SMK_WARP_SIZE]; /* all ones for the active lanes */
 } smk_access_cost_pattern;
 
-/* The costliest request; the first of them. */
+/* The first request with the highest cost. */
 typedef struct smk_access_cost_sample {
     uint64_t block_number;
     uint32_t block[3], warp;
@@ -48,38 +49,39 @@ typedef struct smk_access_cost_sample {
     uint64_t address[SMK_WARP_SIZE];
 } smk_access_cost_sample;
 
-/* An access walks memory in the same steps again and again: then it costs what it cost the last time. */
+/* The cost of an access, with the pattern of its last request: most accesses repeat their pattern, and then their
+ * cost. */
 typedef struct smk_access_cost {
     uint64_t requests; /* of local memory: one for each word of a lane */
     uint64_t cost;     /* wavefronts, or sectors */
     uint64_t ideal;    /* of shared memory */
-    uint64_t bytes;    /* that lanes asked for */
+    uint64_t bytes;    /* requested by lanes */
     /* the last request */
     uint32_t last_mask; /* 0: none yet */
     uint16_t last_cost;
     uint16_t last_ideal;
-    uint8_t last_low; /* the bits of the first address that the cost depends on */
+    uint8_t last_low; /* the low bits of the first address, on which the cost depends */
     uint8_t last_bytes;
-    uint16_t last_shape; /* of the event: of its halves, one byte each; 0: one of them has none */
+    uint16_t last_shape; /* shapes of the event's halves, one byte each; 0: a half has none */
     uint32_t best;       /* cost of the sample; 0: none yet */
     smk_access_cost_pattern pattern;
     smk_access_cost_sample sample;
 } smk_access_cost;
 
-/* Counts an event of that access. `tallies` are zero at first. */
+/* Adds an event of that access. `totals` starts with zeros. */
 void smk_access_cost_add(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
-                   const smk_access_event *event);
+                         const smk_access_event *event);
 
-/* Counts a copy (cp.async): the event of its target, and that of its source, whose mask is 0 where no lane reads
- * any. */
+/* Adds a copy (cp.async): the event of its target, and that of its source, whose mask is 0 where no lane reads a
+ * byte. */
 void smk_access_cost_add_copy(smk_access_cost *totals, const smk_access_cost_plan *access, const smk_warp *warp,
-                        const smk_access_event *source, const smk_access_event *target);
+                              const smk_access_event *source, const smk_access_event *target);
 
-/* Adds what another host thread has counted. The sum does not depend on the order of merging. */
+/* Adds the costs of another host thread. The result does not depend on the order of merging. */
 void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from);
 
-/* Sectors of local memory, whose words lie lane by lane: word w of lane l at byte 4 * (32 * w + l). Addresses count
- * from each thread's own first byte. */
+/* The number of sectors of local memory, where word w of lane l is at byte 4 * (32 * w + l). Addresses are relative to
+ * each thread's own memory. */
 uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
 
 #endif

@@ -1,4 +1,4 @@
-/* For threads under -std=c11. */
+/* For POSIX threads under -std=c11. */
 #if !defined(_POSIX_C_SOURCE)
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -17,7 +17,7 @@
 #include <pthread.h>
 #include <string.h>
 
-enum { SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* of access_cost.h, from the first */ };
+enum { SECTOR_BYTES = 32, SAMPLED_MEMORIES = 2 /* the first two of smk_access_cost_memory */ };
 
 const smk_counter_row smk_counter_rows[] = {
 #define SMK_COUNTER(id, name, unit, ncu, meaning)                                                                      \
@@ -30,12 +30,12 @@ const smk_counter_row smk_counter_rows[] = {
 
 const unsigned smk_counter_row_count = sizeof smk_counter_rows / sizeof smk_counter_rows[0];
 
-/* What is counted for each instruction; a place is an instruction of any function. */
+/* Counts by instruction id: instructions of all functions are numbered consecutively. */
 typedef struct numbers {
-    uint64_t *runs; /* of a place where a run begins: how often, and by how many lanes in all */
+    uint64_t *runs; /* of ids at which a run begins: executions, and the sum of their lanes */
     uint64_t *lanes;
-    uint64_t *guarded;  /* lanes whose guard held */
-    uint64_t *diverged; /* branches that parted lanes */
+    uint64_t *guarded;  /* lanes whose guard was true */
+    uint64_t *diverged; /* branches that diverged */
     uint64_t *arrivals; /* of warps at barriers */
     smk_access_cost *totals;
 } numbers;
@@ -44,28 +44,28 @@ typedef struct counting {
     const smk_module *module;
     bool model;
     smk_arena arena;
-    smk_fusion_access **plan; /* by function; NULL where no access of it was lowered */
-    smk_status failure;       /* of a plan: selects cannot fail, but open can */
+    smk_fusion_access **plan; /* by function; NULL: none of its accesses was lowered */
+    smk_status failure;       /* of a fusion plan, reported by `open`, since `selects` cannot fail */
     smk_error error;
 
-    pthread_mutex_t lock; /* of what follows, while blocks run */
+    pthread_mutex_t lock; /* guards what follows while blocks run */
     bool ready;
-    uint32_t *first; /* by function: place of its first instruction */
+    uint32_t *first; /* by function: id of its first instruction */
     uint32_t instruction_count;
-    uint8_t *begins;  /* by place: a run begins here */
-    uint32_t *number; /* by place: of the access, or SMK_NO_INDEX */
+    uint8_t *begins;  /* by id: a run begins here */
+    uint32_t *number; /* by id: number of the access, or SMK_NO_INDEX */
     smk_access_cost_plan *access;
     uint32_t access_count, totals_count;
     uint32_t shared_bytes;
     numbers sum;
 } counting;
 
-/* Of one host thread. */
+/* The state of one host thread. */
 typedef struct worker {
     counting *count;
     const uint32_t *first;
     numbers own;
-    smk_access_event source; /* of the copy whose target comes next; mask 0: it reads nothing */
+    smk_access_event source; /* source of the copy whose target follows; mask 0: it reads nothing */
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -98,9 +98,9 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
     return (*plan)[instruction].role != SMK_FUSION_MEMBER && (*plan)[instruction].role != SMK_FUSION_GONE;
 }
 
-/* Places and accesses ---------------------------------------------------------------------------- */
+/* Instruction ids and accesses ------------------------------------------------------------------- */
 
-/* False for what touches no memory that is counted. */
+/* False for instructions that access no counted memory. */
 static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_ACCESS_COST_MEMORIES])
 {
     bool generic = instruction->space == SMK_SPACE_GENERIC;
@@ -142,7 +142,7 @@ static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool t
     return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL];
 }
 
-/* A copy whose source size is written as 0. */
+/* Is it a copy whose source size is the constant 0? */
 static bool reads_nothing(const smk_instruction *copy)
 {
     const smk_operand *size = &copy->operands[3];
@@ -150,7 +150,7 @@ static bool reads_nothing(const smk_instruction *copy)
            size->bits == 0;
 }
 
-/* Numbers the accesses of a function; with `room` fills them in too. */
+/* Numbers the accesses of a function; with `room` also fills their plans. */
 static void number_accesses(counting *c, uint32_t function, bool room)
 {
     const smk_function *f = &c->module->functions[function];
@@ -219,7 +219,7 @@ static void find_runs(counting *c, const smk_image *image)
     }
 }
 
-/* Once the code is lowered: what there is to count. Under the lock. */
+/* Finds what is to be counted, once the code is lowered. Under the lock. */
 static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
 {
     const smk_image *image = block->run->image;
@@ -259,7 +259,7 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     return SMK_OK;
 }
 
-/* Blocks that run -------------------------------------------------------------------------------- */
+/* Running blocks --------------------------------------------------------------------------------- */
 
 static smk_status open_worker(void *context, const smk_block *block, void **state, smk_error *error)
 {
@@ -299,7 +299,7 @@ static void close_worker(void *context, void *state)
     const size_t rows = 5;
     (void)pthread_mutex_lock(&c->lock);
     for (size_t i = 0; i < rows * c->instruction_count; i++) {
-        c->sum.runs[i] += w->own.runs[i]; /* and the rows behind it */
+        c->sum.runs[i] += w->own.runs[i]; /* including the arrays behind it */
     }
     for (uint32_t i = 0; i < c->totals_count; i++) {
         smk_access_cost_merge(&c->sum.totals[i], &w->own.totals[i]);
@@ -344,7 +344,7 @@ static void note_branch(void *state, const smk_warp *warp, const smk_operation *
     w->own.diverged[id] += taken != 0 && stayed != 0;
 }
 
-/* Its cost depends on both sides. */
+/* The cost of a copy depends on source and target. */
 static void note_copy(worker *w, const smk_access_cost_plan *access, const smk_warp *warp,
                       const smk_access_event *event)
 {
@@ -386,7 +386,7 @@ static void note_arrival(void *state, const smk_warp *warp, const smk_operation 
     w->own.arrivals[get_id(w, op)]++;
 }
 
-/* The rest of what goes with barriers is of no interest here. */
+/* Other events of synchronisation are not counted. */
 static void ignore_release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived)
 {
     (void)state;
@@ -414,7 +414,7 @@ static void ignore_landing(void *state, const smk_warp *warp, const smk_operatio
 
 /* Results ---------------------------------------------------------------------------------------- */
 
-/* Counters of an access: requests, cost, ideal cost, conflicts, bytes asked for, bytes moved. */
+/* Counters of an access: requests, cost, ideal cost, conflicts, bytes requested, bytes moved. */
 enum { REQUESTS, COST, IDEAL, CONFLICTS, BYTES, MOVED, MEASURES };
 #define NONE SMK_COUNTER_COUNT
 
@@ -468,7 +468,7 @@ static void add_access(uint64_t *value, const smk_access_cost_plan *access, cons
     }
 }
 
-/* `run` is where its run began. */
+/* `run` is the id at which its run begins. */
 static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
 {
     const smk_instruction *instruction = &c->module->functions[line->function].instructions[line->instruction];
@@ -489,7 +489,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
     }
 }
 
-/* All instructions that were executed; with `line` NULL only their number. */
+/* Lists all executed instructions; with `line` NULL only counts them. */
 static uint32_t list_lines(const counting *c, smk_count_line *line)
 {
     uint32_t count = 0;

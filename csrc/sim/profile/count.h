@@ -1,4 +1,4 @@
-/* Counts what a launch does, for each instruction. */
+/* Counts the work of a launch, for each instruction. */
 #ifndef SMK_SIM_PROFILE_COUNT_H
 #define SMK_SIM_PROFILE_COUNT_H
 
@@ -29,15 +29,15 @@ extern const unsigned smk_counter_row_count;
 
 /* A PTX instruction that was executed at least once. */
 typedef struct smk_count_line {
-    uint32_t function, instruction; /* in the module; the instruction knows its PTX line and its source line */
+    uint32_t function, instruction; /* in the module; the instruction has its PTX line and source line */
     uint8_t role;                   /* smk_fusion_role */
     uint64_t value[SMK_COUNTER_COUNT];
 } smk_count_line;
 
-/* The costliest request of one access, kept for pictures. */
+/* The request with the highest cost of an access, for pictures. */
 typedef struct smk_count_sample {
     uint32_t function, instruction;
-    bool shared; /* addresses count from the block's shared memory; else global */
+    bool shared; /* addresses are relative to the block's shared memory; else global */
     uint8_t op;  /* smk_bank_op; of global memory too (load, store, atomic) */
     uint8_t bytes;
     uint32_t mask;
@@ -52,14 +52,14 @@ typedef struct smk_count_result {
     uint32_t line_count;
     smk_count_sample *sample; /* the same order */
     uint32_t sample_count;
-    uint64_t blocks, blocks_total; /* counted, and of the launch */
+    uint64_t blocks, blocks_total; /* counted blocks, and blocks of the launch */
     smk_run_result run;
     uint32_t shared_bytes; /* of a block, static and dynamic */
-    bool modelled;         /* what ptxas makes of the accesses is what was counted */
+    bool modelled;         /* accesses are counted as ptxas fuses them */
 } smk_count_result;
 
 /* Runs the launch and counts. Results and counts do not depend on the number of host threads. `blocks` > 0 runs only
- * so many of them, evenly spread; then memory holds what those have written. `model` false counts PTX accesses as
+ * that many of them, evenly spread; memory then holds what those have written. `model` false counts PTX accesses as
  * written. Errors: those of smk_program_run. */
 smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
                          uint64_t blocks, bool model, smk_count_result *result, smk_error *error);

@@ -4,14 +4,14 @@
 
 #include <stdlib.h>
 
-/* Where an instruction belongs. */
+/* The source line of an instruction. */
 typedef struct location {
     uint32_t file; /* SMK_NO_INDEX where there is no line */
     uint32_t line;
     uint32_t index; /* of the count line */
 } location;
 
-/* A file may stand under several numbers: the first of them. */
+/* The first of the numbers under which a file is listed. */
 static uint32_t find_file(const smk_module *module, uint32_t file)
 {
     uint32_t first = 0;
@@ -30,7 +30,7 @@ static int compare(const void *a, const void *b)
     if (x->line != y->line) {
         return x->line < y->line ? -1 : 1;
     }
-    return 0; /* what is counted on one line is added up, in any order */
+    return 0; /* counts of one line are added, in any order */
 }
 
 static void find_locations(const smk_module *module, const smk_count_result *result, location *locations)

@@ -41,7 +41,7 @@ static void invert(solver *s)
     }
 }
 
-/* Gives `tier` to every node without one from which `seed` can be reached. */
+/* Assigns `tier` to every node without a tier from which `seed` can be reached. */
 static void flood(solver *s, uint32_t seed, uint32_t tier)
 {
     uint32_t depth = 0;
@@ -62,9 +62,8 @@ static void flood(solver *s, uint32_t seed, uint32_t tier)
     }
 }
 
-/* Nodes that reach a return make the first tier; then each vanishing end, the last in the text first, takes
- * the nodes that reach nothing better; then endless loops. An edge into a later tier is one on which every
- * lane vanishes, and is ignored. */
+/* Nodes that reach a return are the first tier. Then each exit, the last of the text first, takes the nodes that reach
+ * no earlier tier; then endless loops do. On an edge into a later tier every lane exits, so the edge is ignored. */
 static void assign_tiers(solver *s)
 {
     uint32_t tier = 1;
@@ -99,7 +98,7 @@ static void number(solver *s)
         }
         uint32_t depth = 0;
         s->stack[depth++] = root;
-        s->order[root] = SMK_NO_INDEX - 1; /* seen, not numbered yet */
+        s->order[root] = SMK_NO_INDEX - 1; /* visited, not numbered yet */
         while (depth > 0) {
             uint32_t node = s->stack[depth - 1];
             if (s->cursor[node] == s->predecessor_start[node + 1]) {
@@ -131,7 +130,8 @@ static uint32_t join(const solver *s, uint32_t a, uint32_t b)
     return a;
 }
 
-/* Cooper, Harvey and Kennedy's iteration on the reversed graph. */
+/* Immediate dominators of the reversed graph, by iteration (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance
+ * Algorithm", 2001). */
 static void iterate(solver *s)
 {
     const smk_cfg_graph *graph = s->graph;
@@ -257,7 +257,7 @@ static void add_edges(const smk_function *function, smk_cfg *cfg, uint32_t block
     if (ends_block(instruction)) {
         falls = instruction->guarded;
         if (instruction->opcode == SMK_OPCODE_BRX) {
-            falls = true; /* an index outside the table is an error, not an edge; guarded or not is the same */
+            falls = true; /* an index outside the table is an error and no edge */
             const smk_label *label = &function->labels[instruction->operands[1].index];
             for (uint32_t i = 0; i < label->table_count; i++) {
                 add_edge(function, cfg, block, function->labels[label->table[i]].target, edges, edge);

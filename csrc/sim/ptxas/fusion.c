@@ -8,15 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { QUAD = 16, SPACES = SMK_MEMORY_FLOW_SPACES, ALWAYS = 0 /* the version of what never changes */ };
+enum { QUAD = 16, SPACES = SMK_MEMORY_FLOW_SPACES, ALWAYS = 0 /* the version of memory that never changes */ };
 
 /* One element of a load or store; vectors have several. */
 typedef struct element {
     smk_value_number at;
     int64_t start;  /* offset of the instruction's own address */
-    int64_t window; /* offset where the widest access begins that could hold it */
+    int64_t window; /* offset at which the widest access that could hold it begins */
     uint64_t guard; /* equal for equal guards; 0: none */
-    uint32_t kind;  /* equal for those that may join: space, size, and more */
+    uint32_t kind;  /* equal for elements that may join: space, size, and more */
     uint32_t epoch; /* of a load: the version of its memory; of a store: its run */
     uint32_t instruction;
     uint32_t block;
@@ -35,19 +35,19 @@ typedef struct planner {
     smk_memory_flow flow;
     element *list;
     uint32_t count, room;
-    uint32_t block, first;        /* that runs; the first element of the present straight code */
-    uint8_t *leads;               /* by instruction: machine accesses that it stands for */
-    uint8_t *joined;              /* by instruction: others take part in its access */
-    uint32_t version[SPACES];     /* of the memories */
+    uint32_t block, first;        /* the present block; the first element of the present straight-line code */
+    uint8_t *leads;               /* by instruction: number of machine accesses that it leads */
+    uint8_t *joined;              /* by instruction: others are fused into its access */
+    uint32_t version[SPACES];     /* of each memory */
     uint32_t run[SPACES];         /* of stores; changes where one ends */
-    uint32_t run_version[SPACES]; /* the memory's version behind the last store of the run */
-    bool open[SPACES];            /* the run may go on */
+    uint32_t run_version[SPACES]; /* version of the memory behind the last store of the run */
+    bool open[SPACES];            /* the run can be continued */
     bool failed;
 } planner;
 
-/* Memory and time ------------------------------------------------------------------------------------ */
+/* Versions of memory --------------------------------------------------------------------------------- */
 
-/* Something touches memories: open runs of stores end. */
+/* Ends open runs of stores to memories that an instruction accesses. */
 static void touch(planner *p, unsigned spaces)
 {
     for (unsigned space = 0; space < SPACES; space++) {
@@ -63,7 +63,7 @@ static unsigned get_touched(const smk_instruction *in)
     return in->space == SMK_SPACE_GENERIC ? ~0U : 1U << in->space | 1U << SMK_SPACE_GENERIC;
 }
 
-/* What an instruction may have changed is not what was loaded before. As in memory_flow.c. */
+/* Starts new versions of memories that an instruction may change, as in memory_flow.c. */
 static void change(planner *p, uint32_t instruction)
 {
     unsigned changes = smk_memory_flow_changes(&p->function->instructions[instruction]);
@@ -117,7 +117,7 @@ static unsigned count_zeros(uint64_t value)
     return zeros;
 }
 
-/* Trailing zeros of a base; an access proves some where it stands above. */
+/* Trailing zeros of a base, with those that a dominating access proves. */
 static unsigned get_zeros(const planner *p, uint32_t base)
 {
     uint32_t block = 0;
@@ -126,7 +126,7 @@ static unsigned get_zeros(const planner *p, uint32_t base)
     return proved > zeros && smk_memory_flow_dominates(&p->flow, block, p->block) ? proved : zeros;
 }
 
-/* Where the widest access would lie that ptxas may make of it. */
+/* Sets the window: the widest access that ptxas may make of the element. */
 static void set_window(const planner *p, element *e, unsigned own_bytes, bool joins)
 {
     const unsigned zeros = get_zeros(p, e->at.base), widest = !joins ? e->bytes : e->bytes == 2 ? 8 : QUAD;
@@ -138,7 +138,7 @@ static void set_window(const planner *p, element *e, unsigned own_bytes, bool jo
         room = widest;
     }
     if (own_bytes > room) {
-        e->room = (uint8_t)own_bytes; /* known by the vector itself; shared with none but its likes */
+        e->room = (uint8_t)own_bytes; /* proved by the vector itself; shared with equal vectors only */
         e->window = e->start;
         e->kind |= own_bytes << 24;
     } else {
@@ -147,7 +147,7 @@ static void set_window(const planner *p, element *e, unsigned own_bytes, bool jo
     }
 }
 
-/* Loads that the hardware sees differently do not join. */
+/* Loads of different kinds do not join. */
 static uint32_t get_kind(const smk_instruction *in, unsigned bytes)
 {
     const bool only_read = smk_module_has(in, SMK_MODIFIER_NC);
@@ -166,7 +166,7 @@ static bool is_wanted(const planner *p, const smk_operand *operand)
     return operand->kind == SMK_OPERAND_REGISTER && smk_value_numbering_is_read(p->align, operand->index);
 }
 
-/* What the last store wrote, while nothing else has changed the memory, is known to ptxas. */
+/* Does ptxas know the loaded value, because the last change of the memory was a store of it? */
 static bool is_forwarded(const planner *p, const element *load, unsigned space)
 {
     if (p->run_version[space] != p->version[space]) {
@@ -187,7 +187,7 @@ static bool is_forwarded(const planner *p, const element *load, unsigned space)
     return false;
 }
 
-/* Elements as the machine sees them: vectors of bytes and halves are words. */
+/* The size of an element in machine code: vectors of bytes and halves are words. */
 static unsigned get_step(const planner *p, const smk_instruction *in, const smk_operand *data, bool store)
 {
     const unsigned bytes = smk_module_type_bits((smk_type)in->type) / 8, own = get_own_bytes(in);
@@ -201,7 +201,7 @@ static unsigned get_step(const planner *p, const smk_instruction *in, const smk_
     return bytes == 2 && in->vector == 4 && wanted == 1 ? 2 : own < 4 ? own : 4;
 }
 
-/* Bytes join never, halves where they are not widened at once. */
+/* Bytes never join; halves join unless they are widened at once. */
 static bool may_join(const planner *p, const smk_instruction *in, const smk_operand *data, unsigned step, bool store)
 {
     if (step >= 4 || in->vector > 1) {
@@ -248,13 +248,13 @@ static void add_access(planner *p, uint32_t instruction, const smk_operand *addr
     }
 }
 
-/* Does a store go on with the open run? */
+/* Does a store continue the open run? */
 static bool joins_run(const element *a, const element *b)
 {
     return a->at.base == b->at.base && a->window == b->window && a->kind == b->kind && a->guard == b->guard;
 }
 
-/* The last store of the open run into a memory, which has one; elements of loads may stand behind it. */
+/* The last store of the open run to a memory, which exists; elements of loads may follow it. */
 static const element *find_store(const planner *p, uint32_t end, unsigned space)
 {
     const element *e = &p->list[end - 1];
@@ -302,14 +302,14 @@ static bool is_constant(planner *p, const smk_operand *operand)
            (operand->kind == SMK_OPERAND_REGISTER && smk_value_numbering_address(p->align, &number).base == 0);
 }
 
-/* All lanes' values make one value. */
+/* Can the values of all lanes be reduced to one value? */
 static bool is_reduced(smk_modifier operation)
 {
     return operation == SMK_MODIFIER_ADD || operation == SMK_MODIFIER_MIN || operation == SMK_MODIFIER_MAX ||
            operation == SMK_MODIFIER_AND || operation == SMK_MODIFIER_OR || operation == SMK_MODIFIER_XOR;
 }
 
-/* The machine has no shared addition of floating numbers, and of 8 bytes only exch and cas. */
+/* The machine has no floating-point addition in shared memory, and of 8 bytes only exch and cas. */
 static uint8_t get_form(planner *p, const smk_instruction *in)
 {
     const bool returns = in->result_count > 0 && is_wanted(p, &in->operands[0]);
@@ -384,7 +384,7 @@ static int compare(const void *x, const void *y)
     return result != 0 ? result : order(a->instruction, b->instruction);
 }
 
-/* Of several of one address the first load is done, and the last store. */
+/* Of several elements with one address, keeps the first load or the last store. */
 static void drop_overwritten(element *list, uint32_t count)
 {
     for (uint32_t i = 0; i + 1 < count; i++) {
@@ -393,7 +393,7 @@ static void drop_overwritten(element *list, uint32_t count)
     }
 }
 
-/* One access of the machine: all elements that are wanted in [low, low + bytes). */
+/* Makes one machine access of all used elements in [low, low + bytes). */
 static void make_access(planner *p, const element *list, uint32_t count, int64_t low, unsigned bytes)
 {
     const element *leader = NULL;
@@ -404,7 +404,7 @@ static void make_access(planner *p, const element *list, uint32_t count, int64_t
             continue;
         }
         others = others || (leader != NULL && leader->instruction != e->instruction);
-        /* a load comes early, a store when all values are there */
+        /* the first load leads, or the last store, which has all values */
         if (leader == NULL || (e->instruction < leader->instruction) != e->store) {
             leader = e;
         }
@@ -431,7 +431,7 @@ static void make_access(planner *p, const element *list, uint32_t count, int64_t
     }
 }
 
-/* Bit i: element i of the window is wanted. */
+/* Bit i: element i of the window is used. */
 static unsigned find_wanted(const element *list, uint32_t count)
 {
     unsigned wanted = 0;
@@ -443,7 +443,7 @@ static unsigned find_wanted(const element *list, uint32_t count)
     return wanted;
 }
 
-/* Elements of one window: whole windows, then pairs, then what is left. */
+/* Joins the elements of one window: whole windows, then pairs, then single elements. */
 static void join_window(planner *p, element *list, uint32_t count)
 {
     const element first = list[0];
@@ -471,14 +471,14 @@ static void join_window(planner *p, element *list, uint32_t count)
     }
 }
 
-/* May the second load be done where the first one is? */
+/* Can the second load be done at the first one, which dominates it? */
 static bool dominates(const planner *p, const element *a, const element *b)
 {
     return (a->guard == 0 || a->guard == b->guard) && a->instruction <= b->instruction &&
            smk_memory_flow_dominates(&p->flow, a->block, b->block);
 }
 
-/* Loads of one window: each set that one of them stands above. The list is small and comes back in any order. */
+/* Joins the loads of one window: each set that one of them dominates. The list is small; its order is lost. */
 static void join_loads(planner *p, element *list, uint32_t count)
 {
     while (count > 0) {
@@ -504,7 +504,7 @@ static void join_loads(planner *p, element *list, uint32_t count)
     }
 }
 
-/* Straight code ends: what became of its accesses. */
+/* Joins the accesses of straight-line code that has ended. */
 static void join_all(planner *p)
 {
     for (uint32_t i = 0; i < p->count; i++) {
@@ -537,9 +537,9 @@ static void join_all(planner *p)
     p->count = 0;
 }
 
-/* Straight code -------------------------------------------------------------------------------------- */
+/* Straight-line code --------------------------------------------------------------------------------- */
 
-/* The block is entered from the one before it and from nowhere else, and whoever goes on there comes here. */
+/* Does the block continue the one before it, as its only successor that is entered from nowhere else? */
 static bool goes_on(const planner *p, uint32_t block)
 {
     const smk_cfg_graph *graph = &p->cfg->graph;
@@ -584,7 +584,7 @@ smk_status smk_fusion_plan(const smk_module *module, const smk_function *functio
     p.failed = p.plan == NULL || p.list == NULL || p.leads == NULL;
     if (!p.failed) {
         p.joined = p.leads + count;
-        walk(&p); /* learns what accesses prove of addresses, which may stand behind those it helps */
+        walk(&p); /* a first walk collects the alignments that accesses prove, since the proof may follow its use */
         p.count = 0;
         smk_value_numbering_restart(p.align);
         memset(p.open, 0, sizeof p.open);

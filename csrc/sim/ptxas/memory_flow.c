@@ -46,7 +46,7 @@ unsigned smk_memory_flow_changes(const smk_instruction *in)
     return 0;
 }
 
-/* Every block behind all that lead to it, loops apart (depth first, numbered on the way back). */
+/* Numbers the blocks in reverse postorder. */
 static void number_blocks(smk_memory_flow *flow, uint32_t *stack, uint32_t *cursor, uint32_t *sequence)
 {
     const smk_cfg_graph *graph = &flow->cfg->graph;
@@ -108,7 +108,7 @@ static uint32_t intersect(const smk_memory_flow *flow, uint32_t a, uint32_t b)
     return a;
 }
 
-/* Cooper, Harvey and Kennedy's iteration. */
+/* Immediate dominators, by iteration (Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm", 2001). */
 static void find_dominators(smk_memory_flow *flow, const uint32_t *sequence, const uint32_t *start,
                             const uint32_t *from)
 {
@@ -142,7 +142,7 @@ bool smk_memory_flow_dominates(const smk_memory_flow *flow, uint32_t a, uint32_t
     return a == b;
 }
 
-/* What the memory holds behind a block: what its last change made of it. */
+/* The version of a memory behind a block: that of the last change in it. */
 static uint32_t get_version_behind(const smk_memory_flow *flow, const uint32_t *last, uint32_t block, unsigned space)
 {
     size_t at = (size_t)block * SMK_MEMORY_FLOW_SPACES + space;
@@ -154,7 +154,7 @@ static uint32_t join_versions(const smk_memory_flow *flow, const uint32_t *last,
 {
     uint32_t own = FIRST + flow->function->instruction_count + block, joined = block == 0 ? (uint32_t)ENTRY : UNKNOWN;
     if (flow->version[(size_t)block * SMK_MEMORY_FLOW_SPACES + space] == own) {
-        return own; /* once they differ they do */
+        return own; /* versions that differ stay different */
     }
     for (uint32_t i = start[block]; i < start[block + 1]; i++) {
         uint32_t behind = get_version_behind(flow, last, from[i], space);

@@ -1,4 +1,4 @@
-/* What a function's memory may hold where, and which block stands above which: for loads that join across blocks. */
+/* Versions of memory at the start of each block, and dominators: for loads that join across blocks. */
 #ifndef SMK_SIM_PTXAS_MEMORY_FLOW_H
 #define SMK_SIM_PTXAS_MEMORY_FLOW_H
 
@@ -13,10 +13,10 @@ typedef struct smk_memory_flow {
     const smk_function *function;
     const smk_cfg *cfg;
     uint32_t *version;   /* [block][space]: equal numbers, equal contents */
-    uint32_t *dominator; /* the closest block that every way into this one passes; of block 0: 0 */
-    uint32_t *order;     /* by block: its place in a walk that comes to `above` first; SMK_NO_INDEX: never reached */
-    uint32_t *entered;   /* by block: ways in from other blocks, and one for the entry */
-    uint32_t *memory;    /* what holds all of it */
+    uint32_t *dominator; /* immediate dominator of each block; of block 0: 0 */
+    uint32_t *order;     /* by block: its number in reverse postorder; SMK_NO_INDEX: never reached */
+    uint32_t *entered;   /* by block: edges from other blocks, plus one for the entry */
+    uint32_t *memory;    /* holds all arrays */
 } smk_memory_flow;
 
 /* Errors: MEMORY. */
@@ -24,13 +24,13 @@ smk_status smk_memory_flow_create(const smk_function *function, const smk_cfg *c
                                   smk_error *error);
 void smk_memory_flow_free(smk_memory_flow *flow);
 
-/* One bit for each space whose contents may be others behind the instruction. */
+/* One bit for each space that the instruction may change. */
 unsigned smk_memory_flow_changes(const smk_instruction *instruction);
 
-/* True of an access that ptxas may join with others or drop. */
+/* May ptxas join the access with others, or drop it? */
 bool smk_memory_flow_is_plain(const smk_instruction *instruction);
 
-/* Does every way to block `b` pass block `a`? */
+/* Does block `a` dominate block `b`? */
 bool smk_memory_flow_dominates(const smk_memory_flow *flow, uint32_t a, uint32_t b);
 
 #endif

@@ -1,5 +1,5 @@
+#include "sim/ptxas/shared_layout.h"
 #include "ptx/opcode.h"
-#include "sim/ptxas/value_numbering.h"
 
 enum { DYNAMIC_ALIGNMENT = 16 };
 
@@ -19,8 +19,8 @@ static void add(const smk_variable *variable, uint32_t *shared_offset, uint64_t 
     }
 }
 
-/* Variables of the module count where they are named; functions that are called could have some before them, so
- * that with calls nothing is known. */
+/* Module-scope variables are laid out in the order in which the code names them. Called functions could name others
+ * before them, so with calls nothing is known. */
 void smk_shared_layout_find(const smk_module *module, const smk_function *function, uint32_t *shared_offset)
 {
     uint64_t end = 0;

@@ -1,19 +1,25 @@
 #include "sim/ptxas/value_numbering.h"
+#include "sim/ptxas/shared_layout.h"
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
 
 #include <string.h>
 
-enum { ZEROS_MAX = 64, LOCAL_ZEROS = 3, SHARED_ZEROS = 10 /* of where the memories begin */, ROUNDS_MAX = 1 << 16 };
+enum {
+    ZEROS_MAX = 64,
+    LOCAL_ZEROS = 3,
+    SHARED_ZEROS = 10 /* trailing zeros of the start of each memory */,
+    ROUNDS_MAX = 1 << 16
+};
 
-/* A base: how it was made, so that what is made alike is found again. */
+/* A base, hashed by its operation and operands, so that equal computations get one number. */
 typedef struct entry {
-    uint64_t key[4]; /* kind and three things */
-    uint32_t next;   /* in its hash chain */
+    uint64_t key[4]; /* kind and three operands */
+    uint32_t next;   /* next in its hash chain */
     uint32_t block;  /* of `proved` */
     uint8_t zeros;
-    uint8_t proved; /* zeros that an access in that block proves */
+    uint8_t proved; /* trailing zeros that an access in that block proves */
     bool uniform;   /* the same in all lanes of a warp */
 } entry;
 
@@ -24,12 +30,12 @@ struct smk_value_numbering {
     const smk_module *module;
     const smk_function *function;
     bool failed;
-    uint32_t *shared_offset; /* by variable: where it lies in shared memory, plus 1; 0: not known, or elsewhere */
-    uint32_t stamp;          /* of the straight code that runs */
-    uint8_t *zeros;          /* by register: over all its definitions */
-    uint8_t *read;           /* by register: somebody needs it */
-    uint8_t *writes;         /* by register: 0, 1, 2 for more */
-    uint32_t *since;         /* by register: the stamp under which `value` was set; 0: never */
+    uint32_t *shared_offset; /* by variable: offset in shared memory, plus 1; 0: not known, or not shared */
+    uint32_t stamp;          /* of the present straight-line code */
+    uint8_t *zeros;          /* by register: trailing zeros common to all its definitions */
+    uint8_t *read;           /* by register: its value is used */
+    uint8_t *writes;         /* by register: number of definitions: 0, 1, 2 for more */
+    uint32_t *since;         /* by register: the stamp at which `value` was set; 0: never */
     smk_value_number *value;
     entry *entries;
     uint32_t count, room;
@@ -37,7 +43,7 @@ struct smk_value_numbering {
     uint32_t chain_mask;
 };
 
-/* What an instruction reads and writes -------------------------------------------------------------- */
+/* Reads and writes of instructions ------------------------------------------------------------------ */
 
 void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
                                       void *context)
@@ -57,7 +63,7 @@ void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (
     }
 }
 
-/* True where an instruction does nothing but make its results. */
+/* Has an instruction no effect but its results? */
 static bool is_pure(const smk_instruction *instruction)
 {
     switch (smk_opcode_class(instruction)) {
@@ -84,7 +90,7 @@ static bool is_pure(const smk_instruction *instruction)
     return false;
 }
 
-/* Marks the registers of an operand as read; true where one was not before. */
+/* Marks the registers of an operand as used; true where one was not. */
 static bool mark_operand(smk_value_numbering *a, const smk_operand *operand)
 {
     bool news = false;
@@ -104,14 +110,14 @@ static bool mark_operand(smk_value_numbering *a, const smk_operand *operand)
 }
 
 typedef struct wanting {
-    const smk_value_numbering *align;
+    const smk_value_numbering *numbering;
     bool wanted;
 } wanting;
 
 static void find_reader(void *context, uint32_t reg)
 {
     wanting *w = context;
-    w->wanted = w->wanted || w->align->read[reg] != 0;
+    w->wanted = w->wanted || w->numbering->read[reg] != 0;
 }
 
 static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instruction)
@@ -123,7 +129,7 @@ static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instr
     return w.wanted;
 }
 
-/* Backwards until nothing is new: what is read by something that is itself needed. */
+/* Backward data-flow analysis: registers that used instructions read, to the fixed point. */
 static void find_reads(smk_value_numbering *a)
 {
     for (bool news = true; news;) {
@@ -198,7 +204,7 @@ static unsigned get_bfi_zeros(const smk_value_numbering *a, const smk_instructio
     return lesser(inserted, get_zeros(a, &in->operands[2]));
 }
 
-/* Of the first result. Not through shr, min, max: ptxas does not either. */
+/* Trailing zeros of the first result; none through shr, min, max, as in ptxas. */
 static unsigned get_result_zeros(const smk_value_numbering *a, const smk_instruction *in)
 {
     const smk_operand *o = in->operands;
@@ -235,7 +241,7 @@ static unsigned get_result_zeros(const smk_value_numbering *a, const smk_instruc
 }
 
 typedef struct narrowing {
-    smk_value_numbering *align;
+    smk_value_numbering *numbering;
     unsigned zeros;
     bool changed;
 } narrowing;
@@ -243,8 +249,8 @@ typedef struct narrowing {
 static void narrow(void *context, uint32_t reg)
 {
     narrowing *n = context;
-    if (n->zeros < n->align->zeros[reg]) {
-        n->align->zeros[reg] = (uint8_t)n->zeros;
+    if (n->zeros < n->numbering->zeros[reg]) {
+        n->numbering->zeros[reg] = (uint8_t)n->zeros;
         n->changed = true;
     }
 }
@@ -255,7 +261,7 @@ static void count_write(void *context, uint32_t reg)
     a->writes[reg] = (uint8_t)(a->writes[reg] + (a->writes[reg] < 2));
 }
 
-/* From the best case down, until every definition agrees. */
+/* Optimistic iteration: lowers the numbers until they agree with every definition. */
 static void find_zeros(smk_value_numbering *a)
 {
     const smk_function *f = a->function;
@@ -311,7 +317,7 @@ static bool grow(smk_value_numbering *a)
     return true;
 }
 
-/* The base made in this way, an old one or a new one. */
+/* The number of the base with this key, existing or new. */
 static uint32_t make_base(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros)
 {
     const uint64_t key[4] = {kind, x, y, z};
@@ -337,7 +343,7 @@ static uint32_t make_base(smk_value_numbering *a, uint64_t kind, uint64_t x, uin
     return a->count++;
 }
 
-/* The same, of parts that are uniform or not. */
+/* The same, uniform if its operands are. */
 static uint32_t make_from(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros,
                           bool uniform)
 {
@@ -373,7 +379,7 @@ static smk_value_number read_register(smk_value_numbering *a, uint32_t reg)
     return (smk_value_number){make_base(a, KIND_OPAQUE, reg, once ? 0 : a->stamp, 0, a->zeros[reg]), 0};
 }
 
-/* Shared variables of a kernel are places in one block of memory, side by side. */
+/* Shared variables of a kernel are offsets in one object. */
 static smk_value_number read_variable(smk_value_numbering *a, const smk_operand *operand)
 {
     uint32_t shared_offset = a->shared_offset[operand->index];
@@ -397,20 +403,20 @@ static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *
     case SMK_OPERAND_SPECIAL:
         return (smk_value_number){
             make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
-    default: /* never equal to anything */
+    default: /* never equal to another value */
         return (smk_value_number){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
     }
 }
 
-smk_value_number smk_value_numbering_address(smk_value_numbering *align, const smk_operand *operand)
+smk_value_number smk_value_numbering_address(smk_value_numbering *numbering, const smk_operand *operand)
 {
     smk_operand base = {.kind = operand->base_kind, .index = operand->index, .bits = operand->bits};
-    smk_value_number value = read_operand(align, &base);
+    smk_value_number value = read_operand(numbering, &base);
     value.offset = (int64_t)((uint64_t)value.offset + (uint64_t)operand->offset);
     return value;
 }
 
-/* Offsets of narrow values wrap: keep them as signed numbers of that width. */
+/* Offsets of narrow values wrap: they are kept as signed numbers of that width. */
 static smk_value_number wrap(smk_value_number value, unsigned bits)
 {
     if (bits == 32) {
@@ -445,7 +451,7 @@ static smk_value_number scale(smk_value_numbering *a, smk_value_number x, uint64
     return product;
 }
 
-/* Whatever else computes on registers only: equal for equal operands. */
+/* Other operations on registers: equal results for equal operands. */
 static smk_value_number make_other(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
 {
     uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
@@ -470,7 +476,7 @@ static bool made_by_and(const smk_value_numbering *a, uint32_t base)
 static smk_value_number get_or(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
 {
     smk_value_number x = read_operand(a, &in->operands[1]), y = read_operand(a, &in->operands[2]);
-    /* disjoint bits: a sum; but ptxas makes one operation of and + or, and then loses the sum */
+    /* disjoint bits: the `or` is a sum; but ptxas merges and + or into one operation and then loses the sum */
     if (y.base == 0 && y.offset >= 0 && y.offset < 1 << 16 && x.offset == 0 && !made_by_and(a, x.base) &&
         a->entries[x.base].zeros < ZEROS_MAX && (uint64_t)y.offset >> a->entries[x.base].zeros == 0) {
         return add(a, x, y);
@@ -520,101 +526,101 @@ static bool is_arithmetic(const smk_instruction *in)
 }
 
 typedef struct forgetting {
-    smk_value_numbering *align;
+    smk_value_numbering *numbering;
     uint32_t instruction;
 } forgetting;
 
 static void forget(void *context, uint32_t reg)
 {
     const forgetting *f = context;
-    smk_value_numbering *a = f->align;
+    smk_value_numbering *a = f->numbering;
     a->value[reg] = (smk_value_number){make_base(a, KIND_OPAQUE, reg, a->stamp, f->instruction + 1, a->zeros[reg]), 0};
     a->since[reg] = a->stamp;
 }
 
-void smk_value_numbering_pass(smk_value_numbering *align, uint32_t instruction)
+void smk_value_numbering_pass(smk_value_numbering *numbering, uint32_t instruction)
 {
-    const smk_instruction *in = &align->function->instructions[instruction];
-    forgetting f = {align, instruction};
+    const smk_instruction *in = &numbering->function->instructions[instruction];
+    forgetting f = {numbering, instruction};
     if (in->opcode == SMK_OPCODE_LD && in->space == SMK_SPACE_PARAM && in->vector <= 1 && !in->guarded &&
-        align->function->is_entry && in->operands[0].kind == SMK_OPERAND_REGISTER &&
+        numbering->function->is_entry && in->operands[0].kind == SMK_OPERAND_REGISTER &&
         in->operands[1].base_kind == SMK_OPERAND_VARIABLE) {
         uint32_t reg = in->operands[0].index;
-        align->value[reg].base = make_from(align, KIND_PARAMETER, in->operands[1].index,
-                                           (uint64_t)in->operands[1].offset, in->type, 0, true);
-        align->value[reg].offset = 0;
-        align->since[reg] = align->stamp;
+        numbering->value[reg].base = make_from(numbering, KIND_PARAMETER, in->operands[1].index,
+                                               (uint64_t)in->operands[1].offset, in->type, 0, true);
+        numbering->value[reg].offset = 0;
+        numbering->since[reg] = numbering->stamp;
     } else if (is_arithmetic(in)) {
         uint32_t reg = in->operands[0].index;
-        smk_value_number value = compute(align, in, get_result_zeros(align, in));
-        align->value[reg] = wrap(value, smk_module_type_bits(align->function->registers[reg].type));
-        align->since[reg] = align->stamp;
+        smk_value_number value = compute(numbering, in, get_result_zeros(numbering, in));
+        numbering->value[reg] = wrap(value, smk_module_type_bits(numbering->function->registers[reg].type));
+        numbering->since[reg] = numbering->stamp;
     } else {
         smk_value_numbering_visit_writes(in, forget, &f);
     }
 }
 
-void smk_value_numbering_begin(smk_value_numbering *align)
+void smk_value_numbering_begin(smk_value_numbering *numbering)
 {
-    align->stamp++;
+    numbering->stamp++;
 }
 
-unsigned smk_value_numbering_zeros(const smk_value_numbering *align, uint32_t base)
+unsigned smk_value_numbering_zeros(const smk_value_numbering *numbering, uint32_t base)
 {
-    return align->entries[base].zeros;
+    return numbering->entries[base].zeros;
 }
 
-void smk_value_numbering_prove(smk_value_numbering *align, uint32_t base, uint32_t block, unsigned zeros)
+void smk_value_numbering_prove(smk_value_numbering *numbering, uint32_t base, uint32_t block, unsigned zeros)
 {
-    entry *e = &align->entries[base];
+    entry *e = &numbering->entries[base];
     if (base != 0 && (e->proved == 0 || (e->block == block && zeros > e->proved))) {
         e->proved = (uint8_t)zeros;
         e->block = block;
     }
 }
 
-unsigned smk_value_numbering_get_proved(const smk_value_numbering *align, uint32_t base, uint32_t *block)
+unsigned smk_value_numbering_get_proved(const smk_value_numbering *numbering, uint32_t base, uint32_t *block)
 {
-    *block = align->entries[base].block;
-    return align->entries[base].proved;
+    *block = numbering->entries[base].block;
+    return numbering->entries[base].proved;
 }
 
-void smk_value_numbering_restart(smk_value_numbering *align)
+void smk_value_numbering_restart(smk_value_numbering *numbering)
 {
-    align->stamp = 0;
-    memset(align->since, 0, align->function->register_count * sizeof *align->since);
+    numbering->stamp = 0;
+    memset(numbering->since, 0, numbering->function->register_count * sizeof *numbering->since);
 }
 
-bool smk_value_numbering_good(const smk_value_numbering *align)
+bool smk_value_numbering_good(const smk_value_numbering *numbering)
 {
-    return !align->failed;
+    return !numbering->failed;
 }
 
-bool smk_value_numbering_is_read(const smk_value_numbering *align, uint32_t reg)
+bool smk_value_numbering_is_read(const smk_value_numbering *numbering, uint32_t reg)
 {
-    return align->read[reg] != 0;
+    return numbering->read[reg] != 0;
 }
 
-bool smk_value_numbering_is_uniform(const smk_value_numbering *align, uint32_t base)
+bool smk_value_numbering_is_uniform(const smk_value_numbering *numbering, uint32_t base)
 {
-    return align->entries[base].uniform;
+    return numbering->entries[base].uniform;
 }
 
-void smk_value_numbering_free(smk_value_numbering *align)
+void smk_value_numbering_free(smk_value_numbering *numbering)
 {
-    if (align != NULL) {
-        smk_heap_free(align->zeros);
-        smk_heap_free(align->since);
-        smk_heap_free(align->value);
-        smk_heap_free(align->entries);
-        smk_heap_free(align->chain);
-        smk_heap_free(align->shared_offset);
-        smk_heap_free(align);
+    if (numbering != NULL) {
+        smk_heap_free(numbering->zeros);
+        smk_heap_free(numbering->since);
+        smk_heap_free(numbering->value);
+        smk_heap_free(numbering->entries);
+        smk_heap_free(numbering->chain);
+        smk_heap_free(numbering->shared_offset);
+        smk_heap_free(numbering);
     }
 }
 
 smk_status smk_value_numbering_create(const smk_module *module, const smk_function *function,
-                                      smk_value_numbering **align, smk_error *error)
+                                      smk_value_numbering **numbering, smk_error *error)
 {
     enum { ROOM = 256 };
     const size_t registers = function->register_count;
@@ -649,6 +655,6 @@ smk_status smk_value_numbering_create(const smk_module *module, const smk_functi
     smk_shared_layout_find(module, function, a->shared_offset);
     find_reads(a);
     find_zeros(a);
-    *align = a;
+    *numbering = a;
     return SMK_OK;
 }

@@ -1,4 +1,5 @@
-/* What is known of a function's integer values: trailing zero bits, and which are one base plus constants. */
+/* Value numbering by hashing (Cocke and Schwartz, "Programming Languages and Their Compilers", 1970) of a function's
+ * integer values, as base + constant, and the trailing zero bits of bases. */
 #ifndef SMK_SIM_PTXAS_VALUE_NUMBERING_H
 #define SMK_SIM_PTXAS_VALUE_NUMBERING_H
 
@@ -7,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* base + offset. Equal bases are equal values; base 0 is the number zero. */
+/* base + offset. Equal base numbers are equal values; base 0 is the number zero. */
 typedef struct smk_value_number {
     uint32_t base;
     int64_t offset;
@@ -17,39 +18,36 @@ typedef struct smk_value_numbering smk_value_numbering;
 
 /* Errors: MEMORY. */
 smk_status smk_value_numbering_create(const smk_module *module, const smk_function *function,
-                                      smk_value_numbering **align, smk_error *error);
-void smk_value_numbering_free(smk_value_numbering *align); /* accepts NULL */
+                                      smk_value_numbering **numbering, smk_error *error);
+void smk_value_numbering_free(smk_value_numbering *numbering); /* accepts NULL */
 
-/* Where a kernel's shared variables lie, plus 1, as image.c and ptxas lay them out; by variable, 0 for others. */
-void smk_shared_layout_find(const smk_module *module, const smk_function *function, uint32_t *shared_offset);
+/* Starts code that can be entered from several blocks: registers with several definitions get new values. */
+void smk_value_numbering_begin(smk_value_numbering *numbering);
 
-/* Code that can be entered from elsewhere begins: registers with several definitions are not those of before. */
-void smk_value_numbering_begin(smk_value_numbering *align);
-
-/* The instruction's results get their values. Instructions are passed in program order. */
-void smk_value_numbering_pass(smk_value_numbering *align, uint32_t instruction);
+/* Numbers the results of an instruction. Instructions are passed in program order. */
+void smk_value_numbering_pass(smk_value_numbering *numbering, uint32_t instruction);
 
 /* The address of an ADDRESS operand, before the present instruction is passed. */
-smk_value_number smk_value_numbering_address(smk_value_numbering *align, const smk_operand *operand);
+smk_value_number smk_value_numbering_address(smk_value_numbering *numbering, const smk_operand *operand);
 
-/* Trailing zero bits that a base is known to have. */
-unsigned smk_value_numbering_zeros(const smk_value_numbering *align, uint32_t base);
+/* The number of trailing zero bits that a base is known to have. */
+unsigned smk_value_numbering_zeros(const smk_value_numbering *numbering, uint32_t base);
 
-/* An access proves zeros of a base where its block has run; what is kept is the first block's. */
-void smk_value_numbering_prove(smk_value_numbering *align, uint32_t base, uint32_t block, unsigned zeros);
-unsigned smk_value_numbering_get_proved(const smk_value_numbering *align, uint32_t base, uint32_t *block);
+/* Records that an access in `block` proves trailing zeros of a base; the first block's proof is kept. */
+void smk_value_numbering_prove(smk_value_numbering *numbering, uint32_t base, uint32_t block, unsigned zeros);
+unsigned smk_value_numbering_get_proved(const smk_value_numbering *numbering, uint32_t base, uint32_t *block);
 
-/* Before the instructions are passed once more: bases stay what they are. */
-void smk_value_numbering_restart(smk_value_numbering *align);
+/* Starts another pass over the instructions; bases keep their numbers. */
+void smk_value_numbering_restart(smk_value_numbering *numbering);
 
-/* False after memory ran out: then values mean nothing. */
-bool smk_value_numbering_good(const smk_value_numbering *align);
+/* False after memory ran out: the values are invalid. */
+bool smk_value_numbering_good(const smk_value_numbering *numbering);
 
-/* Is the value of this register ever needed? */
-bool smk_value_numbering_is_read(const smk_value_numbering *align, uint32_t reg);
+/* Is the value of this register ever used? */
+bool smk_value_numbering_is_read(const smk_value_numbering *numbering, uint32_t reg);
 
-/* Have all lanes of a warp surely the same base? */
-bool smk_value_numbering_is_uniform(const smk_value_numbering *align, uint32_t base);
+/* Do all lanes of a warp have the same base? */
+bool smk_value_numbering_is_uniform(const smk_value_numbering *numbering, uint32_t base);
 
 /* Calls `visit` with each register that the instruction writes. */
 void smk_value_numbering_visit_writes(const smk_instruction *instruction, void (*visit)(void *context, uint32_t reg),
