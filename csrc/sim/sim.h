@@ -1,4 +1,4 @@
-/* The simulator's whole interface towards csrc/py: programs and launches. (Memory: memory.h.) */
+/* The simulator's interface towards csrc/py: programs and launches (device memory: sim/code/memory.h). */
 #ifndef SMK_SIM_SIM_H
 #define SMK_SIM_SIM_H
 
@@ -16,16 +16,16 @@
 smk_status smk_program_create(const smk_module *module, smk_memory *memory, smk_program **program, smk_error *error);
 void smk_program_free(smk_program *program); /* accepts NULL */
 
-/* What a launcher must know of an entry. */
+/* Resources of an entry, for launches. */
 typedef struct smk_program_attributes {
-    size_t shared_bytes; /* static shared memory a block */
-    size_t local_bytes;  /* local memory a thread */
-    size_t const_bytes;  /* constant memory of the module */
-    uint32_t max_threads; /* a block: of the machine, cut by .maxntid and .reqntid */
+    size_t shared_bytes;  /* static shared memory a block */
+    size_t local_bytes;   /* local memory a thread */
+    size_t const_bytes;   /* constant memory of the module */
+    uint32_t max_threads; /* a block: the machine's limit, lowered by .maxntid and .reqntid */
 } smk_program_attributes;
 
-/* Lowers the entry where nobody has yet, so that what cannot run shows. Errors: ARGUMENT, PTX, UNSUPPORTED (with the line),
- * SHARED_MEMORY, MEMORY, INTERRUPTED. */
+/* Lowers the entry unless that is done, so that an entry that cannot run fails here. Errors: ARGUMENT, PTX,
+ * UNSUPPORTED (with the line), SHARED_MEMORY, MEMORY, INTERRUPTED. */
 smk_status smk_program_query(smk_program *program, uint32_t entry, smk_program_attributes *attributes,
                              smk_error *error);
 
@@ -37,7 +37,7 @@ smk_status smk_program_global(const smk_program *program, const char *name, uint
  * as the entry's i-th parameter has. A grid with a zero axis is a LAUNCH error.
  * Errors: LAUNCH, SHARED_MEMORY, MEMORY, INTERRUPTED and every execution error, with kernel, PTX line,
  * source line where known, block and thread. After an error memory holds what was written until then. */
-smk_status smk_program_run(smk_program *program, uint32_t entry, const smk_launch *launch, const smk_run_options *options,
-                        smk_run_result *result, smk_error *error);
+smk_status smk_program_run(smk_program *program, uint32_t entry, const smk_launch *launch,
+                           const smk_run_options *options, smk_run_result *result, smk_error *error);
 
 #endif
