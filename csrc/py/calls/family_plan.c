@@ -58,8 +58,8 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
         memcpy(call->type, type, sizeof type);
         return 0;
     }
-    PyArray_Descr *first = smk_family_call_type(call, call->operands[0]),
-                  *other = smk_family_call_type(call, call->operands[input]);
+    PyArray_Descr *first = smk_family_call_type(call, call->operands[0]);
+    PyArray_Descr *other = smk_family_call_type(call, call->operands[input]);
     PyObject *names[] = {smk_ndarray_type_name(first), smk_ndarray_type_name(other)};
     bool same = names[0] != NULL && names[1] != NULL && PyUnicode_Compare(names[0], names[1]) == 0;
     if (!same && !PyErr_Occurred()) {

@@ -119,6 +119,11 @@ static PyObject *number_or_none(int number)
     return number <= 0 ? Py_NewRef(Py_None) : PyLong_FromLong(number);
 }
 
+static const char attributes_doc[] =
+    "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
+    "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"
+    "binary_version (None on the simulator), parameters (a dict of name, type and nbytes each).";
+
 static PyObject *get_attributes(PyObject *self, void *closure)
 {
     const smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
@@ -163,6 +168,11 @@ static PyObject *get_source(PyObject *self, void *closure)
     (void)closure;
     return Py_NewRef(((smk_raw_kernel *)(void *)self)->module->source);
 }
+
+static const char carveout_doc[] =
+    "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
+    "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
+    "size that it has, and what a launch needs in any case; the simulator has no L1 cache, and nothing changes there.";
 
 static PyObject *get_carveout(PyObject *self, void *closure)
 {
@@ -333,16 +343,8 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
     {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
-    {"attributes", get_attributes, NULL,
-     "What the machine says of the kernel, a dict: num_regs (None where unknown), shared_size_bytes,\n"
-     "local_size_bytes, const_size_bytes, max_threads_per_block, maxntid (None where not declared), ptx_version,\n"
-     "binary_version (None on the simulator), parameters (a dict of name, type and nbytes each).",
-     NULL},
-    {"preferred_shared_memory_carveout", get_carveout, set_carveout,
-     "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
-     "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
-     "size that it has, and what a launch needs in any case; the simulator has no L1 cache, and nothing changes there.",
-     NULL},
+    {"attributes", get_attributes, NULL, attributes_doc, NULL},
+    {"preferred_shared_memory_carveout", get_carveout, set_carveout, carveout_doc, NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
