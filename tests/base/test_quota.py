@@ -1,6 +1,7 @@
 """What control groups and affinity leave of a machine: folders made by hand, cores for real."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +158,20 @@ def test_what_this_machine_allows_is_told():
     present = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     if "SMEMKIT_THREADS" not in os.environ:
         assert facts["simulator_threads"] == min(present, cores or present)
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="as Linux counts what is read")
+def test_files_are_read_once():
+    """Each allocation asks how much memory there is; the answer stays."""
+
+    def count_reads():
+        return int(re.search(r"syscr: (\d+)", Path("/proc/self/io").read_text())[1])
+
+    smemkit.show_config("dict")
+    before = count_reads()
+    for _ in range(100):
+        smemkit.show_config("dict")
+    assert count_reads() - before < 100
 
 
 ON_ONE_CORE = """

@@ -1,7 +1,9 @@
 """Small faults in C sources: where they can stand, and what the line then is.
 
 A source is read as tokens; only the bodies of functions are changed, never comments, strings,
-preprocessor lines or initialisers. A mutation is one change on one line.
+preprocessor lines or initialisers. A mutation is one change on one line. Changes that cannot change
+what a program does are left out: the number in sizeof x[0], the equality in a < b ? a : b, and a
+break where the switch ends anyway.
 """
 
 import dataclasses
@@ -45,6 +47,13 @@ STATEMENT = re.compile(
     r"(?:\(void\)\s*)?(?:[\w.>\[\]-]+\s*(?:[-+|&^*/%]|<<|>>)?=(?!=)[^;]*|[\w.>-]+\([^;]*\)"
     r"|break|continue|[\w.>\[\]-]+(?:\+\+|--));$"
 )
+
+
+# The lesser or the greater of two values: where they are equal, either is.
+CHOICE = re.compile(
+    r"(?<![\w.>])(\w[^<>=?:;,]*) ([<>]=?) ([^<>=?:;,]+) \? (?:\1 : \3|\3 : \1)(?=[;,)])"
+)
+STRICT = {frozenset(("<", "<=")), frozenset((">", ">="))}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +137,39 @@ def closing(tokens, i):
     return i
 
 
+def find_last_breaks(tokens):
+    """Indices of every `break` behind which its switch ends, but for more of them and labels."""
+    found, braces, switch_ends = set(), [], set()
+    for i, (_, text, _) in enumerate(tokens):
+        if text == "{":
+            braces.append(i)
+        elif text == "}" and braces:
+            opened = braces.pop()
+            depth, k = 0, opened - 1
+            while k >= 0 and tokens[opened - 1][1] == ")":
+                depth += (tokens[k][1] == ")") - (tokens[k][1] == "(")
+                if depth == 0:
+                    break
+                k -= 1
+            if k > 0 and tokens[k - 1][1] == "switch":
+                switch_ends.add(i)
+    for i, (_, text, _) in enumerate(tokens):
+        k = i + 2
+        while text == "break" and tokens[k][1] in ("default", ":", "break", ";", "case"):
+            k += 1 if tokens[k][1] != "case" else 2
+        if text == "break" and k in switch_ends:
+            found.add(i)
+    return found
+
+
+def is_choice(source, start, other):
+    """Does the sign there belong to a lesser or greater of two, and become the one beside it?"""
+    number = source.text.count("\n", 0, start)
+    at, text = start - source.starts[number], source.lines[number]
+    match = next((m for m in CHOICE.finditer(text) if m.start(2) == at), None)
+    return match is not None and frozenset((match[2], other)) in STRICT
+
+
 def change_token(source, tokens, i):
     """Mutations of one token."""
     kind, text, start = tokens[i]
@@ -139,11 +181,16 @@ def change_token(source, tokens, i):
         pointer = text == "&" and not two_sided
         if two_sided and not cast and not pointer:
             for other in SIGNS[text]:
+                if is_choice(source, start, other):
+                    continue
                 yield source.replace(start, end, other, "sign")
     elif kind == "number" and re.fullmatch(r"\d+[uU]?", text) and before != "case":
         digits = re.match(r"\d+", text)[0]
-        line = source.lines[source.text.count("\n", 0, start)]
+        number = source.text.count("\n", 0, start)
+        line, line_start = source.lines[number], source.starts[number]
         declared = before == "[" and re.match(r"\s*(?:static |const )*\w+ \**\w+\[", line)
+        if before == "[" and re.search(r"sizeof \(?[\w.>-]+\[$", line[: start - line_start]):
+            return
         step = -1 if declared and int(digits) > 1 else 1  # a longer array does no harm
         yield source.replace(start, end, f"{int(digits) + step}{text[len(digits) :]}", "constant")
     elif kind == "word" and text in ("true", "false"):
@@ -162,6 +209,7 @@ def list_mutations(path, text):
     inside = find_bodies(tokens)
     found = [m for i in sorted(inside) for m in change_token(source, tokens, i)]
     whole = {source.text.count("\n", 0, tokens[i][2]) for i in inside}
+    whole -= {source.text.count("\n", 0, tokens[i][2]) for i in find_last_breaks(tokens)}
     for number in sorted(whole):
         line = source.lines[number]
         declares = re.match(r"\s*\w+ \**\w+ =|\s*(const|static|unsigned) ", line)

@@ -37,7 +37,19 @@ RULES = [
         "tests/sim/exec/test_opcodes_isa.py tests/sim/exec/test_opcodes_approx.py "
         "tests/sim/exec/test_opcodes_convert.py tests/sim/exec/test_general.py",
     ),
-    (r"sim/.*commute", "tests/sim/exec/test_commute.py"),
+    (r"sim/.*(commute|link)", "tests/sim/exec/test_commute.py"),
+    (r"sim/.*(ptxas|fusion)", "tests/sim/ptxas/test_fusion.py"),
+    (r"sim/.*(alu|convert)", "tests/sim/exec/test_nans.py"),
+    (r"sim/.*(memory|lower)", "tests/py/test_symbol.py"),
+    (
+        r"sim/.*(check|park|block|instrument)",
+        "tests/sim/check/test_strays.py tests/py/test_leaks.py",
+    ),
+    (r"sim/.*grid", "tests/py/test_fork.py"),
+    (r"sim/.*(printf|memory|program)", "tests/py/test_oom.py"),
+    (r"sim/check/(happens|race|clock)", "tests/sim/check/test_memory_model.py"),
+    (r"base/pages", "tests/py/test_array.py"),
+    (r"py/.*internals", "tests/ptx/test_parse.py"),
     (r"sim/.*\b(matrix|mma)", "tests/sim/exec/test_mma.py tests/sim/exec/test_ldmatrix.py"),
     (
         r"sim/.*\b(access|memory|atomic|rows|register_layout|image|fixed|constant_rows)",

@@ -49,8 +49,8 @@ NAMED = [
     (
         "the race record of a weak access",
         "race.c",
-        "if (strength_of(access->flags) > strength_of(access->race->launch->flags[row->instruction_id[i]])) {",  # noqa: E501
-        "if (strength_of(access->flags) > 99) {",
+        "if (strength_of(access->flags) > strength_of(",
+        "if (strength_of(access->flags) > 99 + strength_of(",
     ),
     (
         "a shadow spread one too far",

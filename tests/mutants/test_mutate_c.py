@@ -57,6 +57,37 @@ def test_signs_of_one_operand_stay():
     assert (3, "sign") not in kinds and (4, "sign") not in kinds
 
 
+SAME = """\
+int f(const int *a, int n)
+{
+    int least = n - 1 < a[0] ? n - 1 : a[0], count = sizeof a[0];
+    int most = a[0] >= n ? a[0] : n;
+    int other = n < 3 ? n : 4;
+    switch (n) {
+    case 1:
+        g(n);
+        break;
+    case 2:
+        if (most) {
+            break;
+        }
+        break;
+    default:
+        break;
+    }
+}
+"""
+
+
+def test_changes_that_change_nothing_are_left_out():
+    found = {(m.line, m.after.strip()) for m in c_mutations.list_mutations("f.c", SAME)}
+    assert not [after for _, after in found if "<= a[0]" in after or "a[0] > n" in after]
+    assert not [after for _, after in found if "sizeof a[1]" in after]
+    assert any("> a[0]" in after for _, after in found if "least" in after)
+    assert (5, "int other = n <= 3 ? n : 4;") in found
+    assert {line for line, after in found if after == ";"} == {8, 9, 12}
+
+
 def test_initialisers_stay():
     text = "void f(void)\n{\n    int a[2] = {1 + 2, 3};\n    b = (pair){1, 2};\n    c = 1;\n}\n"
     found = [m.after.strip() for m in c_mutations.list_mutations("f.c", text)]

@@ -89,6 +89,7 @@ FAULTS = [
     ("call «absent»;", PTX),
     ("call «other»;", PTX),
     ("call «callee», (x0, y0);", PTX),
+    ("call (ret0), «d+4», (x0, y0);", PTX),
     ("call (ret0), callee, «(x0)»;", PTX),
     ("call (ret0), callee, «(x0, z0)»;", TYPE),
     ("call (ret0), callee, «(y0, y0)»;", TYPE),

@@ -288,6 +288,8 @@ def instructions(line):
         ("mov.v2.f32 v2, {f, f2};", ["mov.f32"] * 2),
         ("mov.v2.f32 {f, _}, v2;", ["mov.f32"]),
         ("mov.v2.f32 {f, f2}, {f2, f};", ["mov.f32"] * 4),
+        ("mov.v2.b32 {r, s}, {t, r};", ["mov.b32"] * 4),
+        ("mov.v2.b32 {r, s}, {s, t};", ["mov.b32"] * 2),
         ("lop3.or.b32 r|p, r, s, t, 5, q;", ["lop3.b32", "setp.ne.or.b32"]),
     ],
 )

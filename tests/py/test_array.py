@@ -2,6 +2,7 @@
 
 import copy
 import gc
+import math
 import pathlib
 import pickle
 import re
@@ -286,6 +287,16 @@ def test_large_memory_costs_what_is_written():
     smemkit.transpose(zeros, out=first)
     assert not smemkit.asnumpy(first).any()
     assert (smemkit.asnumpy(second) == 0xA5).all()
+
+
+@pytest.mark.parametrize("shape", [(3, (1 << 20) + 5), (2, 3, (1 << 20) + 1), (5, 700, 800)])
+def test_large_arrays_of_another_order(shape):
+    """Copied in pieces: what stands along each axis comes to its place."""
+    wanted = np.arange(math.prod(shape), dtype=np.int32).reshape(shape)
+    swapped = wanted.astype(">i4")
+    for source in (swapped, np.asfortranarray(wanted), wanted[:, ::-1], wanted[::-1]):
+        found = smemkit.asnumpy(smemkit.asarray(source, backend="sim"))
+        assert found.dtype == np.int32 and np.array_equal(found, source)
 
 
 def test_arrays_do_not_overlap():

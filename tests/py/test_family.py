@@ -449,3 +449,9 @@ def test_kernel_refuses(arguments, error, words):
 def test_kernel_takes_no_other_keyword():
     with pytest.raises(TypeError, match="unexpected keyword argument 'op'"):
         smemkit.kernel("reduce", "shuffle", op="max")
+
+
+def test_an_input_that_no_array_is_made_of(machine):
+    """An input of a type of its own: edges are float64."""
+    with pytest.raises(ValueError, match="inhomogeneous"):
+        smemkit._core.histogram(np.ones(5, np.float32), [[1], [1, 2]], backend=machine)

@@ -257,6 +257,51 @@ def test_auto_takes_what_needs_less_memory(rng):
     assert np.array_equal(multiply("auto"), tuned)
 
 
+SAY = build(
+    """
+    .local .align 8 .b8 values[8];
+    mov.u32 %r1, %tid.x;
+    st.local.u32 [values], %r1;
+    setp.ne.u32 %p1, %r1, 5;
+    @%p1 bra DONE;
+    mov.u64 %rd1, format;
+    cvta.global.u64 %rd2, %rd1;
+    mov.u64 %rd3, values;
+    cvta.local.u64 %rd3, %rd3;
+    {
+        .param .b64 first;
+        st.param.b64 [first], %rd2;
+        .param .b64 second;
+        st.param.b64 [second], %rd3;
+        .param .b32 status;
+        call.uni (status), vprintf, (first, second);
+    }
+DONE:""",
+    before="""
+.extern .func (.param .b32 status) vprintf (.param .b64 first, .param .b64 second);
+.global .align 1 .b8 format[4] = {37, 117, 10, 0};
+""",
+)
+
+
+def test_no_memory_for_what_is_printed(capsys):
+    """The error names the thread that prints, which is not the first of its warp."""
+    kernel, threads = load(SAY), []
+    for n in range(1, LIMIT):
+        fail_after(n)
+        try:
+            kernel((1,), (32,), (), backend="sim")
+        except smemkit.OutOfMemoryError as error:
+            if "for what the kernel prints" in str(error):
+                threads.append(error.thread)
+        else:
+            break
+        finally:
+            fail_after(0)
+    assert set(threads) == {(5, 0, 0)}
+    assert capsys.readouterr().out == "5\n"
+
+
 MULTIPLY = """
     mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2}, {%r3},
         {%f1, %f2, %f3, %f4};"""

@@ -219,6 +219,25 @@ def test_many_bins_are_counted_in_global_memory(own, dtype, n, bins, expected):
     assert answer.split()[0] == expected
 
 
+@pytest.mark.parametrize(
+    ("n", "blocks"), [(0, 1), (1, 1), (2**31 - 1, 1), (2**31, 2), (2**31 + 1, 2), (5 * 2**31, 6)]
+)
+def test_a_block_counts_fewer_than_2_to_the_31(own, n, blocks):
+    """Its counts have 32 bits; one multiprocessor has room for one block with a copy a lane."""
+    (answer,) = ask(own, (90, 1, 232448, "histogram", "float32", n, 257, 256))
+    assert answer == f"lane {blocks}"
+
+
+@pytest.mark.parametrize(("dtype", "columns"), [("float32", 128), ("float64", 64)])
+@pytest.mark.parametrize(("width", "across"), [(4, 4), (3.5, 4), (4 + 1 / 128, 5)])
+def test_two_strips_for_each_multiprocessor(own, dtype, columns, width, across):
+    """Strips of an image as high as still gives each of 132 multiprocessors two of them."""
+    down = 264 // across
+    h, w = 100 * down, math.ceil(width * columns)
+    (answer,) = ask(own, (90, 132, 232448, "conv2d", dtype, h, w, 3, 3))
+    assert answer == f"register {across * down}"
+
+
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (9, 16), (16, 16), (1, 4000), (4000, 1)])
 def test_a_small_product_takes_no_large_tiles(own, m, n):
     """One block is one block; but what its tile has past the edges is computed too."""

@@ -43,7 +43,7 @@ static bool must_stop(void *context)
     return stop;
 }
 
-static smk_status copy_in(const smk_execution *execution, size_t *allocated, smk_interrupt *interrupt, smk_error *error)
+static smk_status copy_in(const smk_execution *execution, smk_interrupt *interrupt, smk_error *error)
 {
     for (size_t i = 0; i < execution->transfer_count; i++) {
         smk_transfer *transfer = &execution->transfers[i];
@@ -51,7 +51,6 @@ static smk_status copy_in(const smk_execution *execution, size_t *allocated, smk
         if (status != SMK_OK) {
             return status;
         }
-        *allocated = i + 1;
         if (transfer->in) {
             status = smk_chunked_copy_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
                                              interrupt, error);
@@ -245,14 +244,13 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     const smk_backend *backend = execution->backend;
     const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
     smk_backend_code *code = NULL;
-    size_t allocated = 0;
     uint64_t workspace = 0;
     smk_interrupt interrupt = {.stop = options->poll, .context = options->poll_context};
     smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = copy_in(execution, &allocated, &interrupt, error);
+    status = copy_in(execution, &interrupt, error);
     if (status == SMK_OK) {
         status = take_workspace(execution, &workspace, error);
     }
@@ -267,9 +265,8 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     if (status == SMK_OK) {
         status = copy_out(execution, &interrupt, error);
     }
-    while (allocated > 0) {
-        allocated--;
-        (void)backend->release(execution->transfers[allocated].address, NULL);
+    for (size_t i = execution->transfer_count; i-- > 0;) {
+        (void)backend->release(execution->transfers[i].address, NULL); /* 0 where none was allocated */
     }
     return status;
 }

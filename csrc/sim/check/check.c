@@ -547,7 +547,5 @@ void smk_check_free(smk_check_result *result)
 {
     if (result != NULL) {
         smk_heap_free(result->finding);
-        result->finding = NULL;
-        result->finding_count = 0;
     }
 }

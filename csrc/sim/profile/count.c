@@ -189,7 +189,7 @@ static smk_status allocate_numbers(const counting *c, numbers *n, smk_error *err
 {
     const size_t rows = 5, instructions = c->instruction_count;
     uint64_t *all = smk_heap_allocate(rows * instructions + 1, sizeof *all);
-    smk_access_cost *totals = smk_heap_allocate((size_t)c->totals_count + 1, sizeof *totals);
+    smk_access_cost *totals = smk_heap_allocate(c->totals_count, sizeof *totals);
     if (all == NULL || totals == NULL) {
         smk_heap_free(all);
         smk_heap_free(totals);

@@ -636,7 +636,7 @@ smk_status smk_value_numbering_create(const smk_module *module, const smk_functi
     a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
     a->chain = smk_heap_allocate(2 * (size_t)ROOM, sizeof *a->chain);
     a->shared_offset =
-        smk_heap_allocate((size_t)module->variable_count + function->variable_count + 1, sizeof *a->shared_offset);
+        smk_heap_allocate((size_t)module->variable_count + function->variable_count, sizeof *a->shared_offset);
     if (a->zeros == NULL || a->since == NULL || a->value == NULL || a->entries == NULL || a->chain == NULL ||
         a->shared_offset == NULL) {
         smk_value_numbering_free(a);

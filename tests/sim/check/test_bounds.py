@@ -6,7 +6,7 @@ eight, anything else, one lane alone), so each shape is tried at the edge.
 
 import numpy as np
 import pytest
-from support.handmade import build, load
+from support.handmade import build, launch, load
 
 import smemkit
 
@@ -113,6 +113,14 @@ def test_the_last_byte(space, op, width):
                 pytest.fail(where)
             kinds = {finding.kind for finding in run(wrong, mask, kernel.check).findings}
             assert "out_of_bounds" in kinds, where
+
+
+@pytest.mark.parametrize("address", ["out+8", "%rd1+60"])
+def test_parameters_end_somewhere(address):
+    body = f"mov.u64 %rd1, 0;\nld.param.u32 %r1, [{address}];"
+    said = r"memory at 0x\w+ is out of bounds: the kernel has 8 bytes of parameters \["
+    with pytest.raises(smemkit.OutOfBoundsError, match=said):
+        launch(build(body, ".param .u64 out"), np.zeros(1, np.uint32))
 
 
 # Where variables lie -----------------------------------------------------------------------------

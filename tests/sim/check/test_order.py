@@ -239,6 +239,53 @@ def test_what_is_not_remembered_is_told():
     assert len(report.findings) == 1
 
 
+def test_a_copy_reads_global_memory_that_another_block_writes():
+    """Blocks that order something: who comes first is looked up as the second comes."""
+    body = """
+    setp.eq.u32 %p1, %b, 1;
+    @%p1 bra OTHER;
+    mov.u32 %r1, words;
+    cp.async.ca.shared.global [%r1], [%x], 4;
+    cp.async.wait_all;
+    bra DONE;
+OTHER:
+    st.global.u32 [%x], 5;
+DONE:
+    fence.acq_rel.gpu;
+    atom.global.relaxed.gpu.add.u32 %r4, [%flag], 1;"""
+    (finding,) = check(body, 2, 1).findings
+    assert finding.kind == "global_race"
+    assert (finding.first.op, finding.second.op) == ("load", "store")
+
+
+RELEASED_BY = {
+    "store": "st.release.gpu.global.u32 [%flag], 1;",
+    "exchange": "atom.global.release.gpu.exch.b32 %r4, [%flag], 1;",
+    "addition": "red.global.release.gpu.add.u32 [%flag], 1;",
+    "fence": "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [%flag], 1;",
+}
+
+
+@pytest.mark.parametrize("name", RELEASED_BY)
+@pytest.mark.parametrize("late", [False, True])
+def test_what_comes_behind_a_release_is_not_released(name, late):
+    write = "st.global.u32 [%x], 5;"
+    body = f"""
+    setp.ne.u32 %p1, %b, 0;
+    @%p1 bra READ;
+    st.global.u32 [%x+64], 5;
+    {"" if late else write}
+    {RELEASED_BY[name]}
+    {write if late else ""}
+    exit;
+READ:
+    ld.acquire.gpu.global.u32 %r1, [%flag];
+    setp.eq.u32 %p2, %r1, 0;
+    @%p2 bra READ;
+    ld.global.u32 %r2, [%x];"""
+    assert kinds(body, 2, 1) == ({"global_race"} if late else set())
+
+
 # Scopes -------------------------------------------------------------------------------------------
 
 ATOMICS = {  # of both blocks: do they race?

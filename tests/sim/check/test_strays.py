@@ -81,6 +81,17 @@ def test_they_cost_little(away):
     assert stray < 8 * good + 2e-3
 
 
+def test_lanes_that_go_astray_go_on():
+    """Half of the lanes read behind the array, each time round; all of them write."""
+    kernel = smemkit.RawModule(TEXT.format(body=LOADS), backend="sim").get_function("k")
+    x = smemkit.asarray(np.full(32, 5, np.uint32), backend="sim")
+    out = smemkit.asarray(np.full(32, 77, np.uint32), backend="sim")
+    report = kernel.check(1, 32, (x, out, np.uint64(64), np.uint32(3)), backend="sim")
+    (finding,) = report.findings
+    assert (finding.kind, finding.count) == ("out_of_bounds", 3 * 16)
+    assert smemkit.asnumpy(out).tolist() == [15] * 16 + [0] * 16
+
+
 def test_a_loop_that_a_stray_value_bounds_is_stopped():
     report, seconds = check(LENGTH, FAR, threads=32)
     assert [finding.kind for finding in report.findings] == ["out_of_bounds"]

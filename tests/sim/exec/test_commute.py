@@ -76,6 +76,11 @@ MIXED = {
         "red.global.min.s32 [%rd1], %r2;\nred.global.min.u32 [%rd1], %r2;",
         lambda word, v: min(v, word if signed(word) <= signed(v) else v),
     ),
+    "loaded_twice": (
+        "red.global.add.u32 [%rd1], %r3;\nld.param.u64 %rd8, [x];\n"
+        "red.global.max.u32 [%rd8], %r2;",
+        lambda word, v: max((word + (v >> 7)) & 0xFFFFFFFF, v),
+    ),
     "generic": (
         "red.add.u32 [%rd1], %r3;\natom.max.u32 %r9, [%rd1], %r2;",
         lambda word, v: max((word + (v >> 7)) & 0xFFFFFFFF, v),

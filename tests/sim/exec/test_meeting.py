@@ -10,6 +10,7 @@ from support.handmade import build, launch
 import smemkit
 
 OUT = ".param .u64 out"
+HOPPER = ".version 8.0\n.target sm_90\n.address_size 64\n"
 # %rd3: the thread's own word of out
 BEGIN = """
     ld.param.u64 %rd1, [out];
@@ -57,6 +58,23 @@ def test_a_barrier_counts_no_lanes_that_have_ended():
     assert (out[:40] == 1).all() and (out[40:] == 77).all()
 
 
+def test_a_warp_of_one_thread_arrives_for_another():
+    body = """
+    .shared .align 4 .b32 word;
+    setp.lt.u32 %p1, %r1, 32;
+    @%p1 bra WAIT;
+    st.shared.u32 [word], 5;
+    @%p1 bar.arrive 1, 64;          // nobody
+    bar.arrive 1, 64;
+    exit;
+WAIT:
+    @!%p1 bar.arrive 1, 64;
+    bar.sync 1, 64;
+    ld.shared.u32 %r2, [word];
+    st.global.u32 [%rd3], %r2;"""
+    assert run(body, 33).tolist() == [5] * 32 + [77]
+
+
 # Warps -------------------------------------------------------------------------------------------
 
 
@@ -68,6 +86,27 @@ def test_a_warp_waits_for_no_lane_that_has_ended(mask):
     bar.warp.sync {mask};
     st.global.u32 [%rd3], 1;"""
     assert (run(body) == np.where(np.arange(32) < 16, 1, 77)).all()
+
+
+@pytest.mark.parametrize("mask", [0xFFFFFFFF, 0x8, 0xFFFFFFF0])
+def test_one_lane_is_elected(mask):
+    first = (mask & -mask).bit_length() - 1
+    body = f"""
+    mov.u32 %r2, 99;
+    shl.b32 %r4, 1, %r1;
+    and.b32 %r4, %r4, {mask};
+    setp.eq.u32 %p2, %r4, 0;
+    @%p2 exit;
+    elect.sync %r2|%p1, {mask};
+    selp.u32 %r3, 1000, 0, %p1;
+    add.u32 %r2, %r2, %r3;
+    st.global.u32 [%rd3], %r2;"""
+    out = np.full(32, 77, np.uint32)
+    launch(build(BEGIN + body, OUT, header=HOPPER), out)
+    named = np.array([mask >> lane & 1 for lane in range(32)], bool)
+    expected = np.where(named, first, 77)
+    expected[first] += 1000
+    assert out.tolist() == expected.tolist()
 
 
 TOGETHER = {

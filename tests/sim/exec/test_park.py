@@ -429,6 +429,7 @@ def test_check_names_lanes_that_never_come(name):
     lines = make(body).split("\n")
     assert finding.first.ptx_line == 1 + lines.index(line)
     assert finding.second.ptx_line == 2 + lines.index(line)
+    assert (finding.first.thread, finding.second.thread) == ((1, 0, 0), (0, 0, 0))
     assert "lanes 0x00000001 are on another path" in finding.message
 
 

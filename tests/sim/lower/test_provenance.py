@@ -49,6 +49,8 @@ LEAVES = {
     "loaded index": "ld.global.u32 %r10, [%rd4];"
     " mul.wide.u32 %rd11, %r10, 0; add.u64 %rd11, %rd11, %rd9;"
     "add.u64 %rd10, %rd4, %rd11; ld.global.u32 %r10, [%rd10];",
+    "loaded number": "ld.global.u64 %rd11, [%rd1]; and.b64 %rd11, %rd11, 0;"
+    "add.u64 %rd11, %rd11, %rd9; add.u64 %rd10, %rd11, %rd4; ld.global.u32 %r10, [%rd10];",
     "kept alignment": "add.u64 %rd10, %rd4, %rd9;"
     " and.b64 %rd10, %rd10, -4; ld.global.u32 %r10, [%rd10];",
     "struct": "ld.param.u64 %rd10, [both+8]; add.u64 %rd10, %rd10, %rd3; sub.u64 %rd11, 0, %rd9;"
