@@ -125,7 +125,7 @@ static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const
     bool scalar = parameter->bytes == (smk_module_type_bits(type) + 7) / 8;
     const smk_register *registers = parser->registers.items;
     uint64_t bits = 0;
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         operand->type = bits_type(type);
         return scalar && !operand->negate && smk_operand_fits((smk_type)registers[operand->index].type, type, false);
@@ -144,9 +144,15 @@ static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const
     }
     case SMK_OPERAND_SINK:
         return is_result;
-    default:
-        return false;
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_SPECIAL:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_ADDRESS:
+    case SMK_OPERAND_LIST:
+        break;
     }
+    return false;
 }
 
 static smk_status check_list(smk_parser *parser, const smk_statement *statement, const smk_function *callee,

@@ -69,13 +69,19 @@ static smk_status parse_literal(smk_parser *parser, smk_constant *value)
     case SMK_TOKEN_DECIMAL:
         *value = (smk_constant){SMK_TYPE_F64, token->value};
         return smk_parse_next(parser);
-    default:
-        if (token->kind == SMK_TOKEN_WORD && smk_text_is(token->text, "WARP_SZ")) {
+    case SMK_TOKEN_WORD:
+        if (smk_text_is(token->text, "WARP_SZ")) {
             *value = (smk_constant){SMK_TYPE_S64, 32};
             return smk_parse_next(parser);
         }
-        return smk_parse_unexpected(parser, "a constant");
+        break;
+    case SMK_TOKEN_END:
+    case SMK_TOKEN_DOT_WORD:
+    case SMK_TOKEN_STRING:
+    case SMK_TOKEN_MARK:
+        break;
     }
+    return smk_parse_unexpected(parser, "a constant");
 }
 
 /* (.s64) and (.u64); the '(' has been taken */

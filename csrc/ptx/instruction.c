@@ -270,9 +270,12 @@ static smk_status parse_named(smk_parser *parser, smk_operand *operand)
             return parse_subscript(parser, smk_parse_variable(parser, symbol->index), &operand->offset);
         }
         return parse_offset(parser, &operand->offset);
-    default:
-        return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is a label, not an operand", SMK_TEXT_PRINT(name.text));
+    case SMK_SYMBOL_RANGE:
+    case SMK_SYMBOL_LABEL:
+    case SMK_SYMBOL_WORD:
+        break;
     }
+    return smk_parse_fail(parser, &name, SMK_PTX, "'%.*s' is a label, not an operand", SMK_TEXT_PRINT(name.text));
 }
 
 static smk_status parse_constant(smk_parser *parser, smk_operand *operand)

@@ -48,10 +48,13 @@ bool smk_operand_convert(const smk_operand *operand, smk_type type, uint64_t *bi
     case SMK_KIND_BITS:
         *bits = constant.bits & mask_of(width);
         return !is_float || smk_module_type_bits(constant.type) == width;
-    default:
-        *bits = constant.bits & mask_of(width);
-        return !is_float && width <= 64;
+    case SMK_KIND_NONE:
+    case SMK_KIND_UNSIGNED:
+    case SMK_KIND_SIGNED:
+        break;
     }
+    *bits = constant.bits & mask_of(width);
+    return !is_float && width <= 64;
 }
 
 static smk_status mismatch(smk_parser *parser, const smk_statement *statement, unsigned index, smk_type type)
@@ -136,7 +139,7 @@ static smk_status check_scalar(smk_parser *parser, const smk_statement *statemen
                                const smk_operand_slot *slot, smk_operand *operand, bool apply)
 {
     bool destination = slot->role == 'd';
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         return check_register(parser, statement, index, slot, operand, apply);
     case SMK_OPERAND_SINK:
@@ -163,7 +166,11 @@ static smk_status check_scalar(smk_parser *parser, const smk_statement *statemen
             return SMK_OK;
         }
         break;
-    default:
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_ADDRESS:
+    case SMK_OPERAND_LIST:
         break;
     }
     return misplaced(parser, statement, index,

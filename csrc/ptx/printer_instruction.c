@@ -38,7 +38,7 @@ static void print_list(smk_printer *printer, const smk_operand *operand, const c
 
 static void print_operand(smk_printer *printer, const smk_operand *operand)
 {
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         smk_printer_add(printer, operand->negate ? "!" : "");
         smk_printer_register(printer, operand->index);
@@ -65,7 +65,8 @@ static void print_operand(smk_printer *printer, const smk_operand *operand)
     case SMK_OPERAND_LIST:
         print_list(printer, operand, operand->pair ? "" : "{", operand->pair ? "" : "}");
         break;
-    default:
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_SINK:
         smk_printer_add(printer, "_");
         break;
     }

@@ -53,7 +53,7 @@ static bool is_declarable(smk_type type)
     case SMK_TYPE_S4:
     case SMK_TYPE_F32X2:
         return false;
-    default:
+    default: /* types of registers and variables */
         return true;
     }
 }

@@ -163,7 +163,7 @@ static smk_space space_of(smk_modifier modifier)
     case SMK_MODIFIER_PARAM_ENTRY:
     case SMK_MODIFIER_PARAM_FUNC:
         return SMK_SPACE_PARAM;
-    default:
+    default: /* a word that names no space */
         return SMK_SPACE_GENERIC;
     }
 }
@@ -217,7 +217,7 @@ static smk_type wide_type(smk_type type)
         return SMK_TYPE_S32;
     case SMK_TYPE_U32:
         return SMK_TYPE_U64;
-    default:
+    default: /* .s32: no form makes any other type wider */
         return SMK_TYPE_S64;
     }
 }

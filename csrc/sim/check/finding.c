@@ -267,6 +267,53 @@ static bool is_block_scope(const writer *w, const smk_finding_side *side)
            smk_image_is_block_scope(&function->instructions[side->instruction]);
 }
 
+static void write_race(const writer *w, const smk_finding_entry *entry, smk_finding *finding, const char *here,
+                       const char *there)
+{
+    const smk_finding_side *a = &finding->first, *b = &finding->second;
+    bool blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
+    bool block_scope = blocks && (is_block_scope(w, a) || is_block_scope(w, b));
+    (void)snprintf(finding->message, sizeof finding->message,
+                   "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.", op_name(a),
+                   here, op_name(b), there, blocks ? " of another block" : "", a->variable,
+                   entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
+                   : block_scope                          ? "the scope of one of them is its own block"
+                   : blocks                               ? "nothing orders the blocks"
+                                                          : "no barrier orders them",
+                   entry->same_value ? "; both write the same value" : "");
+}
+
+static void write_uninitialized(const writer *w, smk_finding *finding, const char *here, const char *there)
+{
+    const smk_finding_side *a = &finding->first, *b = &finding->second;
+    if (b->present) { /* of local memory */
+        (void)snprintf(finding->message, sizeof finding->message,
+                       "The load at %s reads local memory to which its thread has given no value, and the %s at %s "
+                       "uses what it got.",
+                       here, use_name(w, b), there);
+    } else {
+        (void)snprintf(finding->message, sizeof finding->message,
+                       "The %s at %s reads %s memory that nobody has written (%s).", op_name(a), here, space_of(a),
+                       a->variable);
+    }
+}
+
+static void write_barrier(const writer *w, smk_finding *finding, const char *here, const char *there)
+{
+    const smk_finding_side *a = &finding->first, *b = &finding->second;
+    const smk_function *f = w->ids->module->functions;
+    if (strcmp(here, there) == 0) { /* of one line */
+        (void)snprintf(finding->message, sizeof finding->message,
+                       "Warps of one block meet at different barriers of %s: some at PTX line %u, others at PTX "
+                       "line %u.",
+                       here, f[a->function].instructions[a->instruction].line,
+                       f[b->function].instructions[b->instruction].line);
+    } else {
+        (void)snprintf(finding->message, sizeof finding->message,
+                       "Warps of one block meet at different barriers: some at %s, others at %s.", here, there);
+    }
+}
+
 static void write_message(const writer *w, const smk_finding_entry *entry, smk_finding *finding)
 {
     const smk_finding_side *a = &finding->first, *b = &finding->second;
@@ -277,28 +324,18 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
     if (b->present) {
         describe_location(w, b, there, sizeof there);
     }
-    if (entry->kind == SMK_FINDING_SHUFFLE) {
-        (void)snprintf(text, size,
-                       "In the shfl.sync at %s %.120s: what it gets is undefined, and the %s at %s uses it.", here,
-                       entry->text, use_name(w, b), there);
-        return;
-    }
-    if (entry->text[0] != '\0') {
+    if (entry->kind != SMK_FINDING_SHUFFLE && entry->text[0] != '\0') {
         (void)snprintf(text, size, "%s", entry->text);
         return;
     }
-    bool block_scope, blocks = memcmp(a->block, b->block, sizeof a->block) != 0;
     switch (entry->kind) {
+    case SMK_FINDING_RACE:
+    case SMK_FINDING_WARP_HAZARD:
+    case SMK_FINDING_GLOBAL_RACE:
+        write_race(w, entry, finding, here, there);
+        break;
     case SMK_FINDING_UNINITIALIZED:
-        if (b->present) { /* of local memory */
-            (void)snprintf(text, size,
-                           "The load at %s reads local memory to which its thread has given no value, and the %s at %s "
-                           "uses what it got.",
-                           here, use_name(w, b), there);
-            break;
-        }
-        (void)snprintf(text, size, "The %s at %s reads %s memory that nobody has written (%s).", op_name(a), here,
-                       space_of(a), a->variable);
+        write_uninitialized(w, finding, here, there);
         break;
     case SMK_FINDING_ASYNC_READ:
         (void)snprintf(text, size,
@@ -307,28 +344,17 @@ static void write_message(const writer *w, const smk_finding_entry *entry, smk_f
                        op_name(a), here, a->variable, there);
         break;
     case SMK_FINDING_BARRIER:
-        if (strcmp(here, there) == 0) { /* of one line */
-            const smk_function *f = w->ids->module->functions;
-            (void)snprintf(text, size,
-                           "Warps of one block meet at different barriers of %s: some at PTX line %u, others at PTX "
-                           "line %u.",
-                           here, f[a->function].instructions[a->instruction].line,
-                           f[b->function].instructions[b->instruction].line);
-            break;
-        }
-        (void)snprintf(text, size, "Warps of one block meet at different barriers: some at %s, others at %s.", here,
-                       there);
+        write_barrier(w, finding, here, there);
         break;
-    default:
-        block_scope = blocks && (is_block_scope(w, a) || is_block_scope(w, b));
+    case SMK_FINDING_SHUFFLE:
         (void)snprintf(text, size,
-                       "The %s at %s and the %s at %s by another thread%s touch the same byte (%s), and %s%s.",
-                       op_name(a), here, op_name(b), there, blocks ? " of another block" : "", a->variable,
-                       entry->kind == SMK_FINDING_WARP_HAZARD ? "no __syncwarp() orders the lanes of the warp"
-                       : block_scope                          ? "the scope of one of them is its own block"
-                       : blocks                               ? "nothing orders the blocks"
-                                                              : "no barrier orders them",
-                       entry->same_value ? "; both write the same value" : "");
+                       "In the shfl.sync at %s %.120s: what it gets is undefined, and the %s at %s uses it.", here,
+                       entry->text, use_name(w, b), there);
+        break;
+    case SMK_FINDING_OUT_OF_BOUNDS: /* these come with a text */
+    case SMK_FINDING_OVERRUN:
+    case SMK_FINDING_MISALIGNED:
+    case SMK_FINDING_COUNT:
         break;
     }
 }

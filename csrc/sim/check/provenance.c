@@ -98,7 +98,7 @@ static uint64_t mix(uint64_t set)
 static uint64_t read_operand(tracer *t, const smk_operand *operand)
 {
     uint64_t set = 0;
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         return t->set[operand->index];
     case SMK_OPERAND_VARIABLE:
@@ -108,9 +108,16 @@ static uint64_t read_operand(tracer *t, const smk_operand *operand)
             set |= read_operand(t, &operand->element[i]);
         }
         return set == 0 ? 0 : WIDE | NARROW | mix(set);
-    default:
-        return 0;
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_IMMEDIATE:
+    case SMK_OPERAND_SPECIAL:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_ADDRESS:
+    case SMK_OPERAND_SINK:
+        break;
     }
+    return 0;
 }
 
 static void write_register(tracer *t, const smk_operand *operand, uint64_t set)
@@ -211,7 +218,7 @@ static uint64_t compute(tracer *t, const smk_instruction *in)
     case SMK_OPCODE_SETP:
     case SMK_OPCODE_SET:
         return 0;
-    default:
+    default: /* what is computed of a pointer may be one */
         set = union_of_reads(t, in);
         return set == 0 ? 0 : WIDE | NARROW | mix(set);
     }

@@ -158,7 +158,7 @@ static bool fill_rows(smk_lowering *l, const smk_instruction *in, uint32_t row[4
     case SMK_OPCODE_SETP:
         first = last = 3;
         break;
-    default:
+    default: /* no value of an operand decides */
         return true;
     }
     for (unsigned i = first; i <= last && i < in->operand_count; i++) {
@@ -457,7 +457,7 @@ static uint32_t compute(const smk_warp *warp, const smk_operation *op, const smk
             return c | (lanes & (smk_module_has(in, SMK_MODIFIER_AND) ? holds : ~holds));
         }
         break;
-    default:
+    default: /* undefined where any operand is, as below */
         break;
     }
     for (unsigned i = in->result_count; i < in->operand_count; i++) {

@@ -63,10 +63,15 @@ smk_handler smk_access_find(bool store, smk_space space, bool narrow, smk_elemen
         return smk_access_find_avx512(store, space, narrow, element, count);
     case SMK_ISA_AVX2:
         return smk_access_find_avx2(store, space, narrow, element, count);
+#else
+    case SMK_ISA_AVX512:
+    case SMK_ISA_AVX2:
 #endif
-    default:
-        return smk_access_find_baseline(store, space, narrow, element, count);
+    case SMK_ISA_BASELINE:
+    case SMK_ISA_COUNT:
+        break;
     }
+    return smk_access_find_baseline(store, space, narrow, element, count);
 }
 
 smk_access_compare *smk_access_comparer(void)
@@ -77,10 +82,15 @@ smk_access_compare *smk_access_comparer(void)
         return smk_access_compare_avx512;
     case SMK_ISA_AVX2:
         return smk_access_compare_avx2;
+#else
+    case SMK_ISA_AVX512:
+    case SMK_ISA_AVX2:
 #endif
-    default:
-        return smk_access_compare_baseline;
+    case SMK_ISA_BASELINE:
+    case SMK_ISA_COUNT:
+        break;
     }
+    return smk_access_compare_baseline;
 }
 
 bool smk_access_fill_cache(const smk_warp *warp, smk_cached_allocation *cached, uint64_t address)
@@ -116,9 +126,11 @@ static const char *space_name(smk_space space)
         return "constant";
     case SMK_SPACE_PARAM:
         return "parameter";
-    default:
-        return "global";
+    case SMK_SPACE_GENERIC:
+    case SMK_SPACE_GLOBAL:
+        break;
     }
+    return "global";
 }
 
 /* The name of the space that the instruction names: constants are accessed as global memory. */
@@ -174,7 +186,9 @@ void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, s
     case SMK_SPACE_PARAM:
         (void)snprintf(text, sizeof text, "the kernel has %" PRIu64 " bytes of parameters", control->parameter_bytes);
         break;
-    default:
+    case SMK_SPACE_GENERIC:
+    case SMK_SPACE_GLOBAL:
+    case SMK_SPACE_CONST:
         smk_memory_view_describe(control->block->run->view, address, bytes, text, sizeof text);
         break;
     }

@@ -342,9 +342,12 @@ SMK_ALWAYS_INLINE bool aim(const smk_warp *warp, const smk_operation *op, smk_sp
         }
         return find_cached(warp, op, mask, to);
     }
-    default:
-        return find_cached(warp, op, mask, to);
+    case SMK_SPACE_GLOBAL:
+    case SMK_SPACE_LOCAL:
+    case SMK_SPACE_CONST:
+        break;
     }
+    return find_cached(warp, op, mask, to);
 }
 
 /* A full warp whose groups of eight lanes each have one address or neighbouring ones, as in blocks that are 8 or 16
@@ -534,9 +537,11 @@ smk_handler NAME(smk_access_find)(bool store, smk_space space, bool narrow, smk_
         return store ? run_param_store : run_param_load;
     case SMK_SPACE_GENERIC:
         return store ? run_generic_store : run_generic_load;
-    default:
-        return find_global(store, element, count);
+    case SMK_SPACE_GLOBAL:
+    case SMK_SPACE_CONST:
+        break;
     }
+    return find_global(store, element, count);
 }
 
 uint32_t NAME(smk_access_compare)(const void *row, bool narrow, uint64_t first, uint64_t step)

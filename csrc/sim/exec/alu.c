@@ -30,7 +30,8 @@ static const smk_handler *clone_current(void)
         return smk_alu_avx512;
     case SMK_ISA_AVX2:
         return smk_alu_avx2;
-    default:
+    case SMK_ISA_BASELINE:
+    case SMK_ISA_COUNT:
         break;
     }
 #endif
@@ -217,7 +218,7 @@ static alu_key read_key(const smk_instruction *instruction)
             key.flags &= ~(F(LO) | F(LS) | F(HI) | F(HS));
         }
         break;
-    default:
+    default: /* the words as they are written */
         break;
     }
     return key;
@@ -245,7 +246,7 @@ smk_handler smk_alu_find(const smk_instruction *instruction, const unsigned stor
         if (is_pair(instruction))
             return NULL;
         break;
-    default:
+    default: /* one row of the table */
         break;
     }
     const size_t row = find_row(key);

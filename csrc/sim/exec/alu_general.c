@@ -105,9 +105,11 @@ static double round_integral(double x, smk_rounding rounding)
         return floor(x);
     case SMK_ROUND_UP:
         return ceil(x);
-    default:
-        return rint(x);
+    case SMK_ROUND_NEAREST:
+    case SMK_ROUND_NEAREST_AWAY:
+        break;
     }
+    return rint(x);
 }
 
 /* What PTX says a NaN becomes: 0, but the lowest signed number where either side has 64 bits. */
@@ -184,7 +186,7 @@ static uint64_t narrow(double x, smk_type to, const smk_alu_general *word)
         const float single = smk_narrow_f32(x, rounding);
         return smk_bits_f32(ftz ? smk_flush_f32(single) : single);
     }
-    default:
+    default: /* .f64 */
         return smk_bits_f64(smk_nan_f64(x));
     }
 }
@@ -455,7 +457,7 @@ static uint64_t truth(smk_type type)
     case SMK_TYPE_BF16:
     case SMK_TYPE_BF16X2:
         return 0x3f80;
-    default:
+    default: /* integers: all bits set */
         return UINT32_MAX;
     }
 }

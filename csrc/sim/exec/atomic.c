@@ -52,7 +52,7 @@ static uint64_t add(smk_type type, uint64_t old, uint64_t b, bool flush)
         return (uint32_t)add_f16((uint16_t)old_high, (uint16_t)b_high) << 16 | add_f16((uint16_t)old, (uint16_t)b);
     case SMK_TYPE_BF16X2:
         return (uint32_t)add_bf16((uint16_t)old_high, (uint16_t)b_high) << 16 | add_bf16((uint16_t)old, (uint16_t)b);
-    default:
+    default: /* integers */
         return old + b;
     }
 }
@@ -64,7 +64,7 @@ static bool less(smk_type type, uint64_t a, uint64_t b)
         return (int32_t)(uint32_t)a < (int32_t)(uint32_t)b;
     case SMK_TYPE_S64:
         return (int64_t)a < (int64_t)b;
-    default:
+    default: /* unsigned integers */
         return a < b;
     }
 }
@@ -91,7 +91,7 @@ static inline uint64_t combine(smk_modifier operation, smk_type type, uint64_t o
         return old ^ b;
     case SMK_MODIFIER_CAS:
         return old == b ? c : old;
-    default:
+    default: /* exch */
         return b;
     }
 }

@@ -81,9 +81,16 @@ static uint64_t special_value(const smk_warp_control *control, smk_special speci
     case SMK_SPECIAL_TOTAL_SMEM_SIZE:
     case SMK_SPECIAL_AGGR_SMEM_SIZE:
         return run->shared_bytes;
-    default:
-        return 0;
+    case SMK_SPECIAL_CLOCK: /* their values come from smk_control_clock */
+    case SMK_SPECIAL_CLOCK_HI:
+    case SMK_SPECIAL_CLOCK64:
+    case SMK_SPECIAL_GLOBALTIMER:
+    case SMK_SPECIAL_GLOBALTIMER_LO:
+    case SMK_SPECIAL_GLOBALTIMER_HI:
+    case SMK_SPECIAL_COUNT:
+        break;
     }
+    return 0;
 }
 
 static void fill_special(smk_warp *warp, const smk_special_row *row)

@@ -64,7 +64,7 @@ static inline int source_lane(shuffle mode, uint32_t lane, uint32_t b, uint32_t 
     case SHUFFLE_BFLY:
         source = (int)(lane ^ offset);
         break;
-    default:
+    case SHUFFLE_IDX:
         source = (int)(low | (offset & ~segment));
         break;
     }
@@ -270,9 +270,10 @@ static inline uint32_t combine(reduction kind, uint32_t a, uint32_t b)
         return a & b;
     case REDUCE_OR:
         return a | b;
-    default:
-        return a ^ b;
+    case REDUCE_XOR:
+        break;
     }
+    return a ^ b;
 }
 
 static inline const smk_operation *reduce_lanes(smk_warp *warp, const smk_operation *op, reduction kind)
@@ -393,7 +394,7 @@ smk_handler smk_warp_exchange_find(const smk_instruction *instruction)
         return run_active_mask;
     case SMK_OPCODE_ELECT:
         return run_elect;
-    default:
+    default: /* the caller fails: there is no handler */
         return NULL;
     }
 }

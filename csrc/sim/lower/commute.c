@@ -38,7 +38,7 @@ static uint32_t kind_of(const smk_instruction *instruction)
     case SMK_MODIFIER_MIN:
     case SMK_MODIFIER_MAX:
         return operation | bits << 8 | (uint32_t)(smk_module_type_kind(type) == SMK_KIND_SIGNED) << 16;
-    default:
+    default: /* the width alone makes them differ */
         return operation | bits << 8;
     }
 }
@@ -91,7 +91,7 @@ static uint64_t roots_of_load(const finder *f, const smk_instruction *instructio
 static uint64_t roots_of_operand(const finder *f, const smk_operand *operand)
 {
     uint64_t roots = 0;
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         return f->roots[operand->index];
     case SMK_OPERAND_VARIABLE:
@@ -106,9 +106,15 @@ static uint64_t roots_of_operand(const finder *f, const smk_operand *operand)
             roots |= roots_of_operand(f, &operand->element[i]);
         }
         return roots;
-    default:
-        return 0;
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_IMMEDIATE:
+    case SMK_OPERAND_SPECIAL:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_SINK:
+        break;
     }
+    return 0;
 }
 
 static void note_write(void *context, uint32_t index, bool writes)

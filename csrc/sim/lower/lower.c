@@ -114,7 +114,9 @@ bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_loca
         return smk_lower_fail(l, SMK_INTERNAL, "the shared variable %.*s has no address",
                               SMK_TEXT_PRINT(variable->name));
     }
-    default:
+    case SMK_SPACE_GENERIC:
+    case SMK_SPACE_LOCAL:
+    case SMK_SPACE_PARAM:
         break;
     }
     uint32_t own = index - l->module->variable_count;
@@ -162,7 +164,7 @@ static bool is_clock(smk_special special)
     case SMK_SPECIAL_GLOBALTIMER_LO:
     case SMK_SPECIAL_GLOBALTIMER_HI:
         return true;
-    default:
+    default: /* registers that keep their value while a warp runs */
         return false;
     }
 }

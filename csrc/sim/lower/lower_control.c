@@ -63,11 +63,11 @@ static bool make_cell(smk_lowering *l, const smk_operand *operand, smk_cell *cel
     smk_location location;
     unsigned bits = 0;
     *cell = (smk_cell){0};
-    switch (operand->kind) {
-    case SMK_OPERAND_SINK:
+    if (operand->kind == SMK_OPERAND_SINK) {
         cell->discarded = true;
         return true;
-    case SMK_OPERAND_VARIABLE:
+    }
+    if (operand->kind == SMK_OPERAND_VARIABLE) {
         if (!smk_lower_locate_variable(l, operand->index, &location)) {
             return false;
         }
@@ -77,13 +77,12 @@ static bool make_cell(smk_lowering *l, const smk_operand *operand, smk_cell *cel
         cell->offset = (uint32_t)location.address;
         cell->bytes = (uint32_t)smk_module_variable(l->module, l->function, operand->index)->bytes;
         return true;
-    default:
-        cell->in_row = true;
-        cell->offset = smk_lower_row(l, operand, 32, &bits);
-        cell->row_bits = (uint8_t)bits;
-        cell->bytes = bits < 8 ? 1 : bits / 8;
-        return l->status == SMK_OK;
     }
+    cell->in_row = true;
+    cell->offset = smk_lower_row(l, operand, 32, &bits);
+    cell->row_bits = (uint8_t)bits;
+    cell->bytes = bits < 8 ? 1 : bits / 8;
+    return l->status == SMK_OK;
 }
 
 static smk_cell *make_cells(smk_lowering *l, const smk_operand *list)

@@ -98,21 +98,18 @@ static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
 /* A row for an element; constants in the width of the other rows. */
 static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigned bits)
 {
-    switch (operand->kind) {
-    case SMK_OPERAND_SINK:
+    unsigned storage;
+    if (operand->kind == SMK_OPERAND_SINK) {
         return smk_lower_scratch(l, bits);
-    case SMK_OPERAND_IMMEDIATE:
+    }
+    if (operand->kind == SMK_OPERAND_IMMEDIATE) {
         return smk_constant_rows_value(l->constant_rows, bits, operand->bits);
-    default: {
-        unsigned storage;
-        uint32_t row = smk_lower_row(l, operand, bits, &storage);
-        if (storage != bits) {
-            (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits,
-                                 storage);
-        }
-        return row;
     }
+    uint32_t row = smk_lower_row(l, operand, bits, &storage);
+    if (storage != bits) {
+        (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits, storage);
     }
+    return row;
 }
 
 static bool lower_access(smk_lowering *l, bool store)

@@ -183,16 +183,23 @@ static unsigned get_variable_zeros(const smk_value_numbering *a, const smk_opera
 
 static unsigned get_zeros(const smk_value_numbering *a, const smk_operand *operand)
 {
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         return a->zeros[operand->index];
     case SMK_OPERAND_IMMEDIATE:
         return count_zeros(operand->bits);
     case SMK_OPERAND_VARIABLE:
         return lesser(get_variable_zeros(a, operand), count_zeros((uint64_t)operand->offset));
-    default:
-        return 0;
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_SPECIAL:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_ADDRESS:
+    case SMK_OPERAND_LIST:
+    case SMK_OPERAND_SINK:
+        break;
     }
+    return 0;
 }
 
 static unsigned get_bfi_zeros(const smk_value_numbering *a, const smk_instruction *in)
@@ -235,7 +242,7 @@ static unsigned get_result_zeros(const smk_value_numbering *a, const smk_instruc
                    : get_zeros(a, &o[1]);
     case SMK_OPCODE_BFI:
         return get_bfi_zeros(a, in);
-    default:
+    default: /* nothing is known */
         return 0;
     }
 }
@@ -365,7 +372,7 @@ static bool is_uniform_special(uint32_t index)
     case SMK_SPECIAL_NCTAID_Y:
     case SMK_SPECIAL_NCTAID_Z:
         return true;
-    default:
+    default: /* lanes of a warp may differ, or nothing is known */
         return false;
     }
 }
@@ -393,7 +400,7 @@ static smk_value_number read_variable(smk_value_numbering *a, const smk_operand 
 
 static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *operand)
 {
-    switch (operand->kind) {
+    switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
         return read_register(a, operand->index);
     case SMK_OPERAND_IMMEDIATE:
@@ -403,9 +410,15 @@ static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *
     case SMK_OPERAND_SPECIAL:
         return (smk_value_number){
             make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
-    default: /* never equal to another value */
-        return (smk_value_number){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
+    case SMK_OPERAND_NONE:
+    case SMK_OPERAND_FUNCTION:
+    case SMK_OPERAND_LABEL:
+    case SMK_OPERAND_ADDRESS:
+    case SMK_OPERAND_LIST:
+    case SMK_OPERAND_SINK: /* never equal to another value */
+        break;
     }
+    return (smk_value_number){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
 }
 
 smk_value_number smk_value_numbering_address(smk_value_numbering *numbering, const smk_operand *operand)
@@ -514,7 +527,7 @@ static smk_value_number compute(smk_value_numbering *a, const smk_instruction *i
         return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE
                    ? add(a, scale(a, read_operand(a, &o[1]), o[2].bits), read_operand(a, &o[3]))
                    : make_other(a, in, zeros);
-    default:
+    default: /* no sum of a base and a constant */
         return make_other(a, in, zeros);
     }
 }
