@@ -7,13 +7,12 @@ others are.
 """
 
 import re
-from pathlib import Path
 
 import pytest
 from read_tables import TableError, read_rows
+from support.paths import CSRC
 
-CSRC = Path(__file__).resolve().parents[1] / "csrc"
-# Enumerations that are tables of words; tests/sim/test_every_form.py tries them all.
+# Enumerations that are tables of words; tests/sim/lower/test_every_form.py tries them all.
 WORDS = {"smk_opcode", "smk_modifier", "smk_type", "smk_special"}
 
 BLANKED = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'""", re.DOTALL)

@@ -4,8 +4,16 @@ import itertools
 import re
 
 import pytest
-from form_texts import BODY, RULED, TYPES, choose_each, read_forms, slots, write_instructions
 from read_tables import read_rows
+from support.form_texts import (
+    BODY,
+    RULED,
+    TYPES,
+    choose_each,
+    read_forms,
+    slots,
+    write_instructions,
+)
 
 import smemkit
 from smemkit import _core

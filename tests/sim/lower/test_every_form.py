@@ -6,7 +6,7 @@ The instructions stand in a function that is lowered and never entered, so nothi
 import functools
 
 import pytest
-from form_texts import BODY, RULED, choose_sets, read_forms, write_instructions
+from support.form_texts import BODY, RULED, choose_sets, read_forms, write_instructions
 
 import smemkit
 from smemkit import _core
