@@ -256,6 +256,23 @@ def test_python_layer_names_tell_the_file():
     assert seen > 80
 
 
+def test_docstrings_stand_above_their_functions():
+    """A docstring of csrc/py ends where its function begins, and stands in one row of the file."""
+    seen = 0
+    for path in sorted((CSRC / "py").rglob("*.c")):
+        text = path.read_text(encoding="utf-8")
+        for name, end in re.findall(
+            r"^static const char (\w+_doc)\[\] =(?:.|\n)*?;\n\n(.*)", text, re.MULTILINE
+        ):
+            where = f"{path.relative_to(ROOT)}: {name}"
+            assert end.startswith("static PyObject *"), f"{where} stands above {end}"
+            assert len(re.findall(rf"\b{name}\b", text)) == 2, where
+            seen += 1
+        rows = re.findall(r'^ +\{"\w+", .*?(".*|\w+)\},$', text, re.MULTILINE)
+        assert not any(row.startswith('"') and "\\n--\\n" in row for row in rows), path
+    assert seen > 40
+
+
 def test_files_are_short():
     long = {}
     for path in list_own_files():
