@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-/* A function that is called without the GIL and returns true where the work shall end; it has set an exception by
+/* A function that is called without the GIL and returns true where the work is to end; it has set an exception by
  * then. */
 typedef struct smk_interrupt {
     bool (*stop)(void *context);
@@ -45,8 +45,8 @@ bool smk_interrupt_is_finalizing(void);
 /* The same function for waits that call it themselves. */
 smk_patience smk_interrupt_patience(const smk_interrupt *interrupt);
 
-/* INTERRUPTED where the work shall end. To be called between any two pieces of work; it calls the function every 20 ms.
- * `interrupt` may be NULL: the work does not end early. */
+/* Returns INTERRUPTED where the work is to end. Called between any two pieces of work; it calls the function at most
+ * every 20 ms. `interrupt` may be NULL: the work does not end early. */
 smk_status smk_interrupt_ask(smk_interrupt *interrupt, smk_error *error);
 
 #endif

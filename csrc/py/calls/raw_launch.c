@@ -136,7 +136,7 @@ static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject 
 {
     const smk_backend *backend = NULL;
     if ((!PyTuple_Check(values) && !PyList_Check(values)) || arguments->function != NULL) {
-        return 0; /* smk_argument_convert refuses what is no list */
+        return 0; /* smk_argument_convert refuses all but tuples and lists */
     }
     *tuple = PySequence_Tuple(values);
     if (*tuple == NULL || smk_raw_launch_choose_machine(kernel, arguments, keyword, &backend) < 0) {

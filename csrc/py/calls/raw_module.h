@@ -14,7 +14,7 @@ typedef struct smk_raw_module {
 } smk_raw_module;
 
 /* RawModule(code, options=options, backend=backend); NULL for what was not given. A new reference, or NULL with an
- * exception. */
+ * exception set. */
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend);
 
 /* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception

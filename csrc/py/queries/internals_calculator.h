@@ -1,4 +1,4 @@
-/* _calculator: the occupancy calculator of the CUDA runtime, for the tests of ours. */
+/* _calculator: the occupancy calculator of the CUDA runtime, against which ours is tested. */
 #ifndef SMK_PY_QUERIES_INTERNALS_CALCULATOR_H
 #define SMK_PY_QUERIES_INTERNALS_CALCULATOR_H
 

@@ -29,8 +29,8 @@ typedef struct smk_kernel_resources {
     smk_block_use block;        /* threads is 0; shared_dynamic is that of the variant's plan */
 } smk_kernel_resources;
 
-/* Fills all members but state and function, which the caller sets, and who calls smk_kernel_resources_release in any
- * case. Returns 0, or -1 with an exception set. */
+/* Fills all members but state and function, which the caller sets. The caller also calls smk_kernel_resources_release,
+ * even after an error. Returns 0, or -1 with an exception set. */
 int smk_kernel_resources_read(smk_kernel_resources *resources, const smk_kernel_query *arguments);
 void smk_kernel_resources_release(smk_kernel_resources *resources);
 
