@@ -1,4 +1,4 @@
-/* Bump allocator: many small things that die together. */
+/* Bump allocator: many small objects that are freed together. */
 #ifndef SMK_BASE_ARENA_H
 #define SMK_BASE_ARENA_H
 

@@ -1,4 +1,4 @@
-/* The only door to the heap, so that a test can make the n-th allocation fail. */
+/* The heap. All allocations go through it, so that a test can make the n-th one fail. */
 #ifndef SMK_BASE_HEAP_H
 #define SMK_BASE_HEAP_H
 

@@ -1,4 +1,4 @@
-/* The common currency of the two machines: what to run a kernel with. */
+/* A launch: what both machines need to run a kernel. */
 #ifndef SMK_BASE_LAUNCH_H
 #define SMK_BASE_LAUNCH_H
 
@@ -18,11 +18,11 @@ typedef struct smk_launch {
     size_t shared_bytes; /* dynamic shared memory a block */
     void **parameters;   /* one pointer to each parameter's value, in order */
     size_t parameter_count;
-    bool prefers_carveout; /* whether the next has a meaning: a wish, and of a GPU alone */
+    bool prefers_carveout; /* carveout_percent is set; a hint to a GPU alone */
     int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
-/* Whom to ask, now and then, whether to go on waiting; true ends the wait with INTERRUPTED. */
+/* A callback that a wait polls; true ends the wait with INTERRUPTED. */
 typedef struct smk_patience {
     bool (*must_stop)(void *context);
     void *context;

@@ -52,7 +52,7 @@ static int get_pattern(void)
     return none;
 }
 
-/* The pattern, again and again, over a block; what is written stays the block's own. */
+/* Maps the pattern repeatedly over a block, copy on write. */
 static bool show_pattern(unsigned char *block, size_t bytes)
 {
     int file = get_pattern();

@@ -1,6 +1,6 @@
-/* Large memory that begins with one byte everywhere, and takes room only where it is written.
+/* Large memory that is filled with one byte and takes physical memory only where it is written.
  *
- * Its pages show those of one small file until they are written: to allocate takes no time, whatever the size.
+ * Its pages are copy-on-write mappings of one small file, so the time of an allocation does not depend on its size.
  */
 #ifndef SMK_BASE_PAGES_H
 #define SMK_BASE_PAGES_H
@@ -9,13 +9,13 @@
 
 enum {
     SMK_PAGES_FILL = 0xA5,
-    SMK_PAGES_BYTES_MIN = 1 << 25 /* below that the heap and a memset are as good */
+    SMK_PAGES_BYTES_MIN = 1 << 25 /* below it the heap and a memset are as fast */
 };
 
 /* `bytes` of SMK_PAGES_FILL, aligned to a page; NULL where there is no memory. */
 void *smk_pages_allocate(size_t bytes);
 
-/* The same block with the same size; accepts NULL. */
+/* Frees a block, with the size of its allocation; accepts NULL. */
 void smk_pages_free(void *block, size_t bytes);
 
 #endif

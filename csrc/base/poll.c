@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <time.h>
 
-enum { SKIPPED = 64 }; /* askings between two looks at the clock */
+enum { SKIPPED = 64 }; /* polls between two reads of the clock */
 #define INTERVAL_NS UINT64_C(20000000)
 
 static _Thread_local smk_poll *present;

@@ -1,7 +1,7 @@
-/* Long work that its caller can end: parsing and lowering of large modules.
+/* Polling of long work, such as parsing and lowering of large modules, so that its caller can end it.
  *
- * The caller names a function of its own for this thread; the work asks now and then, from wherever it is, and ends with
- * INTERRUPTED where that function says so. Nobody named, nothing asked. */
+ * The caller registers a function for this thread. The work polls from time to time, from any depth, and ends with
+ * INTERRUPTED where that function returns true. Without a registered function a poll does nothing. */
 #ifndef SMK_BASE_POLL_H
 #define SMK_BASE_POLL_H
 
@@ -19,12 +19,12 @@ typedef struct smk_poll {
     bool stopped;
 } smk_poll;
 
-/* From here to the end this thread's work asks `call`. Pairs nest: a call may start work of its own. */
+/* Register and remove `call` for this thread. Pairs nest: `call` may start work of its own. */
 void smk_poll_begin(smk_poll *poll, bool (*call)(void *context), void *context);
 void smk_poll_end(smk_poll *poll);
 
-/* Is this thread's work to end? Once true it stays true, so that loops which cannot fail may leave early and whoever
- * called them finds out. Cheap enough for every statement of a text. */
+/* Must this thread's work end? Once true it stays true, so that loops which cannot fail may leave early and their
+ * callers still see it. Cheap enough for every statement of a text. */
 bool smk_poll_stop(void);
 
 /* The same as a status: OK or INTERRUPTED. */

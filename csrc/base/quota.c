@@ -20,7 +20,7 @@ typedef enum hierarchy { MEMORY_1, CPU_1, UNIFIED, HIERARCHIES } hierarchy;
 
 static const char *const controllers[HIERARCHIES] = {[MEMORY_1] = "memory", [CPU_1] = "cpu", [UNIFIED] = ""};
 
-/* Where a hierarchy's groups are, as text of the two files of /proc; empty where there is none. */
+/* The groups of a hierarchy, as text of the two files of /proc; empty where there is none. */
 typedef struct groups {
     char own[PATH_BYTES];   /* the process's group, from the hierarchy's root */
     char root[PATH_BYTES];  /* the group that is mounted */
@@ -183,7 +183,7 @@ static void limit_cores(smk_quota *quota, uint64_t busy, uint64_t period)
     }
 }
 
-/* What one group allows. */
+/* Reads the limits of one group. */
 static void read_group(const char *root, const char *folder, hierarchy kind, smk_quota *quota)
 {
     uint64_t number = 0, period = 0;
@@ -191,7 +191,7 @@ static void read_group(const char *root, const char *folder, hierarchy kind, smk
         if (read_number(root, folder, "memory.limit_in_bytes", "", &number)) {
             limit_memory(quota, number);
         }
-        /* groups above that a container does not see */
+        /* includes groups above that a container does not see */
         if (read_number(root, folder, "memory.stat", "hierarchical_memory_limit ", &number)) {
             limit_memory(quota, number);
         }
@@ -250,7 +250,7 @@ smk_quota smk_quota_read(const char *root)
     return quota;
 }
 
-/* Two threads that come first at once both read it, and find the same. */
+/* Two threads may read it at the same time, with the same result. */
 static smk_quota get_quota(void)
 {
     static _Atomic uint64_t memory_bytes;

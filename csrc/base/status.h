@@ -18,7 +18,7 @@ typedef enum smk_status {
     SMK_STATUS_COUNT
 } smk_status;
 
-/* What went wrong and where. Zero means "not known" for lines and columns. */
+/* An error and its location. Line or column 0: not known. */
 typedef struct smk_error {
     smk_status status;
     char message[768];     /* one sentence or two, without the fields below */
@@ -27,7 +27,7 @@ typedef struct smk_error {
     uint32_t ptx_line;
     uint32_t ptx_column;
     uint32_t source_line;
-    bool has_thread;       /* block and thread are meaningful */
+    bool has_thread; /* block and thread are meaningful */
     uint32_t block[3];
     uint32_t thread[3];
 } smk_error;
@@ -37,7 +37,8 @@ typedef struct smk_error {
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif
-smk_status smk_status_fail(smk_error *error, smk_status status, const char *format, ...);
+smk_status
+smk_status_fail(smk_error *error, smk_status status, const char *format, ...);
 
 /* "ARGUMENT" for SMK_ARGUMENT; "OK" for SMK_OK; "?" for anything unknown. */
 const char *smk_status_name(smk_status status);

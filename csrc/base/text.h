@@ -1,4 +1,4 @@
-/* A slice of someone else's text. */
+/* A slice of a text that it does not own. */
 #ifndef SMK_BASE_TEXT_H
 #define SMK_BASE_TEXT_H
 
@@ -14,7 +14,7 @@ typedef struct smk_text {
 #define SMK_TEXT_PRINT(text) smk_text_print_length(text), (text).start
 
 int smk_text_print_length(smk_text text);
-/* As memcmp orders them, a text before those that it begins. */
+/* Compares as memcmp; a prefix comes before the longer text. */
 int smk_text_compare(smk_text a, smk_text b);
 bool smk_text_equal(smk_text a, smk_text b);
 bool smk_text_is(smk_text text, const char *word);

@@ -21,7 +21,7 @@ static void *device_pointer(uint64_t address)
 
 enum { DEVICES_MAX = 64 };
 
-/* SMEMKIT_POOL=0: every array is an allocation of the driver's own, whose bounds a memory checker knows. */
+/* SMEMKIT_POOL=0: every array is a separate allocation of the driver, whose bounds a memory checker knows. */
 static bool allows_pool(void)
 {
     const char *text = getenv("SMEMKIT_POOL");
@@ -38,7 +38,7 @@ static smk_status check_pool(smk_error *error)
                            "the environment variable SMEMKIT_POOL is '%.100s'; accepted are '0' and '1'", text);
 }
 
-/* Whether the present device allocates in order with launches, from a pool: without waiting for the device. */
+/* Does the present device allocate from a pool, in stream order, without waiting for the device? */
 static bool uses_pool(void)
 {
     static atomic_int known[DEVICES_MAX]; /* 0: not asked for yet; 1: no; 2: yes */
@@ -62,7 +62,7 @@ static bool uses_pool(void)
     return atomic_load(&known[device]) == 2;
 }
 
-/* From the pool; where it has too little, once more after all that is kept has gone back. */
+/* Allocates from the pool; if that fails, once more after unused memory has returned to the driver. */
 static cudaError_t allocate_from_pool(void **pointer, size_t bytes)
 {
     int device = 0;
@@ -161,13 +161,13 @@ static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *e
     return SMK_OK;
 }
 
-/* The block of a device that all borrowers have, or one of two marks; addresses are multiples of 256. All launches
- * go to the default stream, so that no two of them have it at once, and it is cleared there before the first. It is
- * never freed: a launch may be under way to the end of the process. */
+/* The block of zeros that all borrowers of a device share, or one of two marks; addresses are multiples of 256. All
+ * launches go to the default stream, so no two of them use it at the same time, and it is cleared there before the
+ * first. It is never freed, since a launch may run until the process ends. */
 static _Atomic(uint64_t) zeros[DEVICES_MAX];
 enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
 
-/* The block, made for the first borrower; or ZEROS_NOT_KEPT. A failure leaves it to the next one to try again. */
+/* The block, made for the first borrower; or ZEROS_NOT_KEPT. After a failure the next borrower tries again. */
 static smk_status find_zeros(int device, uint64_t *found, smk_error *error)
 {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -178,7 +178,7 @@ static smk_status find_zeros(int device, uint64_t *found, smk_error *error)
         known = atomic_load(&zeros[device]);
         if (known == ZEROS_UNKNOWN) {
             known = ZEROS_NOT_KEPT;
-            if (allows_pool()) { /* a memory checker shall see the bounds of each, and what a launch has not written */
+            if (allows_pool()) { /* so that a memory checker sees the bounds of each block, and unwritten bytes */
                 status = allocate_zeros(ZEROS_BYTES, &known, error);
             }
             if (status == SMK_OK) {

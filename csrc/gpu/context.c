@@ -12,7 +12,7 @@ smk_status smk_context_count(int *count, smk_error *error)
     cudaError_t code = cudaGetDeviceCount(&found);
     if (code != cudaSuccess) {
         smk_status status = smk_cuda_error_report(code, error, "looking for a GPU");
-        /* whatever the code, there is no GPU to use */
+        /* with any code: there is no usable GPU */
         if (status != SMK_BACKEND && error != NULL) {
             error->status = SMK_BACKEND;
         }
@@ -60,7 +60,7 @@ smk_status smk_context_current(int *device, smk_error *error)
     return status;
 }
 
-/* Both calls are the runtime's bookkeeping of the thread; without a change of device the second is not made. */
+/* Both calls only change the runtime's state of the thread; the second is left out if the device is the same. */
 smk_status smk_context_enter(int device, int *before, smk_error *error)
 {
     *before = device;
@@ -74,7 +74,7 @@ smk_status smk_context_enter(int device, int *before, smk_error *error)
 void smk_context_leave(int device, int before)
 {
     if (before != device && cudaSetDevice(before) != cudaSuccess) {
-        (void)cudaGetLastError(); /* it was lost meanwhile: the next call says so */
+        (void)cudaGetLastError(); /* the device was lost meanwhile: the next call reports it */
     }
 }
 
@@ -162,7 +162,7 @@ static void add_text(smk_fact *facts, size_t *count, const char *name, const cha
     memcpy(fact->text, text, length);
 }
 
-/* A driver that does not know an attribute leaves the fact out; it is no reason to know nothing. */
+/* An attribute that the driver does not know is left out and is no error. */
 static void add_attribute(smk_fact *facts, size_t *count, const char *name, int device, enum cudaDeviceAttr attribute)
 {
     int value = 0;

@@ -6,13 +6,13 @@
 
 enum { ACTION_BYTES = 320 };
 
-/* Why CUDA is not usable at all; NULL for codes that say nothing of the kind. */
+/* Why no device is usable; NULL for codes that do not mean this. */
 static const char *explain_no_device(cudaError_t code)
 {
     int driver = 0;
     switch (code) {
     case cudaErrorInsufficientDriver:
-        /* the same code stands for "no driver" and for "too old"; the version tells them apart */
+        /* one code means "no driver" and "driver too old"; the version distinguishes them */
         if (cudaDriverGetVersion(&driver) == cudaSuccess && driver > 0) {
             return "the NVIDIA driver is older than this build needs; a newer one helps";
         }

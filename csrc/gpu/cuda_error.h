@@ -1,4 +1,4 @@
-/* From CUDA's error codes to ours; for the files of csrc/gpu only. */
+/* From CUDA's error codes to smk_status; private to csrc/gpu. */
 #ifndef SMK_GPU_CUDA_ERROR_H
 #define SMK_GPU_CUDA_ERROR_H
 
@@ -7,9 +7,9 @@
 #include <cuda_runtime_api.h>
 #include <stdbool.h>
 
-/* SMK_OK for cudaSuccess. Else fills `error`: what was being done (`format`), CUDA's name of the code, its sentence,
- * and advice where there is any. Clears the calling thread's last CUDA error, so that it is not reported twice.
- * MEMORY where memory ran out, BACKEND where there is no usable driver or device, else CUDA. */
+/* SMK_OK for cudaSuccess. Else fills `error`: the failed action (`format`), CUDA's name of the code, its sentence, and
+ * advice where there is any. Clears the calling thread's last CUDA error, so that it is not reported twice. MEMORY
+ * where memory ran out, BACKEND where there is no usable driver or device, else CUDA. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 3, 4)))
 #endif

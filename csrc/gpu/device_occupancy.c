@@ -1,11 +1,11 @@
-/* The CUDA runtime's own occupancy calculator: what ours is compared with. */
+/* The occupancy calculator of the CUDA runtime, with which registry/occupancy.c is compared. */
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
 
-/* A kernel is asked about as launches treat it: with the permission for all the shared memory of a block. */
+/* Permits the kernel all shared memory of a block, as launches do. */
 static cudaError_t opt_in(void *kernel)
 {
     struct cudaFuncAttributes attributes;
@@ -38,8 +38,8 @@ smk_status smk_device_occupancy_blocks(void *kernel, int threads, size_t shared_
     return status;
 }
 
-/* The runtime's search is a template of its C++ header; this is the same one: from the largest block down, in steps of
- * a warp, and of equal ones the first. */
+/* The runtime's search is a template of its C++ header. This is the same search: from the largest block down, in steps
+ * of a warp; of equal results the first counts. */
 smk_status smk_device_occupancy_suggest(void *kernel, size_t shared_bytes, int *grid, int *block, smk_error *error)
 {
     struct cudaFuncAttributes attributes;

@@ -1,8 +1,8 @@
-/* The GPU's whole interface towards csrc/py: cudart's library API behind status codes.
+/* The interface of csrc/gpu: CUDA's runtime behind status codes.
  *
- * Every error carries CUDA's name for it, its sentence, and what was being done. No call is made before
- * the first of these functions is called. Addresses are device pointers as integers. All of it works
- * in a build without CUDA (no nvcc at build time, SMK_WITHOUT_CUDA): then every call is a BACKEND error that says so.
+ * Every error has CUDA's name for it, its sentence, and the failed action. CUDA is not called before the first of
+ * these functions is. Addresses are device pointers as integers. In a build without CUDA (no nvcc at build time,
+ * SMK_WITHOUT_CUDA) every function returns a BACKEND error that says so.
  */
 #ifndef SMK_GPU_GPU_H
 #define SMK_GPU_GPU_H
@@ -22,7 +22,7 @@ smk_status smk_context_count(int *count, smk_error *error);
 smk_status smk_context_use(int device, smk_error *error);
 smk_status smk_context_current(int *device, smk_error *error);
 
-/* Another device for a while: what it was before goes to *before, and leave makes it so again. Errors: CUDA. */
+/* Switches the device for a while: *before becomes the present one, to which leave returns. Errors: CUDA. */
 smk_status smk_context_enter(int device, int *before, smk_error *error);
 void smk_context_leave(int device, int before);
 
@@ -46,7 +46,7 @@ enum { SMK_FACTS_MAX = 160 };
  * out. Errors: ARGUMENT, BACKEND, CUDA. */
 smk_status smk_context_facts(int device, smk_fact facts[SMK_FACTS_MAX], size_t *count, smk_error *error);
 
-/* What decides how a kernel may be launched: compute capability times ten, multiprocessors, shared memory a block with
+/* The properties on which plans depend: compute capability times ten, multiprocessors, shared memory a block with
  * opt-in. Errors: ARGUMENT, BACKEND, CUDA. */
 smk_status smk_context_machine(int device, int *capability, int *multiprocessors, uint64_t *shared_bytes_max,
                                smk_error *error);
@@ -58,8 +58,8 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
 
-/* Memory of the present device that is 0, for launches that each leave it so. Where it can be, all borrowers have the
- * same: launches, of whatever thread, come one after the other. It goes back when the launches are under way. */
+/* Borrows zeroed memory of the present device for launches that leave it zeroed. Borrowers share one block where
+ * possible, since launches of all threads run one after another. It is given back once the launches are enqueued. */
 smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error);
 
@@ -101,18 +101,19 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
 
 /* launch.c ------------------------------------------------------------------------------------- */
 
-/* Asynchronous, on the default stream of the present device, with the carve-out that the launch prefers. Opts in to more than 48 KB of dynamic shared memory
- * where the launch needs it. `name` is for messages. Errors: LAUNCH, SHARED_MEMORY, CUDA. */
+/* Launches asynchronously on the default stream of the present device, with the carve-out that the launch prefers.
+ * Opts in to more than 48 KB of dynamic shared memory where the launch needs it. `name` is for messages. Errors:
+ * LAUNCH, SHARED_MEMORY, CUDA. */
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
 
-/* Waits for all work of the present device, so that what it printed is there; reports what a kernel did wrong. The
- * work of the default stream is waited for with patience; NULL: without end. Errors: CUDA, INTERRUPTED. */
+/* Waits for all work of the present device, including its printed output, and reports errors of kernels. `patience` is
+ * polled while the default stream works; NULL: an uninterruptible wait. Errors: CUDA, INTERRUPTED. */
 smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error);
 
 /* wait.c --------------------------------------------------------------------------------------- */
 
-/* Until what was launched on the present device has ended, or until an event (a cudaEvent_t) has come. With patience
- * NULL they are the runtime's own waits, which nothing ends. Errors: CUDA, INTERRUPTED. */
+/* Wait until the launches of the present device have ended, or until an event (a cudaEvent_t) is reached. With
+ * `patience` NULL they are the runtime's own waits, which cannot be interrupted. Errors: CUDA, INTERRUPTED. */
 smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error);
 smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error);
 

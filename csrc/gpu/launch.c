@@ -8,7 +8,7 @@
 
 enum { ACTION_BYTES = 256 };
 
-/* What the kernel and the present device allow. */
+/* The limits of the kernel and of the present device. */
 typedef struct launch_limits {
     int device;
     int block[3];
@@ -85,7 +85,7 @@ static cudaError_t read_limits(void *kernel, launch_limits *limits)
     return code;
 }
 
-/* Says which of three axes is zero or beyond its limit; false where none is. */
+/* Names the first of three axes that is zero or beyond its limit; false where none is. */
 static bool find_bad_axis(const char *noun, smk_dim3 size, const int limit[3], char *reason, size_t reason_bytes)
 {
     const uint32_t sizes[3] = {size.x, size.y, size.z};
@@ -139,7 +139,7 @@ static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
     const dim3 grid = {launch->grid.x, launch->grid.y, launch->grid.z};
     const dim3 block = {launch->block.x, launch->block.y, launch->block.z};
     if (launch->prefers_carveout) {
-        /* the launch's own attribute: that of the kernel is shared by all who launch it */
+        /* an attribute of the launch, since that of the kernel is shared by all its launches */
         cudaLaunchAttribute wish = {.id = cudaLaunchAttributePreferredSharedMemoryCarveout};
         wish.val.sharedMemCarveout = (unsigned)launch->carveout_percent;
         const cudaLaunchConfig_t config = {.gridDim = grid,
@@ -152,7 +152,7 @@ static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
     return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, 0);
 }
 
-/* After a refusal: the reason in words, or the permission that was missing and a second try. */
+/* After a refused launch: reports the reason, or permits the shared memory that the kernel needs and tries again. */
 static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *name, const smk_launch *launch,
                                 smk_error *error)
 {
@@ -168,8 +168,8 @@ static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *n
     if (launch->shared_bytes <= (size_t)limits.dynamic_shared) {
         return report_cuda(refusal, name, launch, error);
     }
-    /* All there is, not what this launch needs: then two threads that launch one kernel cannot lower it for
-     * each other. It is a permission only; what a block gets is what the launch asks for. */
+    /* Permits all shared memory and not what this launch needs, so that two threads that launch one kernel cannot
+     * lower the permission for each other. A block still gets what its launch asks for. */
     int permitted = (int)((size_t)limits.optin_shared - limits.static_shared);
     cudaError_t code = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, permitted);
     if (code == cudaSuccess) {
@@ -180,9 +180,9 @@ static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *n
 
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
 {
-    /* Limits are looked at only where CUDA refuses: reading them first would cost a launch half its time
-     * again, which shows in the timing of short kernels. The driver counts shared memory in 32 bits, so what
-     * exceeds them must not reach it. */
+    /* Limits are read only after CUDA has refused: reading them first would make launches slower by half, which is
+     * visible in the timing of short kernels. The driver counts shared memory in 32 bits, so larger values must not
+     * reach it. */
     cudaError_t code = cudaErrorInvalidValue;
     if (launch->shared_bytes <= INT32_MAX) {
         code = launch_kernel(kernel, launch);

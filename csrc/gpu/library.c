@@ -10,8 +10,8 @@
 
 enum { LOG_BYTES = 8192, OPTION_COUNT = 2 };
 
-/* The driver may put off compiling PTX until a kernel is asked for, and writes the log and the option values
- * in place then: all of them live as long as the library. */
+/* The driver may compile PTX only when a kernel is requested, and then writes the log and the option values; all of
+ * them live as long as the library. */
 struct smk_library {
     cudaLibrary_t handle;
     enum cudaJitOption options[OPTION_COUNT];
@@ -21,7 +21,7 @@ struct smk_library {
     atomic_bool compiled; /* some kernel of it was loaded onto a device */
 };
 
-/* Appends why the code may be refused, and what the driver's compiler said, to the message. */
+/* Appends possible reasons for the refusal, and the log of the driver's compiler, to the message. */
 static void append_reasons(const smk_library *library, cudaError_t code, const char *kernel, smk_error *error)
 {
     char text[64];
@@ -74,7 +74,7 @@ void smk_library_free(smk_library *library)
     if (library == NULL) {
         return;
     }
-    /* fails where the process ends or the context is lost: nothing is left to unload then */
+    /* fails where the process ends or the context is lost: then there is nothing to unload */
     if (cudaLibraryUnload(library->handle) != cudaSuccess) {
         (void)cudaGetLastError();
     }
@@ -91,7 +91,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
     }
     struct cudaFuncAttributes ignored;
     if (code == cudaSuccess && !atomic_load(&library->compiled)) {
-        /* makes a driver that loads lazily load now, so that its complaint comes here, with the log */
+        /* makes a driver that loads lazily load now, so that errors are reported here, with the log */
         code = cudaFuncGetAttributes(&ignored, (const void *)found);
         atomic_store(&library->compiled, code == cudaSuccess);
     }
@@ -154,7 +154,7 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
         found++;
         code = cudaFuncGetParamInfo(kernel, found, &offset, &size);
     }
-    if (code != cudaErrorInvalidValue) { /* the answer for a number beyond the last */
+    if (code != cudaErrorInvalidValue) { /* the error for an index beyond the last */
         return smk_cuda_error_report(code, error, "asking for the parameters of a kernel");
     }
     (void)cudaGetLastError();

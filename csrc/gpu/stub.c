@@ -1,4 +1,4 @@
-/* The GPU's interface in a build without CUDA: takes the place of all other files here. */
+/* The stub of gpu.h for builds without CUDA, in place of all other files of csrc/gpu. */
 #include "gpu/gpu.h"
 
 static smk_status fail_without_cuda(smk_error *error)

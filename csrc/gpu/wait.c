@@ -1,4 +1,4 @@
-/* The host waits for the device in steps, so that whoever waits can be asked whether to go on. */
+/* Waits of the host for the device in steps, so that the caller can be polled in between. */
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"
@@ -6,8 +6,8 @@
 #include <cuda_runtime_api.h>
 #include <time.h>
 
-/* What waits for a short kernel sees its end at once; then the processor is left to others, for a part of the time that
- * has passed, so that the end is seen at most so much later. The question takes the GIL: it is asked now and then. */
+/* A wait spins at first, so that the end of a short kernel is seen at once. Then it sleeps for a fraction of the time
+ * that has passed, which bounds the delay by that fraction. The poll takes the GIL, so it is rare. */
 enum { SPIN_NS = 1000 * 1000, SLEEP_NS_MIN = 50 * 1000, SLEEP_NS_MAX = 2 * 1000 * 1000, SLEEP_PART = 32 };
 enum { ASK_NS = 20 * 1000 * 1000 };
 
@@ -23,10 +23,11 @@ static void sleep_part(int64_t waited)
     int64_t part = waited / SLEEP_PART;
     part = part < SLEEP_NS_MIN ? SLEEP_NS_MIN : part > SLEEP_NS_MAX ? SLEEP_NS_MAX : part;
     const struct timespec pause = {0, (long)part};
-    (void)nanosleep(&pause, NULL); /* a signal ends it, which is as good */
+    (void)nanosleep(&pause, NULL); /* a signal may end it early */
 }
 
-/* Until the event has come (of NULL: until the default stream is empty), or for `most` ns; then cudaErrorNotReady. */
+/* Waits until the event is reached (NULL: until the default stream is empty), at most `most` ns; then
+ * cudaErrorNotReady. */
 static cudaError_t poll_end(cudaEvent_t event, const smk_patience *patience, int64_t most, bool *stopped)
 {
     const int64_t start = read_clock();
@@ -74,7 +75,7 @@ smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk
     if (code != cudaErrorNotReady || stopped) {
         return report(code, stopped, name, error);
     }
-    /* what other threads launch meanwhile is not waited for */
+    /* later launches of other threads are not waited for */
     code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     if (code == cudaSuccess) {
         code = cudaEventRecord(event, NULL);

@@ -1,5 +1,5 @@
-/* .alias: a declared function's name that stands for another function, as ptxas takes it: both are .func of one
- * signature, and the name has no body of its own. */
+/* .alias: another name for a function. As in ptxas, the name is a declared .func of the same signature without a body.
+ */
 #include "ptx/parse.h"
 
 #include <string.h>
@@ -55,7 +55,7 @@ smk_status smk_alias_parse(smk_parser *parser)
     return smk_parse_expect(parser, ';');
 }
 
-/* The function behind a chain of aliases, and how many of them; each step leaves a shorter chain behind. */
+/* The function at the end of a chain of aliases, found by path halving (as in union-find) in at most *steps steps. */
 static uint32_t find_end(uint32_t *same, uint32_t function, size_t *steps)
 {
     while (same[function] != function && *steps > 0) {
@@ -79,7 +79,7 @@ smk_status smk_alias_resolve(smk_parser *parser, uint32_t *same)
             return smk_parse_fail(parser, &alias->at, SMK_PTX, "'%.*s' stands for another function already",
                                   SMK_TEXT_PRINT(alias->at.text));
         }
-        same[alias->name] = alias->function; /* and a body that came later is nobody's, as ptxas has it */
+        same[alias->name] = alias->function; /* a body that follows is ignored, as by ptxas */
     }
     for (size_t i = 0; i < parser->aliases.count; i++) {
         const smk_alias *alias = &aliases[i];

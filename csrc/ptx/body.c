@@ -23,7 +23,7 @@ static void set_pending(smk_parser *parser, const smk_pending_label *pending, ui
     }
 }
 
-/* Names that waited for a label of this scope; the others wait for one further out. */
+/* Resolves pending names that are labels of this scope; the others stay pending for an outer scope. */
 static smk_status resolve_pending(smk_parser *parser)
 {
     unsigned depth = parser->symbols.depth;
@@ -66,7 +66,7 @@ static smk_label *label_at(smk_parser *parser, uint32_t index)
     return (smk_label *)parser->labels.items + index;
 }
 
-/* The names behind .calltargets and .branchtargets. */
+/* The names of a .calltargets or .branchtargets table. */
 static smk_status parse_table(smk_parser *parser, uint32_t index, bool of_functions)
 {
     smk_vector entries = {0};
@@ -105,7 +105,7 @@ static smk_status parse_table(smk_parser *parser, uint32_t index, bool of_functi
     return status;
 }
 
-/* name: and the table behind it, if there is one */
+/* name: and the table that may follow it */
 static smk_status parse_label(smk_parser *parser)
 {
     smk_token name = parser->token;

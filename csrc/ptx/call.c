@@ -1,4 +1,4 @@
-/* call: its own syntax, and its arguments against the callee's parameters. */
+/* call: its syntax, and the check of its arguments against the callee's parameters. */
 #include "ptx/instruction.h"
 #include "ptx/verify.h"
 
@@ -60,7 +60,7 @@ static const smk_function *function_at(const smk_parser *parser, uint32_t index)
     return (const smk_function *)parser->functions.items + index;
 }
 
-/* The signature that an indirect call goes by. */
+/* The signature of an indirect call. */
 static smk_status find_prototype(smk_parser *parser, const smk_statement *statement, const smk_function **signature)
 {
     const smk_instruction *instruction = &statement->instruction;
@@ -117,7 +117,7 @@ static uint8_t bits_type(smk_type type)
     }
 }
 
-/* One argument, or one result, against the callee's parameter. */
+/* Does an argument or result fit the callee's parameter? */
 static bool fits_parameter(const smk_parser *parser, smk_operand *operand, const smk_variable *parameter,
                            bool is_result)
 {

@@ -222,7 +222,7 @@ static smk_status divide(smk_parser *parser, const smk_token *at, smk_constant *
     if (is_unsigned) {
         a->bits = remainder ? a->bits % b->bits : a->bits / b->bits;
     } else if (b->bits == UINT64_MAX) {
-        a->bits = remainder ? 0 : 0 - a->bits; /* the one quotient that overflows wraps */
+        a->bits = remainder ? 0 : 0 - a->bits; /* INT64_MIN / -1 wraps */
     } else {
         int64_t x = (int64_t)a->bits;
         int64_t y = (int64_t)b->bits;

@@ -1,4 +1,4 @@
-/* Are two modules the same program? Names of what only a function sees, and places in the text, do not count. */
+/* Are two modules the same program? Names inside functions and positions in the text do not count. */
 #include "ptx/module.h"
 
 #include <string.h>

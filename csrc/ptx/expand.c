@@ -4,8 +4,7 @@
  *   mov.v2.f32 {a, b}, {c, d}          mov.f32 a, c; mov.f32 b, d
  *   lop3.or.b32 d|p, a, b, c, 5, q     lop3.b32 d, a, b, c, 5; setp.ne.or.b32 p, d, 0, q
  *
- * t is a register that the text does not name. Behind the parser there are plain instructions only, and each of
- * them counts as one. */
+ * t is a new register. After the parser there are plain instructions only, and each counts as one. */
 #include "ptx/instruction.h"
 #include "ptx/verify.h"
 
@@ -25,7 +24,7 @@ static smk_status push(smk_parser *parser, const smk_instruction *instruction)
     return SMK_OK;
 }
 
-/* An instruction of other words and operands with the guard and the place in the text of `origin`. */
+/* Starts an instruction with the guard and the text position of `origin`. */
 static void begin(smk_parser *parser, const smk_statement *origin, smk_opcode opcode, smk_statement *made)
 {
     parser->reorders = true;
@@ -74,8 +73,8 @@ static const smk_register *register_at(const smk_parser *parser, uint32_t index)
     return (const smk_register *)parser->registers.items + index;
 }
 
-/* The sum of a register and a constant, in a new register of the same type. It is computed whether or not the
- * instruction's guard holds: nobody else sees it. */
+/* The sum of a register and a constant, in a new register of the same type. It is computed without the guard, since no
+ * other instruction reads it. */
 static smk_status expand_sum(smk_parser *parser, const smk_statement *origin, smk_operand *operand)
 {
     const smk_register base = *register_at(parser, operand->index);
@@ -142,7 +141,7 @@ static smk_status expand_move(smk_parser *parser, const smk_statement *origin)
     return SMK_OK;
 }
 
-/* The predicate is (d != 0) combined with q. It is written last, for the guard may be the same one. */
+/* The predicate is (d != 0) combined with q. It is written last, since it may also be the guard. */
 static smk_status expand_lookup(smk_parser *parser, const smk_statement *origin)
 {
     const smk_instruction *instruction = &origin->instruction;
@@ -191,9 +190,9 @@ smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement)
     return push(parser, instruction);
 }
 
-/* Registers in a new order. */
+/* A renumbering of registers. */
 typedef struct numbering {
-    uint32_t *number; /* of each old one; SMK_NO_INDEX: not met */
+    uint32_t *number; /* by old number; SMK_NO_INDEX: not numbered yet */
     uint32_t count;
 } numbering;
 

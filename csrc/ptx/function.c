@@ -227,7 +227,7 @@ static smk_status parse_definition(smk_parser *parser, signature *list, smk_func
 {
     smk_symbol_open(&parser->symbols);
     SMK_TRY(declare_parameters(parser, list));
-    /* The body goes on adding where the signature stopped. */
+    /* The body adds to what the signature declared. */
     smk_vector empty = {0};
     smk_vector *from[] = {&list->variables, &list->slots, &list->registers};
     smk_vector *to[] = {&parser->locals, &parser->local_registers, &parser->registers};
@@ -244,7 +244,7 @@ static smk_status check_again(smk_parser *parser, const smk_token *name, const s
                               const smk_function *second)
 {
     if (first->name.length == 0) {
-        return SMK_OK; /* the first time this name comes up */
+        return SMK_OK; /* the first declaration of this name */
     }
     if (!smk_function_same_signature(first, second)) {
         return smk_parse_fail(parser, name, SMK_PTX, "'%.*s' is declared differently in line %u",
@@ -257,7 +257,7 @@ static smk_status check_again(smk_parser *parser, const smk_token *name, const s
     return SMK_OK;
 }
 
-/* Where a declaration of a .func has no semicolon it ends before the next thing of the module. */
+/* A declaration of a .func without a semicolon ends before the next declaration of the module. */
 static bool at_next_declaration(const smk_parser *parser)
 {
     static const smk_directive starts[] = {SMK_DIRECTIVE_VISIBLE, SMK_DIRECTIVE_EXTERN,  SMK_DIRECTIVE_WEAK,

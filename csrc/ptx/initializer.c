@@ -16,7 +16,7 @@ typedef struct initializer {
     uint8_t *bytes;
     uint64_t capacity;
     smk_vector relocations;
-    unsigned run; /* bytes of an address that masks have spelled so far: 0xFF(f), 0xFF00(f), ... */
+    unsigned run; /* number of bytes of an address given by masks so far: 0xFF(f), 0xFF00(f), ... */
 } initializer;
 
 static smk_status reserve(smk_parser *parser, initializer *value, uint64_t end)

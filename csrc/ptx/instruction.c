@@ -1,4 +1,4 @@
-/* Instructions: guard, words, operands. What they mean is judged in verify.c. */
+/* Parses instructions: guard, words, operands. verify.c checks them against their forms. */
 #include "ptx/instruction.h"
 
 #include "ptx/opcode.h"
@@ -71,7 +71,7 @@ smk_status smk_instruction_add_register(smk_parser *parser, smk_text name, smk_t
     return SMK_OK;
 }
 
-/* What a name means here: registers of ranges come into being when they are first named. NULL with SMK_OK: nothing. */
+/* The symbol of a name. A register of a range is created at its first use. NULL with SMK_OK: no such symbol. */
 static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **found)
 {
     smk_symbol *symbol = smk_symbol_find(&parser->symbols, name);
@@ -90,7 +90,7 @@ static smk_status find_name(smk_parser *parser, smk_text name, smk_symbol **foun
     if (symbol != NULL && symbol->kind == SMK_SYMBOL_REGISTER && symbol->index == SMK_NO_INDEX) {
         uint32_t first = (uint32_t)parser->registers.count;
         parser->reorders |= symbol->width > 1;
-        for (unsigned i = 0; i < symbol->width; i++) { /* a vector is so many registers in a row */
+        for (unsigned i = 0; i < symbol->width; i++) { /* a vector is `width` consecutive registers */
             uint32_t index = 0;
             SMK_TRY(smk_instruction_add_register(parser, name, (smk_type)symbol->type, &index));
         }
@@ -105,7 +105,7 @@ static bool is_adjacent(const smk_token *a, const smk_token *b)
     return a->text.start + a->text.length == b->text.start;
 }
 
-/* `count` operands one behind the other, as a list. */
+/* Makes a list of `count` operands. */
 static smk_status make_list(smk_parser *parser, const smk_operand *elements, uint32_t count, smk_operand *operand)
 {
     memset(operand, 0, sizeof *operand);
@@ -206,7 +206,7 @@ static smk_status parse_subscript(smk_parser *parser, const smk_variable *variab
     return smk_parse_expect(parser, ']');
 }
 
-/* Is this the name of a vector of registers? Then what stands behind a dot is a component of it. */
+/* Is this the name of a vector of registers? Then a dot and a component may follow. */
 static bool is_vector(const smk_parser *parser, smk_text name)
 {
     const smk_symbol *symbol = smk_symbol_find(&parser->symbols, name);
@@ -283,7 +283,7 @@ static smk_status parse_constant(smk_parser *parser, smk_operand *operand)
     smk_constant constant = {SMK_TYPE_S64, 0};
     SMK_TRY(smk_constant_parse(parser, &constant));
     operand->kind = SMK_OPERAND_IMMEDIATE;
-    operand->type = (uint8_t)constant.type; /* what was written; verify.c puts what is wanted */
+    operand->type = (uint8_t)constant.type; /* the type as written; verify.c replaces it by that of the slot */
     operand->bits = constant.bits;
     return SMK_OK;
 }
@@ -537,7 +537,7 @@ static smk_status parse_guard(smk_parser *parser, smk_instruction *instruction)
     return SMK_OK;
 }
 
-/* Places are kept of what may part threads, or make them meet. */
+/* Source locations are kept of instructions that can diverge or synchronise threads. */
 static bool has_slot(const smk_instruction *instruction)
 {
     smk_class class = smk_opcode_class(instruction);

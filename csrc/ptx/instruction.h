@@ -1,4 +1,4 @@
-/* Pieces of an instruction that call.c reads too; nobody outside csrc/ptx includes this. */
+/* Parts of the instruction parser that call.c uses, too; private to csrc/ptx. */
 #ifndef SMK_PTX_INSTRUCTION_H
 #define SMK_PTX_INSTRUCTION_H
 
@@ -12,17 +12,17 @@ smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_op
 /* The name of a table or prototype that stands before this line. */
 smk_status smk_instruction_parse_table(smk_parser *parser, smk_operand *operand);
 
-/* Remembers a name that must turn out to be a label before its scope ends. */
+/* Records a name that must be a label when its scope ends. */
 smk_status smk_instruction_add_pending(smk_parser *parser, const smk_token *name, bool in_table, uint32_t index,
                                        uint32_t slot);
 
 /* A register of the function that is being parsed. */
 smk_status smk_instruction_add_register(smk_parser *parser, smk_text name, smk_type type, uint32_t *index);
 
-/* expand.c: adds the instruction, or those that it is short for, to the function. */
+/* expand.c: adds the instruction, or those that it stands for, to the function. */
 smk_status smk_expand_push(smk_parser *parser, const smk_statement *statement);
 
-/* Numbers the registers of the body in the order in which its instructions name them, as if they were parsed again. */
+/* Numbers the registers of the body in the order of their first use, as if the printed module were parsed again. */
 smk_status smk_expand_number(smk_parser *parser);
 
 /* Does a range of the present scope cover this name? */

@@ -46,7 +46,7 @@ void smk_lex_start(smk_lex *lex, const char *text, size_t length)
     lex->line_start = text;
     lex->line = 1;
     if (length >= 3 && memcmp(text, "\xEF\xBB\xBF", 3) == 0) {
-        lex->next += 3; /* a byte order mark that an editor left */
+        lex->next += 3; /* a byte order mark */
     }
 }
 
@@ -101,13 +101,13 @@ static void set_position(const smk_lex *lex, smk_token *token)
     token->column = (uint32_t)(lex->next - lex->line_start) + 1;
 }
 
-/* Long stretches without a token ask too whether the work is to end. */
+/* Polls inside long stretches without a token, too. */
 static bool is_stopped(const smk_lex *lex)
 {
     return (uintptr_t)lex->next % STOP_STRIDE == 0 && smk_poll_stop();
 }
 
-/* Up to the next token: blanks, comments, and the line marks that a preprocessor leaves. */
+/* Skips blanks, comments and line marks of a preprocessor. */
 static smk_status skip_blank(smk_lex *lex, smk_error *error)
 {
     while (lex->next < lex->end && !is_stopped(lex)) {
@@ -173,7 +173,7 @@ static smk_status read_bits(smk_lex *lex, smk_token *token, unsigned digits, smk
     return SMK_OK;
 }
 
-/* The nearest double of a literal that has been seen to be well formed. */
+/* The nearest double of a well-formed literal. */
 static smk_status read_decimal(smk_lex *lex, smk_token *token, smk_error *error)
 {
     while (is_digit(peek(lex, 0))) {
@@ -199,7 +199,7 @@ static smk_status read_decimal(smk_lex *lex, smk_token *token, smk_error *error)
     if (!ended || token->text.length > DECIMAL_MAX) {
         return smk_lex_fail(token, SMK_PTX, error, "'%.*s' is not a number", SMK_TEXT_PRINT(token->text));
     }
-    /* strtod reads the decimal point of the process's locale, whatever that is now. */
+    /* strtod expects the decimal point of the process's present locale. */
     char copy[DECIMAL_MAX + 16];
     const char *point = localeconv()->decimal_point;
     size_t point_length = strlen(point);

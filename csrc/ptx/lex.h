@@ -1,4 +1,4 @@
-/* PTX text to tokens. No allocation: a token is a slice of the text with its place in it. */
+/* The lexer: PTX text to tokens. Without allocation: a token is a slice of the text with its position. */
 #ifndef SMK_PTX_LEX_H
 #define SMK_PTX_LEX_H
 
@@ -51,7 +51,7 @@ typedef struct smk_lex {
 
 void smk_lex_start(smk_lex *lex, const char *text, size_t length);
 
-/* The next token, END for ever at the end. Errors: PTX. */
+/* The next token; END at the end, and again for each further call. Errors: PTX. */
 smk_status smk_lex_next(smk_lex *lex, smk_token *token, smk_error *error);
 
 /* smk_status_fail with the token's line and column. */
@@ -61,7 +61,7 @@ __attribute__((format(printf, 4, 5)))
 smk_status
 smk_lex_fail(const smk_token *token, smk_status status, smk_error *error, const char *format, ...);
 
-/* How a message shows a token: its text, or "the end of the text". Not terminated; use SMK_TEXT_PRINT. */
+/* A token in messages: its text, or "the end of the text". Not terminated; use SMK_TEXT_PRINT. */
 smk_text smk_lex_show(const smk_token *token);
 
 #endif

@@ -1,8 +1,8 @@
-/* .loc: which source line the instructions behind it belong to.
+/* .loc: the source line of the instructions that follow.
  *
- * An instruction of a function that was inlined belongs to the line of the call, where that function is of another
- * file than the one that it was inlined into: nobody can change the line of an intrinsic in a header of the
- * compiler's. What stands in the same file is known by its own line.
+ * An instruction of an inlined function belongs to the line of the call where that function is of another file than
+ * its caller: the user cannot change the line of an intrinsic in a header of the compiler. An inlined function of the
+ * same file keeps its own lines.
  */
 #include "ptx/parse.h"
 
@@ -14,11 +14,11 @@ typedef struct location {
     uint32_t file, line, column;
 } location;
 
-/* What stands at `at`, in a function of that name, was inlined at `outer`. */
+/* The code at `at`, in a function of that name, was inlined at `outer`. */
 typedef struct inlining {
     location at, outer;
     smk_text function;
-    uint32_t parent; /* index + 1 of what is known of `outer`; 0: nothing */
+    uint32_t parent; /* index + 1 of the inlining of `outer`; 0: none */
     uint32_t next;   /* of the bucket: index + 1 */
 } inlining;
 
@@ -33,8 +33,8 @@ static uint32_t *bucket_of(smk_parser *parser, const location *at)
     return &parser->inlined_bucket[(hash ^ hash >> 9) % SMK_PARSE_BUCKETS];
 }
 
-/* Index + 1 of the very inlining (`wanted`), or of the last one of a place; 0: none. Long chains are not looked
- * through to their ends. */
+/* Index + 1 of the inlining `wanted`, or with NULL of the last one at a location; 0: none. Searches the first entries
+ * of long chains only. */
 static uint32_t find(smk_parser *parser, const location *at, const inlining *wanted)
 {
     const inlining *items = parser->inlined.items;
@@ -49,8 +49,8 @@ static uint32_t find(smk_parser *parser, const location *at, const inlining *wan
     return 0;
 }
 
-/* Index + 1 of the inlining, known by now. The steps of a way stand one behind the other where it is new; later its
- * last one stands alone. */
+/* Adds an inlining if it is new; *index becomes its index + 1. The marks of a new path of inlinings are consecutive;
+ * later the last mark of the path stands alone. */
 static smk_status note(smk_parser *parser, const inlining *mark, uint32_t *index)
 {
     uint32_t known = find(parser, &mark->at, mark), last = parser->inlined_last;
@@ -124,8 +124,8 @@ void smk_loc_begin(smk_parser *parser)
     memset(parser->inlined_bucket, 0, sizeof parser->inlined_bucket);
 }
 
-/* .loc file line column {, function_name ...} {, inlined_at ...}. A place that was inlined twice over has marks of
- * its own on the way, each with one step of it, before the mark that needs them. */
+/* .loc file line column {, function_name ...} {, inlined_at ...}. Nested inlinings have one mark for each level,
+ * before the mark that needs them. */
 smk_status smk_loc_parse(smk_parser *parser)
 {
     inlining mark = {.parent = 0};
@@ -142,7 +142,7 @@ smk_status smk_loc_parse(smk_parser *parser)
     parser->source_mark.column = mark.at.column;
     parser->source_inlined = index;
     parser->source_location = 0;
-    if (!parser->has_loc) { /* a function begins with its own line */
+    if (!parser->has_loc) { /* the first mark of a function has its own file */
         parser->home_number = inlined ? mark.outer.file : mark.at.file;
     }
     location at = mark.at;

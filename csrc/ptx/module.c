@@ -130,7 +130,7 @@ smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, 
 {
     const smk_dim3 most = function->maxntid, exact = function->reqntid;
     const uint64_t layer = (uint64_t)block.x * block.y;
-    const uint64_t threads = layer > UINT32_MAX ? layer : layer * block.z; /* 2^32 and more are all too many */
+    const uint64_t threads = layer > UINT32_MAX ? layer : layer * block.z; /* 2^32 and more are too many in any case */
     const uint64_t bound = (uint64_t)most.x * most.y * most.z;
     if (most.x != 0 && threads > bound) {
         return smk_status_fail(error, SMK_LAUNCH,

@@ -1,7 +1,7 @@
-/* A PTX module as data: what a program says, resolved and checked, with nothing about how to run it.
+/* A PTX module as data, resolved and checked; nothing here says how to run it.
  *
- * Everything lives in the module's arena. Slices (smk_text) point into the module's own copy of the
- * text. Registers, labels, variables and functions are dense numbers; names stay for messages only.
+ * Everything lives in the module's arena. Slices (smk_text) point into the module's own copy of the text. Registers,
+ * labels, variables and functions are dense numbers; names are kept for messages only.
  */
 #ifndef SMK_PTX_MODULE_H
 #define SMK_PTX_MODULE_H
@@ -85,7 +85,7 @@ typedef struct smk_operand {
     uint8_t base_kind; /* of an ADDRESS */
     bool negate;       /* !p */
     bool pair;         /* a LIST written p|q */
-    uint8_t type;      /* smk_type that the instruction has at this place: the width of an immediate, and what a
+    uint8_t type;      /* smk_type of the operand slot: the width of an immediate, and what a
                           register is read as; SMK_TYPE_NONE for labels, functions, addresses, lists, sinks */
     uint32_t index;
     uint32_t count;
@@ -119,7 +119,7 @@ typedef struct smk_instruction {
     uint32_t column;
     uint32_t source_file; /* index into smk_module.files, or SMK_NO_INDEX */
     uint32_t source_line; /* 0: not known */
-    uint32_t source_location; /* index + 1 into smk_module.places, of branches, calls and barriers; 0: not known */
+    uint32_t source_location; /* index + 1 into smk_module.locations, of branches, calls and barriers; 0: not known */
     uint64_t has[3];      /* bit set of smk_modifier */
     smk_word words[SMK_WORDS_MAX];
     smk_operand operands[SMK_OPERANDS_MAX]; /* destination first, as written. A call has three:
@@ -127,10 +127,10 @@ typedef struct smk_instruction {
                                                and a fourth LABEL (table or prototype) where written. */
 } smk_instruction;
 
-/* Where an instruction stands in the source by its own .loc, and where that was inlined. */
+/* The source location of an instruction by its own .loc, and where that was inlined. */
 typedef struct smk_source_location {
     uint32_t file, line, column; /* as .loc has them */
-    uint32_t outer;              /* index + 1 of the place of the call that was inlined; 0: none */
+    uint32_t outer;              /* index + 1 of the location of the inlined call; 0: none */
 } smk_source_location;
 
 typedef struct smk_register {
@@ -151,11 +151,11 @@ typedef struct smk_variable {
     uint32_t line;
     uint64_t bytes;     /* of the whole variable; 0 where unsized */
     uint8_t *initializer;   /* `bytes` bytes, or NULL: zero */
-    struct smk_relocation *relocations; /* addresses inside `initial` */
+    struct smk_relocation *relocations; /* addresses inside `initializer` */
     uint32_t relocation_count;
 } smk_variable;
 
-/* initial[offset .. offset + bytes) holds the address of a variable or function, plus addend. */
+/* initializer[offset .. offset + bytes) holds the address of a variable or function, plus addend. */
 typedef struct smk_relocation {
     uint64_t offset;
     uint32_t bytes;
@@ -221,7 +221,7 @@ typedef struct smk_module {
     uint32_t entry_count;
 } smk_module;
 
-/* Facts about types, modifiers and opcodes (module.c). */
+/* Properties of types, modifiers and opcodes (module.c). */
 unsigned smk_module_type_bits(smk_type type);
 smk_type_kind smk_module_type_kind(smk_type type);
 const char *smk_module_type_name(smk_type type);
@@ -256,7 +256,7 @@ void smk_module_free(smk_module *module);
  * with smk_heap_free. */
 smk_status smk_printer_print(const smk_module *module, char **text, size_t *length, smk_error *error);
 
-/* Equal in everything but text positions and names of temporaries: what print must preserve. */
+/* Are two modules equal except for text positions and names of temporaries? Printing preserves this. */
 bool smk_equal_modules(const smk_module *a, const smk_module *b);
 
 #endif

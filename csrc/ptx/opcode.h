@@ -1,5 +1,5 @@
-/* What kind of instruction an opcode is. The facts are those of opcode.def; code asks here and keeps no lists of
- * opcodes. What an instruction writes is a fact of its form: smk_instruction.result_count. */
+/* Classes of opcodes, from opcode.def. Code asks for the class and keeps no lists of opcodes. The results of an
+ * instruction follow from its form: smk_instruction.result_count. */
 #ifndef SMK_PTX_OPCODE_H
 #define SMK_PTX_OPCODE_H
 

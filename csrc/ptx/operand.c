@@ -21,7 +21,7 @@ bool smk_operand_fits(smk_type have, smk_type want, bool relaxed)
         return true;
     }
     if (kind == SMK_KIND_FLOAT) {
-        /* Half precision came to PTX in integer registers, and old compilers still write it so. */
+        /* Old compilers keep half precision in integer registers. */
         bool packed = want == SMK_TYPE_F16 || want == SMK_TYPE_F16X2 || want == SMK_TYPE_BF16 ||
                       want == SMK_TYPE_BF16X2 || want == SMK_TYPE_TF32;
         return packed && width == bits && other != SMK_KIND_FLOAT;
@@ -86,7 +86,7 @@ static bool special_fits(const smk_operand *operand, smk_type type, bool relaxed
     if (kind == SMK_KIND_FLOAT || kind == SMK_KIND_PREDICATE) {
         return false;
     }
-    /* 16-bit reads of %tid and the like, and 32-bit ones of %gridid, are from the days when they were that wide. */
+    /* Old PTX reads %tid and similar registers with 16 bits, and %gridid with 32. */
     bool old = (bits == 32 && width == 16) || (operand->index == SMK_SPECIAL_GRIDID && width == 32);
     return width == bits || old || (relaxed && width < bits);
 }
@@ -120,7 +120,7 @@ static smk_status check_register(smk_parser *parser, const smk_statement *statem
     bool negatable = slot->type == SMK_TYPE_PRED && slot->role == 's';
     smk_type have = register_type(parser, operand);
     smk_type_kind kind = smk_module_type_kind(have);
-    /* r+4: a sum of its own before the instruction (expand.c) */
+    /* r+4: becomes an addition before the instruction (expand.c) */
     bool number = kind != SMK_KIND_FLOAT && kind != SMK_KIND_PREDICATE && smk_module_type_bits(have) >= 16;
     if (operand->offset != 0 && slot->role == 'd') {
         return misplaced(parser, statement, index, "a register");

@@ -20,7 +20,7 @@ const char *smk_parse_directive_name(smk_directive directive)
 
 smk_status smk_parse_memory(smk_parser *parser)
 {
-    SMK_TRY(smk_poll_check(parser->error)); /* what was given up is not short of memory */
+    SMK_TRY(smk_poll_check(parser->error)); /* interrupted work has not run out of memory */
     return smk_status_fail(parser->error, SMK_MEMORY, "no memory left for a PTX module of %zu bytes",
                            parser->module->text.length);
 }
@@ -146,7 +146,7 @@ smk_status smk_parse_refuse_directive(smk_parser *parser)
                           SMK_TEXT_PRINT(token->text));
 }
 
-/* .section name { ... }: debugging data, which means nothing to a simulation. */
+/* .section name { ... }: debugging data, which is skipped. */
 smk_status smk_parse_skip_section(smk_parser *parser)
 {
     smk_token start = parser->token;
@@ -193,7 +193,7 @@ smk_status smk_parse_file(smk_parser *parser)
     return SMK_OK;
 }
 
-/* .pragma "word" {, "word"}; advice to a compiler, without meaning for the result */
+/* .pragma "word" {, "word"}; advice to a compiler, which does not change results */
 smk_status smk_parse_pragma(smk_parser *parser)
 {
     bool more = true;
@@ -296,7 +296,7 @@ static smk_status parse_address_size(smk_parser *parser)
     bool present = false;
     SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_ADDRESS_SIZE, &present));
     smk_token at = parser->token;
-    uint64_t bits = 64; /* what ptxas takes where nothing is written */
+    uint64_t bits = 64; /* the default of ptxas */
     if (present) {
         SMK_TRY(smk_constant_parse_count(parser, "the address size", 64, &bits));
     }

@@ -1,4 +1,4 @@
-/* What the files of the parser share; nobody outside csrc/ptx includes this. */
+/* The state and functions that the files of the parser share; private to csrc/ptx. */
 #ifndef SMK_PTX_PARSE_H
 #define SMK_PTX_PARSE_H
 
@@ -14,12 +14,12 @@ typedef enum smk_directive {
     SMK_DIRECTIVE_COUNT
 } smk_directive;
 
-/* While a function is parsed its own variables are numbered from here; the module's count is not known yet. */
+/* Base number of a function's own variables while it is parsed, as the module's count is not known yet. */
 #define SMK_PARSE_LOCAL UINT32_C(0x80000000)
 
 enum { SMK_DEPTH_MAX = 64, SMK_REGISTERS_MAX = 1 << 20, SMK_PARAMETERS_MAX = 4096, SMK_PARSE_BUCKETS = 512 };
 
-/* A name that must turn out to be a label when its scope ends. */
+/* A name that must be a label when its scope ends. */
 typedef struct smk_pending_label {
     smk_token name;
     bool in_table;
@@ -35,7 +35,7 @@ typedef struct smk_alias {
 
 typedef struct smk_parser {
     smk_lex lex;
-    smk_token token; /* the next one, not yet taken */
+    smk_token token; /* the present one, not consumed yet */
     smk_token ahead; /* the one after it, where has_ahead */
     bool has_ahead;
     uint64_t last_end; /* where the token before it ended, as an offset into the text */
@@ -54,7 +54,7 @@ typedef struct smk_parser {
     bool in_body;
     smk_text function_name;
     uint32_t parameter_registers; /* those that the signature declares */
-    bool reorders;                /* instructions may not meet registers in the order of their numbers: expand.c */
+    bool reorders;                /* the first uses of registers may not be in the order of their numbers: expand.c */
     smk_vector registers;       /* smk_register */
     smk_vector locals;          /* smk_variable */
     smk_vector local_registers; /* uint32_t: register of each parameter, or SMK_NO_INDEX */
@@ -68,18 +68,18 @@ typedef struct smk_parser {
     bool has_loc;
     struct {
         uint32_t file, line, column;
-    } source_mark;           /* the .loc itself, */
-    uint32_t source_inlined; /* the inlining that it names: index + 1, or 0 */
-    uint32_t source_location;   /* and its number among `places`, plus 1; 0: none yet */
+    } source_mark;           /* the present .loc */
+    uint32_t source_inlined; /* its inlining: index + 1, or 0 */
+    uint32_t source_location;   /* its number in `locations`, plus 1; 0: none yet */
     smk_vector locations;       /* smk_source_location, of the module */
     uint32_t home_number;    /* file of the function's first .loc */
-    smk_vector inlined;      /* loc.c: which place was inlined at which */
-    uint32_t inlined_last;   /* index + 1 of the one that was marked last, and how many instructions there were then */
+    smk_vector inlined;      /* loc.c: inlinings */
+    uint32_t inlined_last;   /* index + 1 of the last one, and the number of instructions at that time */
     size_t inlined_count;
     uint32_t inlined_bucket[SMK_PARSE_BUCKETS];
 } smk_parser;
 
-/* An instruction with the places of its parts, for messages. */
+/* An instruction with the tokens of its parts, for messages. */
 typedef struct smk_statement {
     smk_instruction instruction;
     smk_token opcode_at;
@@ -114,7 +114,7 @@ bool smk_parse_type(const smk_parser *parser, smk_type *type); /* is the present
 smk_status smk_parse_skip_section(smk_parser *parser);
 smk_status smk_parse_file(smk_parser *parser);
 smk_status smk_parse_pragma(smk_parser *parser);
-smk_status smk_parse_refuse_directive(smk_parser *parser); /* unknown or unsupported, as the case is */
+smk_status smk_parse_refuse_directive(smk_parser *parser); /* as unknown or unsupported */
 /* A new name of the present scope. Errors: PTX where it is taken there. */
 smk_status smk_parse_declare(smk_parser *parser, smk_symbol_kind kind, const smk_token *name, smk_symbol **symbol);
 
@@ -125,7 +125,7 @@ typedef struct smk_constant {
 } smk_constant;
 
 smk_status smk_constant_parse(smk_parser *parser, smk_constant *constant);
-/* A constant that must be an integer of 0 to `max`; `what` names it in messages. */
+/* A constant that must be an integer of 0 to `max`; `noun` names it in messages. */
 smk_status smk_constant_parse_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count);
 /* The same between < and >. */
 smk_status smk_constant_parse_angle_count(smk_parser *parser, const char *noun, uint64_t max, uint64_t *count);
@@ -144,10 +144,10 @@ smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_v
 smk_status smk_variable_parse_registers(smk_parser *parser);
 smk_status smk_initializer_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
 
-/* loc.c: line marks. A body begins; and a mark is the present token. */
+/* loc.c: starts a body, and parses a mark, which is the present token. */
 void smk_loc_begin(smk_parser *parser);
 smk_status smk_loc_parse(smk_parser *parser);
-/* The present place's number among the parser's, plus 1; 0: there is no mark. */
+/* The number of the present location, plus 1; 0: there is no mark. */
 smk_status smk_loc_location(smk_parser *parser, uint32_t *number);
 
 /* function.c: .func, .entry; body.c: statements; instruction.c: instructions; call.c. */
@@ -159,11 +159,12 @@ smk_status smk_instruction_parse(smk_parser *parser);
 smk_status smk_call_parse(smk_parser *parser, smk_statement *statement);
 const smk_variable *smk_parse_variable(const smk_parser *parser, uint32_t index);
 
-/* alias.c: .alias is the present token; and what each function's name stands for in the end, itself or another. */
+/* alias.c: parses .alias, which is the present token, and finds the function for which each name stands, itself or
+ * another. */
 smk_status smk_alias_parse(smk_parser *parser);
 smk_status smk_alias_resolve(smk_parser *parser, uint32_t *same);
 
-/* Finishing touches when every function and file is known (resolve.c). */
+/* Resolves what needs all functions and files of the module (resolve.c). */
 smk_status smk_resolve_module(smk_parser *parser);
 
 #endif

@@ -30,7 +30,7 @@ void smk_printer_add_text(smk_printer *printer, smk_text text)
     }
 }
 
-/* For short pieces only: text of the module goes through smk_printer_add_text. */
+/* For short pieces; text of the module goes through smk_printer_add_text. */
 void smk_printer_add(smk_printer *printer, const char *format, ...)
 {
     char piece[256];
@@ -147,7 +147,7 @@ static uint64_t element_at(const smk_variable *variable, uint64_t offset, uint64
     return bits;
 }
 
-/* Elements up to the last that is not zero; the rest is zero anyway. */
+/* Prints elements up to the last that is not zero; the rest defaults to zero. */
 static void print_initializer(smk_printer *printer, const smk_variable *variable)
 {
     uint64_t size = element_bytes(variable);
@@ -194,7 +194,7 @@ static void print_variable(smk_printer *printer, uint32_t index, bool as_extern)
     smk_printer_add(printer, ";\n");
 }
 
-/* Addresses of variables further down need a declaration before them. */
+/* Does an initializer refer to a variable further down, which then needs a declaration first? */
 static bool refers_forward(const smk_module *module)
 {
     for (uint32_t i = 0; i < module->variable_count; i++) {
@@ -307,7 +307,7 @@ static void count_underscores(smk_printer *printer, smk_text name)
     }
 }
 
-/* A name that this printer made up before, for the same parameter, meets no other. */
+/* Is it the name that the printer generated earlier for the same parameter, which is unique? */
 static bool is_made_up(smk_text name, uint32_t index)
 {
     char digits[16];
@@ -327,7 +327,7 @@ static void count_parameter(smk_printer *printer, const smk_function *function, 
     }
 }
 
-/* Learns the names that made-up names must not meet. */
+/* Collects the names that generated names must differ from. */
 static void collect_names(smk_printer *printer)
 {
     const smk_module *module = printer->module;
@@ -345,7 +345,7 @@ static void collect_names(smk_printer *printer)
     }
 }
 
-/* The "sm_90a" of "sm_90a, debug": without its sections a module is not one for debugging any more. */
+/* The "sm_90a" of "sm_90a, debug": the printed module has no debugging sections. */
 static smk_text target_word(const smk_module *module)
 {
     smk_text rest = module->target_text;

@@ -1,4 +1,4 @@
-/* What printer.c and printer_instruction.c share; nobody outside csrc/ptx includes this. */
+/* The state and functions that printer.c and printer_instruction.c share; private to csrc/ptx. */
 #ifndef SMK_PTX_PRINTER_H
 #define SMK_PTX_PRINTER_H
 
@@ -11,9 +11,9 @@ typedef struct smk_printer {
     char *text;
     size_t length;
     size_t capacity;
-    bool failed;            /* no memory: nothing is added any more */
+    bool failed;            /* there was no memory: further text is dropped */
     smk_symbol_table names; /* of the module */
-    unsigned underscores;   /* behind % and $ of made-up names, so that they meet no name of the module */
+    unsigned underscores;   /* behind % and $ of generated names, so that they differ from all names of the module */
 } smk_printer;
 
 #if defined(__GNUC__)
@@ -22,7 +22,7 @@ __attribute__((format(printf, 2, 3)))
 void smk_printer_add(smk_printer *printer, const char *format, ...);
 void smk_printer_add_text(smk_printer *printer, smk_text text);
 
-/* Names: of a function's own things they are made up, since scopes are gone. */
+/* Names inside functions are generated, since the module has no scopes. */
 void smk_printer_register(smk_printer *printer, uint32_t index);
 void smk_printer_label(smk_printer *printer, uint32_t index);
 void smk_printer_variable_name(smk_printer *printer, uint32_t index); /* a smk_variable_ref */

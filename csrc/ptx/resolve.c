@@ -1,4 +1,4 @@
-/* What can only be settled when the whole text is read: numbers of variables, files, prototypes, aliases. */
+/* Resolves what is only known after the whole text: numbers of variables, files, prototypes, aliases. */
 #include "ptx/parse.h"
 
 #include "base/heap.h"
@@ -10,7 +10,7 @@
 typedef struct fixer {
     smk_parser *parser;
     smk_symbol_table files; /* by the four bytes of the .file number */
-    uint32_t *same;         /* of each function: itself, or what its name is an alias of */
+    uint32_t *same;         /* by function: itself, or the function of which its name is an alias */
 } fixer;
 
 static void fix_operand(const fixer *fix, smk_operand *operand)

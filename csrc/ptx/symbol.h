@@ -47,7 +47,7 @@ typedef struct smk_symbol_table {
     } scopes[SMK_SCOPES_MAX + 1];
 } smk_symbol_table;
 
-/* `names`: how many are to be expected at most. False where there is no memory. */
+/* `names`: the expected number of names. False where there is no memory. */
 bool smk_symbol_start(smk_symbol_table *table, size_t names);
 void smk_symbol_end(smk_symbol_table *table);
 
@@ -62,14 +62,14 @@ smk_symbol *smk_symbol_find_range(const smk_symbol_table *table, smk_text prefix
 void smk_symbol_open(smk_symbol_table *table);
 void smk_symbol_close(smk_symbol_table *table);
 
-/* The words of the language, by what they can be. */
+/* The words of the language, by kind. */
 typedef enum smk_word_kind {
     SMK_WORD_TYPE,
     SMK_WORD_MODIFIER,
     SMK_WORD_OPCODE,
     SMK_WORD_SPECIAL,
     SMK_WORD_DIRECTIVE,   /* smk_directive of parse.h */
-    SMK_WORD_UNSUPPORTED, /* PTX that is known and refused: behind a dot */
+    SMK_WORD_UNSUPPORTED, /* known PTX that is refused, behind a dot */
     SMK_WORD_UNSUPPORTED_OPCODE,
     SMK_WORD_UNSUPPORTED_SPECIAL
 } smk_word_kind;

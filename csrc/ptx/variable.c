@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BYTES_MAX (UINT64_C(1) << 40) /* of one variable: no machine has more */
+#define BYTES_MAX (UINT64_C(1) << 40) /* of one variable */
 #define LOCAL_BYTES_MAX (UINT64_C(1) << 24)
 #define PARAMETER_BYTES_MAX UINT64_C(32764)
 enum { ALIGNMENT_MAX = 1 << 16, RANK_MAX = 16 };
@@ -146,7 +146,7 @@ static smk_status lay_out(smk_parser *parser, const smk_token *at, const extent 
     variable->bytes = shape->unsized ? 0 : bytes;
     variable->alignment = alignment > natural ? alignment : natural;
     if (alignment != 0 && alignment < natural) {
-        /* An array of bytes aligned to less than its vector is still what was asked for. */
+        /* The alignment is at least that of an element. */
         variable->alignment = alignment > bits / 8 ? alignment : bits / 8;
     }
     return SMK_OK;
@@ -188,7 +188,7 @@ static smk_status find_declared(smk_parser *parser, const smk_token *name, const
     }
     const smk_variable *first = smk_parse_variable(parser, old->index);
     if (!first->is_extern && !variable->is_extern) {
-        return SMK_OK; /* the declaration that follows will complain */
+        return SMK_OK; /* the declaration that follows fails */
     }
     bool same_size = first->bytes == variable->bytes || first->unsized || variable->unsized;
     if (first->space != variable->space || first->type != variable->type || !same_size) {
@@ -199,8 +199,8 @@ static smk_status find_declared(smk_parser *parser, const smk_token *name, const
     return SMK_OK;
 }
 
-/* The name of a variable of the module that only a function sees, "function$name$12": its own would meet those of
- * the module and of other functions. */
+/* The name of a module variable that a function declares, "function$name$12", so that it differs from those of the
+ * module and of other functions. */
 static smk_status name_apart(smk_parser *parser, smk_variable *variable)
 {
     char number[16];
@@ -309,7 +309,7 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
     return smk_parse_expect(parser, ';');
 }
 
-/* .ptr {.space} {.align n}: what a pointer parameter points to, which changes nothing here */
+/* .ptr {.space} {.align n}: what a pointer parameter points to, which is ignored */
 static smk_status parse_pointer(smk_parser *parser)
 {
     uint32_t ignored = 0;

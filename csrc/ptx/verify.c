@@ -20,12 +20,12 @@ static const form forms[] = {
 
 enum { FORM_COUNT = sizeof forms / sizeof forms[0], SLOTS_MAX = 16 };
 
-/* Why a form does not fit: how many words were right before the first that was not. */
+/* Why a form does not fit: the number of correct words before the first wrong one. */
 typedef struct misfit {
     bool any;
     unsigned score;
     unsigned word;    /* index of the wrong word, or word_count where one is missing */
-    smk_text missing; /* the slot that stays empty */
+    smk_text missing; /* the slot that is not filled */
     bool type_missing;
 } misfit;
 
@@ -168,7 +168,7 @@ static smk_space space_of(smk_modifier modifier)
     }
 }
 
-/* What the words say at a glance: types, space, vector width. */
+/* Fills types, space and vector width from the words. */
 static void summarise(smk_instruction *instruction)
 {
     unsigned types = 0;
@@ -193,7 +193,7 @@ static void summarise(smk_instruction *instruction)
         }
     }
     if (instruction->opcode == SMK_OPCODE_CP && instruction->space != SMK_SPACE_GENERIC) {
-        instruction->space = SMK_SPACE_SHARED; /* of the destination, in whatever order they stand */
+        instruction->space = SMK_SPACE_SHARED; /* of the destination, in any order of words */
     }
 }
 
@@ -237,7 +237,7 @@ static smk_space named_space(smk_text name)
     return smk_text_is(name, "shared") ? SMK_SPACE_SHARED : SMK_SPACE_GLOBAL;
 }
 
-/* "d_+:t?" and its like; the letters are explained in opcode.def */
+/* Parses "d_+:t?"; opcode.def explains the letters. */
 static smk_operand_slot read_slot(const smk_instruction *instruction, smk_text text)
 {
     smk_operand_slot slot = {.role = text.start[0], .space = (smk_space)instruction->space};
@@ -275,7 +275,8 @@ static smk_status wrong_count(smk_parser *parser, const smk_statement *statement
                                 smk_module_opcode_name((smk_opcode)statement->instruction.opcode), least, most, count);
 }
 
-/* The form's places for as many operands as there are: optional ones fall away from the last on. */
+/* The form's slots for the instruction's operands: without enough operands, optional slots are dropped from the last
+ * on. */
 static smk_status read_slots(smk_parser *parser, const smk_statement *statement, const form *form_,
                              smk_operand_slot operand_slots[SMK_OPERANDS_MAX])
 {
@@ -285,7 +286,7 @@ static smk_status read_slots(smk_parser *parser, const smk_statement *statement,
     smk_operand_slot all[SLOTS_MAX + 1];
     unsigned least = 0;
     if (total != 0 && *slots[total - 1].start == '@') {
-        total--; /* a target, not a place */
+        total--; /* a target, not a slot */
     }
     for (unsigned i = 0; i < total; i++) {
         all[i] = read_slot(instruction, slots[i]);
@@ -325,7 +326,7 @@ static smk_status check_operands(smk_parser *parser, smk_statement *statement, c
     return SMK_OK;
 }
 
-/* A generic access that names a variable goes to that variable's space. */
+/* Gives a generic access that names a variable that variable's space. */
 static void settle_space(const smk_parser *parser, smk_instruction *instruction)
 {
     for (unsigned i = 0; i < instruction->operand_count; i++) {
@@ -369,7 +370,7 @@ static smk_status check_target(smk_parser *parser, const smk_statement *statemen
                           SMK_TEXT_PRINT(whole), least, (unsigned)parser->module->target);
 }
 
-/* What no form says. */
+/* Checks rules that no form can express. */
 static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
 {
     const smk_instruction *instruction = &statement->instruction;
@@ -412,7 +413,7 @@ static uint8_t count_results(const form *form_)
     return results;
 }
 
-/* Enters the form that an instruction was found to have. */
+/* Stores the form of an instruction. */
 static void set_form(smk_instruction *instruction, unsigned row)
 {
     instruction->row = (uint16_t)row;
@@ -464,7 +465,7 @@ smk_status smk_verify_instruction(smk_parser *parser, smk_statement *statement)
             return refuse_form(parser, statement);
         }
         SMK_TRY(check_target(parser, statement, &forms[i]));
-        parser->error = status == SMK_OK ? &first_error : NULL; /* the first form's complaint is the one to keep */
+        parser->error = status == SMK_OK ? &first_error : NULL; /* the error of the first form is reported */
         smk_status found = check_operands(parser, statement, &forms[i], false);
         parser->error = report;
         if (found == SMK_OK) {

@@ -65,7 +65,7 @@ const char *smk_occupancy_limit_name(smk_occupancy_limit limit)
     return limit >= 0 && limit < SMK_OCCUPANCY_LIMIT_COUNT ? names[limit] : "?";
 }
 
-/* Multiples of `unit` up to one above what an int64_t holds are not met here: all inputs are below 2^40. */
+/* Does not overflow: all inputs are below 2^40. */
 static uint64_t round_up(uint64_t value, uint64_t unit)
 {
     return (value + unit - 1) / unit * unit;
@@ -83,8 +83,8 @@ static uint32_t limit_by_barriers(const smk_limits *limits, const smk_block_use 
     return limits->barriers_sm == 0 || use->barriers == 0 ? SMK_OCCUPANCY_NONE : limits->barriers_sm / use->barriers;
 }
 
-/* A warp takes its registers from one partition, so each is filled for itself. Before that the hardware refuses a
- * block that would not fit if its warps were dealt to all partitions alike. */
+/* A warp takes its registers from one partition, so each partition is filled separately. A block is refused if it
+ * would not fit with its warps distributed evenly over the partitions. */
 static uint32_t limit_by_registers(const smk_limits *limits, uint32_t registers, uint32_t warps, uint32_t partitions,
                                    uint64_t warp_registers)
 {
@@ -99,10 +99,10 @@ static uint32_t limit_by_registers(const smk_limits *limits, uint32_t registers,
     return (uint32_t)(resident / warps);
 }
 
-/* What a block must leave others: the bytes of shared memory it is given. */
+/* The number of blocks that shared memory admits, with `given` bytes for each. */
 static uint32_t limit_by_shared_memory(const smk_limits *limits, const smk_block_use *use, uint64_t given)
 {
-    /* each for itself first, so that the sum cannot overflow */
+    /* compared one by one first, so that the sum cannot overflow */
     if (use->shared_static > limits->shared_optin || use->shared_dynamic > limits->shared_optin ||
         use->shared_static + use->shared_dynamic > limits->shared_optin) {
         return 0;

@@ -1,4 +1,4 @@
-/* What a multiprocessor of each compute capability holds, and how many blocks of a kernel it holds at once. */
+/* Occupancy: the resources of a multiprocessor of each compute capability, and the resident blocks of a kernel. */
 #ifndef SMK_REGISTRY_OCCUPANCY_H
 #define SMK_REGISTRY_OCCUPANCY_H
 
@@ -15,7 +15,7 @@ enum {
     SMK_OCCUPANCY_SHARED_DEFAULT = 48 * 1024 /* bytes a block has without opting in */
 };
 
-/* A limit that does not limit. */
+/* No limit. */
 #define SMK_OCCUPANCY_NONE UINT32_MAX
 
 /* One row of limits.def, in bytes and single registers. */
@@ -33,12 +33,13 @@ typedef struct smk_limits {
 size_t smk_occupancy_limits_count(void);
 const smk_limits *smk_occupancy_limits(size_t index);       /* an index below the count */
 const smk_limits *smk_occupancy_find(int major, int minor); /* NULL where there is no row */
-bool smk_occupancy_has_kernels(const smk_limits *limits);   /* whether this package builds any for it */
+bool smk_occupancy_has_kernels(const smk_limits *limits);   /* does this package build kernels for it? */
 
-/* What one block of a kernel takes. */
+/* The resources that one block of a kernel uses. */
 typedef struct smk_block_use {
     uint32_t threads;                       /* of the block, 1 or more */
-    uint32_t threads_max;                   /* that the kernel takes (its launch bounds); 0: as many as the machine */
+    uint32_t threads_max;                   /* the most that the kernel accepts (its launch bounds); 0: the machine's
+                                             * limit */
     uint32_t registers;                     /* of a thread */
     uint32_t barriers;                      /* named ones */
     uint64_t shared_static, shared_dynamic; /* bytes */
@@ -56,7 +57,7 @@ typedef enum smk_occupancy_limit {
 
 typedef struct smk_occupancy {
     uint32_t blocks, warps, threads;           /* resident on one multiprocessor; 0: a block does not run at all */
-    uint32_t limit[SMK_OCCUPANCY_LIMIT_COUNT]; /* blocks that each would admit; SMK_OCCUPANCY_NONE */
+    uint32_t limit[SMK_OCCUPANCY_LIMIT_COUNT]; /* blocks that each limit admits; SMK_OCCUPANCY_NONE */
     unsigned limited_by;                       /* bit i: limit[i] equals `blocks` */
     uint64_t registers_block;                  /* registers that a block is given */
     uint64_t shared_block;                     /* bytes of shared memory that a block is given, the reserved included */

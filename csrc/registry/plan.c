@@ -10,7 +10,7 @@
 
 static bool has_empty_output(const smk_signature *signature, const int64_t *dimensions)
 {
-    /* one output that has elements is reason enough to launch */
+    /* one output with elements needs a launch */
     for (size_t i = 0; i < signature->output_count; i++) {
         size_t operand = signature->input_count + i;
         bool empty = false;
@@ -24,8 +24,8 @@ static bool has_empty_output(const smk_signature *signature, const int64_t *dime
     return true;
 }
 
-/* Blocks along an axis; "" stands for an axis that the family does not use. At least one, for an output that has
- * elements must be written even where the axis walked is empty (the sum of nothing). */
+/* Blocks along an axis; "" is an axis that the family does not use. At least one, since an output with elements must
+ * be written even where the reduced axis is empty. */
 static smk_status count_blocks(const smk_family *family, const smk_signature *signature, const char *axis,
                                uint32_t tile, const int64_t *dimensions, int64_t *blocks, smk_error *error)
 {
@@ -111,7 +111,7 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 
 void smk_plan_add(smk_step *step, smk_source source, int64_t value)
 {
-    if (step->parameter_count < SMK_PLAN_PARAMETERS_MAX) { /* one too many is refused by the launch, which counts */
+    if (step->parameter_count < SMK_PLAN_PARAMETERS_MAX) { /* the launch counts parameters and refuses one too many */
         step->parameter[step->parameter_count] = (smk_parameter){source, value};
         step->parameter_count++;
     }
@@ -169,15 +169,15 @@ smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *
     return status == SMK_OK ? request->variant->plan(request, plan, error) : status;
 }
 
-/* How much of the machine the blocks keep busy, on average over the rounds that they need: 33 blocks of 32
- * multiprocessors take two rounds, the second of them nearly idle. */
+/* The fraction of the machine that the blocks keep busy, on average over their rounds: 33 blocks on 32 multiprocessors
+ * take two rounds, the second nearly idle. */
 static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
 {
     double blocks = 0.0;
     for (size_t i = 0; i < plan->step_count; i++) {
         const smk_dim3 *grid = &plan->step[i].grid;
         double here = plan->step[i].part == NULL ? (double)grid->x * (double)grid->y * (double)grid->z : 0.0;
-        blocks = here > blocks ? here : blocks; /* the step that counts */
+        blocks = here > blocks ? here : blocks; /* the largest step */
     }
     if (multiprocessors == 0 || blocks < 1.0) {
         return 1.0;

@@ -1,7 +1,7 @@
-/* Plans: a call as a list of launches. Data only; the caller owns addresses and spends it.
+/* Plans: a call as a list of launches. Data only; the caller has the addresses and runs the launches.
  *
  * Most variants are one launch whose grid follows from the row (`single`). A row that needs more names another plan: a
- * function smk_plan_<name> in plan_<family>.c. Nothing here knows which machine runs it but by smk_machine.
+ * function smk_plan_<name> in plan_<family>.c. Of the machine a plan knows only smk_machine.
  */
 #ifndef SMK_REGISTRY_PLAN_H
 #define SMK_REGISTRY_PLAN_H
@@ -10,14 +10,14 @@
 
 enum { SMK_PLAN_STEPS_MAX = 8, SMK_PLAN_PARAMETERS_MAX = 24 };
 
-/* What a plan may depend on of the machine. */
+/* The properties of the machine on which a plan may depend. */
 typedef struct smk_machine {
     int capability; /* 90: compute capability 9.0 */
     uint32_t multiprocessors;
     size_t shared_bytes_max; /* a block, with opt-in */
 } smk_machine;
 
-/* What a call asks for. */
+/* A call: the kernel family, shapes and options. */
 typedef struct smk_request {
     const smk_family *family;
     const smk_variant *variant;
@@ -29,11 +29,11 @@ typedef struct smk_request {
     const char *type;   /* of the first input: "float32", "bits32" */
     size_t item_bytes;  /* of that type */
     const smk_machine *machine;
-    uint64_t workspace_below; /* smk_plan_choose passes over plans that want as much or more; 0: over none */
+    uint64_t workspace_below; /* smk_plan_choose skips plans with as much workspace or more; 0: none */
 } smk_request;
 
 typedef enum smk_source {
-    SMK_SOURCE_OPERAND,   /* value: which; inputs first, then outputs */
+    SMK_SOURCE_OPERAND,   /* value: its index; inputs first, then outputs */
     SMK_SOURCE_WORKSPACE, /* value: byte offset in the workspace */
     SMK_SOURCE_NUMBER     /* value: itself, 64 bits */
 } smk_source;
@@ -57,9 +57,10 @@ typedef struct smk_plan {
     smk_step step[SMK_PLAN_STEPS_MAX]; /* one after the other */
     size_t step_count;                 /* 0: nothing to launch */
     uint64_t workspace_bytes;          /* of device memory while the steps run, 256-byte aligned; unspecified content */
-    bool restores_workspace;           /* but 0 before each step, which leaves it so: calls can share one, uncleared */
+    bool restores_workspace;           /* the workspace is 0 before each step, which leaves it so: calls can share one
+                                        * block without clearing it */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
-    double efficiency;                 /* of the row's speed, what this shape allows; 0 stands for 1: all of it */
+    double efficiency;                 /* fraction of the row's speed that this shape allows; 0 stands for 1 */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -71,8 +72,8 @@ typedef struct smk_plan {
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
- * with the highest speed times its plan's pace, times the part of the multiprocessors that its blocks keep busy. Fills
- * request->variant. Errors: of the row of the highest speed, where no row has a plan. */
+ * with the highest speed times its plan's efficiency, times the fraction of the multiprocessors that its blocks keep
+ * busy. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
 
 /* For plans ---------------------------------------------------------------------------------------- */
@@ -86,9 +87,9 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 
-/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_single is that of many rows,
- * and others start from it: one launch of smk_plan_grid that takes all that a kernel of the family takes (operands,
- * dimensions, numbers), or no step where nothing is to do. */
+/* The plans that the rows name, smk_plan_<name> each; several rows may share one. smk_plan_single serves many rows,
+ * and other plans start from it: one launch with the grid of smk_plan_grid and all parameters of the family (operands,
+ * dimensions, numbers), or no step where there is nothing to do. */
 #define SMK_VARIANT(family, name, block_x, block_y, tile_x, tile_y, types, arch, plan, speed, summary)                 \
     smk_status smk_plan_##plan(const smk_request *request, smk_plan *made, smk_error *error);
 #include "registry/variants.def"

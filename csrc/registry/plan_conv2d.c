@@ -1,4 +1,4 @@
-/* Plans of conv2d: what each variant needs beside its row, and how large a filter it takes. */
+/* Plans of conv2d: what each variant needs beyond its row, and the largest filter that it accepts. */
 #include "registry/plan.h"
 
 /* h, w, p, q: the image's rows and columns, the filter's. */
@@ -25,7 +25,7 @@ smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk
     return smk_plan_single(request, plan, error);
 }
 
-/* The same, and the weights go to constant memory before. */
+/* The same, after a copy of the weights to constant memory. */
 smk_status smk_plan_conv2d_constant(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const int64_t p = request->dimensions[DIMENSION_P];

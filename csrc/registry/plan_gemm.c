@@ -13,8 +13,8 @@ enum { FRAGMENT = 16, STEP_K = 16, STAGES = 3, VECTOR_BYTES = 16, TILED_ITEM_BYT
  * byte that says whether there are any. */
 enum { MARK_BYTES = 8 * 4 + 1, ALIGNMENT = 256 };
 
-/* What laying out an element takes, in products of the main loop: 10 or more bytes moved, against 145 products made in
- * that time on an H200. */
+/* The cost of laying out an element, in products of the main loop: 10 or more bytes are moved, in the time of 145
+ * products on an H200. */
 static const double ARRANGE_PRODUCTS = 145.0;
 
 /* Elements along an axis over those that its tiles cover. */
@@ -24,7 +24,7 @@ static double measure_fill(int64_t size, uint32_t tile)
     return tiles > 0 ? (double)size / (double)tile / (double)tiles : 1.0;
 }
 
-/* One launch. What a tile has past the edges of c is computed like the rest, of zeros: it is time, and no result. */
+/* One launch. The parts of tiles past the edges of c are computed from zeros, which takes time and gives no result. */
 smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};

@@ -27,11 +27,12 @@ static smk_status check_bins(const smk_request *request, smk_error *error)
     return SMK_OK;
 }
 
-/* The words of a block's copies, as in histogram/shared.cu and histogram/lane.cu: more bins are counted so many at a
- * time, and x is read again for each. */
+/* The words of a block's copies, as in histogram/shared.cu and histogram/lane.cu. More bins are counted in windows of
+ * that size, and x is read once for each window. */
 enum { SHARED_WORDS = 4096, LANE_WORDS = 8192 };
 
-/* Bins at which global additions are half as fast as they become with more: threads meet less. Measured on an H200. */
+/* The number of bins at which global additions have half the speed that they have with many bins, where threads rarely
+ * address one word. Measured on an H200. */
 static const double spread_bins = 50000.0;
 
 /* A tile of the row's size for each block. */
@@ -51,7 +52,7 @@ smk_status smk_plan_histogram_added(const smk_request *request, smk_plan *plan, 
     return status;
 }
 
-/* Blocks that take turns, and count in `words` words of shared memory. */
+/* Persistent blocks that count in `words` words of shared memory. */
 static smk_status plan_persistent(const smk_request *request, int64_t block_bytes, uint32_t blocks_per_multiprocessor,
                                   int64_t words, smk_plan *plan, smk_error *error)
 {

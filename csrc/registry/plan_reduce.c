@@ -8,7 +8,7 @@ enum { ALIGNMENT = 256 };
 /* single_pass: 512 threads with four reads of 16 bytes each; blocks of one multiprocessor. */
 enum { TILE_BYTES = 512 * 4 * 16, BLOCKS_PER_MULTIPROCESSOR = 4 };
 
-/* A launch after the first takes as long as reading so many bytes (2 us of an H200). */
+/* The cost of a further launch, as bytes read in the same time (2 us on an H200). */
 enum { RELAUNCH_BYTES = 1 << 23 };
 
 /* x, out. */
@@ -29,7 +29,7 @@ static int64_t count_bytes(int64_t results)
     return (results * SMK_ITEM_BYTES_MAX + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Where a launch reads or writes. */
+/* Adds the address that a launch reads or writes. */
 static void add_address(smk_step *step, bool is_operand, int64_t operand, int64_t offset)
 {
     smk_plan_add(step, is_operand ? SMK_SOURCE_OPERAND : SMK_SOURCE_WORKSPACE, is_operand ? operand : offset);

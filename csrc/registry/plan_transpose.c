@@ -1,4 +1,4 @@
-/* Plans of transpose: the copy as one run of bytes, and tiles in an order that memory likes. */
+/* Plans of transpose: the copy as one run of bytes, and tiles in an order that suits memory. */
 #include "registry/plan.h"
 
 /* The signature's dimensions. */

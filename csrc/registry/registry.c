@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Operations as the table writes them: d[] holds the dimensions as doubles. */
-#define SMK_SHELF(name, sentence)
+#define SMK_KERNEL_GROUP(name, sentence)
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     static double count_##name(const int64_t *dimensions)                                                              \
     {                                                                                                                  \
@@ -16,15 +16,15 @@
     }
 #include "registry/families.def"
 #undef SMK_FAMILY
-#undef SMK_SHELF
+#undef SMK_KERNEL_GROUP
 
 static const smk_family families[] = {
-#define SMK_SHELF(name, sentence) {#name, NULL, NULL, NULL, NULL, NULL, NULL, sentence},
+#define SMK_KERNEL_GROUP(name, sentence) {#name, NULL, NULL, NULL, NULL, NULL, NULL, sentence},
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     {#name, signature, inputs, result, grid_x, grid_y, count_##name, sentence},
 #include "registry/families.def"
 #undef SMK_FAMILY
-#undef SMK_SHELF
+#undef SMK_KERNEL_GROUP
 };
 
 static const smk_variant variants[] = {
@@ -40,7 +40,7 @@ static const smk_attribute attributes[] = {
 #undef SMK_ATTRIBUTE
 };
 
-/* A row of choices.def; what its kernel is made of concerns the build alone. */
+/* A row of choices.def, without the columns that only the build uses. */
 typedef struct choice_row {
     const char *family, *choice, *type, *result;
 } choice_row;
@@ -172,7 +172,7 @@ static void add_word(listing *l, const char *word, size_t length)
     }
 }
 
-/* A type as people call it: bits32 is any of four bytes. */
+/* A type in messages: bits32 is any type of four bytes. */
 static void add_type(listing *l, const char *word, size_t length)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What kernels there are and how each is launched. Data only: no CUDA, no Python. */
+/* The catalogue of kernels: families, variants and how each is launched. Data only: no CUDA, no Python. */
 #ifndef SMK_REGISTRY_REGISTRY_H
 #define SMK_REGISTRY_REGISTRY_H
 
@@ -31,10 +31,10 @@ typedef struct smk_signature {
 /* signature.c: "(m,k),(k,n)->(m,n)". Errors: ARGUMENT. */
 smk_status smk_signature_parse(const char *text, smk_signature *signature, smk_error *error);
 
-/* Binds shapes of the inputs, and of as many outputs as are given too, to dimensions; the rest of `dimensions` is 0.
- * `names` are the operands' names for messages ("a", "b", "out").
- * Errors: SHAPE: "gemm: k is 64 in a and 48 in b", also where an operand or output of SMK_ITEM_BYTES_MAX elements
- * has more bytes than an int64_t counts; ARGUMENT where the number of operands is wrong. */
+/* Binds shapes of the inputs, and of the outputs that are given, to dimensions; the rest of `dimensions` is 0. `names`
+ * are the operands' names for messages ("a", "b", "out"). Errors: SHAPE: "gemm: k is 64 in a and 48 in b", also where
+ * an operand or output of SMK_ITEM_BYTES_MAX elements has more bytes than an int64_t counts; ARGUMENT where the number
+ * of operands is wrong. */
 smk_status smk_signature_bind(const smk_signature *signature, const char *family, const char *const *names,
                               const size_t *ranks, const int64_t *const *shapes, size_t operand_count,
                               int64_t dimensions[SMK_DIMENSIONS_MAX], smk_error *error);
@@ -44,10 +44,11 @@ smk_status smk_signature_bind(const smk_signature *signature, const char *family
 smk_status smk_signature_bytes(const smk_signature *signature, const char *family, size_t operand,
                                const int64_t *dimensions, int64_t item_bytes, int64_t *bytes, smk_error *error);
 
-/* The rows of the tables, whose heads say what the columns mean. */
+/* The rows of the tables; the first comment of each table explains its columns. */
 typedef struct smk_family {
     const char *name;
-    const char *signature; /* NULL: a shelf; then all up to the sentence is NULL too */
+    const char
+        *signature; /* NULL: a group of kernels without a contract; then all fields up to the sentence are NULL */
     const char *inputs;
     const char *result;
     const char *grid_x, *grid_y;                /* "": the grid has no such axis */
@@ -92,16 +93,15 @@ const smk_family *smk_registry_find_family(const char *name); /* NULL where ther
 size_t smk_registry_variant_count(void);                      /* of all families */
 const smk_variant *smk_registry_variant(size_t index);
 
-/* The variant by name, or for "auto" the first that it can take for the type: smk_plan_choose, which knows shape and
- * machine, has the choice among them.
- * Errors: ARGUMENT, listing the known names; TYPE, naming the accepted types. */
+/* The variant by name, or for "auto" the first that accepts the type (smk_plan_choose then chooses by shape and
+ * machine). Errors: ARGUMENT, listing the known names; TYPE, naming the accepted types. */
 smk_status smk_registry_select(const char *family, const char *variant, const char *type, const smk_variant **selected,
                                smk_error *error);
 
-/* True where the list of words ("float32 float64") holds the word; its place in the list goes to *place (not NULL). */
+/* Does the list of words ("float32 float64") have the word? Its index goes to *index (not NULL). */
 bool smk_registry_lists(const char *list, const char *word, int64_t *index);
 
-/* Word `place` of a list into `word`, cut to its size; false where the list is shorter. */
+/* Copies word `index` of a list into `word`, cut to its size; false where the list is shorter. */
 bool smk_registry_word(const char *list, size_t index, char *word, size_t word_bytes);
 
 /* The inputs of a family's row; their number. INTERNAL where the row is malformed or has more than
@@ -109,7 +109,7 @@ bool smk_registry_word(const char *list, size_t index, char *word, size_t word_b
 smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OPERANDS_MAX_FAMILY], size_t *count,
                                smk_error *error);
 
-/* The family's attribute number `place`, in the order of the table, or NULL. */
+/* The family's attribute number `index`, in the order of the table, or NULL. */
 const smk_attribute *smk_registry_attribute(const char *family, size_t index);
 
 /* Element type of the result for a type of the first input (and the compiled choice, "" without one); NULL where

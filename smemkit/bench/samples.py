@@ -16,7 +16,7 @@ __all__ += ["read_signature"]
 
 
 def list_families():
-    """The families that have a contract; shelves of single kernels are left out."""
+    """The families that have a contract; groups of single kernels are left out."""
     return list(CLASSES)
 
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from support.paths import CSRC
-from support.tables import FAMILIES, PARTS, SHELVES, VARIANTS, list_entries
+from support.tables import FAMILIES, KERNEL_GROUPS, PARTS, VARIANTS, list_entries
 
 import smemkit
 
@@ -35,13 +35,13 @@ def test_every_row_has_a_kernel_file():
 
 
 def test_every_row_has_a_family_and_every_family_a_row():
-    known = {*FAMILIES, *SHELVES}
+    known = {*FAMILIES, *KERNEL_GROUPS}
     assert {family for family, _ in VARIANTS} == known
     assert {path.name for path in KERNELS.iterdir() if path.is_dir()} == known
 
 
 def test_the_built_module_has_the_same_tables():
-    assert list(smemkit.families()) == [*FAMILIES, *SHELVES], (
+    assert list(smemkit.families()) == [*FAMILIES, *KERNEL_GROUPS], (
         "the module is older than families.def"
     )
     for family, facts in smemkit.families().items():
@@ -57,7 +57,7 @@ def test_the_built_module_has_the_same_tables():
             assert facts["dtypes"] == tuple(row["types"].split())
             assert facts["compute_capability"] == f"{row['arch'][:-1]}.{row['arch'][-1]}"
             assert facts["auto"] is (int(row["speed"]) > 0)
-            assert facts["shows"] == row["shows"]
+            assert facts["shows"] == row["summary"]
 
 
 def test_operations():
@@ -66,7 +66,7 @@ def test_operations():
         expected = eval(row["flops"], {"d": sizes})
         assert smemkit._core._flops(family, sizes) == expected, family
     assert smemkit._core._flops("gemm", (2, 3, 5)) == 2 * 2 * 3 * 5
-    for name in (*SHELVES, "gem"):
+    for name in (*KERNEL_GROUPS, "gem"):
         with pytest.raises(smemkit.ArgumentError, match=name):
             smemkit._core._flops(name, (2,))
 

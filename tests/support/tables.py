@@ -5,7 +5,7 @@ import re
 from read_tables import CSRC, read_rows
 
 FAMILIES = {row["name"]: row for row in read_rows("registry/families.def", "SMK_FAMILY")}
-SHELVES = {row["name"]: row for row in read_rows("registry/families.def", "SMK_SHELF")}
+KERNEL_GROUPS = {row["name"]: row for row in read_rows("registry/families.def", "SMK_KERNEL_GROUP")}
 VARIANTS = {
     (row["family"], row["name"]): row for row in read_rows("registry/variants.def", "SMK_VARIANT")
 }

@@ -11,7 +11,7 @@
 
 enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
 
-#define SMK_SHELF(name, sentence)
+#define SMK_KERNEL_GROUP(name, sentence)
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
     static PyObject *call_##name(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)   \
     {                                                                                                                  \
@@ -25,7 +25,7 @@ static PyMethodDef methods[] = {
     {#name, SMK_PY_FUNCTION(call_##name), SMK_PY_FAST, NULL},
 #include "registry/families.def"
 #undef SMK_FAMILY
-#undef SMK_SHELF
+#undef SMK_KERNEL_GROUP
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,4 @@
-/* What is asked of a run and what it tells: options, limits of the machine, results. */
+/* Runs of a program: limits of the machine, options, results. */
 #ifndef SMK_SIM_CODE_RUN_H
 #define SMK_SIM_CODE_RUN_H
 
