@@ -77,7 +77,7 @@ typedef enum smk_operand_kind {
     SMK_OPERAND_LABEL,     /* index: label of the function (branch target, branch or call table) */
     SMK_OPERAND_ADDRESS,   /* [base + offset]: base_kind REGISTER, VARIABLE or IMMEDIATE (then bits) */
     SMK_OPERAND_LIST,      /* {a, b}, p|q, or call arguments: `count` operands from element */
-    SMK_OPERAND_SINK       /* _ : a result nobody wants */
+    SMK_OPERAND_SINK       /* _ : an unused result */
 } smk_operand_kind;
 
 typedef struct smk_operand {

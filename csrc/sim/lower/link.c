@@ -261,7 +261,7 @@ static bool synchronizes(const smk_instruction *instruction)
 }
 
 /* Does an atomic operation have a result that the function uses? */
-static bool returns_what_is_read(const builder *b, const smk_instruction *atomic)
+static bool returns_used_value(const builder *b, const smk_instruction *atomic)
 {
     const smk_operand *result = &atomic->operands[0];
     return atomic->result_count > 0 && result->kind == SMK_OPERAND_REGISTER && b->reads[result->index] > 0;
@@ -290,7 +290,7 @@ static bool depends_on_order(const builder *b, const smk_function *function)
             return true;
         }
         if (class == SMK_CLASS_ATOMIC && is_global(instruction) &&
-            (!smk_atomic_commutes(instruction) || returns_what_is_read(b, instruction))) {
+            (!smk_atomic_commutes(instruction) || returns_used_value(b, instruction))) {
             return true;
         }
         if ((class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE) && is_global(instruction) &&
