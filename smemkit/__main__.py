@@ -7,28 +7,8 @@ import sys
 
 import smemkit
 
-from .bench import ncu
-from .cli import bench, demo, dev, profile, record, variants
+from .cli import bench, compare, demo, dev, info, profile, record, variants
 from .cli.errors import UsageError
-
-
-def print_info():
-    """How smemkit was built and which machines it finds, then every fact about each."""
-    try:
-        smemkit.show_config()
-    except smemkit.Error as error:  # SMEMKIT_BACKEND names what is not here: see below
-        print(f"backend: {error}")
-    for backend in ("cuda", "sim"):
-        try:
-            facts = smemkit.device_info(backend=backend)
-        except smemkit.BackendError as error:
-            print(f"\n{backend}: {error}")
-            continue
-        print(f"\n{backend}:")
-        width = max(map(len, facts))
-        for name, value in facts.items():
-            print(f"  {name:{width}}  {value}")
-    return 0
 
 
 def open_streams():
@@ -44,19 +24,13 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
-    one = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
-    one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
-    one.set_defaults(run=lambda chosen: demo.run(seed=chosen.seed))
-    one = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
-    one.set_defaults(run=lambda chosen: print_info())
+    demo.add_command(commands)
+    info.add_command(commands)
     variants.add_command(commands)
     profile.add_commands(commands)
     bench.add_commands(commands)
-    one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
-    record.add_arguments(one)
-    one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
-    ncu.add_arguments(one)
-    one.set_defaults(run=ncu.run)
+    record.add_command(commands)
+    compare.add_command(commands)
     dev.add_command(commands)
     chosen = parser.parse_args(arguments)
     try:

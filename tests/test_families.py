@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit.bench import families, samples, workloads
+from smemkit.bench import families, workloads
 from smemkit.bench.families import CLASSES
 
 
@@ -52,12 +52,12 @@ def test_what_a_class_says_fits_its_signature(kind):
 
 @pytest.mark.parametrize("kind", CLASSES.values(), ids=list(CLASSES))
 def test_defaults_follow_from_the_signature(kind, rng):
-    case = workloads.make_case(kind.family, 9)
+    case = workloads.make_workload(kind.family, 9)
     arrays = case.make_inputs(rng)
     for array, names in zip(arrays, kind.read_signature()[0], strict=True):
         assert array.shape == tuple(case.lengths[name] for name in names)
     assert np.shape(case.compute(arrays)) == case.result_shape
-    sample = samples.make(kind.family, kind.sizes[0], kind.usual_dtype, rng)
+    sample = workloads.make_sample(kind.family, kind.sizes[0], kind.usual_dtype, rng)
     assert np.shape(sample.expect()) == tuple(
         sample.sizes[name] for name in kind.read_signature()[1][0]
     )

@@ -227,7 +227,7 @@ def evolution(
     found = None if found is None else arguments.check_peers(found)
     backend = arguments.choose_backend(backend)
     shape = arguments.default_shape(family, backend) if shape is None else shape
-    case = workloads.make_case(family, shape, dtype, parameters)
+    case = workloads.make_workload(family, shape, dtype, parameters)
     names = list_steps(case, arguments.check_variants(family, variants))
     if results is not None:
         rows = select_steps(results, case, names)

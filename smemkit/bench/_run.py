@@ -118,7 +118,7 @@ def run(
     arguments.check_talk(progress, say=say, warn=warn)
     caches = arguments.list_caches(cache)
     chosen = [
-        workloads.make_case(family, shape, dtype, parameters)
+        workloads.make_workload(family, shape, dtype, parameters)
         for shape in arguments.list_shapes(family, shapes, backend)
     ]
     if backend == "sim":

@@ -174,7 +174,7 @@ def tile_sweep(
     arguments.check_talk(progress)
     backend = arguments.choose_backend(backend)
     shape = arguments.default_shape(family, backend) if shape is None else shape
-    case = workloads.make_case(family, shape, dtype)
+    case = workloads.make_workload(family, shape, dtype)
     if backend == "sim":
         arguments.check_work(case)
     watch = Stopwatch(seconds) if backend == "cuda" else None

@@ -29,14 +29,13 @@ import smemkit
 from .. import _core
 from ..report import profile
 from ..report.counts import counters as list_counters
-from . import samples
+from . import workloads
 from .timing import read_driver
 
 # Counters of these kinds are the machine's exactly. Instructions and branches are PTX's on one side
 # and machine code's on the other.
 HELD = ("shared.", "global.", "local.", "async.")
 PERMISSION = "ERR_NVGPUCTRPERM"
-MISSING_SHOWN = 20
 
 
 @dataclass
@@ -53,8 +52,8 @@ class Row:
 
 def _list_family(family):
     """Every kernel of a family, at each of its sizes."""
-    for number, sizes in enumerate(samples.list_sizes(family)):
-        choices = samples.list_choices(family, regular=number == 0)
+    for number, sizes in enumerate(workloads.list_sizes(family)):
+        choices = workloads.list_choices(family, regular=number == 0)
         for variant, facts in smemkit.variants(family).items():
             for dtype, keywords in itertools.product(facts["dtypes"], choices):
                 sample = functools.partial(_make_sample, family, sizes, dtype, keywords)
@@ -65,7 +64,7 @@ def _list_family(family):
 def _make_sample(family, sizes, dtype, keywords):
     """The same numbers each time, with any NumPy."""
     seed = zlib.crc32(repr((family, sizes, dtype, keywords)).encode())
-    return samples.make(family, sizes, dtype, numpy.random.RandomState(seed), keywords)
+    return workloads.make_sample(family, sizes, dtype, numpy.random.RandomState(seed), keywords)
 
 
 def _make_call(sample, variant):
@@ -129,7 +128,7 @@ def list_rows(families, files):
     -------
     list of Row
     """
-    rows, known = [], samples.list_families()
+    rows, known = [], workloads.list_families()
     for family in families:
         if family not in known:
             raise _core.ArgumentError(
@@ -266,7 +265,7 @@ def measure(chosen, needed):
         log, made = Path(folder, "ncu.csv"), Path(folder, "made.json")
         command = [ncu, "--clock-control", "none", "--csv", "--page", "raw"]
         command += ["--print-units", "base", "--log-file", str(log), "--metrics", ",".join(metrics)]
-        command += [sys.executable, "-m", "smemkit.bench.ncu", "--child", str(made)]
+        command += [sys.executable, "-m", "smemkit.bench.ncu", str(made)]
         command += list_options(chosen)
         package = str(Path(smemkit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
@@ -451,91 +450,6 @@ def describe_machine():
     }
 
 
-def print_lines(heading, differences):
-    lines = [(*heading, "counter", "sim", "ncu")]
-    lines += [tuple(map(str, line)) for line in differences]
-    widths = [max(len(line[i]) for line in lines) for i in range(5)]
-    for line in lines:
-        cells = [f"{c:<{w}}" for c, w in zip(line[:3], widths, strict=False)]
-        cells += [f"{c:>{w}}" for c, w in zip(line[3:], widths[3:], strict=True)]
-        print("  ".join(cells))
-    print()
-
-
-def print_table(rows, needed, explained):
-    """The rows that differ, then totals; True where all is equal or explained, and right."""
-    differences = list_differences(rows)
-    known = [line for line in differences if (line[0], line[2]) in explained]
-    others = [line for line in differences if (line[0], line[2]) not in explained]
-    if others:
-        print_lines(("kernel", "case"), others)
-    if known:
-        print_lines(("explained", "case"), known)
-        reasons = {}
-        for kernel, _, counter, _, _ in known:
-            names = reasons.setdefault(explained[kernel, counter], [])
-            names += [kernel] if kernel not in names else []
-        for reason, names in reasons.items():
-            print(f"{', '.join(names)}: {reason}")
-        print()
-    wrong = [(row, machine, text) for row in rows for machine, text in row["wrong"].items()]
-    for row, machine, text in wrong:
-        print(f"WRONG RESULT on {machine}: {row['kernel']} ({row['case']}): {text}")
-    pairs = [pair for row in rows for pair in row["counters"].values()]
-    bad = {(kernel, case) for kernel, case, *_ in differences}
-    kernels = {row["kernel"] for row in rows}
-    print(f"kernels   {len(kernels)}, of which {len({kernel for kernel, _ in bad})} differ")
-    print(f"launches  {len(rows)}, of which {len(bad)} differ")
-    print(
-        f"counts    {len(pairs)} of {len(needed)} counters that are not 0 on both, "
-        f"of which {len(differences)} differ, {len(known)} of them explained"
-    )
-    print(f"results   {len(wrong)} wrong")
-    return not others and not wrong
-
-
-def add_arguments(parser):
-    """Adds the options of `python -m smemkit compare`."""
-    parser.add_argument("--json", metavar="OUT", help="write the table here")
-    parser.add_argument(
-        "--cases",
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="Python file with CASES: kernels of your own and their launches; and EXPLAINED, "
-        "differences that have a reason: {(kernel, counter): reason} (may be repeated)",
-    )
-    parser.add_argument(
-        "--family",
-        action="append",
-        default=[],
-        help="family of the package's kernels (may be repeated; default: all)",
-    )
-    parser.add_argument(
-        "--ncu-csv", metavar="FILE", help="what ncu printed for these launches; no GPU is needed"
-    )
-    parser.add_argument(
-        "--recount",
-        metavar="FILE",
-        help="a table that --json wrote: its counts of the GPU are kept, ours are made anew",
-    )
-    parser.add_argument(
-        "--add",
-        metavar="FILE",
-        help="a table that --json wrote: only the launches that it does not have are made, and it "
-        "is kept with these behind it",
-    )
-    parser.add_argument(
-        "--forget",
-        metavar="KERNEL",
-        action="append",
-        default=[],
-        help="with --recount: leave out this kernel, as gemm/tiled, because it has changed; it is "
-        "then not yet counted on hardware (may be repeated)",
-    )
-    parser.add_argument("--keep-csv", metavar="FILE", help="write what ncu printed here")
-
-
 def extend_table(table, machine, rows):
     """The table with more rows behind its own; it says when these were measured."""
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))
@@ -552,73 +466,15 @@ def write_table(path, machine, rows):
     Path(path).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
 
 
-def run(arguments):
-    """Compares, prints the table and returns the exit status.
-
-    Parameters
-    ----------
-    arguments : argparse.Namespace of add_arguments
-
-    Returns
-    -------
-    0 where every count is equal or its difference is explained, no result is wrong, and (with
-    --recount) the table has every launch; else 1.
-
-    Raises
-    ------
-    BackendError where there is no GPU or no ncu, or ncu may not count; ArgumentError for a file or
-    a family that is not there.
-
-    Example
-    -------
-    >>> import argparse
-    >>> from smemkit.bench import ncu
-    >>> parser = argparse.ArgumentParser()
-    >>> ncu.add_arguments(parser)
-    >>> parser.parse_args(["--family", "gemm"]).family
-    ['gemm']
-    """
-    if not arguments.family:
-        arguments.family = samples.list_families()
-    rows, needed = choose_rows(arguments), held_counters()
-    machine, missing = describe_machine(), []
-    if not rows:
-        print(f"{arguments.add} has all of these launches")
-        return 0
-    if arguments.recount:
-        table = json.loads(Path(arguments.recount).read_text())
-        rows = leave_out(rows, arguments.forget)
-        joined, missing = recount(rows, table.pop("rows"), needed)
-        machine = table
-    elif arguments.ncu_csv:
-        text = Path(arguments.ncu_csv).read_text()
-        made = [{"kernel": row.kernel, "case": row.case, "right": None} for row in rows]
-        joined = compare_rows(rows, parse_csv(text), made, needed, partial=True)
-    else:
-        text, made = measure(arguments, needed)
-        if arguments.keep_csv:
-            Path(arguments.keep_csv).write_text(text)
-        joined = compare_rows(rows, parse_csv(text), made, needed)
-    table = {**machine, "rows": joined}
-    if arguments.add:
-        table = extend_table(json.loads(Path(arguments.add).read_text()), machine, joined)
-    if arguments.json:
-        write_table(arguments.json, table, table.pop("rows"))
-    good = print_table(joined, needed, list_explained(arguments.cases))
-    for kernel, case in missing[:MISSING_SHOWN]:
-        print(f"not in {arguments.recount}: {kernel} ({case})")
-    if len(missing) > MISSING_SHOWN:
-        print(f"not in {arguments.recount}: {len(missing) - MISSING_SHOWN} launches more")
-    return 0 if good and not missing else 1
-
-
 def main():
+    """The child that ncu watches: makes the launches that list_options chooses."""
     parser = argparse.ArgumentParser(prog="python -m smemkit.bench.ncu")
-    parser.add_argument("--child", metavar="OUT", help=argparse.SUPPRESS)
-    add_arguments(parser)
-    arguments = parser.parse_args()
+    parser.add_argument("child", help="where the list of launches is written")
+    parser.add_argument("--cases", action="append", default=[])
+    parser.add_argument("--family", action="append", default=[])
+    parser.add_argument("--add")
     try:
-        return run_child(arguments) if arguments.child else run(arguments)
+        return run_child(parser.parse_args())
     except smemkit.Error as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 1

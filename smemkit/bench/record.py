@@ -245,7 +245,7 @@ class Recorder:
         """Everything of one case; what fails is left out."""
         start = time.monotonic()
         try:
-            case = workloads.make_case(*chosen)
+            case = workloads.make_workload(*chosen)
             inputs = case.make_inputs(numpy.random.default_rng(timing.SEED))
             ours = timing.Ours(case, inputs, self.watch.backend)
         except Exception as error:  # as above

@@ -280,7 +280,7 @@ def memory_wall(
     arguments.check_seed(seed)
     backend = arguments.choose_backend(backend)
     shape = arguments.default_shape(family, backend) if shape is None else shape
-    case = workloads.make_case(family, shape, dtype, parameters)
+    case = workloads.make_workload(family, shape, dtype, parameters)
     names = arguments.check_variants(family, variants) or timing.list_ours(case, whole=True)
     arguments.check_seconds(seconds)
     if results is None and backend == "cuda":

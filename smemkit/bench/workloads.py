@@ -1,12 +1,33 @@
-"""Workloads by the words of a caller: a family, a shape, a type, parameters."""
+"""Calls of kernel families with their right answers: of any size to measure, and small ones.
+
+make_workload makes an instance of a family's class by the words of a caller: shape, type and
+parameters. make_sample makes a small call of whole numbers, of which every sum is exact in any
+order: what comparisons and tests launch.
+"""
 
 import operator
+from dataclasses import dataclass, field
 
 import numpy
 
 from .. import _core
-from .families import find_class
+from .families import CLASSES, find_class, read_signature
 from .results import LENGTH_MOST
+
+__all__ = [
+    "Sample",
+    "complete_dtype",
+    "complete_shape",
+    "list_choices",
+    "list_families",
+    "list_sizes",
+    "make_sample",
+    "make_workload",
+    "numpy_type",
+    "read_signature",
+]
+
+# Workloads of any size ---------------------------------------------------------------------------
 
 
 def complete_shape(family, shape):
@@ -50,7 +71,7 @@ def complete_dtype(family, dtype=None):
     return name
 
 
-def make_case(family, shape, dtype=None, parameters=None):
+def make_workload(family, shape, dtype=None, parameters=None):
     """A Workload of any family, shape and type; typed errors for what none can be made of."""
     kind = find_class(family)
     lengths, name = complete_shape(family, shape), complete_dtype(family, dtype)
@@ -68,3 +89,129 @@ def make_case(family, shape, dtype=None, parameters=None):
         raise _core.ShapeError(f"{family} {lengths}: {reason}")
     words = [family, "x".join(map(str, lengths)), name, *chosen.values()]
     return kind(" ".join(words), lengths, name, chosen)
+
+
+# Small calls -------------------------------------------------------------------------------------
+
+
+def list_families():
+    """The families that have a contract; groups of single kernels are left out."""
+    return list(CLASSES)
+
+
+def list_sizes(family):
+    """Two dicts or more from dimension to size."""
+    return find_class(family).sizes
+
+
+def list_choices(family, regular=True):
+    """Keywords of a call, a dict each: every kernel that is compiled of a variant is among them."""
+    return find_class(family).list_keywords(regular)
+
+
+def numpy_type(dtype):
+    """The NumPy type that stands for an element type of smemkit.variants: bits32 -> uint32."""
+    return numpy.dtype(dtype.replace("bits", "uint"))
+
+
+@dataclass
+class Sample:
+    """One call of a family: its operands, and what NumPy says of them.
+
+    Attributes
+    ----------
+    family : str
+    sizes : dict
+        From dimension to size.
+    dtype : str
+        An element type as smemkit.variants has it.
+    arrays : list of numpy.ndarray
+        The inputs, in the order of the signature.
+    keywords : dict
+        Of the call, beside variant, out and backend.
+    """
+
+    family: str
+    sizes: dict
+    dtype: str
+    arrays: list
+    keywords: dict = field(default_factory=dict)
+
+    @property
+    def label(self):
+        """Sizes, type and keywords in words."""
+        words = [f"{name}={size}" for name, size in self.sizes.items()]
+        return ", ".join([*words, self.dtype, *self.keywords.values()])
+
+    def entry(self, variant):
+        """The name of the kernel, of a call that is one launch."""
+        words = [self.family, variant, self.keywords.get("op", ""), self.dtype]
+        return "_".join(word for word in words if word)
+
+    def call(self, variant="auto", backend=None):
+        """Makes the call and returns its result."""
+        keywords = {**self.keywords, "variant": variant, "backend": backend}
+        return getattr(_core, self.family)(*self.arrays, **keywords, **self.make_out())
+
+    def make_out(self):
+        """{"out": an array} where that alone says how long the result is."""
+        kind = find_class(self.family)
+        if not kind.needs_out():
+            return {}
+        workload = kind("", tuple(self.sizes[name] for name in kind.read_signature()[2]))
+        return {"out": numpy.full(workload.result_shape, -1, workload.result_dtype)}
+
+    def expect(self, variant="auto"):
+        """What the call must give, by NumPy."""
+        kind = find_class(self.family)
+        other = kind.other_work.get(variant)
+        return other(*self.arrays) if other else kind.oracle(*self.arrays, **self.keywords)
+
+    def check(self, result, variant="auto"):
+        """Raises AssertionError where a result is wrong: exact unless the family gives a bound."""
+        expected = self.expect(variant)
+        assert numpy.shape(result) == numpy.shape(expected), f"its shape is {numpy.shape(result)}"
+        error = abs(numpy.subtract(result, expected, dtype="float64"))
+        same = error <= find_class(self.family).bound_small(self.arrays, expected)
+        assert numpy.all(same), f"{numpy.size(same) - numpy.count_nonzero(same)} elements are wrong"
+
+
+def make_sample(family, sizes, dtype, random, keywords=None):
+    """Operands of a family.
+
+    Parameters
+    ----------
+    family : str
+        One of list_families().
+    sizes : dict
+        A size for each dimension of the signature.
+    dtype : str
+        An element type as smemkit.variants has it: "float32", "bits16".
+    random : numpy.random.RandomState or numpy.random.Generator
+    keywords : dict, optional
+        Of the call: {"op": "max"}.
+
+    Shapes
+    ------
+    The arrays have those of the signature.
+
+    Returns
+    -------
+    Sample
+
+    Raises
+    ------
+    KeyError where a size is missing.
+
+    Example
+    -------
+    >>> import numpy
+    >>> from smemkit.bench import workloads
+    >>> random = numpy.random.RandomState(1)
+    >>> sample = workloads.make_sample("transpose", {"m": 3, "n": 5}, "bits16", random)
+    >>> sample.check(sample.call("padded", backend="sim"), "padded")
+    >>> sample.label
+    'm=3, n=5, bits16'
+    """
+    arrays = find_class(family).make_small(sizes, numpy_type(dtype), random)
+    return Sample(family, dict(sizes), dtype, arrays, dict(keywords or {}))

@@ -52,7 +52,7 @@ def run(seed=None):
         seed: of the random matrices; None for a fresh one, which is printed.
 
     Example:
-        >>> smemkit.demo.run(seed=1)
+        >>> smemkit.cli.demo.run(seed=1)
     """
     seed = secrets.randbits(32) if seed is None else seed
     machines, missing = find_machines()
@@ -78,3 +78,10 @@ def run(seed=None):
     print(f"       the worst of {len(SHAPES)} shapes in float32 and float64 (seed {seed})")
     print("all results are right" if good else "SOME RESULTS ARE WRONG")
     return 0 if good else 1
+
+
+def add_command(commands):
+    """Adds the command to the subparsers of the main parser."""
+    one = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
+    one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
+    one.set_defaults(run=lambda chosen: run(seed=chosen.seed))

@@ -12,7 +12,7 @@ import numpy
 import smemkit
 
 from .. import report
-from ..bench import samples
+from ..bench import workloads
 from ..bench.families import find_class
 from ..report import counts, html
 from ..report.capture import ORDERS
@@ -246,7 +246,7 @@ def make_family_call(chosen, rng):
         raise UsageError(
             f"{family}: its kernels have no call in common; smemkit.{family} runs them"
         )
-    inputs, _, names = samples.read_signature(signature)
+    inputs, _, names = workloads.read_signature(signature)
     size = _read_sizes(family, chosen.shape, names)
     dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
     arrays = [_make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]

@@ -15,6 +15,12 @@ from ..bench.results import PARTS
 from .errors import UsageError
 
 
+def add_command(commands):
+    """Adds the command to the subparsers of the main parser."""
+    one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
+    add_arguments(one)
+
+
 def add_arguments(parser):
     """Adds what `smemkit record` takes."""
     parser.description = record.__doc__

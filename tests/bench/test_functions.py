@@ -87,7 +87,7 @@ def test_every_family_type_and_parameter_is_right(family, machine, rng):
     size = 37 if family in SQUARES else 1003
     for dtype in list_types(family):
         for parameters in list_parameters(family):
-            case = workloads.make_case(family, size, dtype, parameters)
+            case = workloads.make_workload(family, size, dtype, parameters)
             inputs = case.make_inputs(rng)
             ours = timing.Ours(case, inputs, machine)
             ran = [ours.check(name) for name in timing.list_ours(case, whole=True)]
@@ -114,7 +114,7 @@ def test_one_number_is_a_shape(family):
 
 def test_an_even_filter_by_numpy(rng):
     for p, q in ((1, 1), (2, 3), (4, 6), (9, 2)):
-        case = workloads.make_case("conv2d", (11, 13, p, q))
+        case = workloads.make_workload("conv2d", (11, 13, p, q))
         inputs = case.make_inputs(rng)
         timing.check(case, case.expect(inputs), "NumPy", case.compute(inputs))
 
@@ -304,13 +304,15 @@ def test_evolution_on_a_clock(pretended, monkeypatch):
 
 
 def test_evolution_of_other_results():
-    case = workloads.make_case("gemm", 64)
+    case = workloads.make_workload("gemm", 64)
     rows = [
         case.make_row("cublas", "cuda", times_ms=(1.0,), cache="warm"),
         case.make_row("naive", "cuda", times_ms=(10.0, 30.0, 20.0), cache="warm"),
         case.make_row("naive", "cuda", times_ms=(99.0,), cache="cold"),
         case.make_row("numpy", "cpu", times_ms=(4000.0,)),
-        workloads.make_case("gemm", 65).make_row("tiled", "cuda", times_ms=(1.0,), cache="warm"),
+        workloads.make_workload("gemm", 65).make_row(
+            "tiled", "cuda", times_ms=(1.0,), cache="warm"
+        ),
     ]
     found = bench.evolution("gemm", 64, results=Results(rows, {"device": "a"}))
     told = [(s.variant, s.time_ms, s.over_cpu, s.over_naive, s.of_library) for s in found.steps]
@@ -470,7 +472,7 @@ def test_a_few_blocks_stand_for_all(monkeypatch):
 
 
 def test_bound_and_what_is_reached():
-    case = workloads.make_case("gemm", 64)
+    case = workloads.make_workload("gemm", 64)
     rows = [
         case.make_row("tiled", "cuda", times_ms=(0.001,), cache="warm"),
         case.make_row("tiled", "cuda", times_ms=(5.0,), cache="cold"),

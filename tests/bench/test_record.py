@@ -91,7 +91,7 @@ def test_all_parts(tmp_path):
 
     variants = load(tmp_path, "variants")
     for family, size, dtype, parameters in SMALL:
-        case = workloads.make_case(family, size, dtype, parameters)
+        case = workloads.make_workload(family, size, dtype, parameters)
         rows = [row for row in variants if case.owns(row)]
         caches = ["warm"] if case.by_flops else ["warm", "cold"]
         expected = [(name, c) for name in smemkit.variants(family) for c in caches]
@@ -356,7 +356,7 @@ def test_every_case_that_is_recorded_can_be_made():
     """All of the real list: shapes, types and parameters, without their arrays."""
     names = set()
     for chosen in (*record.MAIN, *record.MORE):
-        case = workloads.make_case(*chosen)
+        case = workloads.make_workload(*chosen)
         assert timing.list_ours(case, whole=True)
         assert case.name not in names
         names.add(case.name)

@@ -269,7 +269,7 @@ def test_command_without_a_gpu(tmp_path):
 
 
 def test_dataframe(monkeypatch):
-    case = workloads.make_case("reduce", 100, parameters={"op": "max"})
+    case = workloads.make_workload("reduce", 100, parameters={"op": "max"})
     rows = [
         case.make_row("shuffle", "cuda", times_ms=(1.0, 2.0, 3.0), cache="warm"),
         case.make_row("shuffle", "sim", host_times_ms=(5.0,), counters={"barrier.count": 4}),
@@ -288,7 +288,7 @@ def test_dataframe(monkeypatch):
 
 
 def test_counters_are_compared():
-    case = workloads.make_case("gemm", 8)
+    case = workloads.make_workload("gemm", 8)
     made = [
         case.make_row(name, "sim", counters={"barrier.count": count, "async.bytes": 0})
         for name, count in (("naive", 0), ("tiled", 2), ("tiled", 3))
@@ -445,7 +445,7 @@ def test_an_independent_timer_agrees(watch, timer, family, shape, variant, rng):
     """Within 3 %, of launches that take long enough for both; a clock may change once or twice."""
     if os.environ.get("PYTEST_XDIST_WORKER"):
         pytest.skip("other tests have the GPU at the same time: run this file alone")
-    case = workloads.make_case(family, shape)
+    case = workloads.make_workload(family, shape)
     inputs = [smemkit.asarray(array, backend="cuda") for array in case.make_inputs(rng)]
     out = smemkit.empty(case.result_shape, case.result_dtype, backend="cuda")
 

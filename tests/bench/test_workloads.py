@@ -11,6 +11,7 @@ import pytest
 
 from smemkit import bench
 from smemkit.bench import timing, workloads
+from smemkit.bench.families import _workload
 
 LENGTHS = (256, 1024, 4096, 16384)
 M, N = 40, 48
@@ -60,7 +61,7 @@ def is_found(case, inputs, result):
 
 @pytest.fixture(params=LENGTHS)
 def product(request, rng):
-    case = workloads.make_case("gemm", (M, request.param, N))
+    case = workloads.make_workload("gemm", (M, request.param, N))
     return case, case.make_inputs(rng)
 
 
@@ -88,7 +89,7 @@ def test_products_without_some_parts_are_found(product):
 
 def test_a_right_product_is_far_from_the_bound(rng):
     """Room for the largest of many elements: the worst of these is below half of it."""
-    case = workloads.make_case("gemm", (256, 4096, 512))
+    case = workloads.make_workload("gemm", (256, 4096, 512))
     a, b = case.make_inputs(rng)
     rows, exact, bound = case.expect((a, b))
     error = abs(add_up(a[rows], b, 1) - exact)
@@ -96,10 +97,10 @@ def test_a_right_product_is_far_from_the_bound(rng):
 
 
 def test_rows_and_pixels_are_others_each_time(rng):
-    drawn = {place for _ in range(40) for place in workloads.choose_places(100_000, 16)}
+    drawn = {place for _ in range(40) for place in _workload.choose_places(100_000, 16)}
     assert len(drawn) > 400 and {0, 99_999} <= drawn
-    assert workloads.choose_places(5, 16).tolist() == [0, 1, 2, 3, 4]
-    case = workloads.make_case("conv2d", 200)
+    assert _workload.choose_places(5, 16).tolist() == [0, 1, 2, 3, 4]
+    case = workloads.make_workload("conv2d", 200)
     inputs = case.make_inputs(rng)
     first, second = (case.expect(inputs)[0] for _ in range(2))
     assert not np.array_equal(first, second)
@@ -126,7 +127,7 @@ def compute(case, inputs):
 @pytest.mark.parametrize(("family", "parameters"), FLOATS, ids=str)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_rounded_operands_are_found(family, parameters, dtype, rng):
-    case = workloads.make_case(family, 300, dtype, parameters)
+    case = workloads.make_workload(family, 300, dtype, parameters)
     for _ in range(5):
         inputs = case.make_inputs(rng)
         assert not is_found(case, inputs, compute(case, inputs))
@@ -145,7 +146,7 @@ WHOLE += [("transpose", {})]
 
 @pytest.mark.parametrize(("family", "parameters"), WHOLE, ids=str)
 def test_whole_numbers_that_lose_their_upper_half_are_found(family, parameters, rng):
-    case = workloads.make_case(family, 300, "int32", parameters)
+    case = workloads.make_workload(family, 300, "int32", parameters)
     inputs = case.make_inputs(rng)
     assert not is_found(case, inputs, compute(case, inputs))
     narrow = [x.astype(np.int16).astype(x.dtype) if x.dtype == np.int32 else x for x in inputs]
@@ -154,7 +155,7 @@ def test_whole_numbers_that_lose_their_upper_half_are_found(family, parameters, 
 
 @pytest.mark.parametrize("dtype", ["int32", "int64"])
 def test_a_sum_of_whole_numbers_in_32_bits_is_found(dtype, rng):
-    case = workloads.make_case("reduce", 300, dtype)
+    case = workloads.make_workload("reduce", 300, dtype)
     inputs = case.make_inputs(rng)
     total = compute(case, inputs)
     assert not is_found(case, inputs, total)

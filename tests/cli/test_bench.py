@@ -78,7 +78,7 @@ def test_bench_evolution(capsys):
 
 
 def test_bench_compares(tmp_path, capsys, monkeypatch):
-    case = workloads.make_case("gemm", 8)
+    case = workloads.make_workload("gemm", 8)
     rows = [[case.make_row("tiled", "cuda", times_ms=(ms,), cache="warm")] for ms in (2.0, 3.0)]
     Results(rows[0], {"date": "yesterday"}).save(tmp_path / "before.json")
     monkeypatch.setattr(bench, "run", lambda *_, **__: Results(rows[1], {}))
@@ -150,7 +150,7 @@ def make_rows(sizes=(64, 128), machine="cuda"):
     """Rows of two variants and a library at some sizes, with times or counters; and ceilings."""
     rows = []
     for n in sizes:
-        case = workloads.make_case("gemm", n)
+        case = workloads.make_workload("gemm", n)
         for place, name in enumerate(("naive", "tiled", "cublas")):
             counters = {"global.load.requests": 8, "global.load.sectors": 32 * (place + 1)}
             more = {"times_ms": (1.0 / (place + 1),) * 3, "cache": "warm"}
@@ -206,9 +206,9 @@ def make_mixture():
     """Rows of two families, two types and both states of the cache; and the three probes' kinds."""
     rows = make_rows((64,)).rows
     for dtype, cache in (("float64", "warm"), ("float32", "cold")):
-        case = workloads.make_case("gemm", 64, dtype)
+        case = workloads.make_workload("gemm", 64, dtype)
         rows.append(case.make_row("naive", "cuda", times_ms=(1.0,), cache=cache))
-    case = workloads.make_case("dot", 64)
+    case = workloads.make_workload("dot", 64)
     rows.append(case.make_row("atomic", "cuda", times_ms=(1.0,), cache="warm"))
     words = {"machine": "cuda", "times_ms": (1.0,), "cache": "warm"}
     counters = {"shared.load.instructions": 1, "shared.load.wavefronts": 1, "instructions.warp": 2}

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 from smemkit.bench.families import CLASSES
 from smemkit.report.counts import UncountedError
 
@@ -109,22 +109,22 @@ def read_claims(source, dtypes, names):
 
 
 def claims_of(family, variant):
-    names = samples.read_signature(smemkit.families()[family]["signature"])[2]
+    names = workloads.read_signature(smemkit.families()[family]["signature"])[2]
     dtypes = smemkit.variants(family)[variant]["dtypes"]
     return read_claims(smemkit.source(family, variant), dtypes, names)
 
 
 KERNELS = [
-    (family, name) for family in samples.list_families() for name in smemkit.variants(family)
+    (family, name) for family in workloads.list_families() for name in smemkit.variants(family)
 ]
 
 
 def list_choices(family, sizes, dtype):
     """Keywords of the calls that a claim is about: those whose results have the type of the default
     call's (the sum of int32 is int64, and a kernel that adds so is another one than a maximum)."""
-    choices = [k for regular in (True, False) for k in samples.list_choices(family, regular)]
+    choices = [k for regular in (True, False) for k in workloads.list_choices(family, regular)]
     random = np.random.RandomState(0)
-    types = [samples.make(family, sizes, dtype, random, k).expect().dtype for k in choices]
+    types = [workloads.make_sample(family, sizes, dtype, random, k).expect().dtype for k in choices]
     return [k for k, result in zip(choices, types, strict=True) if result == types[0]]
 
 
@@ -139,7 +139,7 @@ def demand(claim, report, family, variant):
 @pytest.mark.parametrize("kernel", KERNELS, ids="/".join)
 def test_claims(kernel, rng):
     family, variant = kernel
-    names = samples.read_signature(smemkit.families()[family]["signature"])[2]
+    names = workloads.read_signature(smemkit.families()[family]["signature"])[2]
     reports = {}
     for claim in claims_of(family, variant):
         dtypes, counted = claim.dtypes or smemkit.variants(family)[variant]["dtypes"], 0
@@ -148,7 +148,7 @@ def test_claims(kernel, rng):
             for keywords in list_choices(family, sizes, dtype):
                 case = (dtype, *sizes.values(), *keywords.values())
                 if case not in reports:
-                    sample = samples.make(family, sizes, dtype, rng, keywords)
+                    sample = workloads.make_sample(family, sizes, dtype, rng, keywords)
                     reports[case] = smemkit.profile(sample.call, variant, "sim")
                 demand(claim, reports[case], family, variant)
                 counted += 1
@@ -241,7 +241,7 @@ def test_a_wrong_claim_is_seen(rng):
     """The counted value is compared, not taken: columns do conflict, padded ones do not."""
     counted = []
     for variant in ("column", "column_padded"):
-        sample = samples.make("gemm", {"m": 32, "k": 32, "n": 32}, "float32", rng)
+        sample = workloads.make_sample("gemm", {"m": 32, "k": 32, "n": 32}, "float32", rng)
         report = smemkit.profile(sample.call, variant, "sim")
         counted.append(report.counters["shared.load.conflicts_per_request"])
     assert counted == [14, 0]

@@ -9,10 +9,10 @@ from support.tables import CHOICES, FAMILIES, VARIANTS, list_entries
 
 import smemkit
 from smemkit import _core
-from smemkit.bench import samples
+from smemkit.bench import workloads
 from smemkit.bench.families import CLASSES
 
-NAMES = samples.list_families()
+NAMES = workloads.list_families()
 OTHER_SIZE = 11  # of a dimension that stands not here
 SIZES = {"m": 9, "k": 5, "n": 12, "h": 10, "w": 13, "p": 3, "q": 2, "e": 257, "b": 256}
 ATTRIBUTES = read_rows("registry/attributes.def", "SMK_ATTRIBUTE")
@@ -24,9 +24,9 @@ each_family = pytest.mark.parametrize("family", NAMES)
 
 def make(family, rng, dtype=None, keywords=None):
     dtype = dtype or next(iter(smemkit.variants(family).values()))["dtypes"][-1]
-    _, _, dimensions = samples.read_signature(FAMILIES[family]["signature"])
+    _, _, dimensions = workloads.read_signature(FAMILIES[family]["signature"])
     sizes = {name: SIZES.get(name, OTHER_SIZE) for name in dimensions}
-    return samples.make(family, sizes, dtype, rng, keywords)
+    return workloads.make_sample(family, sizes, dtype, rng, keywords)
 
 
 def call(sample, *args, **keywords):
@@ -103,7 +103,9 @@ def test_attributes_by_position_and_by_name(family, name, choices, machine, rng)
     before = [row[2][0] if row[2] else None for row in WORDS if row[0] == family][:place]
     default = make(family, rng)
     for word in choices:
-        sample = samples.Sample(family, default.sizes, default.dtype, default.arrays, {name: word})
+        sample = workloads.Sample(
+            family, default.sizes, default.dtype, default.arrays, {name: word}
+        )
         sample.check(call(sample, *sample.arrays, **{name: word}, backend=machine))
         sample.check(call(sample, *sample.arrays, *before, word, backend=machine))
     default.check(call(default, *default.arrays, backend=machine))

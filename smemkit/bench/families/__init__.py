@@ -8,9 +8,9 @@ import importlib
 import pkgutil
 
 from ... import _core
-from ._workload import Goal, Workload
+from ._workload import Goal, Workload, read_signature
 
-__all__ = ["CLASSES", "Goal", "Workload", "collect", "find_class"]
+__all__ = ["CLASSES", "Goal", "Workload", "collect", "find_class", "read_signature"]
 
 
 def collect(families, modules):

@@ -86,7 +86,7 @@ def read_signature(signature):
 
     Example
     -------
-    >>> from smemkit.bench.samples import read_signature
+    >>> from smemkit.bench.families import read_signature
     >>> read_signature("(n),(m)->(m)")
     ([['n'], ['m']], [['m']], ['n', 'm'])
     """
@@ -305,6 +305,15 @@ class Workload:
     def complete_sizes(cls, sizes, dtype):
         """The same sizes where some depend on each other, or on the type."""
         return sizes
+
+    @classmethod
+    def make_small(cls, sizes, dtype, random):
+        """Operands of whole numbers from LOW to HIGH; of unsigned types all values of a byte."""
+        shapes = [[sizes[name] for name in shape] for shape in cls.read_signature()[0]]
+        low, high = (0, 256) if dtype.kind == "u" else (LOW, HIGH + 1)
+        arrays = [draw_small(random, low, high, shape, dtype) for shape in shapes]
+        cls.adjust_small(arrays, sizes, random)
+        return arrays
 
     @classmethod
     def adjust_small(cls, arrays, sizes, random):

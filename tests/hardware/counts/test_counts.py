@@ -23,7 +23,8 @@ from hardware.counts.count_cases import CASES
 from hardware.counts.explained import EXPLAINED, ORDER, POLLED, STRAY
 
 import smemkit
-from smemkit.bench import ncu, samples
+from smemkit.bench import ncu, workloads
+from smemkit.cli import compare
 from smemkit.report import profile
 
 RECORD = Path(smemkit.__file__).parent / "recorded" / "counts_h200.json"
@@ -43,7 +44,7 @@ def record():
 def list_all():
     folder = Path(__file__).parent
     files = [folder / "count_cases.py", folder / "probe_cases.py"]
-    return ncu.list_rows(samples.list_families(), files)
+    return ncu.list_rows(workloads.list_families(), files)
 
 
 ROWS = list_all()
@@ -171,7 +172,7 @@ def test_a_kernel_without_a_record_is_named(record):
     hold(new)
     ((what, names, how),) = noted
     assert what == "not yet counted on hardware" and set(names) == {"gemm_tiled_float32"}
-    assert "python -m smemkit compare" in how
+    assert "python tests/run.py smemkit compare" in how
     with pytest.raises(AssertionError, match="without these calls"):
         hold(new[:1])
 
@@ -303,9 +304,9 @@ def make_csv(rows, needed, change=None):
 
 def run_command(tmp_path, *options):
     parser = argparse.ArgumentParser()
-    ncu.add_arguments(parser)
+    compare.add_arguments(parser)
     words = ["--json", str(tmp_path / "out.json"), *map(str, options)]
-    status = ncu.run(parser.parse_args(words))
+    status = compare.run(parser.parse_args(words))
     return status, json.loads((tmp_path / "out.json").read_text())
 
 
@@ -428,10 +429,10 @@ def test_launches_are_added_to_a_table(tmp_path, capsys):
     }
     old.write_text(json.dumps(second))
     parser = argparse.ArgumentParser()
-    ncu.add_arguments(parser)
+    compare.add_arguments(parser)
     chosen = parser.parse_args(["--add", str(old), *family])
     assert ncu.list_options(chosen) == [*family, "--add", str(old)]
-    assert ncu.choose_rows(chosen) == [] and ncu.run(chosen) == 0
+    assert ncu.choose_rows(chosen) == [] and compare.run(chosen) == 0
     assert "has all of these launches" in capsys.readouterr().out
 
 
@@ -450,7 +451,7 @@ def test_command_without_what_it_needs(tmp_path, monkeypatch, cuda_missing):
     with pytest.raises(smemkit.ArgumentError, match="cannot be compared; known: gemm"):
         ncu.list_rows(["sorting"], [])
     with pytest.raises(smemkit.ArgumentError, match="there is no family 'sorting'"):
-        samples.list_sizes("sorting")
+        workloads.list_sizes("sorting")
     with pytest.raises(smemkit.ArgumentError, match="no file"):
         ncu.list_rows([], [tmp_path / "absent.py"])
     (tmp_path / "empty.py").write_text("CASES = []\n")
@@ -461,9 +462,9 @@ def test_command_without_what_it_needs(tmp_path, monkeypatch, cuda_missing):
         ncu.find_ncu()
     if cuda_missing is not None:
         parser = argparse.ArgumentParser()
-        ncu.add_arguments(parser)
+        compare.add_arguments(parser)
         with pytest.raises(smemkit.BackendError):
-            ncu.run(parser.parse_args([]))
+            compare.run(parser.parse_args([]))
 
 
 def test_every_kernel_is_compared():
@@ -482,11 +483,11 @@ def test_every_kernel_is_compared():
 
 def test_samples_see_wrong_results():
     """The oracle answers for each family, and is not content with anything else."""
-    for family in samples.list_families():
+    for family in workloads.list_families():
         for variant, facts in smemkit.variants(family).items():
-            sizes = samples.list_sizes(family)[1]
+            sizes = workloads.list_sizes(family)[1]
             random = numpy.random.RandomState(5)
-            sample = samples.make(family, sizes, facts["dtypes"][0], random)
+            sample = workloads.make_sample(family, sizes, facts["dtypes"][0], random)
             right = numpy.asarray(sample.expect(variant))
             sample.check(right, variant)
             for wrong in (right + numpy.ones_like(right), right.reshape(*right.shape, 1)):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from read_tables import read_rows
 
-from smemkit.bench import ncu, samples
+from smemkit.bench import ncu, workloads
 
 # Counters that no recorded launch increments: {name: the reason}.
 IDLE = {}
@@ -19,7 +19,7 @@ def list_first_calls():
     """A call of each recorded kernel; the small ones, which show one thing each, come first."""
     files = [Path(__file__).parent / name for name in ("count_cases.py", "probe_cases.py")]
     firsts = {}
-    for row in ncu.list_rows([], files) + ncu.list_rows(samples.list_families(), []):
+    for row in ncu.list_rows([], files) + ncu.list_rows(workloads.list_families(), []):
         firsts.setdefault(row.kernel, row)
     return firsts.values()
 

@@ -10,7 +10,7 @@ import sys
 import numpy
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 
 THREADS, ROUNDS, STEPS = 256, 3, 5
 
@@ -20,14 +20,16 @@ THREADS, ROUNDS, STEPS = 256, 3, 5
 def list_calls(capability):
     """(words, function of the backend) of every call of a family that the machine can run."""
     random = numpy.random.default_rng(1)
-    for family in samples.list_families():
+    for family in workloads.list_families():
         for variant, facts in smemkit.variants(family).items():
             if read_capability(facts["compute_capability"]) > capability:
                 continue
             for dtype in facts["dtypes"]:
-                for regular, sizes in zip((True, False), samples.list_sizes(family), strict=False):
-                    for keywords in samples.list_choices(family, regular):
-                        sample = samples.make(family, sizes, dtype, random, keywords)
+                for regular, sizes in zip(
+                    (True, False), workloads.list_sizes(family), strict=False
+                ):
+                    for keywords in workloads.list_choices(family, regular):
+                        sample = workloads.make_sample(family, sizes, dtype, random, keywords)
                         words = f"{family} {variant}: {sample.label}"
                         yield words, lambda where, s=sample, v=variant: call(s, v, where)
 
@@ -79,7 +81,7 @@ def probe(variant, dtype, n, backend):
 def list_probes():
     for variant, facts in smemkit.variants("probe").items():
         for word in facts["dtypes"]:
-            dtype = samples.numpy_type(word)
+            dtype = workloads.numpy_type(word)
             for n in (4096, 3001):
                 words = f"probe {variant}: n={n}, {word}"
                 yield words, lambda where, v=variant, t=dtype, n=n: probe(v, t, n, where)

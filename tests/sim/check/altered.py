@@ -14,7 +14,7 @@ import numpy as np
 from support.tables import PARTS
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 from smemkit.bench.families import CLASSES
 
 STEPS = 400_000  # ends mutants that would never end
@@ -50,7 +50,7 @@ def sample_words(sample, variant):
 
 def check_call(core, family, variant, dtype, sizes, keywords=None):
     """What check finds in a call on the simulator; nothing where it launches nothing."""
-    sample = samples.make(family, sizes, dtype, np.random.RandomState(7), keywords)
+    sample = workloads.make_sample(family, sizes, dtype, np.random.RandomState(7), keywords)
     words = sample_words(sample, variant)
     try:
         return smemkit.check(getattr(core, family), *sample.arrays, **words).findings
@@ -78,7 +78,7 @@ def keywords_of(family, variant, entry):
     """(element type, keywords) of what calls "<family>_<variant>[_<part>][_<choice>]_<type>"."""
     *choice, dtype = entry.removeprefix(f"{family}_{variant}_").split("_")
     choice = [word for word in choice if word not in PARTS.get((family, variant), ())]
-    for keywords in samples.list_choices(family):
+    for keywords in workloads.list_choices(family):
         if list(keywords.values()) == choice:
             return dtype, keywords
     raise AssertionError(f"no call of {family} runs {entry}")

@@ -27,14 +27,14 @@ from sim.check.redundant import SPARE_GUARDS, SPARE_IN_FAMILY
 from sim.check.test_mutants import counts
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 
 STEPS, MORE = 15_000, 4  # a mutant may take MORE times what ends the kernel, which is STEPS * 2**i
 BUDGETS = {}  # by call
 COPIES = 3  # of one guard that are removed in turn
 CASES = counts()
 PACKAGE = [
-    (family, name) for family in samples.list_families() for name in smemkit.variants(family)
+    (family, name) for family in workloads.list_families() for name in smemkit.variants(family)
 ]
 SORTED = collections.Counter()
 SPARE = collections.defaultdict(set)  # lines by kernel
@@ -179,7 +179,9 @@ def package_machine(family, variant, dtype, keywords):
                 return getattr(of, family)(*sample.arrays, **sample_words(sample, variant))
 
             def run(sizes, checked):
-                sample = samples.make(family, sizes, dtype, np.random.RandomState(7), keywords)
+                sample = workloads.make_sample(
+                    family, sizes, dtype, np.random.RandomState(7), keywords
+                )
                 key = (family, variant, dtype, str(sizes), str(keywords))
                 budget = find_budget(key, lambda steps: spend(steps, smemkit._core, sample))
                 os.environ["SMEMKIT_MAX_STEPS"] = str(budget)
@@ -201,7 +203,7 @@ def pick(family, variant, text):
     types, lines = smemkit.variants(family)[variant]["dtypes"], collections.defaultdict(list)
     for mutant in mutate.remove_guards(text):
         dtype, keywords = keywords_of(family, variant, mutant.entry)
-        if dtype in (types[0], types[-1]) and keywords == samples.list_choices(family)[0]:
+        if dtype in (types[0], types[-1]) and keywords == workloads.list_choices(family)[0]:
             lines[mutant.entry, mutant.source_line].append((mutant, dtype, keywords))
     for copies in lines.values():
         places = np.linspace(0, len(copies) - 1, min(COPIES, len(copies)))

@@ -18,7 +18,7 @@ from sim.check.redundant import CLEAN_WITHOUT_BARRIER, MORE_SHAPES, NOT_CLEAN
 from support.paths import TESTS
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 
 COUNTS = TESTS / "hardware" / "counts"
 ORDER = {"race", "warp_hazard", "global_race", "uninitialized", "async_read"}
@@ -27,7 +27,7 @@ STEPS = 400_000  # ends mutants that would never end
 # The package -------------------------------------------------------------------------------------
 
 KERNELS = [
-    (family, name) for family in samples.list_families() for name in smemkit.variants(family)
+    (family, name) for family in workloads.list_families() for name in smemkit.variants(family)
 ]
 IDS = ["/".join(kernel) for kernel in KERNELS]
 
@@ -42,7 +42,7 @@ def test_package_originals_are_clean(kernel):
     for dtype in smemkit.variants(family)[variant]["dtypes"]:
         for is_ragged in (False, True):
             shapes = ragged(family) if is_ragged else regular(family)
-            calls = itertools.product(shapes, samples.list_choices(family, not is_ragged))
+            calls = itertools.product(shapes, workloads.list_choices(family, not is_ragged))
             for sizes, keywords in calls:
                 found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
                 assert not found, f"{dtype} {sizes} {keywords}\n" + "\n".join(map(str, found))

@@ -5,7 +5,7 @@ import pytest
 from sim.check.altered import altered, check_call
 
 import smemkit
-from smemkit.bench import samples
+from smemkit.bench import workloads
 
 
 def forget_zeros(text):
@@ -37,7 +37,7 @@ def test_what_is_not_restored_is_told():
 
 def test_a_watched_call_is_not_judged():
     """What is watched may be a part of a launch; then nothing of it can be left as it should."""
-    sizes = samples.list_sizes("reduce")[0]
+    sizes = workloads.list_sizes("reduce")[0]
     with altered(
         "reduce", "single_pass", forget_zeros(smemkit.ptx("reduce", "single_pass"))
     ) as core:

@@ -1,0 +1,160 @@
+"""The command compare: the simulator's counts beside those of Nsight Compute."""
+
+import json
+from pathlib import Path
+
+from ..bench import ncu, workloads
+
+MISSING_SHOWN = 20
+
+
+def add_command(commands):
+    """Adds the command to the subparsers of the main parser."""
+    one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
+    add_arguments(one)
+    one.set_defaults(run=run)
+
+
+def add_arguments(parser):
+    """Adds the options of `python -m smemkit compare`."""
+    parser.add_argument("--json", metavar="OUT", help="write the table here")
+    parser.add_argument(
+        "--cases",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="Python file with CASES: kernels of your own and their launches; and EXPLAINED, "
+        "differences that have a reason: {(kernel, counter): reason} (may be repeated)",
+    )
+    parser.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        help="family of the package's kernels (may be repeated; default: all)",
+    )
+    parser.add_argument(
+        "--ncu-csv", metavar="FILE", help="what ncu printed for these launches; no GPU is needed"
+    )
+    parser.add_argument(
+        "--recount",
+        metavar="FILE",
+        help="a table that --json wrote: its counts of the GPU are kept, ours are made anew",
+    )
+    parser.add_argument(
+        "--add",
+        metavar="FILE",
+        help="a table that --json wrote: only the launches that it does not have are made, and it "
+        "is kept with these behind it",
+    )
+    parser.add_argument(
+        "--forget",
+        metavar="KERNEL",
+        action="append",
+        default=[],
+        help="with --recount: leave out this kernel, as gemm/tiled, because it has changed; it is "
+        "then not yet counted on hardware (may be repeated)",
+    )
+    parser.add_argument("--keep-csv", metavar="FILE", help="write what ncu printed here")
+
+
+def run(arguments):
+    """Compares, prints the table and returns the exit status.
+
+    Parameters
+    ----------
+    arguments : argparse.Namespace of add_arguments
+
+    Returns
+    -------
+    0 where every count is equal or its difference is explained, no result is wrong, and (with
+    --recount) the table has every launch; else 1.
+
+    Raises
+    ------
+    BackendError where there is no GPU or no ncu, or ncu may not count; ArgumentError for a file or
+    a family that is not there.
+
+    Example
+    -------
+    >>> import argparse
+    >>> from smemkit.cli import compare
+    >>> parser = argparse.ArgumentParser()
+    >>> compare.add_arguments(parser)
+    >>> parser.parse_args(["--family", "gemm"]).family
+    ['gemm']
+    """
+    if not arguments.family:
+        arguments.family = workloads.list_families()
+    rows, needed = ncu.choose_rows(arguments), ncu.held_counters()
+    machine, missing = ncu.describe_machine(), []
+    if not rows:
+        print(f"{arguments.add} has all of these launches")
+        return 0
+    if arguments.recount:
+        table = json.loads(Path(arguments.recount).read_text())
+        rows = ncu.leave_out(rows, arguments.forget)
+        joined, missing = ncu.recount(rows, table.pop("rows"), needed)
+        machine = table
+    elif arguments.ncu_csv:
+        text = Path(arguments.ncu_csv).read_text()
+        made = [{"kernel": row.kernel, "case": row.case, "right": None} for row in rows]
+        joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed, partial=True)
+    else:
+        text, made = ncu.measure(arguments, needed)
+        if arguments.keep_csv:
+            Path(arguments.keep_csv).write_text(text)
+        joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed)
+    table = {**machine, "rows": joined}
+    if arguments.add:
+        table = ncu.extend_table(json.loads(Path(arguments.add).read_text()), machine, joined)
+    if arguments.json:
+        ncu.write_table(arguments.json, table, table.pop("rows"))
+    good = print_table(joined, needed, ncu.list_explained(arguments.cases))
+    for kernel, case in missing[:MISSING_SHOWN]:
+        print(f"not in {arguments.recount}: {kernel} ({case})")
+    if len(missing) > MISSING_SHOWN:
+        print(f"not in {arguments.recount}: {len(missing) - MISSING_SHOWN} launches more")
+    return 0 if good and not missing else 1
+
+
+def print_lines(heading, differences):
+    lines = [(*heading, "counter", "sim", "ncu")]
+    lines += [tuple(map(str, line)) for line in differences]
+    widths = [max(len(line[i]) for line in lines) for i in range(5)]
+    for line in lines:
+        cells = [f"{c:<{w}}" for c, w in zip(line[:3], widths, strict=False)]
+        cells += [f"{c:>{w}}" for c, w in zip(line[3:], widths[3:], strict=True)]
+        print("  ".join(cells))
+    print()
+
+
+def print_table(rows, needed, explained):
+    """The rows that differ, then totals; True where all is equal or explained, and right."""
+    differences = ncu.list_differences(rows)
+    known = [line for line in differences if (line[0], line[2]) in explained]
+    others = [line for line in differences if (line[0], line[2]) not in explained]
+    if others:
+        print_lines(("kernel", "case"), others)
+    if known:
+        print_lines(("explained", "case"), known)
+        reasons = {}
+        for kernel, _, counter, _, _ in known:
+            names = reasons.setdefault(explained[kernel, counter], [])
+            names += [kernel] if kernel not in names else []
+        for reason, names in reasons.items():
+            print(f"{', '.join(names)}: {reason}")
+        print()
+    wrong = [(row, machine, text) for row in rows for machine, text in row["wrong"].items()]
+    for row, machine, text in wrong:
+        print(f"WRONG RESULT on {machine}: {row['kernel']} ({row['case']}): {text}")
+    pairs = [pair for row in rows for pair in row["counters"].values()]
+    bad = {(kernel, case) for kernel, case, *_ in differences}
+    kernels = {row["kernel"] for row in rows}
+    print(f"kernels   {len(kernels)}, of which {len({kernel for kernel, _ in bad})} differ")
+    print(f"launches  {len(rows)}, of which {len(bad)} differ")
+    print(
+        f"counts    {len(pairs)} of {len(needed)} counters that are not 0 on both, "
+        f"of which {len(differences)} differ, {len(known)} of them explained"
+    )
+    print(f"results   {len(wrong)} wrong")
+    return not others and not wrong
