@@ -351,7 +351,7 @@ static smk_status keep_list(smk_parser *parser, smk_operand *operand)
     return operand->element == NULL ? smk_parse_memory(parser) : SMK_OK;
 }
 
-/* Operands between `open` and `close`; the present token is `open`. */
+/* Operands up to the mark `close`; the present token is the mark that opens the list. */
 smk_status smk_instruction_parse_list(smk_parser *parser, unsigned close, smk_operand *operand)
 {
     bool done = false;

@@ -487,10 +487,10 @@ void smk_happens_before_overwrite(smk_happens_before *order, bool shared, uint64
     }
 }
 
-bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other, uint32_t of,
-                                 uint32_t time, uint32_t warp, uint32_t lane)
+bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other_warp,
+                                 uint32_t other_lane, uint32_t time, uint32_t warp, uint32_t lane)
 {
     const smk_clock_space *space = order->launch == NULL ? &order->space : &order->launch->space;
     return (order->touched >> warp & 1) != 0 &&
-           smk_clock_covers(space, order->lane[warp][lane].clock, block, other, of, time);
+           smk_clock_covers(space, order->lane[warp][lane].clock, block, other_warp, other_lane, time);
 }

@@ -131,22 +131,23 @@ static inline bool smk_happens_before_has_words(const smk_happens_before *order,
 }
 
 /* The same by the lane's vector clock alone; `block` may be another block. */
-bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other, uint32_t of,
-                                 uint32_t time, uint32_t warp, uint32_t lane);
+bool smk_happens_before_by_clock(const smk_happens_before *order, uint32_t block, uint32_t other_warp,
+                                 uint32_t other_lane, uint32_t time, uint32_t warp, uint32_t lane);
 
-/* Does the access of lane `of` of warp `other` at `time` happen before what lane `lane` of `warp` does now? */
-static inline bool smk_happens_before_holds(const smk_happens_before *order, uint32_t other, uint32_t of, uint32_t time,
-                                            uint32_t warp, uint32_t lane)
+/* Does the access of `other_lane` of `other_warp` at `time` happen before what `lane` of `warp` does now? */
+static inline bool smk_happens_before_holds(const smk_happens_before *order, uint32_t other_warp, uint32_t other_lane,
+                                            uint32_t time, uint32_t warp, uint32_t lane)
 {
     if (time <= order->base) {
         return true;
     }
-    if (other != warp ? time <= order->warp_clock[warp][other]
-                      : of == lane || time <= order->synced[warp] || time <= order->lane_clock[warp][lane][of]) {
+    if (other_warp != warp
+            ? time <= order->warp_clock[warp][other_warp]
+            : other_lane == lane || time <= order->synced[warp] || time <= order->lane_clock[warp][lane][other_lane]) {
         return true;
     }
     return (order->touched >> warp & 1) != 0 &&
-           smk_happens_before_by_clock(order, order->block, other, of, time, warp, lane);
+           smk_happens_before_by_clock(order, order->block, other_warp, other_lane, time, warp, lane);
 }
 
 #endif

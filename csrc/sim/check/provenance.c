@@ -283,15 +283,15 @@ static uint8_t judge_operand(tracer *t, const smk_operand *at, smk_space space)
 
 static void note(tracer *t, const smk_instruction *in, uint32_t instruction_id)
 {
-    uint8_t *const *of = t->provenance->of;
+    uint8_t *const *origin_of = t->provenance->origin_of;
     smk_space space = (smk_space)in->space;
     if (smk_opcode_accesses(in)) {
-        of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], space);
+        origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], space);
     } else if (in->opcode == SMK_OPCODE_LDMATRIX) {
-        of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
+        origin_of[0][instruction_id] = judge_operand(t, &in->operands[in->result_count], SMK_SPACE_SHARED);
     } else if (smk_opcode_class(in) == SMK_CLASS_COPY && in->operand_count >= 3) {
-        of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
-        of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
+        origin_of[0][instruction_id] = judge_operand(t, &in->operands[0], SMK_SPACE_SHARED);
+        origin_of[1][instruction_id] = judge_operand(t, &in->operands[1], SMK_SPACE_GLOBAL);
     }
 }
 
@@ -337,12 +337,12 @@ smk_status smk_provenance_create(smk_provenance *provenance, const smk_instructi
         most = module->functions[i].register_count > most ? module->functions[i].register_count : most;
     }
     t.set = smk_heap_allocate(most + 1, sizeof *t.set);
-    provenance->of[0] = smk_heap_allocate(2 * count + 1, 1);
-    if (t.set == NULL || provenance->of[0] == NULL) {
+    provenance->origin_of[0] = smk_heap_allocate(2 * count + 1, 1);
+    if (t.set == NULL || provenance->origin_of[0] == NULL) {
         smk_heap_free(t.set);
         return smk_status_fail(error, SMK_MEMORY, "no memory left to check what a kernel does");
     }
-    provenance->of[1] = provenance->of[0] + count;
+    provenance->origin_of[1] = provenance->origin_of[0] + count;
     for (uint32_t i = 0; i < image->code_count; i++) {
         trace(&t, image->code[i]->index);
     }
@@ -352,8 +352,8 @@ smk_status smk_provenance_create(smk_provenance *provenance, const smk_instructi
 
 void smk_provenance_free(smk_provenance *provenance)
 {
-    smk_heap_free(provenance->of[0]);
-    provenance->of[0] = provenance->of[1] = NULL;
+    smk_heap_free(provenance->origin_of[0]);
+    provenance->origin_of[0] = provenance->origin_of[1] = NULL;
 }
 
 void smk_provenance_name(const smk_origin *origin, char *text, size_t size)

@@ -25,7 +25,7 @@ typedef struct smk_origin {
 typedef struct smk_provenance {
     smk_origin origin[SMK_ORIGIN_MAX];
     uint32_t count;
-    uint8_t *of[2]; /* by instruction id: number of the origin, plus 1; NONE: unknown. [1]: of a copy's source */
+    uint8_t *origin_of[2]; /* by instruction id: number of the origin, plus 1; NONE: unknown. [1]: of a copy's source */
 } smk_provenance;
 
 /* Errors: MEMORY. */

@@ -117,7 +117,7 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
     const smk_race *race = access->race;
     uint32_t other = line->write_thread[i], warp = other / SMK_WARP_SIZE;
     bool own = other == access->index * SMK_WARP_SIZE + lane, pending = line->write_time[i] == SMK_SHADOW_PENDING;
-    if ((access->blamed >> lane & 1) != 0 || (own && pending && access->event->kind == SMK_ACCESS_COPY)) {
+    if ((access->reported_lanes >> lane & 1) != 0 || (own && pending && access->event->kind == SMK_ACCESS_COPY)) {
         return;
     }
     /* the issue of the copy happens before this access and its completion does not: a wait is missing */
@@ -127,7 +127,7 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
                                               access->index, lane)) &&
         smk_happens_before_holds(&race->order, warp, other % SMK_WARP_SIZE, line->issue_time[i], access->index, lane)) {
         report_async(access, lane, cell, line, i);
-        access->blamed |= UINT32_C(1) << lane;
+        access->reported_lanes |= UINT32_C(1) << lane;
         return;
     }
     if ((!pending && smk_happens_before_holds(&race->order, warp, other % SMK_WARP_SIZE, line->write_time[i],
@@ -141,7 +141,7 @@ static void check_write(smk_warp_access *access, unsigned lane, uint64_t cell, c
         return;
     }
     report_pair(access, lane, cell, line->write_id[i], false, other, same);
-    access->blamed |= UINT32_C(1) << lane;
+    access->reported_lanes |= UINT32_C(1) << lane;
 }
 
 /* The lanes of a record whose access does not happen before this one. */
@@ -157,8 +157,10 @@ static uint32_t unordered(const smk_warp_access *access, const smk_shadow_row *r
         return left;
     }
     for (left &= warp == access->index ? ~(UINT32_C(1) << lane) : UINT32_MAX; left != 0; left &= left - 1) {
-        unsigned of = smk_bits_first(left);
-        found |= smk_happens_before_holds(order, warp, of, time, access->index, lane) ? 0 : UINT32_C(1) << of;
+        unsigned other_lane = smk_bits_first(left);
+        found |= smk_happens_before_holds(order, warp, other_lane, time, access->index, lane)
+                     ? 0
+                     : UINT32_C(1) << other_lane;
     }
     return found;
 }
@@ -167,10 +169,10 @@ static uint32_t unordered(const smk_warp_access *access, const smk_shadow_row *r
 static uint32_t drop_same_store(const smk_warp_access *access, unsigned lane, uint64_t cell, uint32_t lanes)
 {
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
-        unsigned of = smk_bits_first(left);
-        bool same = is_same_store(access, lane, of, cell) &&
-                    smk_race_value(access, lane, cell) == smk_race_value(access, of, cell);
-        lanes &= ~((uint32_t)same << of);
+        unsigned other_lane = smk_bits_first(left);
+        bool same = is_same_store(access, lane, other_lane, cell) &&
+                    smk_race_value(access, lane, cell) == smk_race_value(access, other_lane, cell);
+        lanes &= ~((uint32_t)same << other_lane);
     }
     return lanes;
 }
@@ -200,14 +202,14 @@ static void check_rows(smk_warp_access *access, unsigned lane, uint64_t cell, co
     const smk_race *race = access->race;
     smk_shadow_row *const *rows = loads ? line->loads : line->atomics;
     uint32_t warps = loads ? line->loaders : line->changers;
-    bool reported = (access->blamed >> lane & 1) != 0;
+    bool reported = (access->reported_lanes >> lane & 1) != 0;
     for (uint32_t left = warps; left != 0; left &= left - 1) {
         uint32_t warp = smk_bits_first(left);
         bool found = false;
         if (rows[warp] == NULL || (reported && warp != access->index)) {
             continue;
         }
-        for (const smk_shadow_row *row = rows[warp]; row != NULL && row->most > race->order.base; row = row->more) {
+        for (const smk_shadow_row *row = rows[warp]; row != NULL && row->latest > race->order.base; row = row->more) {
             uint32_t lanes = row->time[i] > race->order.base ? unordered(access, row, i, warp, lane) : 0;
             if (lanes == 0 || smk_race_excuses(access->flags, race->launch->flags[row->instruction_id[i]],
                                                are_in_step(access, warp))) {
@@ -225,7 +227,7 @@ static void check_rows(smk_warp_access *access, unsigned lane, uint64_t cell, co
             found = true;
         }
         reported = reported || (found && warp != access->index);
-        access->blamed |= found ? UINT32_C(1) << lane : 0;
+        access->reported_lanes |= found ? UINT32_C(1) << lane : 0;
     }
 }
 
@@ -233,7 +235,7 @@ static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
 {
     smk_race *race = access->race;
     uint32_t bit = UINT32_C(1) << lane;
-    if ((access->blamed & bit) != 0) {
+    if ((access->reported_lanes & bit) != 0) {
         return;
     }
     if (access->space == SMK_SPACE_GLOBAL) {
@@ -250,7 +252,7 @@ static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
         }
     }
     report_unwritten(access, lane);
-    access->blamed |= bit;
+    access->reported_lanes |= bit;
 }
 
 /* Accesses of a lane ----------------------------------------------------------------------------- */
@@ -279,7 +281,7 @@ static void judge_load(smk_warp_access *access, unsigned lane, uint64_t cell, sm
     smk_shadow_settle(access->shadow, line, access->index);
     smk_shadow_row *row = smk_shadow_row_of(access->shadow, &line->loads[access->index]);
     if (row != NULL) {
-        line->read_most = order->now;
+        line->latest_read = order->now;
         smk_race_note_row(access, lane, row, i);
     }
 }
@@ -291,7 +293,7 @@ static void judge_store(smk_warp_access *access, unsigned lane, uint64_t cell, s
     if (line->write_time[i] > base) {
         check_write(access, lane, cell, line, i);
     }
-    if (line->read_most > base) {
+    if (line->latest_read > base) {
         check_loads(access, lane, cell, line, i);
     }
     if (line->atomic_time[i] > base) {
@@ -320,10 +322,10 @@ static void judge_atomic(smk_warp_access *access, unsigned lane, uint64_t cell, 
     } else if (line->write_time[i] < order->begin && line->atomic_time[i] < order->begin) {
         check_written(access, lane, cell);
     }
-    if (line->read_most > base) {
+    if (line->latest_read > base) {
         check_loads(access, lane, cell, line, i);
     }
-    if (line->kept_most > base) {
+    if (line->latest_kept > base) {
         check_rows(access, lane, cell, line, i, false);
     }
     smk_race_note_change(access, lane, line, i);
@@ -345,7 +347,7 @@ static void judge_grid(smk_warp_access *access, unsigned lane, uint64_t cell)
                                      .plain = plain,
                                      .value = plain ? smk_race_value(access, lane, cell) : 0};
     smk_race_grid_record other;
-    if (!smk_race_grid_note(&launch->grid, cell, &recorded, &other) || (access->blamed >> lane & 1) != 0) {
+    if (!smk_race_grid_note(&launch->grid, cell, &recorded, &other) || (access->reported_lanes >> lane & 1) != 0) {
         return;
     }
     smk_finding_event first = smk_race_report_event(
@@ -360,7 +362,7 @@ static void judge_grid(smk_warp_access *access, unsigned lane, uint64_t cell)
                                                        * decides */
     smk_finding_add(&launch->sink, SMK_FINDING_GLOBAL_RACE, turned ? &second : &first, turned ? &first : &second,
                     race->block->number, race->sequence++, NULL);
-    access->blamed |= UINT32_C(1) << lane;
+    access->reported_lanes |= UINT32_C(1) << lane;
 }
 
 /* Whole accesses ---------------------------------------------------------------------------------- */
@@ -380,12 +382,12 @@ static bool judge_plain_load(smk_warp_access *access, smk_shadow_line *line, uns
     uint32_t time = row->time[i], synced = order->synced[access->index],
              past = synced > order->base ? synced : order->base;
     if ((time > past && (time != now || row->instruction_id[i] != access->instruction_id)) ||
-        (row->more != NULL && row->more->most > past)) {
+        (row->more != NULL && row->more->latest > past)) {
         return false;
     }
     row->lanes[i] = (time > past ? row->lanes[i] : 0) | lanes;
     row->instruction_id[i] = access->instruction_id;
-    row->time[i] = row->most = line->read_most = now;
+    row->time[i] = row->latest = line->latest_read = now;
     return true;
 }
 

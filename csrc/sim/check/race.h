@@ -86,7 +86,7 @@ typedef struct smk_warp_access {
     uint32_t instruction_id;
     uint8_t flags;
     uint32_t mask;
-    uint32_t blamed; /* lanes with a report: an access is reported once a lane */
+    uint32_t reported_lanes; /* lanes with a report: an access is reported once a lane */
 } smk_warp_access;
 
 /* The `access` of an observer; `state` is a smk_race. */

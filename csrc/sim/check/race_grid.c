@@ -311,12 +311,13 @@ static uint32_t unordered(const smk_race_grid_record *record, const smk_race_gri
         return lanes & ~(UINT32_C(1) << access->lane);
     }
     for (uint32_t left = lanes; left != 0; left &= left - 1) {
-        uint32_t of = smk_bits_first(left);
-        bool before = record->block == order->block
-                          ? smk_happens_before_holds(order, record->warp, of, record->time, access->warp, access->lane)
-                          : smk_happens_before_by_clock(order, record->block, record->warp, of, record->time,
-                                                        access->warp, access->lane);
-        lanes &= ~((uint32_t)before << of);
+        uint32_t other_lane = smk_bits_first(left);
+        bool before =
+            record->block == order->block
+                ? smk_happens_before_holds(order, record->warp, other_lane, record->time, access->warp, access->lane)
+                : smk_happens_before_by_clock(order, record->block, record->warp, other_lane, record->time,
+                                              access->warp, access->lane);
+        lanes &= ~((uint32_t)before << other_lane);
     }
     return lanes;
 }

@@ -29,9 +29,10 @@ static uint32_t keep(const smk_warp_access *access, const smk_shadow_row *row, u
         return 0;
     }
     for (uint32_t left = time == order->now ? 0 : kept; left != 0; left &= left - 1) {
-        unsigned of = smk_bits_first(left);
-        bool before = of != lane && smk_happens_before_holds(order, access->index, of, time, access->index, lane);
-        kept &= ~((uint32_t)before << of);
+        unsigned other_lane = smk_bits_first(left);
+        bool before =
+            other_lane != lane && smk_happens_before_holds(order, access->index, other_lane, time, access->index, lane);
+        kept &= ~((uint32_t)before << other_lane);
     }
     return tight || row->instruction_id[i] == access->instruction_id ? kept & ~(UINT32_C(1) << lane) : kept;
 }
@@ -45,7 +46,7 @@ void smk_race_note_row(smk_warp_access *access, unsigned lane, smk_shadow_row *f
     smk_shadow_row *row = first, *at = NULL;
     for (unsigned n = 1;; n++, row = row->more) {
         uint32_t kept = keep(access, row, i, lane, n > ROWS_FEW);
-        row->most = now;
+        row->latest = now;
         if (row->time[i] == now && row->instruction_id[i] == access->instruction_id) {
             row->lanes[i] = kept | bit;
             return;
@@ -77,7 +78,7 @@ void smk_race_note_write(const smk_warp_access *access, unsigned lane, uint64_t 
     line->varied = again && line->value[i] != value ? line->varied | bit : again ? line->varied : line->varied & ~bit;
     line->value[i] = value;
     line->write_time[i] = time;
-    line->written_most = time > line->written_most ? time : line->written_most;
+    line->latest_write = time > line->latest_write ? time : line->latest_write;
     smk_shadow_note_written(line, UINT32_C(1) << i, access->race->order.begin);
     line->write_thread[i] = (uint16_t)(access->index * SMK_WARP_SIZE + lane);
     line->write_id[i] = access->instruction_id;
@@ -89,7 +90,7 @@ void smk_race_note_change(smk_warp_access *access, unsigned lane, smk_shadow_lin
     line->changers |= UINT32_C(1) << access->index;
     smk_shadow_row *row = smk_shadow_row_of(access->shadow, &line->atomics[access->index]);
     if (row != NULL) {
-        line->atomic_time[i] = line->atomic_most = access->race->order.now;
+        line->atomic_time[i] = line->latest_atomic = access->race->order.now;
         smk_race_note_row(access, lane, row, i);
     }
 }
@@ -99,9 +100,9 @@ void smk_race_note_change(smk_warp_access *access, unsigned lane, smk_shadow_lin
 void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_shadow_line *line, unsigned i)
 {
     const smk_happens_before *order = &access->race->order;
-    uint32_t warp = line->write_thread[i] / SMK_WARP_SIZE, of = line->write_thread[i] % SMK_WARP_SIZE,
+    uint32_t warp = line->write_thread[i] / SMK_WARP_SIZE, other_lane = line->write_thread[i] % SMK_WARP_SIZE,
              time = line->write_time[i];
-    if (smk_happens_before_holds(order, warp, of, time, access->index, lane)) {
+    if (smk_happens_before_holds(order, warp, other_lane, time, access->index, lane)) {
         return;
     }
     smk_shadow_row **next = &line->atomics[warp], *at = NULL, *row = smk_shadow_row_of(access->shadow, next);
@@ -109,21 +110,21 @@ void smk_race_note_previous_write(smk_warp_access *access, unsigned lane, smk_sh
         bool same = row->time[i] == time && row->instruction_id[i] == line->write_id[i];
         if (row->time[i] > order->base && !same &&
             strength_of(access->race->launch->flags[row->instruction_id[i]]) == 0) {
-            row->lanes[i] &= ~(UINT32_C(1) << of); /* the lane's later write conflicts with the same accesses */
+            row->lanes[i] &= ~(UINT32_C(1) << other_lane); /* the lane's later write conflicts with the same accesses */
         }
         at = at == NULL && (same || row->time[i] <= order->base || row->lanes[i] == 0) ? row : at;
     }
     row = at;
     if (row != NULL) {
-        row->lanes[i] = (row->time[i] == time ? row->lanes[i] : 0) | UINT32_C(1) << of;
+        row->lanes[i] = (row->time[i] == time ? row->lanes[i] : 0) | UINT32_C(1) << other_lane;
         row->time[i] = time;
         row->instruction_id[i] = line->write_id[i];
         line->changers |= UINT32_C(1) << warp;
         line->atomic_time[i] = line->atomic_time[i] > time ? line->atomic_time[i] : time;
-        line->atomic_most = line->atomic_most > time ? line->atomic_most : time;
+        line->latest_atomic = line->latest_atomic > time ? line->latest_atomic : time;
     }
-    line->kept_most = line->kept_most > time ? line->kept_most : time;
-    for (row = line->atomics[warp]; row != NULL; row = row->more) { /* keeps `most` valid for all rows behind */
-        row->most = row->most > time ? row->most : time;
+    line->latest_kept = line->latest_kept > time ? line->latest_kept : time;
+    for (row = line->atomics[warp]; row != NULL; row = row->more) { /* keeps `latest` valid for all rows behind */
+        row->latest = row->latest > time ? row->latest : time;
     }
 }

@@ -13,13 +13,13 @@ enum { CELLS = SMK_SHADOW_CELLS, HALF = 16 };
 /* A part of an access: consecutive lanes from `lane` on with one address, or with neighbouring addresses (row). */
 typedef struct part {
     unsigned lane, lanes;
-    bool row, twice; /* twice: the lanes HALF above access the same */
+    bool row, mirrored; /* mirrored: the lanes HALF above access the same */
 } part;
 
 static uint32_t lanes_of(const part *p)
 {
     uint32_t some = p->lanes == SMK_WARP_SIZE ? UINT32_MAX : ((UINT32_C(1) << p->lanes) - 1) << p->lane;
-    return some | (p->twice ? some << HALF : 0);
+    return some | (p->mirrored ? some << HALF : 0);
 }
 
 static unsigned log2_of(unsigned power)
@@ -37,8 +37,8 @@ SMK_CLONES static void refresh(smk_shadow_line *line)
         most = line->write_time[k] > most ? line->write_time[k] : most;
         changed = line->atomic_time[k] > changed ? line->atomic_time[k] : changed;
     }
-    line->written_most = most;
-    line->atomic_most = changed;
+    line->latest_write = most;
+    line->latest_atomic = changed;
 }
 
 /* The loops below select among all cells of a line, so that the compiler knows the trip count and vectorises them. */
@@ -50,7 +50,7 @@ SMK_CLONES static bool are_written(const smk_warp_access *access, const smk_shad
 {
     const smk_happens_before *order = &access->race->order;
     int32_t low = (int32_t)least, base = (int32_t)order->base, bad = 0;
-    int32_t first = shape.twice ? -1 - SMK_WARP_SIZE : (int32_t)(access->index * SMK_WARP_SIZE);
+    int32_t first = shape.mirrored ? -1 - SMK_WARP_SIZE : (int32_t)(access->index * SMK_WARP_SIZE);
     int32_t from = shape.from, to = shape.to, skew = shape.skew, step = shape.step;
     for (int32_t k = 0; k < CELLS; k++) {
         int32_t written = (int32_t)line->write_time[k], other = line->write_thread[k] != first + ((k + skew) >> step);
@@ -72,7 +72,7 @@ SMK_CLONES static bool are_unchanged(const smk_shadow_line *line, smk_shadow_sha
 
 static bool is_same_shape(smk_shadow_shape a, smk_shadow_shape b)
 {
-    return a.from == b.from && a.to == b.to && a.step == b.step && a.twice == b.twice && a.skew == b.skew;
+    return a.from == b.from && a.to == b.to && a.step == b.step && a.mirrored == b.mirrored && a.skew == b.skew;
 }
 
 /* Loads --------------------------------------------------------------------------------------------- */
@@ -103,8 +103,8 @@ static smk_shadow_row *loads_of(const smk_warp_access *access, smk_shadow_line *
 SMK_CLONES static bool join_row(const smk_warp_access *access, smk_shadow_row *row, smk_shadow_shape shape,
                                 uint32_t past)
 {
-    uint32_t now = access->race->order.now, instruction_id = access->instruction_id, bits = shape.twice ? 0x10001U : 1U,
-             step = shape.step;
+    uint32_t now = access->race->order.now, instruction_id = access->instruction_id,
+             bits = shape.mirrored ? 0x10001U : 1U, step = shape.step;
     int32_t from = shape.from, to = shape.to, skew = shape.skew, bad = 0;
     for (int32_t k = 0; k < CELLS; k++) {
         bad |= (k >= from) & (k < to) & (row->time[k] > past) &
@@ -120,7 +120,7 @@ SMK_CLONES static bool join_row(const smk_warp_access *access, smk_shadow_row *r
         row->instruction_id[k] = in ? instruction_id : row->instruction_id[k];
         row->time[k] = in ? now : row->time[k];
     }
-    row->most = now;
+    row->latest = now;
     return true;
 }
 
@@ -146,7 +146,7 @@ static bool note_batch(const smk_warp_access *access, smk_shadow_line *line, smk
     smk_shadow_batches *batches = smk_shadow_batches_of(access->shadow, line, access->index);
     smk_shadow_batch *at = NULL;
     for (unsigned i = 0; i < SMK_SHADOW_BATCHES && batches != NULL; i++) {
-        smk_shadow_batch *batch = &batches->of[i][access->index];
+        smk_shadow_batch *batch = &batches->batch[i][access->index];
         bool same = is_same_shape(batch->shape, shape),
              overlaps = batch->shape.from < shape.to && shape.from < batch->shape.to;
         if (batch->time > past && same && batch->time == access->race->order.now &&
@@ -160,7 +160,7 @@ static bool note_batch(const smk_warp_access *access, smk_shadow_line *line, smk
         }
         at = batch->time == 0 ? batch : at;
     }
-    if (at == NULL || (row != NULL && row->most > past)) {
+    if (at == NULL || (row != NULL && row->latest > past)) {
         return false;
     }
     *at = (smk_shadow_batch){access->race->order.now, access->instruction_id, shape};
@@ -171,18 +171,18 @@ static bool load_cells(const smk_warp_access *access, smk_shadow_line *line, smk
 {
     const smk_happens_before *order = &access->race->order;
     uint32_t base = order->base, past = past_of(access);
-    if (line->written_most > base || line->atomic_most > base || !are_initialized(access, line, shape)) {
+    if (line->latest_write > base || line->latest_atomic > base || !are_initialized(access, line, shape)) {
         if (!are_written(access, line, shape, least_written(access))) {
             return false;
         }
         refresh(line);
     }
-    line->read_most = order->now;
+    line->latest_read = order->now;
     if (note_batch(access, line, shape, past)) {
         return true;
     }
     smk_shadow_row *row = loads_of(access, line);
-    return row != NULL && (row->more == NULL || row->more->most <= past) && join_row(access, row, shape, past);
+    return row != NULL && (row->more == NULL || row->more->latest <= past) && join_row(access, row, shape, past);
 }
 
 /* All lanes of `lanes` load one cell. */
@@ -200,12 +200,12 @@ static bool load_cell(const smk_warp_access *access, smk_shadow_line *line, unsi
     uint32_t time = row->time[i];
     bool fresh = time <= past;
     if ((!fresh && (time != now || row->instruction_id[i] != access->instruction_id)) ||
-        (row->more != NULL && row->more->most > past)) {
+        (row->more != NULL && row->more->latest > past)) {
         return false;
     }
     row->lanes[i] = (fresh ? 0 : row->lanes[i]) | lanes;
     row->instruction_id[i] = access->instruction_id;
-    row->time[i] = row->most = line->read_most = now;
+    row->time[i] = row->latest = line->latest_read = now;
     return true;
 }
 
@@ -219,11 +219,11 @@ static bool are_unread(const smk_warp_access *access, smk_shadow_line *line, smk
         unsigned warp = smk_bits_first(left);
         uint32_t done = warp == access->index ? past : base;
         const smk_shadow_row *row = line->loads[warp];
-        if (row != NULL && row->most > done) {
+        if (row != NULL && row->latest > done) {
             return false;
         }
         for (unsigned i = 0; i < SMK_SHADOW_BATCHES && (line->batch_loaders >> warp & 1) != 0; i++) {
-            const smk_shadow_batch *batch = &line->batches->of[i][warp];
+            const smk_shadow_batch *batch = &line->batches->batch[i][warp];
             bool own = warp == access->index && is_same_shape(batch->shape, shape);
             bool apart = batch->shape.to <= shape.from || shape.to <= batch->shape.from;
             if (batch->time > done && !own && !apart) {
@@ -288,19 +288,19 @@ static void note_values(const smk_warp_access *access, smk_shadow_line *line, sm
 static bool store_cells(const smk_warp_access *access, smk_shadow_line *line, smk_shadow_shape shape)
 {
     uint32_t base = access->race->order.base, now = access->race->order.now;
-    bool written = line->written_most > base;
+    bool written = line->latest_write > base;
     if ((written && !are_written(access, line, shape, 0)) ||
-        (line->atomic_most > base && !are_unchanged(line, shape, base)) ||
-        (line->read_most > base && !are_unread(access, line, shape))) {
+        (line->latest_atomic > base && !are_unchanged(line, shape, base)) ||
+        (line->latest_read > base && !are_unread(access, line, shape))) {
         return false;
     }
     note_values(access, line, shape);
     write_cells(access, line, shape);
     smk_shadow_note_written(line, cells_of(shape), access->race->order.begin);
-    if (line->written_most == SMK_SHADOW_PENDING) {
+    if (line->latest_write == SMK_SHADOW_PENDING) {
         refresh(line);
     } else {
-        line->written_most = now;
+        line->latest_write = now;
     }
     return true;
 }
@@ -321,7 +321,7 @@ static bool judge_row(const smk_warp_access *access, const part *p)
         smk_shadow_shape shape = {.from = (uint8_t)(cell - number * CELLS),
                                   .to = (uint8_t)(next - number * CELLS),
                                   .step = (uint8_t)step,
-                                  .twice = p->twice,
+                                  .mirrored = p->mirrored,
                                   .skew = skew};
         if (!(access->event->kind == SMK_ACCESS_LOAD ? load_cells(access, line, shape)
                                                      : store_cells(access, line, shape))) {

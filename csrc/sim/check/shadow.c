@@ -159,8 +159,8 @@ static smk_shadow_line *look_up(smk_shadow *shadow, uint64_t number)
     line->loaders = line->changers = line->batch_loaders = 0;
     line->batches = NULL;
     line->varied = 0;
-    line->kept_most = line->written = line->written_since = line->written_most = line->atomic_most = line->read_most =
-        0;
+    line->latest_kept = line->written = line->written_since = line->latest_write = line->latest_atomic =
+        line->latest_read = 0;
     line->number = number;
     shadow->slot[at] = line;
     shadow->slot_use[at] = shadow->use;
@@ -188,7 +188,7 @@ smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
         smk_shadow_row *made = smk_shadow_pool_take(&shadow->rows, &fresh);
         shadow->failed = shadow->failed || made == NULL;
         if (made != NULL) { /* the times of its cells are older than the block */
-            made->most = 0;
+            made->latest = 0;
             made->more = NULL;
         }
         *row = made;
@@ -199,7 +199,7 @@ smk_shadow_row *smk_shadow_row_of(smk_shadow *shadow, smk_shadow_row **row)
 /* A loop that selects among all cells has a constant trip count and vectorises. */
 SMK_CLONES static void spread(smk_shadow_row *row, const smk_shadow_batch *batch)
 {
-    uint32_t bits = batch->shape.twice ? 0x10001U : 1U, time = batch->time, instruction_id = batch->instruction_id,
+    uint32_t bits = batch->shape.mirrored ? 0x10001U : 1U, time = batch->time, instruction_id = batch->instruction_id,
              step = batch->shape.step;
     int32_t from = batch->shape.from, to = batch->shape.to, skew = batch->shape.skew;
     for (int32_t k = 0; k < SMK_SHADOW_CELLS; k++) {
@@ -221,7 +221,7 @@ smk_shadow_batches *smk_shadow_batches_of(smk_shadow *shadow, smk_shadow_line *l
     if (line->batches != NULL && (line->batch_loaders >> warp & 1) == 0) {
         line->batch_loaders |= UINT32_C(1) << warp;
         for (unsigned i = 0; i < SMK_SHADOW_BATCHES; i++) {
-            line->batches->of[i][warp].time = 0;
+            line->batches->batch[i][warp].time = 0;
         }
     }
     return line->batches;
@@ -230,12 +230,12 @@ smk_shadow_batches *smk_shadow_batches_of(smk_shadow *shadow, smk_shadow_line *l
 void smk_shadow_spread(smk_shadow *shadow, smk_shadow_line *line, uint32_t warp)
 {
     for (unsigned i = 0; i < SMK_SHADOW_BATCHES; i++) {
-        smk_shadow_batch *batch = &line->batches->of[i][warp];
+        smk_shadow_batch *batch = &line->batches->batch[i][warp];
         smk_shadow_row *row = batch->time == 0 ? NULL : smk_shadow_row_of(shadow, &line->loads[warp]);
         if (row != NULL) {
             line->loaders |= UINT32_C(1) << warp;
             spread(row, batch);
-            row->most = row->most > batch->time ? row->most : batch->time;
+            row->latest = row->latest > batch->time ? row->latest : batch->time;
         }
         batch->time = 0;
     }

@@ -17,16 +17,16 @@ enum { SMK_SHADOW_CELLS = 32, SMK_SHADOW_WARPS = 32 };
 #define SMK_SHADOW_PENDING UINT32_MAX
 
 /* A regular pattern: each lane touches 1 << step neighbouring cells, in lane order. Cell k of [from, to) belongs to
- * lane (k + skew) >> step; with `twice` also to the lane 16 above. */
+ * lane (k + skew) >> step; with `mirrored` also to the lane 16 above. */
 typedef struct smk_shadow_shape {
     uint8_t from, to, step;
-    bool twice;
+    bool mirrored;
     int32_t skew;
 } smk_shadow_shape;
 
 /* Accesses of one warp to the cells of a line: for each cell the lanes of its last unordered accesses. */
 typedef struct smk_shadow_row {
-    uint32_t most; /* the latest time in this row and in those behind it */
+    uint32_t latest; /* the latest time in this row and in those behind it */
     uint32_t time[SMK_SHADOW_CELLS];
     uint32_t lanes[SMK_SHADOW_CELLS];
     uint32_t instruction_id[SMK_SHADOW_CELLS];
@@ -43,10 +43,10 @@ enum { SMK_SHADOW_BATCHES = 2 };
 
 /* Loads that are recorded as batches and not in rows; the batches of a warp have no cell in common. */
 typedef struct smk_shadow_batches {
-    smk_shadow_batch of[SMK_SHADOW_BATCHES][SMK_SHADOW_WARPS];
+    smk_shadow_batch batch[SMK_SHADOW_BATCHES][SMK_SHADOW_WARPS];
 } smk_shadow_batches;
 
-/* The cells of a line, and a summary that spares a test of each cell: no time is later than `..._most`; `written` are
+/* The cells of a line, and a summary that spares a test of each cell: no time is later than `latest_...`; `written` are
  * the cells written since `written_since`. */
 typedef struct smk_shadow_line {
     uint32_t write_time[SMK_SHADOW_CELLS];  /* of the last weak write */
@@ -57,8 +57,8 @@ typedef struct smk_shadow_line {
     uint16_t write_thread[SMK_SHADOW_CELLS]; /* warp * 32 + lane */
     uint32_t varied;                         /* cells to which the block has stored several values, one bit each */
     uint64_t number;                         /* address / bytes of a line */
-    uint32_t written, written_since, written_most, atomic_most, read_most;
-    uint32_t kept_most;                        /* of weak writes that have moved to `atomics` (race_note.c) */
+    uint32_t written, written_since, latest_write, latest_atomic, latest_read;
+    uint32_t latest_kept;                      /* of weak writes that have moved to `atomics` (race_note.c) */
     uint32_t loaders, changers, batch_loaders; /* warps that have rows, or batches: one bit each */
     smk_shadow_batches *batches;               /* of loads; NULL: none yet */
     smk_shadow_row *loads[SMK_SHADOW_WARPS];

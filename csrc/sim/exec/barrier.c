@@ -74,15 +74,15 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
                             threads, block->warp_count * SMK_WARP_SIZE);
         return NULL;
     }
-    if (at->arrived != 0 && at->expected != threads) {
+    if (at->arrivals != 0 && at->expected != threads) {
         (void)smk_warp_fail(warp, op, mask, SMK_BARRIER,
                             "barrier %u is used with %u threads while others wait at it with %u (0: all of the block)",
                             number, threads, at->expected);
         return NULL;
     }
     at->expected = threads;
-    at->arrived++;
-    at->came |= UINT32_C(1) << control->index;
+    at->arrivals++;
+    at->arrived_warps |= UINT32_C(1) << control->index;
     control->barrier = number;
     const smk_observer *observer = block->run->observer;
     if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {

@@ -206,18 +206,18 @@ void smk_block_leave(smk_block *block, uint32_t warp)
 void smk_block_release(smk_block *block, uint32_t barrier)
 {
     smk_barrier *at = &block->barrier[barrier];
-    if (at->arrived == 0) {
+    if (at->arrivals == 0) {
         return;
     }
     uint32_t expected = at->expected != 0 ? at->expected : SMK_WARP_SIZE * smk_bits_count(block->live);
-    if (at->arrived * SMK_WARP_SIZE < expected) {
+    if (at->arrivals * SMK_WARP_SIZE < expected) {
         return;
     }
     const smk_observer *observer = block->run->observer;
     if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
         /* warps that have exited count as arrived */
         uint32_t ended = at->expected == 0 ? ~block->live : 0;
-        observer->release(block->observer_state, block, barrier, at->waiting, at->came | ended);
+        observer->release(block->observer_state, block, barrier, at->waiting, at->arrived_warps | ended);
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         if ((at->waiting >> i & 1) != 0) {

@@ -37,8 +37,8 @@ enum {
 /* The worker pool of a launch: what its host threads share. */
 typedef struct worker_pool {
     const smk_run *run;
-    uint64_t blocks; /* number of blocks to run */
-    uint64_t of;     /* number of blocks of the grid */
+    uint64_t blocks;      /* number of blocks to run */
+    uint64_t grid_blocks; /* number of blocks of the grid */
     _Atomic uint64_t max_steps;
     _Atomic uint64_t next; /* index of the next block to start */
     _Atomic uint64_t steps;
@@ -117,7 +117,7 @@ static smk_block_state check_livelock(worker_pool *pool, smk_block *block)
 {
     bool livelocked = false;
     block->next_livelock_check = 2 * block->steps;
-    smk_block_state state = smk_livelock_find(block, pool->run->options->alone && pool->of == 1, &livelocked);
+    smk_block_state state = smk_livelock_find(block, pool->run->options->alone && pool->grid_blocks == 1, &livelocked);
     if (livelocked) {
         smk_livelock_fail(block, 0);
         state = SMK_BLOCK_FAILED;
@@ -197,9 +197,9 @@ static void close_block(worker_pool *pool, smk_block *block)
 static void begin_block(const worker_pool *pool, smk_block *block, uint64_t i)
 {
     const smk_observer *observer = pool->run->observer;
-    uint64_t step = pool->of / pool->blocks, rest = pool->of % pool->blocks,
+    uint64_t step = pool->grid_blocks / pool->blocks, rest = pool->grid_blocks % pool->blocks,
              number = i * step + i * rest / pool->blocks;
-    smk_block_start(block, pool->run->options->reverse ? pool->of - 1 - number : number);
+    smk_block_start(block, pool->run->options->reverse ? pool->grid_blocks - 1 - number : number);
     if (observer != NULL && observer->begin != NULL) {
         observer->begin(block->observer_state, block);
     }
@@ -472,8 +472,9 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (status != SMK_OK) {
         return status;
     }
-    worker_pool pool = {.run = run, .of = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
-    pool.blocks = blocks == 0 || blocks > pool.of ? pool.of : blocks;
+    worker_pool pool = {
+        .run = run, .grid_blocks = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
+    pool.blocks = blocks == 0 || blocks > pool.grid_blocks ? pool.grid_blocks : blocks;
     atomic_init(&pool.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
     atomic_init(&pool.failed, UINT64_MAX);
     if (pthread_mutex_init(&pool.lock, NULL) != 0) {
