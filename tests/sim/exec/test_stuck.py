@@ -142,6 +142,34 @@ again:
         launch(text, word(1), max_steps=16 * FIRST)
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        "sad.u32 %r5, %r3, 3, 4;",
+        "mul24.lo.u32 %r5, %r3, 3;",
+        "dp4a.u32.u32 %r5, %r3, %r3, %r3;",
+        "sqrt.approx.f32 %f1, 0f40000000;",
+        "prefetch.global.L1 [%rd1];",
+    ],
+)
+def test_a_loop_with_any_arithmetic(step):
+    """What an instruction may change follows from its class, whichever opcode it is."""
+    text = build(
+        f"""
+    ld.param.u64 %rd1, [word];
+    cvta.to.global.u64 %rd1, %rd1;
+    mov.u32 %r3, 5;
+again:
+    ld.volatile.global.u32 %r1, [%rd1];
+    {step}
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 bra again;""",
+        ".param .u64 word",
+    )
+    with pytest.raises(smemkit.DeadlockError, match="read the same"):
+        launch(text, word(), block=1, max_steps=16 * FIRST)
+
+
 # What is no deadlock ------------------------------------------------------------------------------
 
 
