@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from . import _core
+from .. import _core
 
 FILE_NAME = "kernel.cu"  # what messages and line information call the source
 ADVICE = (
