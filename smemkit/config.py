@@ -31,6 +31,10 @@ def _collect():
         nvcc = compile.find_nvcc()
     except _core.ArgumentError as error:  # of SMEMKIT_NVCC: here it is seen best
         nvcc = error
+    try:
+        cache = compile.describe_cache()
+    except _core.ArgumentError as error:  # of SMEMKIT_CACHE_MB
+        cache = error
     return {
         "smemkit": __version__,
         "python": platform.python_version(),
@@ -46,6 +50,7 @@ def _collect():
         "cuda_driver": _cuda_version(facts["cuda_driver"]),
         "nvrtc": str(nvrtc) if nvrtc else MISSING,
         "nvcc": str(nvcc) if nvcc else MISSING,
+        "kernel_cache": str(cache),
         "kernels": facts["kernels"],
     }
 

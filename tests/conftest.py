@@ -39,6 +39,7 @@ def pytest_configure(config):
     # Those that import modules of the tests find them as tests do.
     tests = Path(__file__).resolve().parent
     os.environ["PYTHONPATH"] = os.pathsep.join(map(str, (folder, tests, tests.parent / "csrc")))
+    os.environ["SMEMKIT_CACHE"] = "none"  # what a test compiles is compiled here and now
     receive_signals()
     capture = config.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled() if capture else contextlib.nullcontext():

@@ -2,13 +2,18 @@
 
 import re
 import shutil
+import sys
+import tomllib
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import smemkit
 from smemkit import compile
+from smemkit.compile import _headers, _nvrtc, _options, _toolchain
 
+ROOT = Path(__file__).parents[2]
 SOURCE = """
 #ifndef FACTOR
 #define FACTOR 2
@@ -163,7 +168,7 @@ def find_integer(name):
 
 def test_names_of_the_host_need_no_header(compiler):
     """What nvcc knows by the host's math.h and limits.h NVRTC knows too, also as constants."""
-    integers = [name for name in compile.HOST_MACROS if name not in REALS]
+    integers = [name for name in _headers.HOST_MACROS if name not in REALS]
     lines = [f"x[{i}] = {name};" for i, name in enumerate(REALS)]
     lines += [f"n[{i}] = (unsigned long long){name};" for i, name in enumerate(integers)]
     source = """
@@ -200,7 +205,7 @@ def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
     for name in ("SMEMKIT_NVCC", "CUDA_HOME", "CUDA_PATH"):
         monkeypatch.delenv(name, raising=False)
     package = tmp_path / "package"
-    monkeypatch.setattr(compile, "_list_packages", lambda: [package])
+    monkeypatch.setattr(_toolchain, "_list_packages", lambda: [package])
     places = {}
     for name in ("named", "home/bin", "path", "package/bin"):
         program = tmp_path / name / "nvcc"
@@ -214,7 +219,7 @@ def test_where_nvcc_is_looked_for(monkeypatch, tmp_path):
     assert compile.find_nvcc() == places["path"]
     monkeypatch.setenv("CUDA_HOME", str(tmp_path / "home"))
     assert compile.find_nvcc() == places["home/bin"]
-    for part in compile.NVCC_PARTS[1:]:  # one of the packages alone is of no use
+    for part in _toolchain.NVCC_PARTS[1:]:  # one of the packages alone is of no use
         assert compile.find_nvcc() == places["home/bin"]
         (package / part).parent.mkdir(parents=True, exist_ok=True)
         (package / part).touch()
@@ -254,3 +259,216 @@ def test_a_library_that_cannot_be_loaded(tmp_path):
     broken.write_bytes(b"no library")
     with pytest.raises(smemkit.CompileError, match="cannot be loaded"):
         compile.compile_nvrtc(broken, SOURCE)
+
+
+# Headers -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def nvrtc(monkeypatch):
+    path = compile.find_nvrtc()
+    if path is None:
+        pytest.skip("no NVRTC here")
+    monkeypatch.setattr(compile, "find_nvcc", lambda: None)
+    return path
+
+
+@pytest.fixture
+def bare(nvrtc, monkeypatch):
+    """An NVRTC without the wheels of headers."""
+    monkeypatch.setattr(_nvrtc, "find_include_folders", lambda path: [])
+    return nvrtc
+
+
+ALONE = [name for name in _headers.HEADERS if name not in _headers.LIBCUDACXX]
+
+
+def test_headers_of_our_own_need_no_wheel(bare):
+    """Each alone, all twice, and in the other order."""
+    for name in ALONE:
+        compile.compile_nvrtc(bare, f"#include <{name}>\n" + SOURCE)
+    lines = [f"#include <{name}>\n" for name in ALONE]
+    for order in (lines + lines, lines[::-1]):
+        compile.compile_nvrtc(bare, "".join(order) + SOURCE)
+
+
+def test_types_of_our_own(bare):
+    """Sizes and ends of what <cstdint> and <cfloat> name; they need no #include at all."""
+    checks = []
+    for bits in (8, 16, 32, 64):
+        for sign, least in (("u", 0), ("", -(2 ** (bits - 1)))):
+            for kind in ("", "_least", "_fast"):
+                name = f"{sign}int{kind}{bits}"
+                checks += [
+                    f"sizeof({name}_t) == {bits // 8}",
+                    f"({name}_t)-1 {'<>'[sign == 'u']} 0",
+                ]
+                most = 2 ** (bits - (sign == "")) - 1
+                checks += [f"{name.upper()}_MAX == {most}{sign}ll"]
+                if least:
+                    checks += [f"{name.upper()}_MIN == ({least + 1}ll - 1)"]
+        checks += [f"sizeof(INT{bits}_C(1)) >= {bits // 8}", f"UINT{bits}_C(1) > 0"]
+    for name, kind in (("FLT", np.float32), ("DBL", np.float64)):
+        facts, tail = np.finfo(kind), "f" if name == "FLT" else ""
+        for end, value in (("MAX", facts.max), ("MIN", facts.tiny), ("EPSILON", facts.eps)):
+            checks.append(f"{name}_{end} == {float(value).hex()}{tail}")
+        checks.append(f"{name}_TRUE_MIN == {float(facts.smallest_subnormal).hex()}{tail}")
+        checks.append(f"{name}_DIG == {facts.precision}")
+        checks.append(f"{name}_MANT_DIG == {facts.nmant + 1}")
+    checks += ["SIZE_MAX == UINT64_MAX", "sizeof(std::intptr_t) == sizeof(void *)"]
+    checks += ["sizeof(uint) == 4", "sizeof(ptrdiff_t) == 8"]
+    text = "".join(f'static_assert({check}, "{check}");\n' for check in checks)
+    compile.compile_nvrtc(bare, text + SOURCE)
+
+
+def test_a_source_may_declare_the_types_itself(bare):
+    for line in (
+        "typedef unsigned long uint64_t; typedef long int64_t;",
+        "using uint = unsigned;",
+        "#define FLT_MAX 7",
+        "#define uint8_t unsigned char",
+    ):
+        compile.compile_nvrtc(bare, f"{line}\n{SOURCE}")
+
+
+def test_assert_and_ndebug(bare):
+    line = "#include <cassert>\n" + SOURCE.replace("if (i < n)", "assert(n > 0); if (i < n)")
+    assert "__assertfail" in compile.compile_nvrtc(bare, line)
+    assert "__assertfail" not in compile.compile_nvrtc(bare, "#define NDEBUG\n" + line)
+    kernel = smemkit.RawKernel(compile.compile_nvrtc(bare, line), "scale")
+    with pytest.raises(smemkit.TrapError, match="n > 0"):
+        kernel(1, 1, (np.zeros(1, np.float32), 0), backend="sim")
+
+
+@pytest.mark.parametrize(
+    "name, wheel",
+    {
+        "cuda_fp16.h": "nvidia-cuda-runtime",
+        "cooperative_groups/reduce.h": "nvidia-cuda-runtime",
+        "mma.h": "nvidia-cuda-runtime",
+        "crt/mma.h": "nvidia-cuda-crt",
+        "cub/cub.cuh": "nvidia-cuda-cccl",
+        "cuda/barrier": "nvidia-cuda-cccl",
+        "limits": "nvidia-cuda-cccl",
+        "curand_kernel.h": "nvidia-curand",
+    }.items(),
+)
+def test_a_missing_header_names_its_wheel(bare, name, wheel):
+    with pytest.raises(smemkit.CompileError, match=f"pip install {wheel}==[0-9.]+ ") as caught:
+        smemkit.RawModule(f"#include <{name}>\n{SOURCE}")
+    assert "pip install 'smemkit[nvrtc]' brings all" in str(caught.value)
+
+
+def test_the_wheels_bring_what_the_advice_says(nvrtc):
+    """The headers that lie beside NVRTC here, each by the wheel that its record says."""
+    owners = {}
+    for record in (nvrtc.parents[3]).glob("nvidia_*.dist-info/RECORD"):
+        package = record.parent.name.split("-")[0].replace("_", "-")
+        for line in record.read_text(encoding="utf-8").splitlines():
+            match = re.match(r"nvidia/cu13/include/(?:cccl/)?([^,]+)", line)
+            if match and package in _toolchain.WHEELS:
+                owners[match[1]] = package
+    if not owners:
+        pytest.skip("NVRTC is not of a wheel here")
+    told = {
+        name: wheel
+        for name in owners
+        for wheel in [next((w for s, w in _nvrtc.BRINGS.items() if name.startswith(s)), None)]
+        if wheel
+    }
+    shared = ("nv/",)  # of cccl, and there twice
+    wrong = {name for name in told if told[name] != owners[name] and not name.startswith(shared)}
+    assert not wrong and len(told) > 50
+
+
+def test_headers_that_are_nowhere(bare):
+    with pytest.raises(smemkit.CompileError, match="vector belongs to the host.*leave it out"):
+        smemkit.RawModule(f"#include <vector>\n{SOURCE}")
+    with pytest.raises(smemkit.CompileError, match=r"mine.h is not here.*options=\('-I"):
+        smemkit.RawModule(f'#include "mine.h"\n{SOURCE}')
+
+
+def test_wheels_of_different_versions(nvrtc, monkeypatch):
+    wheels = {"nvidia-cuda-nvrtc": "13.0.88", "nvidia-cuda-cccl": "13.4.7", "nvidia-curand": "10.4"}
+    monkeypatch.setattr(_nvrtc, "list_wheels", lambda folder: wheels)
+    pins = "nvidia-cuda-nvrtc==13.0.88 nvidia-cuda-cccl==13.0.85"
+    with pytest.raises(smemkit.CompileError, match=f"different versions.*pip install {pins}$"):
+        smemkit.RawModule("#error\n")
+    wheels["nvidia-cuda-cccl"] = "13.0.1"
+    with pytest.raises(smemkit.CompileError) as caught:
+        smemkit.RawModule("#error\n")
+    assert "pip install" not in str(caught.value)
+
+
+def test_where_headers_are_looked_for(tmp_path):
+    def make(*names):
+        for name in names:
+            path = tmp_path / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+
+    def find(library):
+        folders = _toolchain.find_include_folders(tmp_path / library)
+        return [folder.relative_to(tmp_path).as_posix() for folder in folders]
+
+    make("new/lib/libnvrtc.so.13", "new/include/cuda_fp16.h", "new/include/cccl/cub/cub.cuh")
+    assert find("new/lib/libnvrtc.so.13") == ["new/include", "new/include/cccl"]
+    make("old/cuda_nvrtc/lib/libnvrtc.so.12", "old/cuda_runtime/include/cuda_fp16.h")
+    assert find("old/cuda_nvrtc/lib/libnvrtc.so.12") == ["old/cuda_runtime/include"]
+    make("old/cuda_cccl/include/cuda/std/array", "old/curand/include/curand_kernel.h")
+    folders = ["old/cuda_cccl/include", "old/cuda_runtime/include", "old/curand/include"]
+    assert find("old/cuda_nvrtc/lib/libnvrtc.so.12") == folders
+    make("usr/lib/x/libnvrtc.so")
+    assert find("usr/lib/x/libnvrtc.so") == []
+
+
+def test_newer_packages_come_first(tmp_path, monkeypatch):
+    for name in ("cu12", "cu13", "cuda_nvrtc", "curand", "other"):
+        (tmp_path / "nvidia" / name).mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "nvidia", raising=False)
+    names = [f.name for f in _toolchain._list_packages() if tmp_path in f.parents]
+    assert names == ["cu13", "cu12", "cuda_nvrtc", "curand"]
+
+
+def test_folders_of_options(tmp_path, monkeypatch, compiler):
+    """Folders of one's own, relative or not."""
+    monkeypatch.chdir(tmp_path)
+    Path("own").mkdir()
+    Path("own/factor.h").write_text("#define FACTOR 6\n")
+    source = "#include <factor.h>\n" + SOURCE
+    for options in (["-Iown"], ["-I", "own"], ["--include-path=own"], [f"-I{tmp_path}/own"]):
+        x = np.ones(4, np.float32)
+        smemkit.RawKernel(compiler(source, options), "scale")(1, 64, (x, 4), backend="sim")
+        assert x.tolist() == [6.0] * 4
+    assert _options.list_folders(["-Iown", "-DA=-Ib", "-I"]) == [tmp_path / "own"]
+
+
+# Versions ----------------------------------------------------------------------------------------
+
+
+def list_requirements():
+    """(extra, requirement) of the build and of all extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = {"build-system": project["build-system"]["requires"]}
+    extras |= project["project"]["optional-dependencies"]
+    return [(extra, line) for extra, lines in extras.items() for line in lines]
+
+
+def test_nvidia_s_packages_are_pinned():
+    """To one version each, the same everywhere, and on every platform that has them."""
+    found = {}
+    for extra, line in list_requirements():
+        if line.startswith("nvidia"):
+            match = re.fullmatch(r"(nvidia[a-z-]*)==([0-9.]*[0-9]); (.*)", line)
+            assert match, f"{extra}: {line} has no exact version"
+            found.setdefault(match[1], set()).add((match[2], match[3]))
+    assert len(found) >= 9
+    assert {name: len(pins) for name, pins in found.items() if len(pins) > 1} == {}
+    assert len({marker for pins in found.values() for _, marker in pins}) == 1
+
+
+def test_advice_names_the_versions_of_the_extra():
+    lines = [line.split(";")[0] for extra, line in list_requirements() if extra == "nvrtc"]
+    assert lines == [f"{name}=={version}" for name, version in _toolchain.WHEELS.items()]
+    assert set(_nvrtc.BRINGS.values()) <= set(_toolchain.WHEELS)

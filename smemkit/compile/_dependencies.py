@@ -1,0 +1,64 @@
+"""The headers of the user's own that a source includes, found without a compiler.
+
+The scan takes each line that looks like an #include, also one that #if leaves out, so it finds more
+headers than a compiler opens. Where an #include names a macro, where __has_include asks for files,
+or where the text takes the date, the scan says that it does not know.
+"""
+
+import re
+from pathlib import Path
+
+GAP = r"(?:[ \t]|/\*.*?\*/)*"
+INCLUDE = re.compile(
+    rf'^{GAP}(?:\#|%:){GAP}include(?:_next)?\b{GAP}(?:"([^"\n]+)"|<([^>\n]+)>|(.*))', re.MULTILINE
+)
+UNKNOWN = re.compile(r"__has_include|__has_embed|__(?:DATE|TIME|TIMESTAMP)__|\#[ \t]*embed\b")
+CONTINUATION = re.compile(r"\\\r?\n")
+
+
+class UnknownDependencies(Exception):
+    """What the compiler would read cannot be told from the text."""
+
+
+def _list_includes(text):
+    """(name, whether in quotes) of each #include."""
+    text = CONTINUATION.sub("", text)
+    if UNKNOWN.search(text):
+        raise UnknownDependencies
+    for quoted, bracketed, other in INCLUDE.findall(text):
+        if not quoted and not bracketed:
+            raise UnknownDependencies(other)
+        yield quoted or bracketed, bool(quoted)
+
+
+def _find(name, folders):
+    for folder in folders:
+        path = folder / name
+        if path.is_file():
+            return path
+    return None
+
+
+def find_headers(source, folders, included=()):
+    """{path: content} of the headers in the folders that the source includes, directly or not.
+
+    A header that lies in none of the folders is the compiler's own. `included` are names of headers
+    that options include. UnknownDependencies where the text does not tell.
+    """
+    here = Path.cwd()
+    found = {}
+    waiting = [(name, True, here) for name in included]
+    waiting += [(name, quoted, here) for name, quoted in _list_includes(source)]
+    while waiting:
+        name, quoted, folder = waiting.pop()
+        path = _find(name, [folder, *folders] if quoted else folders)
+        if path is None or path in found:
+            continue
+        try:
+            text = path.read_bytes()
+        except OSError:
+            raise UnknownDependencies from None
+        found[path] = text
+        names = _list_includes(text.decode(errors="replace"))
+        waiting += [(name, quoted, path.parent) for name, quoted in names]
+    return found

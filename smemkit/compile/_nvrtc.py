@@ -1,0 +1,145 @@
+"""CUDA C -> PTX by NVRTC, a library."""
+
+import ctypes
+import os
+import re
+from pathlib import Path
+
+from .. import _core
+from . import _headers
+from ._options import FILE_NAME, complete_options
+from ._toolchain import WHEELS, find_include_folders, list_wheels
+
+MISSING = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
+ALL_WHEELS = "pip install 'smemkit[nvrtc]' brings all of CUDA's headers"
+# Headers of CUDA by the beginning of their names, and the wheel that brings them.
+BRINGS = {
+    "crt/": "nvidia-cuda-crt",
+    "curand": "nvidia-curand",
+    "cub/": "nvidia-cuda-cccl",
+    "thrust/": "nvidia-cuda-cccl",
+    "cuda/": "nvidia-cuda-cccl",
+    "nv/": "nvidia-cuda-cccl",
+    "cooperative_groups": "nvidia-cuda-runtime",
+    "cuda_": "nvidia-cuda-runtime",
+    "cuda.h": "nvidia-cuda-runtime",
+    "cuComplex.h": "nvidia-cuda-runtime",
+    "device_": "nvidia-cuda-runtime",
+    "driver_": "nvidia-cuda-runtime",
+    "host_": "nvidia-cuda-runtime",
+    "library_types.h": "nvidia-cuda-runtime",
+    "math_constants.h": "nvidia-cuda-runtime",
+    "mma.h": "nvidia-cuda-runtime",
+    "sm_": "nvidia-cuda-runtime",
+    "vector_": "nvidia-cuda-runtime",
+}
+HOST_ONLY = """
+cerrno clocale csignal cstdarg ctype.h deque errno.h exception filesystem forward_list fstream
+future iomanip ios iostream istream list locale map mutex ostream queue random regex set signal.h
+sstream stack stdexcept streambuf string string_view thread unistd.h unordered_map unordered_set
+vector
+""".split()
+
+
+def _explain_header(name):
+    """What to do where that header is not found."""
+    for start, wheel in BRINGS.items():
+        if name.startswith(start):
+            return f"{name} is not here: pip install {wheel}=={WHEELS[wheel]} ({ALL_WHEELS})"
+    if name in HOST_ONLY or name.startswith(("sys/", "bits/")):
+        return f"{name} belongs to the host: NVRTC compiles device code alone, leave it out"
+    return f"{name} is not here: name its folder, options=('-I/its/folder',)"
+
+
+def _explain_mixture(path):
+    """What to do where wheels of different CUDAs stand together; empty where they do not."""
+    wheels = list_wheels(Path(path).resolve())
+    names = [name for name in WHEELS if name != "nvidia-curand"]  # it counts its versions anew
+    versions = {name: wheels[name] for name in names if name in wheels}
+    if len({version.rsplit(".", 1)[0] for version in versions.values()}) < 2:
+        return ""
+    there = ", ".join(f"{name} {version}" for name, version in versions.items())
+    pins = " ".join(f"{name}=={WHEELS[name]}" for name in versions)
+    return f"NVRTC and its headers are of different versions ({there}): pip install {pins}"
+
+
+class _Nvrtc:
+    """The few functions of the library that are needed here."""
+
+    def __init__(self, path):
+        # The package's NVRTC asks for its other half by name and does not look beside itself.
+        for builtins in sorted(Path(path).parent.glob("libnvrtc-builtins.so*"))[:1]:
+            ctypes.CDLL(str(builtins))
+        self.library = ctypes.CDLL(str(path))
+        self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
+
+    def call(self, name, *arguments):
+        status = getattr(self.library, name)(*arguments)
+        if status != 0:
+            reason = self.library.nvrtcGetErrorString(status).decode()
+            raise _core.CompileError(f"NVRTC: {name}: {reason}")
+
+    def get_text(self, program, what):
+        size = ctypes.c_size_t()
+        self.call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
+        buffer = ctypes.create_string_buffer(max(size.value, 1))
+        self.call(f"nvrtcGet{what}", program, buffer)
+        return buffer.value.decode(errors="replace")
+
+    def compile(self, source, options, headers):
+        program = ctypes.c_void_p()
+        self.call(
+            "nvrtcCreateProgram",
+            ctypes.byref(program),
+            source.encode(),
+            FILE_NAME.encode(),
+            len(headers),
+            _make_array(headers.values()),
+            _make_array(headers),
+        )
+        try:
+            words = _make_array(options)
+            if self.library.nvrtcCompileProgram(program, len(options), words) != 0:
+                raise _core.CompileError("NVRTC:\n" + self.get_text(program, "ProgramLog").strip())
+            return self.get_text(program, "PTX")
+        finally:
+            self.library.nvrtcDestroyProgram(ctypes.byref(program))
+
+
+def _make_array(texts):
+    """A C array of C strings."""
+    return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
+
+
+def compile_nvrtc(path, source, options=()):
+    """CUDA C -> PTX by the NVRTC library at that path; see compile_source."""
+    options = complete_options(options)
+    folders = find_include_folders(path)
+    options += [f"-I{folder}" for folder in folders]
+    try:
+        library = _Nvrtc(path)
+    except OSError as error:
+        raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
+    try:
+        ptx = library.compile(
+            source,
+            [*_headers.list_options(source), *options],
+            _headers.collect_headers(folders),
+        )
+    except _core.CompileError as error:
+        missing = MISSING.search(str(error))
+        advice = [_explain_header(missing[1])] if missing else []
+        advice = "\n".join(filter(None, [*advice, _explain_mixture(path)]))
+        if not advice:
+            raise
+        raise _core.CompileError(f"{error}\n{advice}") from None
+    if ".version" not in ptx:
+        raise _core.CompileError(f"NVRTC: no PTX comes of these options: {' '.join(options)}")
+    return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
+
+
+def describe_nvrtc(path):
+    """Which NVRTC it is, in words."""
+    major, minor = ctypes.c_int(), ctypes.c_int()
+    _Nvrtc(path).call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
+    return f"NVRTC {major.value}.{minor.value} ({path})"
