@@ -24,10 +24,11 @@ from . import _cache, _headers
 from ._dependencies import UnknownDependencies, find_headers
 from ._nvcc import compile_nvcc
 from ._nvrtc import compile_nvrtc, describe_nvrtc
-from ._options import complete_options, list_folders, list_included
+from ._options import FILE_NAME, complete_options, list_folders, list_included
 from ._toolchain import find_include_folders, find_nvcc, find_nvrtc, identify
 
 __all__ = [
+    "FILE_NAME",
     "compile_by",
     "compile_nvcc",
     "compile_nvrtc",
