@@ -27,13 +27,13 @@ ORDERED = """
     fence.acq_rel.gpu;
     atom.global.relaxed.gpu.add.u32 %r4, [%rd1], 1;
     fence.acq_rel.gpu;"""
-# The low half waits in a function for the others.
+# One half waits in a function for the other, which calls it elsewhere.
 WAITING = """
     ld.param.u64 %rd1, [x];
     mov.u32 %r1, %tid.x;
     setp.lt.u32 %p1, %r1, 16;
     @%p1 bra LOW;
-    bar.warp.sync -1;
+    call wait, ();
     bra DONE;
 LOW:
     call wait, ();

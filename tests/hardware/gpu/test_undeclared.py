@@ -118,13 +118,13 @@ def test_too_few_and_too_many(module, out, extra):
         (b"123", smemkit.ArgumentError, "takes 4 bytes, the argument has 3"),
         (1e300, smemkit.ArgumentError, "does not hold 1e.300"),
         ("text", smemkit.ArgumentTypeError, "an integer of 32 bits"),
-        (np.zeros(3, np.uint32), smemkit.ArgumentTypeError, "no pointer"),
+        (np.zeros(3, np.uint32), smemkit.ArgumentTypeError, "not a pointer"),
     ],
 )
 def test_another_size(module, value, kind, match):
     with pytest.raises(kind, match=match):
         module.get_function("store")(1, 1, (np.zeros(4, np.uint32), value))
-    with pytest.raises(smemkit.ArgumentTypeError, match="no pointer"):
+    with pytest.raises(smemkit.ArgumentTypeError, match="not a pointer"):
         module.get_function("store")(1, 1, (7, smemkit.asarray(np.zeros(4), backend="cuda")))
 
 

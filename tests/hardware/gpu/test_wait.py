@@ -97,11 +97,11 @@ def test_interrupted(slow, out, number):
 
 
 def test_a_short_kernel_is_waited_for_at_once(slow, out):
-    """50 us of a kernel and its copy, 200 times; sleeping would take 50 us or more each."""
+    """50 us of a kernel and its copy, in the best of many; sleeping would take 50 us or more each."""
     slow(1, 1, (out, 50_000))
     smemkit.asnumpy(out)
-    best = 1.0
-    for _ in range(200):
+    best, end = 1.0, time.perf_counter() + 5  # a loaded machine takes more turns
+    while best >= 150e-6 and time.perf_counter() < end:
         start = time.perf_counter()
         slow(1, 1, (out, 50_000))
         smemkit.asnumpy(out)

@@ -144,7 +144,7 @@ def test_an_entry_is_no_function():
         ".visible .entry k() { .reg .b64 f; mov.u64 f, k;\n"
         "P: .callprototype _ ();\ncall f, P;\nret; }\n"
     )
-    with pytest.raises(smemkit.ExecutionError, match="no function"):
+    with pytest.raises(smemkit.ExecutionError, match="not a function"):
         smemkit.RawModule(text, backend="sim").get_function("k")((1,), (1,), ())
 
 
