@@ -174,6 +174,23 @@ def test_files_are_read_once():
     assert count_reads() - before < 100
 
 
+def test_files_are_closed(tmp_path):
+    (tmp_path / "proc/self").mkdir(parents=True)
+    for name, text in (("cgroup", CGROUP_1), ("mountinfo", MOUNT_1)):
+        (tmp_path / "proc/self" / name).write_text(text)
+    present = len(os.listdir("/proc/self/fd"))
+    for _ in range(50):
+        _core._quota(str(tmp_path))
+    assert len(os.listdir("/proc/self/fd")) < present + 50
+
+
+def test_a_group_beside_the_mounted_one_is_not_below_it(machine):
+    """What is mounted is /job; the process is in /job2, of which nothing can be seen."""
+    mounted = MOUNT_2.replace(" / /sys", " /job /sys")
+    files = {"memory.max": 3 * GB, "2/memory.max": GB}
+    assert machine("0::/job2\n", mounted, files) == (3 * GB, None)
+
+
 ON_ONE_CORE = """
 import os, numpy, smemkit
 core = min(os.sched_getaffinity(0))

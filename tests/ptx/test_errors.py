@@ -251,6 +251,18 @@ MODULES = [
 ]
 
 
+NUMBERED = {
+    "lop3.b32 r, s, t, r, 256;": r"operand 5, '256', is out of range",
+    "call (ret0), callee, (x0, z0);": r"argument 2 of '\(x0, z0\)' does not fit its 8 bytes",
+}
+
+
+@pytest.mark.parametrize("line", NUMBERED)
+def test_operands_are_numbered_from_1(line):
+    with pytest.raises(smemkit.PtxError, match=NUMBERED[line]):
+        _core._ptx_print(HEAD + line + "\n}\n")
+
+
 @pytest.mark.parametrize("text, error", MODULES, ids=range(len(MODULES)))
 def test_faulty_module(text, error):
     with pytest.raises(smemkit.PtxError) as caught:

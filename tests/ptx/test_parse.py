@@ -260,6 +260,8 @@ OPERANDS = [
     "cvt.rn.f16x2.f32 %r1, %f1, %f2;",
     "cvt.u32.u8 %r1, %r2;",
     "mad.wide.s32 %rd1, %r1, -4, %rd2;",
+    "mov.u16 %h1, %tid.x;",
+    "mov.u32 %r1, %gridid;",
 ]
 
 

@@ -299,6 +299,18 @@ def test_large_arrays_of_another_order(shape):
         assert found.dtype == np.int32 and np.array_equal(found, source)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="as Linux says it")
+def test_large_memory_comes_back():
+    def read_mapped_kb():
+        text = pathlib.Path("/proc/self/status").read_text()
+        return int(re.findall(r"VmSize:\s+(\d+) kB", text)[0])
+
+    before = read_mapped_kb()
+    for _ in range(32):
+        smemkit.empty(1 << 28, "uint8", backend="sim")
+    assert read_mapped_kb() - before < 4 << 20
+
+
 def test_arrays_do_not_overlap():
     arrays = [smemkit.empty(n, "uint8", backend="sim") for n in (0, 1, 255, 256, 257, 5000, 0, 1)]
     ends = sorted((d.pointer, d.pointer + max(d.nbytes, 1)) for d in arrays)

@@ -61,6 +61,14 @@ def catch_far():
     return caught.value
 
 
+def test_a_file_without_lines_is_not_named():
+    text = FAR.replace(".visible", '.file 1 "far.cu"\n.visible', 1)
+    kernel = smemkit.RawModule(text, backend="sim").get_function("far")
+    with pytest.raises(smemkit.OutOfBoundsError) as caught:
+        kernel((2, 1, 2), (1, 4), (smemkit.empty(4, "int32", backend="sim"),))
+    assert caught.value.source_file is None and caught.value.source_line is None
+
+
 def test_position_of_a_fault():
     error = catch_far()
     assert isinstance(error, IndexError)

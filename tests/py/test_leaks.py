@@ -71,6 +71,13 @@ def make_and_drop():
     smemkit.asarray(np.zeros(100, np.float32), backend="sim")
 
 
+TURNED = np.asfortranarray(np.zeros((1025, 1024), np.uint8))  # so large that it goes in pieces
+
+
+def copy_turned():
+    smemkit.asarray(TURNED, backend="sim")
+
+
 def pass_a_structure():
     kernel = load(build("", STRUCTURE))
     value = np.zeros(3, [("all", np.uint8, 2048)])[1]  # a scalar, of which an array is made
@@ -87,6 +94,7 @@ CALLED = {
     "arrays": (lambda: make_and_drop, 200),
     "many blocks under check": (lambda: check_kernel(ORDERED, 600, 80_000), 12),
     "lanes that wait in a function": (lambda: check_kernel(WAITING, 1, 32, WAIT), 40),
+    "a large array of another order": (lambda: copy_turned, 200),
     "a structure": (pass_a_structure, 200),
     "a text that is refused": (lambda: refuse_a_text, 200),
 }

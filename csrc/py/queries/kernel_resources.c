@@ -182,14 +182,14 @@ static int read_loaded(smk_kernel_resources *resources, const smk_backend *backe
 }
 
 /* Finds the line of the build's record with the machine code that the compute capability runs: the same major number,
- * and the highest minor number that is not above its own. `known` gets the list of all, such as "sm_75, sm_90". */
+ * and the highest minor number that is not above its own. `known`, an empty text, gets the list of
+ * all, such as "sm_75, sm_90". */
 static bool find_usage(const char *text, const smk_kernel_resources *resources, int *registers, uint64_t *shared,
                        char *known, size_t known_bytes)
 {
     const int wanted = resources->limits->major * 10 + resources->limits->minor;
     int best = 0;
     size_t used = 0;
-    known[0] = '\0';
     for (const char *line = text; line != NULL && *line != '\0'; line = strchr(line, '\n') + 1) {
         char name[NAME_BYTES];
         int arch = 0, count = 0;

@@ -31,7 +31,7 @@ static void append(output *out, const char *text, size_t length)
     if (out->failed) {
         return;
     }
-    if (out->capacity - out->length < length + 1) {
+    if (out->capacity - out->length < length) {
         size_t capacity = 2 * out->capacity + length + 256;
         char *grown = smk_heap_resize(out->text, out->length, capacity);
         if (grown == NULL) {

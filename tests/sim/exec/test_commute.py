@@ -77,8 +77,7 @@ MIXED = {
         lambda word, v: min(v, word if signed(word) <= signed(v) else v),
     ),
     "loaded_twice": (
-        "red.global.add.u32 [%rd1], %r3;\nld.param.u64 %rd8, [x];\n"
-        "red.global.max.u32 [%rd8], %r2;",
+        "red.global.add.u32 [%rd1], %r3;\nld.param.u64 %rd8, [x];\nred.global.max.u32 [%rd8], %r2;",
         lambda word, v: max((word + (v >> 7)) & 0xFFFFFFFF, v),
     ),
     "generic": (
@@ -135,6 +134,10 @@ MOST = "red.global.max.u32 [%rd7], %r2;"
 
 APART = {
     "one kind": (SUM.replace("6", "1") + SUM.replace("6", "2"), {}),
+    "results that nothing reads": (
+        "atom.global.add.u32 %r9, [%rd1], %r3;\natom.global.add.u32 %r9, [%rd2], %r3;",
+        {},
+    ),
     "bits": (
         "red.global.or.b32 [%rd1], %r2;\nred.global.or.b64 [%rd1], %rd3;",
         {},

@@ -5,7 +5,7 @@ import platform
 
 import numpy as np
 import pytest
-from support.handmade import build, launch
+from support.handmade import build, launch, load
 
 import smemkit
 
@@ -73,6 +73,54 @@ WAIT:
     ld.shared.u32 %r2, [word];
     st.global.u32 [%rd3], %r2;"""
     assert run(body, 33).tolist() == [5] * 32 + [77]
+
+
+HAND_OVER = """
+    .shared .align 4 .b32 words[32];
+    mov.u32 %r1, %tid.x;
+    and.b32 %r2, %r1, 31;
+    shr.u32 %r3, %r1, 5;
+    mov.u32 %r4, words;
+    mad.lo.u32 %r4, %r2, 4, %r4;
+    setp.eq.u32 %p1, %r3, {writer};
+    setp.eq.u32 %p2, %r3, {reader};
+    @%p1 bra WRITE;
+    @%p2 bra READ;
+    exit;
+WRITE:
+    st.shared.u32 [%r4], %r1;
+    {arrive}
+    exit;
+READ:
+    bar.sync 1, 64;
+    ld.shared.u32 %r5, [%r4];"""
+
+
+@pytest.mark.parametrize(("writer", "reader"), [(0, 1), (1, 0), (2, 5), (0, 31), (31, 0)])
+def test_what_a_warp_wrote_before_it_arrived_is_known(writer, reader):
+    """By the warp that waited, and by no other."""
+    arrive = "bar.arrive 1, 64;"
+    body = HAND_OVER.format(writer=writer, reader=reader, arrive=arrive)
+    assert not load(build(body)).check(1, 1024, (), backend="sim").findings
+    late = f"{arrive} st.shared.u32 [%r4], %r1;"
+    body = HAND_OVER.format(writer=writer, reader=reader, arrive=late)
+    (finding,) = load(build(body)).check(1, 1024, (), backend="sim").findings
+    assert finding.kind == "race"
+
+
+def test_the_clock_counts_steps():
+    body = """
+    mov.u64 %rd4, %clock64;
+    mov.u32 %r2, 0;
+TURN:
+    add.u32 %r2, %r2, 1;
+    setp.lt.u32 %p1, %r2, 200000;
+    @%p1 bra TURN;
+    mov.u64 %rd5, %clock64;
+    sub.u64 %rd4, %rd5, %rd4;
+    st.global.u32 [%rd3], %rd4;"""
+    (passed,) = run(body, 1)
+    assert passed == 2 + 3 * 200_000
 
 
 # Warps -------------------------------------------------------------------------------------------
