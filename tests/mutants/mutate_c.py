@@ -239,6 +239,8 @@ class Bench:
             )
             if status is None:
                 return {"result": "killed", "by": "time"}
+            if "file or directory not found" in output:
+                raise SystemExit(f"there are no such tests:\n{output[-500:]}")
             if status != 0:
                 failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", output, re.MULTILINE)
                 by = failed[0] if failed else f"status {status}"

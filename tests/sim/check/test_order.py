@@ -239,10 +239,11 @@ def test_what_is_not_remembered_is_told():
     assert len(report.findings) == 1
 
 
-def test_a_copy_reads_global_memory_that_another_block_writes():
-    """Blocks that order something: who comes first is looked up as the second comes."""
-    body = """
-    setp.eq.u32 %p1, %b, 1;
+@pytest.mark.parametrize("copier", [0, 1])
+def test_a_copy_reads_global_memory_that_another_block_writes(copier):
+    """Blocks that order something: whoever comes second looks up the first."""
+    body = f"""
+    setp.ne.u32 %p1, %b, {copier};
     @%p1 bra OTHER;
     mov.u32 %r1, words;
     cp.async.ca.shared.global [%r1], [%x], 4;
@@ -251,8 +252,8 @@ def test_a_copy_reads_global_memory_that_another_block_writes():
 OTHER:
     st.global.u32 [%x], 5;
 DONE:
-    fence.acq_rel.gpu;
-    atom.global.relaxed.gpu.add.u32 %r4, [%flag], 1;"""
+    red.release.gpu.global.add.u32 [%flag], 1;
+    ld.acquire.gpu.global.u32 %r4, [%flag];"""
     (finding,) = check(body, 2, 1).findings
     assert finding.kind == "global_race"
     assert (finding.first.op, finding.second.op) == ("load", "store")
