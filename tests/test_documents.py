@@ -44,6 +44,8 @@ def test_map_has_every_folder():
     beside = {name for name in rows - folders if (ROOT / name).is_dir()}
     assert rows - beside == {name for name in folders if not name.startswith("kernels/")}
     assert {"smemkit", "tests", "notebooks"} <= beside
+    packages = {path.parent.name for path in (ROOT / "smemkit").glob("*/__init__.py")}
+    assert packages <= set(re.findall(r"`(\w+)/`", text))
 
 
 @pytest.mark.parametrize("readme", READMES)
