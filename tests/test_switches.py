@@ -14,6 +14,15 @@ from support.paths import CSRC
 
 # Enumerations that are tables of words; tests/sim/lower/test_every_form.py tries them all.
 WORDS = {"smk_opcode", "smk_modifier", "smk_type", "smk_special"}
+# Files with labels of opcodes, and why class and roles do not suffice there.
+BY_OPCODE = {
+    "sim/check/provenance.c": "how an operation changes where an address comes from",
+    "sim/check/undefined.c": "which operands decide a result whatever the others are",
+    "sim/exec/alu.c": "how the words of an opcode become the key of a row of alu.def",
+    "sim/exec/warp_exchange.c": "handlers",
+    "sim/lower/lower_control.c": "handlers",
+    "sim/ptxas/value_numbering.c": "how an operation changes a known base, offset or alignment",
+}
 
 BLANKED = re.compile(r"""/\*.*?\*/|//[^\n]*|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)+'""", re.DOTALL)
 ROWS = re.compile(r"#\s*define\s+(\w+)\(([^)]*)\)\s*(\w+?)##(\w+),")
@@ -125,6 +134,13 @@ def test_no_silent_default():
     assert "SMK_CLASS_HINT" in enums["smk_class"] and "SMK_SPACE_PARAM" in enums["smk_space"]
     wrong = find_silent(texts, enums)
     assert not wrong, "\n".join(wrong)
+
+
+def test_opcodes_are_asked_their_class():
+    texts = read_sources()
+    found = {path for path, text in texts.items() if re.search(r"\bcase SMK_OPCODE_\w", text)}
+    assert found <= set(BY_OPCODE), f"ask smk_opcode_class(): {sorted(found - set(BY_OPCODE))}"
+    assert found == set(BY_OPCODE)
 
 
 SPACE = "enum space { NEAR, FAR, HERE };"
