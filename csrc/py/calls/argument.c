@@ -2,6 +2,7 @@
 
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
+#include "py/calls/declaration.h"
 #include "py/calls/scalar.h"
 #include "py/error.h"
 
@@ -17,10 +18,19 @@ static const smk_variable *get_parameter(const smk_arguments *arguments, size_t 
     return &function->variables[function->result_count + index];
 }
 
-/* Writes the name of an argument in messages, such as "scale: args[1] (.u32 scale_param_1)". */
+/* Writes the name of an argument in messages: "scale: args[1] (const float *x)" where the declaration is known, else as
+ * in "scale: args[1] (.u32 scale_param_1)". */
 static void write_where(const smk_arguments *arguments, size_t index, char where[WHERE_BYTES])
 {
     const smk_variable *parameter = get_parameter(arguments, index);
+    const char *declared = smk_declaration_type(arguments->declaration, index);
+    if (declared[0] != '\0') {
+        const char *name = smk_declaration_name(arguments->declaration, index);
+        const bool joined = name[0] == '\0' || declared[strlen(declared) - 1] == '*';
+        (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (%.80s%s%.40s)", arguments->kernel, index, declared,
+                       joined ? "" : " ", name);
+        return;
+    }
     const char *type = smk_module_type_name((smk_type)parameter->type);
     uint64_t element_bytes = smk_module_type_bits((smk_type)parameter->type) / 8;
     char length[32] = "";
@@ -253,6 +263,25 @@ static int allocate_lists(smk_arguments *arguments, size_t count)
     return 0;
 }
 
+/* Compares the elements of all arrays with the declaration, where it is known. */
+static int check_elements(const smk_arguments *arguments)
+{
+    for (size_t i = 0; arguments->declaration != NULL && i < arguments->count; i++) {
+        PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
+        const smk_array *device = smk_array_cast(arguments->state, value);
+        if (device == NULL && !PyArray_Check(value)) {
+            continue;
+        }
+        PyArray_Descr *descr = device != NULL ? device->descr : PyArray_DESCR((PyArrayObject *)value);
+        const size_t bytes = device != NULL ? (size_t)device->bytes : (size_t)PyArray_NBYTES((PyArrayObject *)value);
+        if (smk_declaration_check_array(arguments->state, arguments->kernel, arguments->declaration, i, descr, bytes,
+                                        device != NULL) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
 {
     char where[WHERE_BYTES];
@@ -273,7 +302,7 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
                        arguments->function->parameter_count == 1 ? "" : "s", count);
         return -1;
     }
-    if (allocate_lists(arguments, count) < 0) {
+    if (allocate_lists(arguments, count) < 0 || check_elements(arguments) < 0) {
         return -1;
     }
     for (int arrays = 0; arrays < 2; arrays++) {

@@ -9,12 +9,13 @@
 #include "base/arena.h"
 #include "ptx/module.h"
 
-/* All arguments of one call. Zero-initialise but for the first four; smk_argument_free at the end in any case. */
+/* All arguments of one call. Zero-initialise but for the first five; smk_argument_free at the end in any case. */
 typedef struct smk_arguments {
     const smk_state *state;
     const char *kernel;           /* for messages */
     const smk_module *module;     /* NULL where our parser refuses the text */
     const smk_function *function; /* declares the parameters, as the text or as the GPU has them */
+    PyObject *declaration;        /* borrowed, as smk_declaration_read makes it; NULL: none */
     PyObject *values;             /* owned tuple */
     size_t count;
     void **parameters;

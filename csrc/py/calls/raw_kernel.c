@@ -3,6 +3,7 @@
 #include "py/backends/backend.h"
 #include "py/backends/interrupt.h"
 #include "py/backends/kernel_binary.h"
+#include "py/calls/declaration.h"
 #include "py/error.h"
 #include "py/keywords.h"
 
@@ -77,6 +78,15 @@ static int prepare(const smk_state *state, smk_raw_module *module, const char *e
     return 0;
 }
 
+/* What the CUDA C declares; None where there is none, or where the text is for the GPU alone. A new reference. */
+static PyObject *read_declaration(const smk_raw_module *module, PyObject *name, const smk_function *function)
+{
+    if (module->source == Py_None || function == NULL) {
+        return Py_NewRef(Py_None);
+    }
+    return smk_declaration_read(module->source, name, module->options, function);
+}
+
 PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
 {
     const smk_module *parsed = smk_raw_module_parsed(module);
@@ -91,12 +101,16 @@ PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, 
     if (prepare(state, module, text) < 0) {
         return NULL;
     }
-    smk_raw_kernel *self = PyObject_New(smk_raw_kernel, state->raw_kernel_type);
-    if (self != NULL) {
+    PyObject *declaration = read_declaration(module, name, parsed == NULL ? NULL : &parsed->functions[entry]);
+    smk_raw_kernel *self = declaration == NULL ? NULL : PyObject_New(smk_raw_kernel, state->raw_kernel_type);
+    if (self == NULL) {
+        Py_XDECREF(declaration);
+    } else {
         self->module = (smk_raw_module *)Py_NewRef((PyObject *)module);
         self->name = Py_NewRef(name);
         self->text = text;
         self->entry = entry;
+        self->declaration = declaration;
         self->carveout = SMK_RAW_KERNEL_NO_CARVEOUT;
     }
     return (PyObject *)self;

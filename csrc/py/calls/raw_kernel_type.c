@@ -35,6 +35,7 @@ static void deallocate(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     Py_DECREF(kernel->module);
     Py_DECREF(kernel->name);
+    Py_DECREF(kernel->declaration);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -49,12 +50,14 @@ static const char call_doc[] =
     "    One value for each parameter. NumPy arrays are copied to the machine (C-contiguous, in native byte order)\n"
     "    and, where writeable, back after a run without error; an array given twice is one buffer. A read-only array\n"
     "    is for kernels that only read it: where one has changed it, that is an ArgumentError, and nothing is copied\n"
-    "    back. Device arrays are passed by address. Numbers are converted to the declared type of the parameter and\n"
-    "    must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A structure "
-    "is\n"
-    "    given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the GPU takes, the\n"
-    "    number and the sizes of the parameters are known: an int and a float take the size of theirs; NumPy scalars\n"
-    "    and bytes must have it.\n"
+    "    back. Where the CUDA C says what a pointer points to, an array has such elements: float32 for float *, int32\n"
+    "    or uint32 for int * and unsigned * (their bits are alike), for float4 * float32 or a structured dtype of its\n"
+    "    size; void *, char *, unsigned char * and structures take any. x.view(numpy.float32) hands over the bytes of\n"
+    "    any array. Device arrays are passed by address. Numbers are converted to the declared type of the parameter\n"
+    "    and must fit it (as nvcc declares int and unsigned alike, an unsigned parameter takes both ranges). A\n"
+    "    structure is given as bytes, numpy.void or a structured 0-d array of its exact size. Of code that only the\n"
+    "    GPU takes, the number and the sizes of the parameters are known: an int and a float take the size of theirs;\n"
+    "    NumPy scalars and bytes must have it.\n"
     "shared_mem : int\n"
     "    Bytes of dynamic shared memory of a block.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"

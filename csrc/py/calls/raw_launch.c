@@ -154,6 +154,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         .kernel = kernel->text,
         .module = smk_raw_module_parsed(kernel->module),
         .function = smk_raw_kernel_function(kernel),
+        .declaration = kernel->declaration,
     };
     smk_execution_step step = {.entry = kernel->text};
     smk_execution execution = {.binary = kernel->module->binary, .steps = &step, .step_count = 1};

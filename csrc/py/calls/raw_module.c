@@ -69,7 +69,7 @@ static int check_code(const smk_state *state, smk_raw_module *self)
 smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend)
 {
     smk_raw_module *self = NULL, *result = NULL;
-    PyObject *ptx = NULL, *source = NULL, *origin = NULL;
+    PyObject *ptx = NULL, *source = NULL, *origin = NULL, *listed = NULL;
     const smk_backend *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -79,7 +79,8 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
         return NULL;
     }
     ptx = smk_raw_code_get_ptx(state, code, options, &source, &origin);
-    if (ptx == NULL || (origin != NULL && (compiler = PyUnicode_AsUTF8(origin)) == NULL)) {
+    listed = ptx == NULL ? NULL : options == NULL ? PyTuple_New(0) : PySequence_Tuple(options);
+    if (listed == NULL || (origin != NULL && (compiler = PyUnicode_AsUTF8(origin)) == NULL)) {
         goto done;
     }
     if (PyBytes_Check(ptx)) {
@@ -95,6 +96,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     self->binary = NULL;
     self->backend = machine;
     self->source = Py_NewRef(source);
+    self->options = Py_NewRef(listed);
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
     status = create_binary(text, (size_t)length, compiler, &self->binary, &error);
@@ -111,6 +113,7 @@ done:
     Py_XDECREF(ptx);
     Py_XDECREF(source);
     Py_XDECREF(origin);
+    Py_XDECREF(listed);
     Py_XDECREF(self);
     return result;
 }
@@ -143,6 +146,7 @@ smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_vari
     self->binary = binary;
     self->backend = NULL;
     self->source = text;
+    self->options = Py_NewRef(Py_None);
     memset(&self->refusal, 0, sizeof self->refusal);
     if (check_code(state, self) < 0) {
         Py_CLEAR(self);

@@ -11,6 +11,7 @@ typedef struct smk_raw_module {
     smk_error refusal;          /* why our own parser refuses the text; status OK where it does not */
     const smk_backend *backend; /* named at construction; NULL: chosen by each call */
     PyObject *source;           /* str: the CUDA C of the module; None for PTX */
+    PyObject *options;          /* tuple of str: for the compiler; None for kernels of the package */
 } smk_raw_module;
 
 /* RawModule(code, options=options, backend=backend); NULL for what was not given. A new reference, or NULL with an

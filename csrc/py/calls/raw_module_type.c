@@ -26,6 +26,7 @@ static void deallocate(PyObject *self)
     smk_kernel_binary_free(binary);
     Py_END_ALLOW_THREADS
     Py_DECREF(((smk_raw_module *)(void *)self)->source);
+    Py_DECREF(((smk_raw_module *)(void *)self)->options);
     PyObject_Free(self);
     Py_DECREF(type);
 }
