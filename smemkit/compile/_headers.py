@@ -140,6 +140,48 @@ __device__ __host__ constexpr Output copy(Input first, Input last, Output to)
 }
 """
 
+# pow of mixed numbers, in double as in C++; the other pairs NVRTC has itself.
+MIXED_POW = """\
+namespace smemkit {
+template <class A, class B> struct mixed {};
+template <> struct mixed<float, double> { using type = double; };
+template <> struct mixed<double, float> { using type = double; };
+template <> struct mixed<int, int> { using type = double; };
+}
+template <class A, class B>
+__device__ __forceinline__ typename smemkit::mixed<A, B>::type pow(A a, B b)
+{
+    return pow(static_cast<double>(a), static_cast<double>(b));
+}
+"""
+
+# The types of the driver's <cuda.h>, whose functions are the host's.
+CUDA_H = """\
+#define CUDA_VERSION (1000 * __CUDACC_VER_MAJOR__ + 10 * __CUDACC_VER_MINOR__)
+typedef int CUdevice;
+typedef unsigned long long CUdeviceptr;
+typedef struct CUctx_st *CUcontext;
+typedef struct CUfunc_st *CUfunction;
+typedef struct CUmod_st *CUmodule;
+typedef struct CUstream_st *CUstream;
+typedef struct alignas(64) CUtensorMap_st {
+    unsigned long long opaque[16];
+} CUtensorMap;
+"""
+
+# What std:: has of its own hides what it uses of cuda::std; a pack ranks these behind the latter,
+# so that a call without std:: has one meaning.
+COMPLEX_FUNCTIONS = """
+abs acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh
+""".split()
+COMPLEX_FUNCTION = """\
+template <class T, class... None>
+__device__ __host__ auto {name}(const cuda::std::complex<T> &z, None...)
+{{
+    return cuda::std::{name}(z);
+}}
+"""
+
 ASSERT = """\
 #ifdef NDEBUG
 #undef assert
@@ -236,7 +278,7 @@ def _write_headers():
         "inttypes": _write_inttypes(),
         "limits": _define(HOST_MACROS),
         "float": _define(FLOAT_MACROS),
-        "math": _define(HOST_MACROS),
+        "math": _define(HOST_MACROS) + MIXED_POW,
         "assert": ASSERT,
         "stdio": "#include <stddef.h>\n",
         "string": "#include <stddef.h>\n",
@@ -265,6 +307,9 @@ def _write_headers():
         headers[name] = (
             f"#include <cuda/std/{name}>\nnamespace std {{\nusing namespace cuda::std;\n}}\n"
         )
+    functions = "".join(COMPLEX_FUNCTION.format(name=name) for name in COMPLEX_FUNCTIONS)
+    headers["complex"] += f"namespace std {{\n{functions}}}\n"
+    headers["cuda.h"] = CUDA_H
     headers[PRELUDE] = _write_prelude()
     return {
         name: text if name == "assert.h" else _guard(name, text) for name, text in headers.items()

@@ -11,6 +11,7 @@ from ._options import FILE_NAME, complete_options
 from ._toolchain import WHEELS, find_include_folders, list_wheels
 
 MISSING = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
+HOST_FUNCTION = "is considered a host function"
 ALL_WHEELS = "pip install 'smemkit[nvrtc]' brings all of CUDA's headers"
 # Headers of CUDA by the beginning of their names, and the wheel that brings them.
 BRINGS = {
@@ -22,7 +23,6 @@ BRINGS = {
     "nv/": "nvidia-cuda-cccl",
     "cooperative_groups": "nvidia-cuda-runtime",
     "cuda_": "nvidia-cuda-runtime",
-    "cuda.h": "nvidia-cuda-runtime",
     "cuComplex.h": "nvidia-cuda-runtime",
     "device_": "nvidia-cuda-runtime",
     "driver_": "nvidia-cuda-runtime",
@@ -34,26 +34,27 @@ BRINGS = {
     "vector_": "nvidia-cuda-runtime",
 }
 HOST_ONLY = """
-cerrno clocale csignal cstdarg ctype.h deque errno.h exception filesystem forward_list fstream
-future iomanip ios iostream istream list locale map mutex ostream queue random regex set signal.h
-sstream stack stdexcept streambuf string string_view thread unistd.h unordered_map unordered_set
-vector
+cerrno clocale csignal cstdarg ctype.h cudaTypedefs.h deque errno.h exception filesystem
+forward_list fstream future iomanip ios iostream istream list locale map mutex ostream queue
+random regex set signal.h sstream stack stdarg.h stdexcept streambuf string string_view thread
+unistd.h unordered_map unordered_set vector
 """.split()
 
 
-def _explain_header(name):
-    """What to do where that header is not found."""
+def _explain_header(name, wheels):
+    """What to do where that header is not found; `wheels` are those that are here."""
     for start, wheel in BRINGS.items():
         if name.startswith(start):
+            if wheel in wheels:
+                return f"{name} is no header of {wheel} {wheels[wheel]}, which is here"
             return f"{name} is not here: pip install {wheel}=={WHEELS[wheel]} ({ALL_WHEELS})"
     if name in HOST_ONLY or name.startswith(("sys/", "bits/")):
         return f"{name} belongs to the host: NVRTC compiles device code alone, leave it out"
     return f"{name} is not here: name its folder, options=('-I/its/folder',)"
 
 
-def _explain_mixture(path):
+def _explain_mixture(wheels):
     """What to do where wheels of different CUDAs stand together; empty where they do not."""
-    wheels = list_wheels(Path(path).resolve())
     names = [name for name in WHEELS if name != "nvidia-curand"]  # it counts its versions anew
     versions = {name: wheels[name] for name in names if name in wheels}
     if len({version.rsplit(".", 1)[0] for version in versions.values()}) < 2:
@@ -61,6 +62,19 @@ def _explain_mixture(path):
     there = ", ".join(f"{name} {version}" for name, version in versions.items())
     pins = " ".join(f"{name}=={WHEELS[name]}" for name in versions)
     return f"NVRTC and its headers are of different versions ({there}): pip install {pins}"
+
+
+def _advise(log, path):
+    """What to do about a log of the NVRTC at that path; empty where it says all."""
+    wheels = list_wheels(Path(path).resolve())
+    missing = MISSING.search(log)
+    lines = [_explain_header(missing[1], wheels) if missing else "", _explain_mixture(wheels)]
+    if HOST_FUNCTION in log:
+        lines.append(
+            "NVRTC compiles device code alone: write __device__ before a function that a kernel "
+            "calls, and leave main() and what else belongs to the host out"
+        )
+    return "\n".join(filter(None, lines))
 
 
 class _Nvrtc:
@@ -127,9 +141,7 @@ def compile_nvrtc(path, source, options=()):
             _headers.collect_headers(folders),
         )
     except _core.CompileError as error:
-        missing = MISSING.search(str(error))
-        advice = [_explain_header(missing[1])] if missing else []
-        advice = "\n".join(filter(None, [*advice, _explain_mixture(path)]))
+        advice = _advise(str(error), path)
         if not advice:
             raise
         raise _core.CompileError(f"{error}\n{advice}") from None

@@ -277,6 +277,7 @@ def nvrtc(monkeypatch):
 def bare(nvrtc, monkeypatch):
     """An NVRTC without the wheels of headers."""
     monkeypatch.setattr(_nvrtc, "find_include_folders", lambda path: [])
+    monkeypatch.setattr(_nvrtc, "list_wheels", lambda folder: {})
     return nvrtc
 
 
@@ -381,11 +382,41 @@ def test_the_wheels_bring_what_the_advice_says(nvrtc):
     assert not wrong and len(told) > 50
 
 
-def test_headers_that_are_nowhere(bare):
+def test_headers_that_are_nowhere(bare, monkeypatch):
     with pytest.raises(smemkit.CompileError, match="vector belongs to the host.*leave it out"):
         smemkit.RawModule(f"#include <vector>\n{SOURCE}")
     with pytest.raises(smemkit.CompileError, match=r"mine.h is not here.*options=\('-I"):
         smemkit.RawModule(f'#include "mine.h"\n{SOURCE}')
+    monkeypatch.setattr(_nvrtc, "list_wheels", lambda folder: {"nvidia-cuda-cccl": "13.0.85"})
+    with pytest.raises(smemkit.CompileError, match="cub/no.cuh is no header of nvidia-cuda-cccl"):
+        smemkit.RawModule(f"#include <cub/no.cuh>\n{SOURCE}")
+
+
+def test_code_of_the_host(bare):
+    with pytest.raises(smemkit.CompileError, match="write __device__ before.* leave main"):
+        smemkit.RawModule(SOURCE + "int main() { return 0; }")
+
+
+def test_pow_of_mixed_numbers(compiler):
+    """As nvcc has them: in double."""
+    source = """
+static_assert(sizeof pow(1.0f, 2.0) == 8 && sizeof pow(1.0, 2.0f) == 8 && sizeof pow(2, 3) == 8);
+extern "C" __global__ void f(double *x)
+{
+    x[0] = pow(3.0f, x[0]);
+    x[1] = std::pow(2, (int)x[1]);
+}
+"""
+    x = np.array([2.0, 5.0])
+    smemkit.RawKernel(compiler(source, ("-std=c++17",)), "f")(1, 1, (x,), backend="sim")
+    np.testing.assert_allclose(x, [9, 32], rtol=1e-12)
+
+
+def test_the_driver_s_types(bare):
+    source = (
+        "#include <cuda.h>\nstatic_assert(sizeof(CUtensorMap) == 128 && CUDA_VERSION >= 11000);"
+    )
+    compile.compile_nvrtc(bare, source + SOURCE)
 
 
 def test_wheels_of_different_versions(nvrtc, monkeypatch):

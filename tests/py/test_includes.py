@@ -128,6 +128,21 @@ y[i] = std::get<1>(std::make_tuple(0.0f, sum));
 """,
         lambda x: x + 3,
     ),
+    "std complex": Kernel(
+        "complex",
+        r"""
+using namespace std;
+std::complex<float> z(3 * x[i], 4 * x[i]); y[i] = std::abs(z) + abs(z) + std::abs(-x[i]);
+""",
+        lambda x: 11 * x,
+    ),
+    "driver": Kernel(
+        "cuda.h cuda_runtime.h",
+        r"""
+y[i] = sizeof(CUtensorMap) + (CUDA_VERSION > 0);
+""",
+        lambda x: spread(129),
+    ),
     # CUDA's types
     "runtime": Kernel(
         "cuda_runtime.h device_launch_parameters.h math_constants.h",
@@ -470,7 +485,14 @@ store_matrix_sync(c, sum, 16, mem_row_major); __syncthreads(); y[i] = c[i];
 }
 
 
-SLOW = ("array", "cooperative_groups", "cub/", "cuda/", "curand")  # these pull in much of libcu++
+SLOW = (
+    "array",
+    "complex",
+    "cooperative_groups",
+    "cub/",
+    "cuda/",
+    "curand",
+)  # these pull in much of libcu++
 
 
 def list_parameters():
