@@ -171,6 +171,18 @@ def test_comments_have_no_riddles():
     assert not found, "\n".join(found)
 
 
+def test_files_begin_with_their_purpose():
+    """The first comment of a .c file may be that of its header."""
+    without = []
+    for path in list_files("*.c", "*.h", "*.def"):
+        begins = path.read_text(encoding="utf-8").startswith("/*")
+        if not begins and not (path.suffix == ".c" and path.with_suffix(".h").is_file()):
+            owners = [other for other in CSRC.rglob(f"{path.stem}.h") if other != path]
+            if not owners:
+                without.append(path.relative_to(CSRC).as_posix())
+    assert not without
+
+
 def test_functions_tell_their_file():
     # gpu/stub.c has all functions of the other files; those of alu.def have PTX's names.
     other = {"gpu/stub.c", "sim/exec/alu_math.h", "sim/exec/alu_approx.h", "sim/exec/convert.h"}

@@ -1,3 +1,4 @@
+/* Memory of the GPU: allocation from a pool, zeroed blocks to borrow, copies. */
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"

@@ -1,3 +1,4 @@
+/* Devices: their number, the present one, their properties. */
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"

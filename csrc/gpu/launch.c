@@ -1,3 +1,4 @@
+/* Launches of kernels, and the reasons why CUDA refuses one. */
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"

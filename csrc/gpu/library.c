@@ -1,3 +1,4 @@
+/* Libraries of kernels: loading of fatbins, cubins and PTX, and what their kernels need. */
 #include "gpu/gpu.h"
 
 #include "base/heap.h"

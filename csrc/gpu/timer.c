@@ -1,3 +1,4 @@
+/* Timers: the time between two CUDA events. */
 #include "gpu/gpu.h"
 
 #include "base/heap.h"

@@ -1,3 +1,4 @@
+/* Checks operands against the slots of a form. */
 #include "ptx/verify.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* Prints the bodies of functions: registers, labels, instructions. */
 #include "ptx/printer.h"
 
 #include <string.h>

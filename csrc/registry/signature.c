@@ -1,3 +1,4 @@
+/* Signatures in NumPy's gufunc language: parsing, and binding of shapes to dimensions. */
 #include "registry/registry.h"
 
 #include <stdio.h>

@@ -1,5 +1,4 @@
 #include "sim/check/undefined.h"
-#include "sim/lower/instrument.h"
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
@@ -7,6 +6,7 @@
 #include "sim/code/bits.h"
 #include "sim/exec/access.h"
 #include "sim/exec/warp_exchange.h"
+#include "sim/lower/instrument.h"
 #include "sim/lower/lowering.h"
 #include "sim/lower/register_layout.h"
 

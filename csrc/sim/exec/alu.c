@@ -117,7 +117,7 @@ static unsigned natural_storage(smk_type type)
     return bits < 16 ? 16 : bits;
 }
 
-/* Every value of `from` is one of `to`. */
+/* Is every value of `from` a value of `to`? */
 static bool holds(smk_type to, smk_type from)
 {
     const unsigned to_bits = smk_module_type_bits(to);
@@ -127,8 +127,8 @@ static bool holds(smk_type to, smk_type from)
     return is_signed(to) ? to_bits > from_bits : to_bits >= from_bits;
 }
 
-/* An integer conversion without saturation is an extension of some low bits of the source's row. The one that is not
- * (a negative number made unsigned, then extended into a wider row) has no row here. */
+/* An integer conversion without saturation extends some low bits of the source's row. The exception (a negative number
+ * converted to unsigned, then extended into a wider row) has no row in the table. */
 static size_t find_extension(smk_type to, smk_type from, unsigned to_storage, unsigned from_storage)
 {
     const unsigned to_bits = smk_module_type_bits(to);
@@ -140,7 +140,7 @@ static size_t find_extension(smk_type to, smk_type from, unsigned to_storage, un
     const uint64_t width = to_storage == 16 ? F(TO16) : to_storage == 32 ? F(TO32) : F(TO64);
     alu_key key = {width, SMK_OPCODE_CVT, (uint8_t)read, (uint8_t)bits_of(from_storage)};
     const size_t row = find_exact(key);
-    key.type = (uint8_t)unsigned_of(read); /* nothing to extend: the sign does not matter */
+    key.type = (uint8_t)unsigned_of(read); /* no extension: the sign does not matter */
     return row == SMK_ALU_COUNT && smk_module_type_bits(read) == to_storage ? find_exact(key) : row;
 }
 

@@ -31,7 +31,7 @@ SMK_INLINE double smk_exp2_part(double f)
 
 SMK_INLINE double smk_ex2(double x)
 {
-    const double above = x < -400.0 ? -400.0 : x; /* far outside the single range; NaN passes */
+    const double above = x < -400.0 ? -400.0 : x; /* far outside the range of single precision; NaN is kept */
     const double bounded = above > 400.0 ? 400.0 : above;
     const double shifted = bounded + SMK_INTEGER_SHIFT;
     const double f = bounded - (shifted - SMK_INTEGER_SHIFT);
@@ -109,13 +109,13 @@ SMK_INLINE double smk_tanh(double x)
     return tiny < 0x1p-100 ? x : minus_1 / (minus_1 + 2.0);
 }
 
-/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64: they see and deliver the upper word only. */
+/* rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 read and write the upper word only. */
 SMK_INLINE double smk_upper_f64(double x)
 {
     const uint64_t bits = smk_bits_f64(x);
     const uint64_t upper = bits >> 32 << 32;
     const double cut = smk_float_f64(upper);
-    return smk_flush_f64(cut); /* a NaN with no digit up there is an infinity (seen on sm_90) */
+    return smk_flush_f64(cut); /* a NaN without a digit in the upper word is an infinity (observed on sm_90) */
 }
 
 SMK_INLINE double smk_gross_f64(double x)

@@ -1,9 +1,9 @@
 /* Turns alu.def into handlers for one instruction set. Included once by each of alu_baseline.c, alu_avx2.c and
  * alu_avx512.c, which set the compiler's target and define SMK_ALU_CLONE, the name of their array of handlers.
  *
- * A handler computes all 32 lanes in one loop without branches. With every lane active it stores into the
- * destination row; else a second copy of it, apart so that the first needs no stack, stores into scratch, from which
- * the active lanes are copied. Rows are equal or disjoint, so the loops carry no dependence from lane to lane. */
+ * A handler computes all 32 lanes in one loop without branches. With all lanes active it stores into the destination
+ * row. Otherwise a second copy of it, out of line so that the first needs no stack, stores into a scratch row, from
+ * which the active lanes are copied. Rows are equal or disjoint, so the loops carry no dependence from lane to lane. */
 #include "sim/exec/alu.h"
 #include "sim/exec/alu_approx.h"
 #include "sim/exec/alu_lane.h"
@@ -22,7 +22,7 @@
 
 #define SOURCE(type, offset) ((const row_##type *)ALIGNED(SMK_ROW(const row_##type, warp, offset)))
 
-/* Declares `out`, where the loop stores; FINISH copies what belongs into the row. */
+/* Declares `out`, into which the loop stores; FINISH copies the active lanes into the row. */
 #define BEGIN(D)                                        \
     row_##D *const row = SMK_ROW(row_##D, warp, op->d); \
     _Alignas(64) row_##D scratch[SMK_WARP_SIZE];                \
@@ -36,7 +36,7 @@
 #define BINARY(D, A, B, expression) FLOAT2(RN, D, A, B, , , expression)
 #define TERNARY(D, A, B, C, expression) FLOAT3(RN, D, A, B, C, , , expression)
 
-/* With a rounding mode, and functions that the sources and the result go through. */
+/* With a rounding mode, and functions that are applied to the sources and to the result. */
 #define FLOAT1(R, D, A, IN, OUT, expression)                                  \
     BEGIN(D);                                                                 \
     const row_##A *const rows_a = SOURCE(A, op->a);                           \
@@ -299,8 +299,8 @@
     EACH_LANE out[i] = (row_##D)(chosen >> i & 1 ? rows_a[i] : rows_b[i]);    \
     FINISH(D);
 
-/* left + right or left - right with the carry: USE adds CC.CF, SET writes it. A difference is left + ~right + 1 and its
- * flag the carry of that sum: set where nothing was borrowed, which code sees that asks by addc after sub.cc. */
+/* left + right or left - right with the carry: USE adds CC.CF, SET writes it. A difference is left + ~right + 1, and
+ * its flag is the carry of that sum: set where nothing was borrowed, which is visible to addc after sub.cc. */
 #define CARRY(D, left_expression, right_expression, USE, SUBTRACT, SET)                          \
     const uint32_t carries = (USE) ? warp->carry : (SUBTRACT) ? UINT32_MAX : 0;                   \
     _Alignas(64) FLAG_##D flags[SMK_WARP_SIZE];                                                           \

@@ -19,7 +19,7 @@ static bool active(uint32_t mask, unsigned lane)
     return (mask >> lane & 1) != 0;
 }
 
-/* A row's lanes as the bits they hold. */
+/* Loads the lanes of a row as bits. */
 static void load_bits(const smk_warp *warp, uint32_t offset, unsigned storage, uint64_t bits[SMK_WARP_SIZE])
 {
     const unsigned bytes = 1u << storage;
@@ -61,7 +61,7 @@ static void store_bits(const smk_warp *warp, uint32_t offset, unsigned storage, 
     }
 }
 
-/* Cuts to the type's width and extends by its sign to 64 bits. */
+/* Truncates to the type's width and extends to 64 bits by its signedness. */
 static void extend_bits(uint64_t bits[SMK_WARP_SIZE], smk_type type)
 {
     const unsigned spare = 64 - smk_module_type_bits(type);
@@ -112,7 +112,7 @@ static double round_integral(double x, smk_rounding rounding)
     return rint(x);
 }
 
-/* What PTX says a NaN becomes: 0, but the lowest signed number where either side has 64 bits. */
+/* The integer that a NaN becomes in PTX: 0, or the lowest signed number where either type has 64 bits. */
 static uint64_t integer_of_nan(smk_type from, smk_type to)
 {
     const unsigned bits = smk_module_type_bits(to);
@@ -123,7 +123,7 @@ static uint64_t saturate_float(double x, smk_type from, smk_type to)
 {
     const unsigned bits = smk_module_type_bits(to);
     const bool is_signed = smk_module_type_kind(to) == SMK_KIND_SIGNED;
-    const double above = ldexp(1.0, (int)bits - (is_signed ? 1 : 0)); /* the first number too large */
+    const double above = ldexp(1.0, (int)bits - (is_signed ? 1 : 0)); /* the smallest number that is too large */
     const double lowest = is_signed ? -above : 0.0;
     if (x != x)
         return integer_of_nan(from, to);
@@ -146,7 +146,7 @@ static uint64_t saturate_integer(uint64_t x, bool from_signed, smk_type to)
     return x > greatest ? greatest : x;
 }
 
-/* An integer as the double that the rounding asks for. */
+/* An integer as a double, in the given rounding. */
 static double round_integer(uint64_t x, bool is_signed, smk_rounding rounding)
 {
     const bool negative = is_signed && (int64_t)x < 0;
@@ -191,13 +191,13 @@ static uint64_t narrow(double x, smk_type to, const smk_alu_general *word)
     }
 }
 
-/* Where the fraction of a format begins, seen from a double's; 0: a format that has one NaN only. */
+/* The shift from a double's fraction to that of a format; 0: a format with a single NaN. */
 static unsigned payload_shift(smk_type type)
 {
     return type == SMK_TYPE_F16 ? 42 : type == SMK_TYPE_BF16 ? 45 : type == SMK_TYPE_F32 ? 29 : 0;
 }
 
-/* Does a NaN keep its bits? Where it neither leaves nor enters double precision it does in a plain move only. */
+/* Does a NaN keep its bits? Outside double precision only a plain move keeps them. */
 static bool passes_nan(smk_type from, smk_type to, const smk_alu_general *word)
 {
     const bool plain = (word->flags & (SMK_GENERAL_FTZ | SMK_GENERAL_INTEGRAL)) == 0;
@@ -205,7 +205,8 @@ static bool passes_nan(smk_type from, smk_type to, const smk_alu_general *word)
     return !sat && (from == SMK_TYPE_F64 || to == SMK_TYPE_F64 || (plain && from == to && from == SMK_TYPE_F32));
 }
 
-/* A NaN's bits in another format: sign and payload, quiet, but for a plain move of single and double precision. */
+/* A NaN's bits in another format: sign and payload, made quiet except in a plain move of single and double
+ * precision. */
 static uint64_t pass_nan(uint64_t bits, smk_type from, smk_type to, const smk_alu_general *word)
 {
     const unsigned shift_from = payload_shift(from);
@@ -239,7 +240,7 @@ const smk_operation *smk_alu_convert(smk_warp *warp, const smk_operation *op)
     const smk_alu_general word = read_word(op);
     const smk_type from = (smk_type)word.from;
     const smk_type to = (smk_type)word.to;
-    /* .ftz does not reach a conversion to f16: with .rp a subnormal becomes the least number (seen on sm_90) */
+    /* .ftz does not affect a conversion to f16: with .rp a subnormal becomes the least number (observed on sm_90) */
     const bool ftz = (word.flags & SMK_GENERAL_FTZ) != 0 && from == SMK_TYPE_F32 && to != SMK_TYPE_F16;
     const bool from_signed = smk_module_type_kind(from) == SMK_KIND_SIGNED;
     uint64_t bits[SMK_WARP_SIZE];
@@ -325,7 +326,7 @@ const smk_operation *smk_alu_convert_packed(smk_warp *warp, const smk_operation 
 
 enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
 
-/* The outcomes for which a comparison holds. */
+/* The outcomes for which a comparison is true. */
 static unsigned accepted(enum smk_alu_bit compare)
 {
     switch (compare) {
@@ -374,7 +375,7 @@ static uint32_t compare_floats(const double a[SMK_WARP_SIZE], const double b[SMK
     return result;
 }
 
-/* Bit i: the comparison of lane i. `shift` picks a half of a packed pair. */
+/* Bit i: the comparison of lane i. `shift` selects a half of a packed pair. */
 static uint32_t compare_rows(const smk_warp *warp, const smk_operation *op, const smk_alu_general *word, unsigned shift)
 {
     const smk_type type = (smk_type)word->from;

@@ -157,7 +157,7 @@ SMK_INLINE double fma_f64(double a, double b, double c)
 #define INFINITY_f16 0x7c00u
 #define INFINITY_bf16 0x7f80u
 
-SMK_INLINE uint16_t sat_f16(uint16_t bits) /* a negative number and NaN become zero */
+SMK_INLINE uint16_t sat_f16(uint16_t bits) /* negative numbers and NaN become zero */
 {
     return (uint16_t)(bits > 0x7c00u ? 0 : bits > 0x3c00u ? 0x3c00u : bits);
 }
@@ -192,7 +192,7 @@ SMK_INLINE uint16_t flush_relu_f16(uint16_t bits)
     return relu_f16(smk_flush_f16(bits));
 }
 
-/* Orders halves as signed integers; a negative zero lies below a positive one, as the hardware has it. */
+/* Orders halves as signed integers; a negative zero is below a positive one, as in hardware. */
 SMK_INLINE int32_t order_half(uint32_t bits)
 {
     return (bits & 0x8000u) != 0 ? -(int32_t)(bits & 0x7fffu) - 1 : (int32_t)bits;
@@ -330,7 +330,7 @@ SMK_INLINE int enter_rounding(bool directed, int mode)
 SMK_INLINE void leave_rounding(bool directed, int before, const void *result)
 {
     if (directed) {
-        FENCE(result); /* the loop has stored everything by now */
+        FENCE(result); /* all stores of the loop are done */
         (void)fesetround(before);
     }
 }

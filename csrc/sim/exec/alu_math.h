@@ -1,5 +1,5 @@
-/* What the expressions of alu.def call: integer functions of one lane, without branches, so that loops of them
- * vectorise. Names follow the PTX instructions. */
+/* Integer functions of one lane for the expressions of alu.def, without branches, so that loops of them vectorise.
+ * Names follow the PTX instructions. */
 #ifndef SMK_SIM_EXEC_ALU_MATH_H
 #define SMK_SIM_EXEC_ALU_MATH_H
 
@@ -158,8 +158,8 @@ SMK_INLINE uint32_t smk_bfe_u32(uint32_t a, uint32_t b, uint32_t c)
     return (uint32_t)(smk_shr_u32(a, b & 0xff) & smk_low_mask(c & 0xff));
 }
 
-/* The 32-bit forms look at the lowest 8 bits of position and length only. PTX leaves the rest open; a GPU has no
- * 64-bit form, and what ptxas makes of it clamps instead (seen on sm_90). */
+/* The 32-bit forms use only the lowest 8 bits of position and length. PTX does not specify the rest; a GPU has no
+ * 64-bit form, and the sequence of ptxas clamps instead (observed on sm_90). */
 SMK_INLINE uint64_t smk_bfe_u64(uint64_t a, uint32_t b, uint32_t c)
 {
     return smk_shr_u64(a, b) & smk_low_mask(c);
@@ -340,7 +340,7 @@ SMK_INLINE uint32_t smk_dp2a(uint32_t a, uint32_t b, uint32_t c, uint32_t first,
 
 SMK_INLINE uint32_t smk_div_u32(uint32_t a, uint32_t b)
 {
-    /* No quotient lies so near below an integer that a double could round it up to it. */
+    /* No quotient of 32-bit integers is so close below an integer that its double rounds up to it. */
     const double quotient = (double)a / (double)(b == 0 ? 1 : b);
     const bool big = quotient >= 2147483648.0;
     const int32_t part = (int32_t)(big ? quotient - 2147483648.0 : quotient);

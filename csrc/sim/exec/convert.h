@@ -1,7 +1,9 @@
-/* Bits of floating-point formats, and exact conversion between them in every rounding mode.
+/* Bits of floating-point formats, and exact conversion between them in every rounding mode, by rounding to odd first
+ * where two roundings follow one another (Boldo and Melquiond, "Emulation of a FMA and Correctly Rounded Sums: Proved
+ * Algorithms Using Rounding to Odd", 2008).
  *
- * Everything is a select on whole words, so that loops over lanes vectorise, and none of it depends on the
- * rounding mode of the host. NaN is canonical on the way out of every narrowing: a GPU keeps no payload there.
+ * All functions select among whole words, so that loops over lanes vectorise, and none depends on the rounding mode of
+ * the host. Every narrowing makes NaN canonical: a GPU keeps no payload there.
  */
 #ifndef SMK_SIM_EXEC_CONVERT_H
 #define SMK_SIM_EXEC_CONVERT_H
@@ -28,7 +30,7 @@ typedef enum smk_rounding {
 #define SMK_NAN_BITS_BF16 UINT16_C(0x7fff)
 #define SMK_NAN_BITS_F32 UINT32_C(0x7fffffff)
 #define SMK_NAN_BITS_TF32 UINT32_C(0x7fffe000)
-#define SMK_NAN_BITS_F64 UINT64_C(0xfff8000000000000) /* where no NaN went in */
+#define SMK_NAN_BITS_F64 UINT64_C(0xfff8000000000000) /* without a NaN among the inputs */
 
 SMK_INLINE uint32_t smk_bits_f32(float x)
 {
@@ -58,9 +60,9 @@ SMK_INLINE double smk_float_f64(uint64_t bits)
     return x;
 }
 
-/* What NaN an instruction delivers: the one place to change it. PTX promises nothing; this is what an H200 does, as
- * tests/sim/exec/nans_h200.json has it. Single precision and halves have one NaN, whatever went in. Double precision
- * passes on the NaN that went in, sign and payload, and makes it quiet. */
+/* The NaN that an instruction returns, defined here alone. PTX does not specify it; this is the behaviour of an H200
+ * (tests/sim/exec/nans_h200.json). Single precision and halves have one NaN for all inputs. Double precision returns
+ * the input NaN with its sign and payload, made quiet. */
 SMK_INLINE float smk_nan_f32(float x)
 {
     return smk_float_f32(x == x ? smk_bits_f32(x) : SMK_NAN_BITS_F32);
@@ -95,7 +97,7 @@ SMK_INLINE double smk_pass3_f64(double x, double first, double second, double th
     return smk_pass2_f64(x, first, second == second ? third : second);
 }
 
-/* abs and neg are sums to the hardware: `x`, but what a NaN in `a` is passed on as. */
+/* abs and neg are sums in hardware: `x`, or the NaN that a NaN in `a` becomes. */
 SMK_INLINE uint64_t smk_sign_f64(uint64_t x, uint64_t a)
 {
     return smk_is_nan_f64(a) ? a | SMK_QUIET_F64 : x;
@@ -106,7 +108,7 @@ SMK_INLINE uint32_t smk_sign_half(uint32_t x, uint32_t infinity)
     return (x & 0x7fffu) > infinity ? 0x7fffu : x;
 }
 
-/* Conversions between single and double precision pass a payload on too, as far as there is room. */
+/* Conversions between single and double precision keep as much of a payload as the result can hold. */
 SMK_INLINE double smk_pass_f64_f32(float a)
 {
     const uint64_t bits = smk_bits_f32(a);
@@ -220,14 +222,14 @@ SMK_INLINE uint16_t smk_narrow_bf16(double x, smk_rounding rounding, bool satfin
     return smk_narrow_half(x, 7, 127, rounding, satfinite);
 }
 
-/* A double as a float, to odd: where it is not exact the last bit is set. */
+/* A double as a float, rounded to odd: the last bit is set where the float is not exact. */
 SMK_INLINE float smk_odd_f32(double x)
 {
     const float single = (float)x;
     const double back = (double)single;
     const uint32_t bits = smk_bits_f32(single);
     const bool inexact = (back > x) | (back < x);
-    const bool larger = (x > back) == (x > 0.0); /* the true magnitude lies above */
+    const bool larger = (x > back) == (x > 0.0); /* the exact magnitude is larger */
     const uint32_t even = inexact ? ~bits & 1 : 0;
     return smk_float_f32(larger ? bits + even : bits - even);
 }
@@ -260,8 +262,8 @@ SMK_INLINE uint32_t smk_narrow_tf32(double x, smk_rounding rounding, bool satfin
     return x == x ? smk_narrow_bits(x, 10, 127, rounding, satfinite) << 13 | sign : SMK_NAN_BITS_TF32;
 }
 
-/* cvt.rna.tf32.f32 looks at no NaN: infinities and NaNs are cut, not rounded, and .satfinite takes one step off them
- * (seen on sm_90; the PTX ISA has a canonical NaN here). */
+/* cvt.rna.tf32.f32 does not test for NaN: infinities and NaNs are truncated, not rounded, and .satfinite subtracts one
+ * unit (observed on sm_90; the PTX ISA specifies a canonical NaN here). */
 SMK_INLINE uint32_t smk_away_tf32(uint32_t bits, bool satfinite)
 {
     const uint32_t infinity = UINT32_C(0x7f800000), step = UINT32_C(0x2000);
@@ -277,8 +279,8 @@ SMK_INLINE float smk_narrow_f32(double x, smk_rounding rounding)
     return smk_float_f32(x == x ? bits : SMK_NAN_BITS_F32);
 }
 
-/* a + b to odd: where the sum is not exact the last bit is set, so that one more rounding to a format of at least two
- * digits less gives what a single rounding would have given. */
+/* a + b rounded to odd: the last bit is set where the sum is not exact, so that a second rounding, to a format with at
+ * least two digits less, gives the result of a single rounding. */
 SMK_INLINE double smk_odd_add(double a, double b)
 {
     const double sum = a + b;
@@ -286,19 +288,19 @@ SMK_INLINE double smk_odd_add(double a, double b)
     const double error = (a - (sum - part)) + (b - part);
     const uint64_t bits = smk_bits_f64(sum);
     const bool inexact = (error > 0.0) | (error < 0.0);
-    const bool larger = (error > 0.0) == (sum > 0.0); /* the true magnitude lies above */
+    const bool larger = (error > 0.0) == (sum > 0.0); /* the exact magnitude is larger */
     const uint64_t even = inexact ? ~bits & 1 : 0;
     return smk_float_f64(larger ? bits + even : bits - even);
 }
 
-/* a * b + c to odd for factors of at most 24 digits, whose product a double holds. */
+/* a * b + c rounded to odd, for factors of at most 24 digits, whose product is exact in a double. */
 SMK_INLINE double smk_odd_fma(double a, double b, double c)
 {
     return smk_odd_add(a * b, c);
 }
 
-/* An integer as a double, to odd where it has more than 53 digits: at least 43 are kept, enough for every narrower
- * format. */
+/* An integer as a double, rounded to odd where it has more than 53 digits: at least 43 are kept, enough for every
+ * narrower format. */
 SMK_INLINE double smk_odd_u64(uint64_t x)
 {
     const uint64_t high = x >> 11;

@@ -1,4 +1,5 @@
 #include "sim/lower/instrument.h"
+
 #include "ptx/opcode.h"
 #include "sim/lower/link.h"
 

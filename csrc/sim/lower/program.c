@@ -1,3 +1,4 @@
+/* Programs: module-scope variables in memory, images of entries, and runs. */
 #include "sim/sim.h"
 
 #include "base/heap.h"

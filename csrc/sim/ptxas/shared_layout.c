@@ -1,4 +1,5 @@
 #include "sim/ptxas/shared_layout.h"
+
 #include "ptx/opcode.h"
 
 enum { DYNAMIC_ALIGNMENT = 16 };

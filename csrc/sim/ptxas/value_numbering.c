@@ -1,8 +1,8 @@
 #include "sim/ptxas/value_numbering.h"
-#include "sim/ptxas/shared_layout.h"
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
+#include "sim/ptxas/shared_layout.h"
 
 #include <string.h>
 
