@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Zero-filled memory for `count` things of `size` bytes, aligned to 64 bytes; NULL where there is none
- * or the product overflows. A count of 0 gives a valid pointer. */
+/* Zero-filled memory for `count` items of `size` bytes, aligned to 64 bytes; NULL where there is none or the product
+ * overflows. A count of 0 gives a valid pointer. */
 void *smk_heap_allocate(size_t count, size_t size);
 
 /* Grows or shrinks a block from smk_heap_allocate, keeping min(old, new) bytes; the rest is zero.

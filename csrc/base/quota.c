@@ -27,7 +27,7 @@ typedef struct groups {
     char mount[PATH_BYTES]; /* the folder where it is */
 } groups;
 
-/* Whether a list, separated by commas, has the word. */
+/* Does a list, separated by commas, have the word? */
 static bool lists(const char *list, const char *word)
 {
     const size_t length = strlen(word);
@@ -41,7 +41,7 @@ static bool lists(const char *list, const char *word)
     return false;
 }
 
-/* A line without its end; false at the end of the file. What is longer than any line of interest is cut. */
+/* Reads a line without its end; false at the end of the file. Longer lines than those of interest are cut. */
 static bool read_line(FILE *file, char line[LINE_BYTES])
 {
     if (fgets(line, LINE_BYTES, file) == NULL) {
@@ -90,7 +90,7 @@ static void read_own(const char *root, groups found[HIERARCHIES])
     }
 }
 
-/* "\040" stands for a blank, and its like. */
+/* Copies a path and decodes its escapes, such as "\040" for a blank. */
 static void copy_unescaped(char target[PATH_BYTES], const char *source)
 {
     size_t used = 0;
@@ -279,7 +279,7 @@ uint64_t smk_quota_memory(void)
     return present == 0 || allowed < present ? allowed : present;
 }
 
-/* 0 where it is not known. A mask that is too short for the machine's is refused. */
+/* 0 where it is not known. The system refuses a mask that is shorter than the machine's. */
 static unsigned count_affinity(void)
 {
 #if defined(CPU_ALLOC)

@@ -118,7 +118,7 @@ static uint64_t give_shared_memory(const smk_limits *limits, const smk_block_use
     return round_up(fixed + dynamic + limits->shared_reserved, limits->shared_unit);
 }
 
-/* The bytes a block may still ask for where `blocks` of them stay resident. */
+/* The further bytes that a block may request while `blocks` of them stay resident. */
 static uint64_t find_spare(const smk_limits *limits, const smk_block_use *use, uint32_t blocks)
 {
     if (blocks == 0) {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What every GPU since compute capability 3.0 takes, and so does the simulator. */
+/* The limits of every GPU since compute capability 3.0, and of the simulator. */
 #define GRID_X_MAX INT64_C(2147483647)
 #define GRID_Y_MAX INT64_C(65535)
 #define GRID_YZ_MAX (GRID_Y_MAX * INT64_C(65535))
@@ -151,7 +151,7 @@ smk_status smk_plan_single(const smk_request *request, smk_plan *plan, smk_error
     return SMK_OK;
 }
 
-/* Whether the row's kernel runs on the machine at all. */
+/* Can the row's kernel run on the machine? */
 static smk_status check_machine(const smk_variant *variant, const smk_machine *machine, smk_error *error)
 {
     if (machine->capability < variant->arch) {

@@ -1,4 +1,4 @@
-/* Plans of dot: kernels that add to a result which is 0 beforehand. */
+/* Plans of dot: kernels that add to a result of 0. */
 #include "registry/plan_persistent.h"
 
 /* shuffle: 512 threads with four reads of 16 bytes each, of either input. */
@@ -20,7 +20,7 @@ smk_status smk_plan_dot_added(const smk_request *request, smk_plan *plan, smk_er
     return add_to_zero(smk_plan_single(request, &made, error), &made, plan);
 }
 
-/* A tile of so many bytes for each block, whatever the type. */
+/* A tile of that many bytes for each block, for any type. */
 smk_status smk_plan_dot_wide(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};

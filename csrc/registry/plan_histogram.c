@@ -1,4 +1,4 @@
-/* Plans of histogram: kernels that add to counts which are 0 beforehand. */
+/* Plans of histogram: kernels that add to counts of 0. */
 #include "registry/plan_persistent.h"
 
 #include <string.h>

@@ -23,7 +23,7 @@ static smk_status check_empty(const smk_request *request, smk_error *error)
     return SMK_OK;
 }
 
-/* Bytes of so many partial results, of any type. */
+/* Bytes of a number of partial results, of any type. */
 static int64_t count_bytes(int64_t results)
 {
     return (results * SMK_ITEM_BYTES_MAX + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
@@ -35,8 +35,8 @@ static void add_address(smk_step *step, bool is_operand, int64_t operand, int64_
     smk_plan_add(step, is_operand ? SMK_SOURCE_OPERAND : SMK_SOURCE_WORKSPACE, is_operand ? operand : offset);
 }
 
-/* The kernel makes one result of each tile, and then of these in the same way, until one is left: (x, out, n). What it
- * reads from the second launch on has the type of the results. */
+/* The kernel reduces each tile to one result; further launches reduce the results until one is left: (x, out, n).
+ * Their input has the type of the results. */
 smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};

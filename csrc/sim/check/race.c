@@ -423,7 +423,7 @@ static void judge_lane(smk_warp_access *access, unsigned lane, uint32_t alike)
     }
 }
 
-/* The lanes of `mask` with the address of `lane`: those of one broadcast. */
+/* The lanes of `mask` with the address of `lane`, which share a broadcast. */
 static uint32_t lanes_of_broadcast(const uint64_t *address, uint32_t mask, unsigned lane)
 {
     uint32_t same = 0;
