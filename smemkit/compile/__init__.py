@@ -23,7 +23,7 @@ from .. import _core
 from . import _cache, _headers
 from ._dependencies import UnknownDependencies, find_headers
 from ._nvcc import compile_nvcc
-from ._nvrtc import compile_nvrtc, describe_nvrtc
+from ._nvrtc import compile_nvrtc, describe_nvrtc, lacks_host
 from ._options import FILE_NAME, complete_options, list_folders, list_included
 from ._toolchain import find_include_folders, find_nvcc, find_nvrtc, identify
 
@@ -65,10 +65,10 @@ def _make_key(nvrtc, nvcc, source, options):
         compilers += [identify(nvrtc), [*map(str, system)], _headers.collect_headers(system)]
     if nvcc:
         compilers += [identify(nvcc), {name: os.environ.get(name) for name in NVCC_ENVIRONMENT}]
-    folders = [folder for folder in list_folders(options) if folder not in system]
     try:
+        folders = [folder for folder in list_folders(options) if folder not in system]
         headers = find_headers(source, folders, list_included(options))
-    except UnknownDependencies:
+    except (UnknownDependencies, OSError):  # OSError: the present folder is gone
         return None
     texts = {str(path): text.hex() for path, text in headers.items()}
     names = [str(folder) for folder in folders]
@@ -76,14 +76,20 @@ def _make_key(nvrtc, nvcc, source, options):
 
 
 def _compile(nvrtc, nvcc, source, options):
+    refusal = None
     if nvrtc:
         try:
             return compile_nvrtc(nvrtc, source, options), describe_nvrtc(nvrtc)
-        except _core.CompileError:
+        except _core.CompileError as error:
             if not nvcc:
                 raise
-    # nvcc has all headers and the host's types too
-    return compile_nvcc(nvcc, source, options), f"nvcc ({nvcc})"
+            refusal = error
+    try:  # nvcc has all headers and the host's types too
+        return compile_nvcc(nvcc, source, options), f"nvcc ({nvcc})"
+    except _core.CompileError:
+        if refusal and not lacks_host(str(refusal)):  # both say the same, or nvcc does not work
+            raise refusal from None
+        raise
 
 
 def compile_by(source, options=()):

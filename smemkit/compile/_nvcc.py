@@ -1,12 +1,18 @@
 """CUDA C -> PTX by nvcc."""
 
 import os
+import shutil
 import subprocess
 import tempfile
 from pathlib import Path
 
 from .. import _core
 from ._options import FILE_NAME, complete_options, make_folders_absolute
+
+NO_HOST_COMPILER = (
+    "nvcc needs a host compiler, and there is no g++; NVRTC needs none: "
+    "pip install 'smemkit[nvrtc]'"
+)
 
 
 def _say_who_named(path):
@@ -35,7 +41,8 @@ def compile_nvcc(path, source, options=()):
             raise _core.CompileError(f"nvcc: {path} cannot be run: {error}") from error
         if done.returncode != 0:
             log = done.stdout.decode(errors="replace").strip()
-            raise _core.CompileError(f"{path} failed with status {done.returncode}:\n{log}")
+            text = f"{path} failed with status {done.returncode}:\n{log}"
+            raise _core.CompileError(text if shutil.which("g++") else f"{text}\n{NO_HOST_COMPILER}")
         try:
             ptx = Path(folder, "kernel.ptx").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):

@@ -64,6 +64,11 @@ def _explain_mixture(wheels):
     return f"NVRTC and its headers are of different versions ({there}): pip install {pins}"
 
 
+def lacks_host(log):
+    """Whether the log complains of what nvcc has and NVRTC does not: headers, host functions."""
+    return bool(MISSING.search(log)) or HOST_FUNCTION in log
+
+
 def _advise(log, path):
     """What to do about a log of the NVRTC at that path; empty where it says all."""
     wheels = list_wheels(Path(path).resolve())

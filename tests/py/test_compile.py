@@ -392,6 +392,23 @@ def test_headers_that_are_nowhere(bare, monkeypatch):
         smemkit.RawModule(f"#include <cub/no.cuh>\n{SOURCE}")
 
 
+def test_whose_log_is_shown(bare, monkeypatch, tmp_path):
+    """nvcc's where it knows more, else NVRTC's: nvcc may not work at all."""
+    nvcc = tmp_path / "nvcc"
+    nvcc.write_text("#!/bin/sh\necho no host compiler\nexit 1\n")
+    nvcc.chmod(0o755)
+    monkeypatch.setattr(compile, "find_nvcc", lambda: nvcc)
+    with pytest.raises(smemkit.CompileError, match='^NVRTC:\n.*"j" is undefined'):
+        smemkit.RawModule(SOURCE.replace("int i =", "int i = j +"))
+    with pytest.raises(smemkit.CompileError, match="nvcc failed with status 1:\nno host") as caught:
+        smemkit.RawModule("#include <vector>\n" + SOURCE)
+    assert "pip install" not in str(caught.value)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    nvcc.write_text("#!/bin/sh\nexit 1\n")
+    with pytest.raises(smemkit.CompileError, match=r"no g\+\+; NVRTC.*pip install 'smemkit\[nvrtc"):
+        smemkit.RawModule("#include <vector>\n" + SOURCE)
+
+
 def test_code_of_the_host(bare):
     with pytest.raises(smemkit.CompileError, match="write __device__ before.* leave main"):
         smemkit.RawModule(SOURCE + "int main() { return 0; }")
