@@ -22,10 +22,4 @@ typedef struct smk_launch {
     int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
-/* A callback that a wait polls; true ends the wait with INTERRUPTED. */
-typedef struct smk_patience {
-    bool (*must_stop)(void *context);
-    void *context;
-} smk_patience;
-
 #endif

@@ -13,7 +13,7 @@ enum { SKIPPED = 64 }; /* polls between two reads of the clock */
 
 static _Thread_local smk_poll *present;
 
-static uint64_t now(void)
+uint64_t smk_poll_clock(void)
 {
     struct timespec time = {0};
     (void)clock_gettime(CLOCK_MONOTONIC, &time);
@@ -22,13 +22,19 @@ static uint64_t now(void)
 
 void smk_poll_begin(smk_poll *poll, bool (*call)(void *context), void *context)
 {
-    *poll = (smk_poll){.call = call, .context = context, .outer = present, .due = now() + INTERVAL_NS, .skip = SKIPPED};
+    *poll = (smk_poll){
+        .call = call, .context = context, .outer = present, .due = smk_poll_clock() + INTERVAL_NS, .skip = SKIPPED};
     present = poll;
 }
 
 void smk_poll_end(smk_poll *poll)
 {
     present = poll->outer;
+}
+
+bool smk_poll_is_registered(void)
+{
+    return present != NULL;
 }
 
 bool smk_poll_stop(void)
@@ -41,11 +47,17 @@ bool smk_poll_stop(void)
         return false;
     }
     poll->skip = SKIPPED;
-    if (now() >= poll->due) {
+    return smk_poll_stop_now();
+}
+
+bool smk_poll_stop_now(void)
+{
+    smk_poll *poll = present;
+    if (poll != NULL && !poll->stopped && smk_poll_clock() >= poll->due) {
         poll->stopped = poll->call(poll->context);
-        poll->due = now() + INTERVAL_NS;
+        poll->due = smk_poll_clock() + INTERVAL_NS;
     }
-    return poll->stopped;
+    return poll != NULL && poll->stopped;
 }
 
 smk_status smk_poll_check(smk_error *error)

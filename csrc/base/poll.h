@@ -1,4 +1,4 @@
-/* Polling of long work, such as parsing and lowering of large modules, so that its caller can end it.
+/* Polling of long work (parsing, lowering, simulation, copies, waits for a GPU), so that its caller can end it.
  *
  * The caller registers a function for this thread. The work polls from time to time, from any depth, and ends with
  * INTERRUPTED where that function returns true. Without a registered function a poll does nothing. */
@@ -23,11 +23,20 @@ typedef struct smk_poll {
 void smk_poll_begin(smk_poll *poll, bool (*call)(void *context), void *context);
 void smk_poll_end(smk_poll *poll);
 
+/* Is a function registered for this thread? A wait may be uninterruptible where there is none. */
+bool smk_poll_is_registered(void);
+
 /* Must this thread's work end? Once true it stays true, so that loops which cannot fail may leave early and their
  * callers still see it. Cheap enough for every statement of a text. */
 bool smk_poll_stop(void);
 
+/* The same for work between whose polls a microsecond or more passes: it reads the clock each time. */
+bool smk_poll_stop_now(void);
+
 /* The same as a status: OK or INTERRUPTED. */
 smk_status smk_poll_check(smk_error *error);
+
+/* Monotonic clock, ns. */
+uint64_t smk_poll_clock(void);
 
 #endif

@@ -106,16 +106,17 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
  * LAUNCH, SHARED_MEMORY, CUDA. */
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
 
-/* Waits for all work of the present device, including its printed output, and reports errors of kernels. `patience` is
- * polled while the default stream works; NULL: an uninterruptible wait. Errors: CUDA, INTERRUPTED. */
-smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error);
+/* Waits for all work of the present device, including its printed output, and reports errors of kernels. It polls
+ * while the default stream works, where a function is registered (base/poll.h). Errors: CUDA, INTERRUPTED. */
+smk_status smk_launch_synchronize(const char *name, smk_error *error);
 
 /* wait.c --------------------------------------------------------------------------------------- */
 
-/* Wait until the launches of the present device have ended, or until an event (a cudaEvent_t) is reached. With
- * `patience` NULL they are the runtime's own waits, which cannot be interrupted. Errors: CUDA, INTERRUPTED. */
-smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error);
-smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error);
+/* Wait until the launches of the present device have ended, or until an event (a cudaEvent_t) is reached. Where
+ * no function is registered to poll they are the runtime's own waits, which cannot be interrupted. Errors: CUDA,
+ * INTERRUPTED. */
+smk_status smk_wait_launched(const char *name, smk_error *error);
+smk_status smk_wait_event(void *event, const char *name, smk_error *error);
 
 /* device_occupancy.c -------------------------------------------------------------------------- */
 
@@ -134,6 +135,6 @@ smk_status smk_timer_create(smk_timer **timer, smk_error *error);
 void smk_timer_free(smk_timer *timer); /* accepts NULL */
 smk_status smk_timer_start(smk_timer *timer, smk_error *error);
 /* Waits. Errors: ARGUMENT, CUDA, INTERRUPTED. */
-smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error);
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error);
 
 #endif

@@ -1,6 +1,7 @@
 /* Launches of kernels, and the reasons why CUDA refuses one. */
 #include "gpu/gpu.h"
 
+#include "base/poll.h"
 #include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
@@ -197,9 +198,9 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return retry_refused(code, kernel, name, launch, error);
 }
 
-smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
-    smk_status status = patience != NULL ? smk_wait_launched(name_or_default(name), patience, error) : SMK_OK;
+    smk_status status = smk_poll_is_registered() ? smk_wait_launched(name_or_default(name), error) : SMK_OK;
     if (status == SMK_OK) {
         status = smk_cuda_error_report(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU",
                                        name_or_default(name));

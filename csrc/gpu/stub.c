@@ -175,25 +175,22 @@ smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *laun
     return fail_without_cuda(error);
 }
 
-smk_status smk_launch_synchronize(const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
     (void)name;
-    (void)patience;
     return fail_without_cuda(error);
 }
 
-smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_wait_launched(const char *name, smk_error *error)
 {
     (void)name;
-    (void)patience;
     return fail_without_cuda(error);
 }
 
-smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_wait_event(void *event, const char *name, smk_error *error)
 {
     (void)event;
     (void)name;
-    (void)patience;
     return fail_without_cuda(error);
 }
 
@@ -232,10 +229,9 @@ smk_status smk_timer_start(smk_timer *timer, smk_error *error)
     return fail_without_cuda(error);
 }
 
-smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error)
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
 {
     (void)timer;
-    (void)patience;
     (void)time_ms;
     return fail_without_cuda(error);
 }

@@ -53,14 +53,14 @@ smk_status smk_timer_start(smk_timer *timer, smk_error *error)
     return status;
 }
 
-smk_status smk_timer_stop(smk_timer *timer, const smk_patience *patience, double *time_ms, smk_error *error)
+smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
 {
     if (!timer->running) {
         return smk_status_fail(error, SMK_ARGUMENT, "stopping a timer that was not started");
     }
     cudaError_t code = cudaEventRecord(timer->stop, 0);
     if (code == cudaSuccess) {
-        smk_status status = smk_wait_event(timer->stop, "what is timed", patience, error);
+        smk_status status = smk_wait_event(timer->stop, "what is timed", error);
         if (status != SMK_OK) {
             timer->running = false;
             return status;

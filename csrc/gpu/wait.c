@@ -1,22 +1,15 @@
 /* Waits of the host for the device in steps, so that the caller can be polled in between. */
 #include "gpu/gpu.h"
 
+#include "base/poll.h"
 #include "gpu/cuda_error.h"
 
 #include <cuda_runtime_api.h>
 #include <time.h>
 
 /* A wait spins at first, so that the end of a short kernel is seen at once. Then it sleeps for a fraction of the time
- * that has passed, which bounds the delay by that fraction. The poll takes the GIL, so it is rare. */
+ * that has passed, which bounds the delay by that fraction. */
 enum { SPIN_NS = 1000 * 1000, SLEEP_NS_MIN = 50 * 1000, SLEEP_NS_MAX = 2 * 1000 * 1000, SLEEP_PART = 32 };
-enum { ASK_NS = 20 * 1000 * 1000 };
-
-static int64_t read_clock(void)
-{
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
 
 static void sleep_part(int64_t waited)
 {
@@ -28,25 +21,21 @@ static void sleep_part(int64_t waited)
 
 /* Waits until the event is reached (NULL: until the default stream is empty), at most `most` ns; then
  * cudaErrorNotReady. */
-static cudaError_t poll_end(cudaEvent_t event, const smk_patience *patience, int64_t most, bool *stopped)
+static cudaError_t poll_end(cudaEvent_t event, int64_t most, bool *stopped)
 {
-    const int64_t start = read_clock();
-    int64_t asked = start;
+    const int64_t start = (int64_t)smk_poll_clock();
     for (;;) {
         const cudaError_t code = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(NULL);
-        const int64_t now = read_clock();
-        if (code != cudaErrorNotReady || now - start > most) {
+        const int64_t waited = (int64_t)smk_poll_clock() - start;
+        if (code != cudaErrorNotReady || waited > most) {
             return code;
         }
-        if (now - asked > ASK_NS) {
-            if (patience->must_stop(patience->context)) {
-                *stopped = true;
-                return code;
-            }
-            asked = read_clock();
+        if (smk_poll_stop_now()) {
+            *stopped = true;
+            return code;
         }
-        if (now - start > SPIN_NS) {
-            sleep_part(now - start);
+        if (waited > SPIN_NS) {
+            sleep_part(waited);
         }
     }
 }
@@ -64,14 +53,14 @@ static smk_status report(cudaError_t code, bool stopped, const char *name, smk_e
     return status;
 }
 
-smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_wait_launched(const char *name, smk_error *error)
 {
     cudaEvent_t event = NULL;
     bool stopped = false;
-    if (patience == NULL) {
+    if (!smk_poll_is_registered()) {
         return report(cudaStreamSynchronize(NULL), false, name, error);
     }
-    cudaError_t code = poll_end(NULL, patience, SPIN_NS, &stopped);
+    cudaError_t code = poll_end(NULL, SPIN_NS, &stopped);
     if (code != cudaErrorNotReady || stopped) {
         return report(code, stopped, name, error);
     }
@@ -81,7 +70,7 @@ smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk
         code = cudaEventRecord(event, NULL);
     }
     if (code == cudaSuccess) {
-        code = poll_end(event, patience, INT64_MAX, &stopped);
+        code = poll_end(event, INT64_MAX, &stopped);
     }
     if (event != NULL && cudaEventDestroy(event) != cudaSuccess) {
         (void)cudaGetLastError();
@@ -89,10 +78,10 @@ smk_status smk_wait_launched(const char *name, const smk_patience *patience, smk
     return report(code, stopped, name, error);
 }
 
-smk_status smk_wait_event(void *event, const char *name, const smk_patience *patience, smk_error *error)
+smk_status smk_wait_event(void *event, const char *name, smk_error *error)
 {
     bool stopped = false;
-    cudaError_t code = patience == NULL ? cudaEventSynchronize((cudaEvent_t)event)
-                                        : poll_end((cudaEvent_t)event, patience, INT64_MAX, &stopped);
+    cudaError_t code = smk_poll_is_registered() ? poll_end((cudaEvent_t)event, INT64_MAX, &stopped)
+                                                : cudaEventSynchronize((cudaEvent_t)event);
     return report(code, stopped, name, error);
 }

@@ -64,23 +64,23 @@ static void release(const smk_array *array)
     }
 }
 
-smk_status smk_array_upload(const smk_array *array, const void *host, smk_interrupt *interrupt, smk_error *error)
+smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error)
 {
     int before = 0;
     smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
     if (status == SMK_OK) {
-        status = smk_chunked_copy_upload(array->backend, array->address, host, array->bytes, interrupt, error);
+        status = smk_chunked_copy_upload(array->backend, array->address, host, array->bytes, true, error);
         smk_backend_leave(array->backend, array->device, before);
     }
     return status;
 }
 
-smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt *interrupt, smk_error *error)
+smk_status smk_array_download(const smk_array *array, void *host, smk_error *error)
 {
     int before = 0;
     smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
     if (status == SMK_OK) {
-        status = smk_chunked_copy_download(array->backend, array->address, host, array->bytes, interrupt, error);
+        status = smk_chunked_copy_download(array->backend, array->address, host, array->bytes, true, error);
         smk_backend_leave(array->backend, array->device, before);
     }
     return status;

@@ -3,7 +3,6 @@
 #define SMK_PY_ARRAYS_ARRAY_H
 
 #include "py/backends/backend.h"
-#include "py/backends/interrupt.h"
 #include "py/state.h"
 
 typedef struct smk_array {
@@ -32,7 +31,7 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
 
 /* Copies between host memory and the elements, on the array's device; without the GIL. Errors: those of the machine,
  * INTERRUPTED. */
-smk_status smk_array_upload(const smk_array *array, const void *host, smk_interrupt *interrupt, smk_error *error);
-smk_status smk_array_download(const smk_array *array, void *host, smk_interrupt *interrupt, smk_error *error);
+smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
+smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
 
 #endif

@@ -24,16 +24,16 @@ static PyArray_Descr *read_type(const smk_state *state, const char *subject, PyO
 static smk_array *upload_array(const smk_state *state, const smk_backend *backend, int device, PyArrayObject *plain)
 {
     smk_error error = {0};
-    smk_interrupt_thread thread;
+    smk_interrupt interrupt;
     smk_status status = SMK_OK;
     smk_array *array = smk_array_create(state, "asarray", backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
                                         PyArray_DIMS(plain));
     if (array == NULL) {
         return NULL;
     }
-    smk_interrupt_begin(&thread);
-    status = smk_array_upload(array, PyArray_DATA(plain), &thread.interrupt, &error);
-    smk_interrupt_end(&thread);
+    smk_interrupt_begin(&interrupt);
+    status = smk_array_upload(array, PyArray_DATA(plain), &error);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         Py_DECREF(array);
         smk_error_raise(state, &error);
@@ -46,11 +46,11 @@ static smk_array *upload_array(const smk_state *state, const smk_backend *backen
 static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
 {
     smk_error error = {0};
-    smk_interrupt_thread thread;
+    smk_interrupt interrupt;
     smk_status status = SMK_OK;
-    smk_interrupt_begin(&thread);
-    status = smk_array_download(array, PyArray_DATA(plain), &thread.interrupt, &error);
-    smk_interrupt_end(&thread);
+    smk_interrupt_begin(&interrupt);
+    status = smk_array_download(array, PyArray_DATA(plain), &error);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;

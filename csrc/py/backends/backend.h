@@ -68,10 +68,10 @@ typedef struct smk_backend {
                          smk_error *error);
     smk_status (*launch)(smk_backend_code *code, const char *entry, const smk_launch *launch,
                          const smk_run_options *options, smk_error *error);
-    smk_status (*synchronize)(const char *name, const smk_patience *patience, smk_error *error);
+    smk_status (*synchronize)(const char *name, smk_error *error);
     /* Waits for the launches made before, so that a copy begins at once. NULL where a launch has ended when it
      * returns. */
-    smk_status (*settle)(const smk_patience *patience, smk_error *error);
+    smk_status (*settle)(smk_error *error);
 } smk_backend;
 
 /* The present device of a machine (0 where it has one alone), and the change to another one until leave restores it in

@@ -130,8 +130,7 @@ static smk_status load(const smk_backend_image *image, const char *entry, smk_ba
 }
 
 /* Launches between two CUDA events and waits for the end. The kernel is loaded before the first event. */
-static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *launch, const smk_patience *patience,
-                               smk_error *error)
+static smk_status launch_timed(void *kernel, const char *entry, const smk_launch *launch, smk_error *error)
 {
     smk_kernel_attributes attributes = {0};
     smk_timer *timer = NULL;
@@ -147,7 +146,7 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
         status = smk_launch_run(kernel, entry, launch, error);
     }
     if (status == SMK_OK) {
-        status = smk_timer_stop(timer, patience, &time_ms, error);
+        status = smk_timer_stop(timer, &time_ms, error);
     }
     smk_timer_free(timer);
     if (status != SMK_OK) {
@@ -166,28 +165,27 @@ static smk_status launch_timed(void *kernel, const char *entry, const smk_launch
 static smk_status launch_kernel(smk_backend_code *code, const char *entry, const smk_launch *launch,
                                 const smk_run_options *options, smk_error *error)
 {
-    const smk_patience patience = {options->poll, options->poll_context};
+    (void)options;
     void *kernel = NULL;
     smk_status status = smk_library_kernel(get_code(code)->library, entry, &kernel, error);
     if (status != SMK_OK) {
         return status;
     }
-    return smk_capture_mode_now() == SMK_CAPTURE_TIME
-               ? launch_timed(kernel, entry, launch, options->poll != NULL ? &patience : NULL, error)
-               : smk_launch_run(kernel, entry, launch, error);
+    return smk_capture_mode_now() == SMK_CAPTURE_TIME ? launch_timed(kernel, entry, launch, error)
+                                                      : smk_launch_run(kernel, entry, launch, error);
 }
 
 /* After the wait the output of printf in kernels is in the buffer of the C library. */
-static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
+static smk_status synchronize(const char *name, smk_error *error)
 {
-    smk_status status = smk_launch_synchronize(name, patience, error);
+    smk_status status = smk_launch_synchronize(name, error);
     (void)fflush(stdout);
     return status;
 }
 
-static smk_status settle(const smk_patience *patience, smk_error *error)
+static smk_status settle(smk_error *error)
 {
-    return smk_wait_launched("what was launched before", patience, error);
+    return smk_wait_launched("what was launched before", error);
 }
 
 const smk_backend smk_backend_cuda = {

@@ -297,10 +297,9 @@ static smk_status launch_kernel(smk_backend_code *code, const char *entry, const
 }
 
 /* The launch has ended when it returns. */
-static smk_status synchronize(const char *name, const smk_patience *patience, smk_error *error)
+static smk_status synchronize(const char *name, smk_error *error)
 {
     (void)name;
-    (void)patience;
     (void)error;
     return SMK_OK;
 }

@@ -1,15 +1,16 @@
 #include "py/backends/chunked_copy.h"
 
+#include "base/poll.h"
+
 enum { CHUNK_BYTES = 1 << 24 };
 
 static smk_status copy(const smk_backend *backend, uint64_t address, const void *from, void *to, uint64_t bytes,
-                       smk_interrupt *interrupt, smk_error *error)
+                       bool interruptible, smk_error *error)
 {
     smk_status status = SMK_OK;
     uint64_t offset = 0;
-    if (interrupt != NULL && backend->settle != NULL) {
-        const smk_patience patience = smk_interrupt_patience(interrupt);
-        status = backend->settle(&patience, error);
+    if (interruptible && backend->settle != NULL) {
+        status = backend->settle(error);
     }
     if (status != SMK_OK) {
         return status;
@@ -19,21 +20,21 @@ static smk_status copy(const smk_backend *backend, uint64_t address, const void 
         status = to == NULL ? backend->upload(address + offset, (const unsigned char *)from + offset, chunk, error)
                             : backend->download(address + offset, (unsigned char *)to + offset, chunk, error);
         offset += chunk;
-        if (status == SMK_OK) {
-            status = smk_interrupt_ask(interrupt, error);
+        if (status == SMK_OK && interruptible && smk_poll_stop_now()) {
+            status = smk_status_fail(error, SMK_INTERRUPTED, "a copy was interrupted");
         }
     } while (offset < bytes && status == SMK_OK);
     return status;
 }
 
 smk_status smk_chunked_copy_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
-                                   smk_interrupt *interrupt, smk_error *error)
+                                   bool interruptible, smk_error *error)
 {
-    return copy(backend, address, host, NULL, bytes, interrupt, error);
+    return copy(backend, address, host, NULL, bytes, interruptible, error);
 }
 
 smk_status smk_chunked_copy_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,
-                                     smk_interrupt *interrupt, smk_error *error)
+                                     bool interruptible, smk_error *error)
 {
-    return copy(backend, address, NULL, host, bytes, interrupt, error);
+    return copy(backend, address, NULL, host, bytes, interruptible, error);
 }

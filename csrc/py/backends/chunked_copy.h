@@ -3,13 +3,12 @@
 #define SMK_PY_BACKENDS_CHUNKED_COPY_H
 
 #include "py/backends/backend.h"
-#include "py/backends/interrupt.h"
 
 /* On the machine's present device, after the launches made before; without the GIL. `interrupt` may be NULL: the copy
  * then does not end early. Errors: those of the machine; INTERRUPTED after a part of the bytes has been copied. */
 smk_status smk_chunked_copy_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
-                                   smk_interrupt *interrupt, smk_error *error);
+                                   bool interruptible, smk_error *error);
 smk_status smk_chunked_copy_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,
-                                     smk_interrupt *interrupt, smk_error *error);
+                                     bool interruptible, smk_error *error);
 
 #endif

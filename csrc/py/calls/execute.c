@@ -43,7 +43,7 @@ static bool must_stop(void *context)
     return stop;
 }
 
-static smk_status copy_in(const smk_execution *execution, smk_interrupt *interrupt, smk_error *error)
+static smk_status copy_in(const smk_execution *execution, smk_error *error)
 {
     for (size_t i = 0; i < execution->transfer_count; i++) {
         smk_transfer *transfer = &execution->transfers[i];
@@ -53,7 +53,7 @@ static smk_status copy_in(const smk_execution *execution, smk_interrupt *interru
         }
         if (transfer->in) {
             status = smk_chunked_copy_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
-                                             interrupt, error);
+                                             true, error);
             if (status != SMK_OK) {
                 return status;
             }
@@ -63,8 +63,7 @@ static smk_status copy_in(const smk_execution *execution, smk_interrupt *interru
 }
 
 /* Reports ARGUMENT where the kernel has changed a read-only array, whose host memory would not show the change. */
-static smk_status check_fixed(const smk_execution *execution, const smk_transfer *transfer, smk_interrupt *interrupt,
-                              smk_error *error)
+static smk_status check_fixed(const smk_execution *execution, const smk_transfer *transfer, smk_error *error)
 {
     unsigned char *chunk = smk_heap_allocate(CHUNK_BYTES, 1);
     smk_status status = chunk == NULL ? smk_status_fail(error, SMK_MEMORY, "no memory left to compare %s with its copy",
@@ -79,27 +78,27 @@ static smk_status check_fixed(const smk_execution *execution, const smk_transfer
                                      "writeable one, such as a copy of it",
                                      transfer->fixed);
         }
-        if (status == SMK_OK) {
-            status = smk_interrupt_ask(interrupt, error);
+        if (status == SMK_OK && smk_poll_stop_now()) {
+            status = smk_status_fail(error, SMK_INTERRUPTED, "a copy was interrupted");
         }
     }
     smk_heap_free(chunk);
     return status;
 }
 
-static smk_status copy_out(const smk_execution *execution, smk_interrupt *interrupt, smk_error *error)
+static smk_status copy_out(const smk_execution *execution, smk_error *error)
 {
     smk_status status = SMK_OK;
     for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
         if (!execution->transfers[i].out && execution->transfers[i].fixed != NULL) {
-            status = check_fixed(execution, &execution->transfers[i], interrupt, error);
+            status = check_fixed(execution, &execution->transfers[i], error);
         }
     }
     for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
         const smk_transfer *transfer = &execution->transfers[i];
         if (transfer->out) {
             status = smk_chunked_copy_download(execution->backend, transfer->address, transfer->host, transfer->bytes,
-                                               transfer->fresh ? interrupt : NULL, error);
+                                               transfer->fresh, error);
         }
     }
     return status;
@@ -245,12 +244,11 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
     smk_backend_code *code = NULL;
     uint64_t workspace = 0;
-    smk_interrupt interrupt = {.stop = options->poll, .context = options->poll_context};
     smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = copy_in(execution, &interrupt, error);
+    status = copy_in(execution, error);
     if (status == SMK_OK) {
         status = take_workspace(execution, &workspace, error);
     }
@@ -259,11 +257,10 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     }
     status = give_workspace(execution, workspace, status, error);
     if (status == SMK_OK && (execution->wait || execution->transfer_count > 0)) {
-        const smk_patience patience = smk_interrupt_patience(&interrupt);
-        status = backend->synchronize(entry, &patience, error);
+        status = backend->synchronize(entry, error);
     }
     if (status == SMK_OK) {
-        status = copy_out(execution, &interrupt, error);
+        status = copy_out(execution, error);
     }
     for (size_t i = execution->transfer_count; i-- > 0;) {
         (void)backend->release(execution->transfers[i].address, NULL); /* 0 where none was allocated */
@@ -341,12 +338,10 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
     const smk_run_options options = {
         .max_steps = execution->max_steps,
         .alone = is_alone(execution),
-        .poll = must_stop,
-        .poll_context = &c,
         .print = smk_printed_text_append,
         .print_context = &c.printed_text,
     };
-    smk_poll poll; /* for parsing and lowering, before the run */
+    smk_poll poll;
     c.thread = PyEval_SaveThread();
     smk_poll_begin(&poll, must_stop, &c);
     smk_status status = work_there(execution, &options, &error);

@@ -61,16 +61,16 @@ static int prepare(const smk_state *state, smk_raw_module *module, const char *e
     smk_kernel_facts facts = {0};
     smk_backend_code *code = NULL;
     smk_error error = {0};
-    smk_interrupt_poll poll;
+    smk_interrupt interrupt;
     if (module->backend == NULL || module->backend->id != SMK_BACKEND_SIM) {
         return 0;
     }
-    smk_interrupt_poll_begin(&poll);
+    smk_interrupt_begin(&interrupt);
     smk_status status = smk_kernel_binary_code(module->binary, module->backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = module->backend->query(code, entry, &facts, &error);
     }
-    status = smk_interrupt_poll_end(&poll, status);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;

@@ -141,13 +141,13 @@ static PyObject *get_attributes(PyObject *self, void *closure)
     if (smk_raw_launch_choose_machine(kernel, &none, NULL, &backend) < 0) {
         return NULL;
     }
-    smk_interrupt_poll poll;
-    smk_interrupt_poll_begin(&poll);
+    smk_interrupt interrupt;
+    smk_interrupt_begin(&interrupt);
     status = smk_kernel_binary_code(kernel->module->binary, backend, kernel->text, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, kernel->text, &facts, &error);
     }
-    status = smk_interrupt_poll_end(&poll, status);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         return smk_error_raise(state, &error);
     }

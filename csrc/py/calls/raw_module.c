@@ -41,10 +41,10 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     const smk_backend *backend = self->backend;
     smk_backend_code *code = NULL;
     smk_status status = SMK_OK;
-    smk_interrupt_poll poll;
-    smk_interrupt_poll_begin(&poll);
+    smk_interrupt interrupt;
+    smk_interrupt_begin(&interrupt);
     status = smk_kernel_binary_module(self->binary, &parsed, &error);
-    status = smk_interrupt_poll_end(&poll, status);
+    status = smk_interrupt_end(&interrupt, status);
     bool refused = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED;
     if (refused) {
         self->refusal = error;
@@ -55,9 +55,9 @@ static int check_code(const smk_state *state, smk_raw_module *self)
         status = backend->id == SMK_BACKEND_CUDA ? SMK_OK : status;
     }
     if (status == SMK_OK && self->backend != NULL) {
-        smk_interrupt_poll_begin(&poll);
+        smk_interrupt_begin(&interrupt);
         status = smk_kernel_binary_code(self->binary, self->backend, NULL, &code, &error);
-        status = smk_interrupt_poll_end(&poll, status);
+        status = smk_interrupt_end(&interrupt, status);
     }
     if (status != SMK_OK) {
         smk_error_raise(state, &error);

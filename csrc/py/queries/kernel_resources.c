@@ -165,13 +165,13 @@ static int read_loaded(smk_kernel_resources *resources, const smk_backend *backe
         smk_error_raise(resources->state, &resources->module->refusal);
         return -1;
     }
-    smk_interrupt_poll poll;
-    smk_interrupt_poll_begin(&poll);
+    smk_interrupt interrupt;
+    smk_interrupt_begin(&interrupt);
     status = smk_kernel_binary_code(binary, backend, entry, &code, &error);
     if (status == SMK_OK) {
         status = backend->query(code, entry, &facts, &error);
     }
-    status = smk_interrupt_poll_end(&poll, status);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         smk_error_raise(resources->state, &error);
         return -1;

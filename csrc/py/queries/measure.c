@@ -60,17 +60,16 @@ static const char timer_stop_doc[] = "_timer_stop(timer, /)\n--\n\n";
 static PyObject *call_timer_stop(PyObject *module, PyObject *timer)
 {
     smk_error error = {0};
-    smk_interrupt_thread thread;
+    smk_interrupt interrupt;
     smk_status status = SMK_OK;
     double time_ms = 0.0;
     smk_timer *events = PyCapsule_GetPointer(timer, capsule_name);
     if (events == NULL) {
         return NULL;
     }
-    smk_interrupt_begin(&thread);
-    const smk_patience patience = smk_interrupt_patience(&thread.interrupt);
-    status = smk_timer_stop(events, &patience, &time_ms, &error);
-    smk_interrupt_end(&thread);
+    smk_interrupt_begin(&interrupt);
+    status = smk_timer_stop(events, &time_ms, &error);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         return smk_error_raise(smk_state_of_module(module), &error);
     }
@@ -83,13 +82,12 @@ static const char synchronize_doc[] = "_synchronize()\n--\n\n";
 static PyObject *call_synchronize(PyObject *module, PyObject *ignored)
 {
     smk_error error = {0};
-    smk_interrupt_thread thread;
+    smk_interrupt interrupt;
     smk_status status = SMK_OK;
     (void)ignored;
-    smk_interrupt_begin(&thread);
-    const smk_patience patience = smk_interrupt_patience(&thread.interrupt);
-    status = smk_launch_synchronize("measured work", &patience, &error);
-    smk_interrupt_end(&thread);
+    smk_interrupt_begin(&interrupt);
+    status = smk_launch_synchronize("measured work", &error);
+    status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         return smk_error_raise(smk_state_of_module(module), &error);
     }

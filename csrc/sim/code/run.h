@@ -33,10 +33,6 @@ typedef struct smk_run_options {
     bool alone;         /* no other launch or host thread changes global memory, so that an endless wait for a word
                          * there is detected */
     smk_run_constant constant;
-    /* Called by the thread that called smk_program_run, about every 20 ms; true ends the run with
-     * INTERRUPTED. May be NULL. */
-    bool (*poll)(void *context);
-    void *poll_context;
     /* Receives what the kernel prints (vprintf), one formatted text a call, never two calls at once; NULL discards it. */
     void (*print)(void *context, const char *text, size_t length);
     void *print_context;

@@ -7,6 +7,7 @@
 
 #include "base/fork.h"
 #include "base/heap.h"
+#include "base/poll.h"
 #include "base/quota.h"
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
@@ -52,7 +53,6 @@ typedef struct worker_pool {
     uint64_t error_block; /* the block of `error` */
     smk_error error;
     /* used by the caller's thread alone */
-    struct timespec polled;
     bool interrupted;
     unsigned generation; /* of the process that started the launch */
     bool orphaned;       /* the present process is a fork of that one */
@@ -69,32 +69,19 @@ static void record(worker_pool *pool, uint64_t block, const smk_error *error)
     (void)pthread_mutex_unlock(&pool->lock);
 }
 
-static int64_t milliseconds_since(const struct timespec *then)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return ((int64_t)now.tv_sec - (int64_t)then->tv_sec) * 1000 +
-           ((int64_t)now.tv_nsec - (int64_t)then->tv_nsec) / 1000000;
-}
-
-/* Asks the caller every POLL_MS whether to go on. */
+/* Polls the caller. Runs on its thread alone. */
 static void poll_caller(worker_pool *pool)
 {
-    const smk_run_options *options = pool->run->options;
-    if (options->poll == NULL || pool->interrupted || milliseconds_since(&pool->polled) < POLL_MS) {
-        return;
-    }
-    if (options->poll(options->poll_context)) {
+    if (!pool->interrupted && smk_poll_stop_now()) {
         pool->interrupted = true;
         atomic_store(&pool->stop, true);
     }
-    if (smk_fork_generation() != pool->generation) {
+    if (!pool->orphaned && smk_fork_generation() != pool->generation) {
         /* a fork has no other threads, and one of them may have held the lock */
         pool->orphaned = true;
         atomic_store(&pool->stop, true);
         (void)pthread_mutex_init(&pool->lock, NULL);
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &pool->polled);
 }
 
 /* Fails the launch, whose step budget is spent, with the present location of this block. */
@@ -484,7 +471,6 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
         (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    (void)clock_gettime(CLOCK_MONOTONIC, &pool.polled);
     unsigned threads = 1;
     if (run->ordered) {
         run_ordered(&pool);

@@ -1,5 +1,6 @@
 """csrc/gpu/ above a CUDA runtime of two devices that is made for it (runtime.c): without a GPU."""
 
+import contextlib
 import ctypes
 import importlib.util
 import os
@@ -12,13 +13,20 @@ import pytest
 from support.paths import CSRC
 
 SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/launch.c", "gpu/library.c")
-SOURCES += ("gpu/wait.c", "base/heap.c", "base/status.c")
+SOURCES += ("gpu/wait.c", "base/heap.c", "base/poll.c", "base/status.c")
 
 WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 
 
-class Patience(ctypes.Structure):
-    _fields_ = (("must_stop", WAIT), ("context", ctypes.c_void_p))
+@contextlib.contextmanager
+def polled(gpu, must_stop):
+    """For the time of a block, work of this thread polls a function."""
+    poll = ctypes.create_string_buffer(256)  # larger than the structure
+    gpu.smk_poll_begin(poll, must_stop, None)
+    try:
+        yield
+    finally:
+        gpu.smk_poll_end(poll)
 
 
 class Launch(ctypes.Structure):
@@ -156,7 +164,7 @@ def test_a_carveout_is_of_its_launch(gpu, kernel):
 
 @pytest.mark.parametrize("name", ["smk_wait_launched", "smk_launch_synchronize"])
 @pytest.mark.parametrize(("stops_at", "expected"), [(1, True), (4, True), (10**9, False)])
-def test_a_wait_with_patience(gpu, kernel, name, stops_at, expected):
+def test_a_wait_that_polls(gpu, kernel, name, stops_at, expected):
     asked = []
 
     @WAIT
@@ -166,7 +174,8 @@ def test_a_wait_with_patience(gpu, kernel, name, stops_at, expected):
 
     start = time.perf_counter()
     run(gpu, kernel, 300)
-    said = call(gpu, name, b"kernel", ctypes.byref(Patience(must_stop, None)))
+    with polled(gpu, must_stop):
+        said = call(gpu, name, b"kernel")
     took = time.perf_counter() - start
     assert (said is not None) is expected
     if expected:
@@ -174,14 +183,15 @@ def test_a_wait_with_patience(gpu, kernel, name, stops_at, expected):
         assert len(asked) == stops_at and took < 0.29
     else:
         assert took >= 0.3 and len(asked) > 3
-    assert call(gpu, name, b"kernel", None) is None  # without patience: to the end
+    assert call(gpu, name, b"kernel") is None  # nothing to poll: to the end
     assert time.perf_counter() - start >= 0.3
 
 
 def test_what_is_over_is_not_waited_for(gpu, kernel):
+    @WAIT
     def must_stop(context):
         raise AssertionError("nobody waits")
 
     run(gpu, kernel, 0)
-    patience = Patience(WAIT(must_stop), None)
-    assert call(gpu, "smk_wait_launched", b"kernel", ctypes.byref(patience)) is None
+    with polled(gpu, must_stop):
+        assert call(gpu, "smk_wait_launched", b"kernel") is None

@@ -97,7 +97,7 @@ def test_interrupted(slow, out, number):
 
 
 def test_a_short_kernel_is_waited_for_at_once(slow, out):
-    """50 us of a kernel and its copy, in the best of many; sleeping would take 50 us or more each."""
+    """50 us of a kernel and its copy, the best of many; a sleep would add 50 us or more."""
     slow(1, 1, (out, 50_000))
     smemkit.asnumpy(out)
     best, end = 1.0, time.perf_counter() + 5  # a loaded machine takes more turns
