@@ -171,7 +171,9 @@ def test_a_kernel_without_a_record_is_named(record):
 
     hold(new)
     ((what, names, how),) = noted
-    assert what == "not yet counted on hardware" and set(names) == {"gemm_tiled_float32"}
+    counted = {kernel for kernel, _ in record}
+    assert what == "not yet counted on hardware"
+    assert set(names) & counted == {"gemm_tiled_float32"}
     assert "python tests/run.py smemkit compare" in how
     with pytest.raises(AssertionError, match="without these calls"):
         hold(new[:1])
