@@ -13,21 +13,22 @@ TOP = {
     "__init__": "the public names of all",
     "__main__": "python -m smemkit",
     "_core": "the extension module",
+    "_declarations": "parameters and shared arrays as CUDA C declares them",
     "_importing": "why the extension module cannot be imported",
     "_pandas": "pandas, where it is needed",
     "_ptxas": "registers of a kernel by ptxas",
     "_public": "how a package presents its public names",
     "_version": "the version",
-    "compile": "CUDA C to PTX",
     "config": "show_config",
     "results": "Measurement and Results by an older path",
 }
 # Which packages a package may import. All may import the modules beside them, but for FACES.
 LAYERS = {
     "functions": set(),
-    "report": set(),
+    "compile": set(),
+    "report": {"compile"},
     "probe": {"report"},
-    "bench": {"report", "probe"},
+    "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
     "cli": {"report", "probe", "bench", "plot"},
 }
@@ -35,12 +36,24 @@ LAYERS = {
 FACES = {
     "__init__": {"functions", "report", "bench", "plot", "probe"},
     "__main__": {"cli"},
+    "_ptxas": {"compile"},
+    "config": {"compile"},
     "results": {"bench"},
 }
 # What smemkit itself imports, so that these may not import smemkit.
 BELOW = {"functions", "report", "config", "compile", "_pandas", "_public", "_version"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
-TESTED = {"_core", "_ptxas", "bench._ceilings", "bench._evolution", "bench._progress", "bench._run"}
+TESTED = {
+    "_core",
+    "_declarations",
+    "_ptxas",
+    "bench._ceilings",
+    "bench._evolution",
+    "bench._progress",
+    "bench._run",
+}
+TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
+TESTED |= {"compile._options", "compile._toolchain"}
 TESTED |= {"bench._tile_sweep", "bench.families._workload", "probe._probes"}
 
 

@@ -20,6 +20,7 @@ import os
 import re
 
 from .. import _core
+from .._public import publish
 from . import _cache, _headers
 from ._dependencies import UnknownDependencies, find_headers
 from ._nvcc import compile_nvcc
@@ -135,3 +136,6 @@ def compile_source(source, options=()):
     CompileError with the compiler's log, or with what to install where there is no compiler.
     """
     return compile_by(source, options)[0]
+
+
+publish(__name__)
