@@ -520,13 +520,15 @@ def explain_refusal(parameter, dtype, nbytes, is_device):
             return None
         return f"{what} of {nbytes} bytes: an element of the parameter has {total}"
     variable = parameter.name or "x"
-    place = "ml_dtypes" if element.name == "bfloat16" else "numpy"
-    converted = f"{variable}.astype({place}.{element.name})"
-    viewed = f"{variable}.view({place}.{element.name})"
     if is_device:
         variable = f"smemkit.asnumpy({variable})"
-        converted = f"smemkit.asarray({variable}.astype({place}.{element.name}))"
-        viewed = f"smemkit.asarray({variable}.view({place}.{element.name}))"
+    converted = f"{variable}.astype(numpy.{element.name})"
+    viewed = f"{variable}.view(numpy.{element.name})"
+    if element.name == "bfloat16":  # a type of ml_dtypes; arrays hold its bits
+        viewed = f"{variable}.view(numpy.uint16)"
+        converted = f"{variable}.astype(ml_dtypes.bfloat16).view(numpy.uint16)"
+    if is_device:
+        converted, viewed = f"smemkit.asarray({converted})", f"smemkit.asarray({viewed})"
     return f"{what}: pass {converted}; {viewed} hands over its bytes as they are"
 
 

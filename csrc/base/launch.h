@@ -2,6 +2,8 @@
 #ifndef SMK_BASE_LAUNCH_H
 #define SMK_BASE_LAUNCH_H
 
+#include "base/text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,14 +14,24 @@ typedef struct smk_dim3 {
     uint32_t x, y, z;
 } smk_dim3;
 
+/* What messages call the array that an argument points to. */
+typedef struct smk_launch_array {
+    smk_text name;          /* of the parameter; empty where it is not known */
+    char kind;              /* of the elements, as numpy.dtype.kind has it */
+    uint64_t element_bytes; /* 0: the argument is no array */
+    unsigned rank;
+    const uint64_t *shape; /* C-contiguous */
+} smk_launch_array;
+
 typedef struct smk_launch {
     smk_dim3 grid;       /* blocks */
     smk_dim3 block;      /* threads */
     size_t shared_bytes; /* dynamic shared memory a block */
     void **parameters;   /* one pointer to each parameter's value, in order */
     size_t parameter_count;
-    bool prefers_carveout; /* carveout_percent is set; a hint to a GPU alone */
-    int carveout_percent;  /* of the L1 storage, for shared memory: 0 to 100 */
+    const smk_launch_array *arrays; /* for messages, one for each parameter; NULL: not known */
+    bool prefers_carveout;          /* carveout_percent is set; a hint to a GPU alone */
+    int carveout_percent;           /* of the L1 storage, for shared memory: 0 to 100 */
 } smk_launch;
 
 #endif

@@ -1,30 +1,22 @@
 """What is wrong with a launch: the findings of check, each with its two accesses."""
 
-import re
-
 from .._version import __version__
+from ._variables import SharedVariables, strip_index
 from .counts import Sources, place_of, split_refused
-
-LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
-BYTE = re.compile(r", byte \d+$")  # of a variable
-
-
-def read_names(text):
-    """Names as the source has them: _ZZ7reverseE4tile is tile, a variable of reverse."""
-    return LOCAL.sub(lambda found: found[2][: int(found[1])], text or "")
 
 
 class Side:
     """One of the accesses that a finding is about."""
 
-    def __init__(self, facts, sources):
+    def __init__(self, facts, sources, shared):
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
-        self.address, self.variable = facts["address"], read_names(facts["variable"])
+        self.address = facts["address"]
         self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
         self.function, self.ptx_line, self.ptx = (
             facts[name] for name in ("function", "ptx_line", "ptx")
         )
         self.file, self.line = place_of(facts)
+        self.variable = shared.translate(facts["variable"], self.file)
         self.text = sources.text(self.file, self.line, self.ptx)
 
     @property
@@ -60,12 +52,12 @@ class Finding:
     that the compiler unrolls is many instructions of one line.
     """
 
-    def __init__(self, facts, kernel, sources):
-        self.kind, self.message = facts["kind"], read_names(facts["message"])
-        self.count, self.kernel = facts["count"], kernel
+    def __init__(self, facts, kernel, sources, shared):
+        self.kind, self.count, self.kernel = facts["kind"], facts["count"], kernel
         self.same_value = facts.get("same_value", False)
-        self.first = Side(facts["first"], sources)
-        self.second = Side(facts["second"], sources) if facts.get("second") else None
+        self.first = Side(facts["first"], sources, shared)
+        self.second = Side(facts["second"], sources, shared) if facts.get("second") else None
+        self.message = shared.translate(facts["message"], self.first.file)
 
     def add(self, other):
         """Counts an alike finding too; it becomes the example where only its values differ."""
@@ -90,7 +82,7 @@ class Finding:
         """What alike findings share."""
         sides = [side for side in (self.first, self.second) if side is not None]
         places = sorted((side.place, side.op) for side in sides)
-        variables = {BYTE.sub("", side.variable) for side in sides}
+        variables = {strip_index(side.variable) for side in sides}
         return self.kind, self.kernel, tuple(places), frozenset(variables)
 
     def to_dict(self):
@@ -134,8 +126,9 @@ class CheckReport:
         kept = {}
         for launch in launches:
             sources = Sources(launch["kernel"], launch["ptx"], launch.get("source") or given)
+            shared = SharedVariables(launch["ptx"], sources)
             for facts in launch["findings"]:
-                finding = Finding(facts, launch["kernel"], sources)
+                finding = Finding(facts, launch["kernel"], sources, shared)
                 alike = kept.setdefault((launch["ptx"], finding.key), finding)
                 if alike is not finding:
                     alike.add(finding)

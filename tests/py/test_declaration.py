@@ -254,6 +254,11 @@ def test_bfloat16_by_its_name():
 
 
 def test_messages():
+    assert explain("__nv_bfloat16", "f4") == (
+        "x is __nv_bfloat16 *, the array is float32: pass "
+        "x.astype(ml_dtypes.bfloat16).view(numpy.uint16); "
+        "x.view(numpy.uint16) hands over its bytes as they are"
+    )
     assert explain("const float", "f8") == (
         "x is const float *, the array is float64: pass x.astype(numpy.float32); "
         "x.view(numpy.float32) hands over its bytes as they are"
@@ -391,3 +396,160 @@ def test_a_declaration_that_disagrees_with_the_ptx_is_none():
     x = np.zeros(1, np.int32)
     kernel(1, 1, (x,), backend="sim")
     assert x[0] == 3
+
+
+# Shared arrays -----------------------------------------------------------------------------------
+
+SHARED = """#define N 32
+#define TWICE(x) (2 * (x))
+typedef float real;
+constexpr int PAD = 1, TILE = 16 * 2;
+enum { Q = 3, R };
+template <class T> __device__ void f(int n)
+{
+    const int width = TILE + PAD, many = n;
+    __shared__ real tile[TILE][TILE + PAD], other[N / 4 - 1];
+    __shared__ __align__(16) volatile unsigned short three[2][Q][1 << 2];
+    extern __shared__ double pool[];
+    __shared__ T of_unknown[TILE][width];
+    __shared__ float unknown[TWICE(8)][4], twice[many][many];
+    __shared__ int one;
+    __shared__ struct { int x; } odd[4];
+    __shared__ float4 vectors[8];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "nbytes", "offset", "expected"),
+    [
+        ("tile", 32 * 33 * 4, 0, "tile[0][0]"),
+        ("tile", 32 * 33 * 4, 33 * 4, "tile[1][0]"),
+        ("tile", 32 * 33 * 4, 33 * 4 - 4, "tile[0][32]"),
+        ("tile", 32 * 33 * 4, 5, "tile[0][1], byte 1 of it"),
+        ("tile", 32 * 33 * 4, 32 * 33 * 4, "tile[32][0]"),
+        ("tile", 32 * 32 * 4, 0, None),
+        ("other", 28, 24, "other[6]"),
+        ("three", 48, 2 * (12 + 4 + 3), "three[1][1][3]"),
+        ("pool", 0, 24, "pool[3]"),
+        ("of_unknown", 32 * 33 * 8, 33 * 8, "of_unknown[1][0]"),
+        ("of_unknown", 100, 8, None),
+        ("unknown", 16 * 4 * 4, 16, "unknown[1][0]"),
+        ("unknown", 100, 16, None),
+        ("twice", 64, 16, None),
+        ("one", 4, 0, "one"),
+        ("vectors", 128, 20, "vectors[1], byte 4 of it"),
+        ("gone", 4, 0, None),
+    ],
+)
+def test_elements_of_shared_arrays(name, nbytes, offset, expected):
+    arrays = _declarations.read_shared_arrays(SHARED)
+    assert _declarations.name_element(arrays, name, nbytes, offset) == expected
+
+
+def test_shared_arrays_of_one_name():
+    arrays = _declarations.read_shared_arrays(
+        "__shared__ float t[4][8]; __shared__ float t[16][8]; __shared__ float t[4][8];"
+        "__shared__ float u[4][8]; __shared__ float u[8][4];"
+    )
+    assert _declarations.name_element(arrays, "t", 128, 32) == "t[1][0]"
+    assert _declarations.name_element(arrays, "t", 512, 32) == "t[1][0]"
+    assert _declarations.name_element(arrays, "u", 128, 32) is None
+
+
+# Names in messages -------------------------------------------------------------------------------
+
+MESSAGES = """extern "C" __global__ void shift(const float *x, float *y, int n)
+{
+    y[(int)threadIdx.x + n] = x[threadIdx.x];
+}
+extern "C" __global__ void neighbours(const float *x, float *y)
+{
+    __shared__ float tile[2][33];
+    const int t = threadIdx.x;
+    tile[t / 32][t % 32] = x[t];
+    y[t] = tile[1 - t / 32][t % 32];
+}
+template <typename T> __global__ void past(T *y, int n)
+{
+    __shared__ T pool[8];
+    pool[threadIdx.x + n] = 1;
+    y[threadIdx.x] = pool[threadIdx.x];
+}
+template __global__ void past<float>(float *, int);
+"""
+
+
+@pytest.fixture(scope="module")
+def messages():
+    return smemkit.RawModule(MESSAGES)
+
+
+@NEEDS_COMPILER
+@pytest.mark.parametrize("place", [np.asarray, smemkit.asarray])
+@pytest.mark.parametrize(
+    ("shape", "n", "expected"),
+    [
+        ((31,), 0, r"0 bytes past the end of args\[1\] \(y, float32\[31\]\), where element 31 w"),
+        ((32,), -2, r"8 bytes before args\[1\] \(y, float32\[32\]\), where element -2 would be"),
+        ((4, 8), 1, r"args\[1\] \(y, float32\[4,8\]\), where element \[4, 0\] would be"),
+        ((4, 8), -1, r"args\[1\] \(y, float32\[4,8\]\), where element \[-1, 7\] would be"),
+        ((1,) * 9, 0, r"args\[1\] \(y, float32\[1,1,1,1,1,1,1,1,...\]\), where element 1 would be"),
+        ((), 0, r"args\[1\] \(y, float32\[\]\), where element 1 would be"),
+    ],
+)
+def test_errors_name_elements(messages, monkeypatch, place, shape, n, expected):
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    args = place(np.ones(32, np.float32)), place(np.zeros(shape, np.float32)), n
+    with pytest.raises(smemkit.OutOfBoundsError, match=expected):
+        messages.get_function("shift")(1, 32, args)
+    (finding,) = messages.get_function("shift").check(1, 32, args).findings
+    assert "args[1] (y, float32[" in finding.message
+
+
+@NEEDS_COMPILER
+def test_types_of_elements_in_messages():
+    kernel = smemkit.RawKernel(
+        'extern "C" __global__ void k(void *p) { ((char *)p)[17] = 0; }', "k"
+    )
+    for array, expected in (
+        (np.zeros(4, bool), "bool[4]), where element 17 "),
+        (np.zeros(4, np.int16), "int16[4]), where element 8, byte 1 of it "),
+        (np.zeros((2, 2), np.uint16), "uint16[2,2]), where element [4, 0], byte 1 of it "),
+        (np.zeros(2, np.complex64), "complex64[2]), where element 2, byte 1 of it "),
+        (np.zeros(3, "u1,f4"), "V5[3]), where element 3, byte 2 of it "),
+    ):
+        with pytest.raises(smemkit.OutOfBoundsError) as caught:
+            kernel(1, 1, (array,), backend="sim")
+        assert f"args[0] (p, {expected}would be" in str(caught.value)
+
+
+@NEEDS_COMPILER
+def test_findings_name_elements(messages):
+    x = np.ones(64, np.float32)
+    report = messages.get_function("neighbours").check(1, 64, (x, np.zeros_like(x)))
+    (finding,) = report.findings
+    assert finding.kind == "race" and finding.count == 64
+    assert finding.first.variable == finding.second.variable == "tile[1][0]"
+    assert "(tile[1][0])" in finding.message
+    shifted = messages.get_function("shift").check(2, 32, (x, np.zeros_like(x), 3))
+    assert [finding.first.variable for finding in shifted.findings] == [
+        "args[1] (y, float32[64]), element 3"
+    ]
+
+
+@NEEDS_COMPILER
+def test_a_variable_of_a_template_has_its_name_in_errors(messages):
+    kernel = messages.get_function(messages.kernels[-1])
+    with pytest.raises(smemkit.OutOfBoundsError, match=r"past the end of pool \(32 bytes\)"):
+        kernel(1, 32, (np.zeros(32, np.float32), 0), backend="sim")
+
+
+def test_arrays_without_a_declaration_have_numbers():
+    kernel = smemkit.RawKernel(
+        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 to) {\n"
+        ".reg .b64 %a; ld.param.u64 %a, [to]; st.global.u32 [%a+64], 1; ret; }",
+        "k",
+    )
+    with pytest.raises(smemkit.OutOfBoundsError, match=r"end of args\[0\] \(int32\[16\]\)"):
+        kernel(1, 1, (np.zeros(16, np.int32),), backend="sim")

@@ -169,6 +169,30 @@ static int refuse_array(const smk_arguments *arguments, PyObject *value, const s
     return -1;
 }
 
+/* Tells messages of the launch what to call an array. Returns 0, or -1 with an exception set. */
+static int describe_array(smk_arguments *arguments, size_t index, const PyArray_Descr *descr, int rank,
+                          const npy_intp *shape)
+{
+    smk_launch_array *array = &arguments->arrays[index];
+    const char *name = smk_declaration_name(arguments->declaration, index);
+    uint64_t *lengths = smk_arena_allocate(&arguments->arena, (size_t)rank + 1, sizeof *lengths);
+    if (lengths == NULL) {
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left for args[%zu]", arguments->kernel, index);
+        return -1;
+    }
+    for (int i = 0; i < rank; i++) {
+        lengths[i] = (uint64_t)shape[i];
+    }
+    *array = (smk_launch_array){
+        .name = {.start = name, .length = strlen(name)},
+        .kind = descr->kind,
+        .element_bytes = (uint64_t)PyDataType_ELSIZE(descr),
+        .rank = (unsigned)rank,
+        .shape = lengths,
+    };
+    return 0;
+}
+
 /* Converts an array to the address of its elements. */
 static int convert_array(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
 {
@@ -197,7 +221,8 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
             return -1;
         }
         arguments->parameters[index] = &arguments->transfers[transfer].address;
-        return 0;
+        PyArrayObject *array = (PyArrayObject *)value;
+        return describe_array(arguments, index, PyArray_DESCR(array), PyArray_NDIM(array), PyArray_DIMS(array));
     }
     if (arguments->backend != NULL && arguments->backend != device->backend) {
         smk_error_fail(arguments->state, SMK_ARGUMENT,
@@ -215,7 +240,7 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     arguments->backend = device->backend;
     arguments->device = device->device;
     arguments->parameters[index] = &device->address;
-    return 0;
+    return describe_array(arguments, index, device->descr, device->rank, device->shape);
 }
 
 /* All values ------------------------------------------------------------------------------------- */
@@ -252,11 +277,12 @@ static int allocate_lists(smk_arguments *arguments, size_t count)
 {
     arguments->count = count;
     arguments->parameters = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->parameters);
+    arguments->arrays = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->arrays);
     arguments->transfers = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->transfers);
     arguments->originals = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->originals);
     arguments->plain = smk_arena_allocate(&arguments->arena, count, sizeof *arguments->plain);
     if (arguments->parameters == NULL || arguments->transfers == NULL || arguments->originals == NULL ||
-        arguments->plain == NULL) {
+        arguments->plain == NULL || arguments->arrays == NULL) {
         smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left for %zu arguments", arguments->kernel, count);
         return -1;
     }

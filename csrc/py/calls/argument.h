@@ -19,7 +19,8 @@ typedef struct smk_arguments {
     PyObject *values;             /* owned tuple */
     size_t count;
     void **parameters;
-    smk_transfer *transfers; /* one for each different host array */
+    smk_launch_array *arrays; /* what messages call them, by parameter */
+    smk_transfer *transfers;  /* one for each different host array */
     size_t transfer_count;
     PyArrayObject **originals; /* borrowed from values, by transfer */
     PyArrayObject **plain; /* owned: the originals or plain copies of them, which are copied in and out, by transfer */

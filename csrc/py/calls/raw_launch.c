@@ -178,6 +178,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         arguments.backend == NULL; /* no array stays on a device: the call returns after the end of the kernel */
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
+    step.launch.arrays = arguments.arrays;
     step.launch.prefers_carveout = kernel->carveout != SMK_RAW_KERNEL_NO_CARVEOUT;
     step.launch.carveout_percent = kernel->carveout;
     execution.transfers = arguments.transfers;

@@ -206,7 +206,7 @@ static void report_overrun(smk_race *race, const smk_warp *warp, const smk_acces
                            const smk_origin *origin, unsigned lane, uint64_t address, unsigned bytes)
 {
     static const char *const words[] = {"load", "store", "atomic operation", "copy"};
-    char name[112], landing[96], text[320];
+    char name[160], landing[192], text[512];
     smk_finding_event side = {
         .instruction_id = smk_finding_instruction_id(&race->launch->ids, event->op->function, event->op->instruction),
         .kind = (uint8_t)event->kind,
@@ -217,7 +217,7 @@ static void report_overrun(smk_race *race, const smk_warp *warp, const smk_acces
         .thread = warp->control->index * 32 + lane,
     };
     bool before = address < origin->start, across = !before && address < origin->end;
-    smk_provenance_name(origin, name, sizeof name);
+    smk_provenance_name(origin, race->block->run->view->launch, name, sizeof name);
     describe_landing(race, origin, across ? origin->end : address, landing, sizeof landing);
     (void)snprintf(text, sizeof text, "%s of %u bytes by way of %s begins %" PRIu64 " bytes %s and touches %s",
                    words[event->kind], bytes, name,

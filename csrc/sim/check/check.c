@@ -516,7 +516,7 @@ smk_status smk_check_run(smk_program *program, uint32_t entry, const smk_launch 
         check.image = check.race.undefined.image = image;
     }
     if (status == SMK_OK) {
-        status = smk_memory_view_create(program->memory, &view, error);
+        status = smk_memory_view_create(program->memory, launch, &view, error);
     }
     if (status == SMK_OK) {
         status = prepare(&check, program, launch, view, error);

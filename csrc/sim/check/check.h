@@ -39,7 +39,7 @@ typedef struct smk_finding_side {
     smk_space space;  /* GLOBAL SHARED LOCAL CONST PARAM */
     uint64_t address; /* in that space */
     uint32_t bytes;
-    char variable[80]; /* "tile_a", "allocation of 4096 bytes, byte 128", or "" */
+    char variable[144]; /* "tile_a, byte 128", "args[1] (y, float32[99]), element 32", or "" */
 } smk_finding_side;
 
 /* Findings of one kind and one pair of instructions are merged: the first in block and thread order stands for all of
@@ -49,7 +49,7 @@ typedef struct smk_finding {
     smk_finding_side first, second; /* of a race: in program order where there is one */
     uint64_t count;
     bool same_value; /* a race of two stores that wrote the same value each time */
-    char message[320];
+    char message[512];
 } smk_finding;
 
 typedef struct smk_check_result {

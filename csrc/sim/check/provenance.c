@@ -1,5 +1,7 @@
 #include "sim/check/provenance.h"
 
+#include "sim/code/array_name.h"
+
 #include "base/heap.h"
 #include "ptx/opcode.h"
 
@@ -356,12 +358,12 @@ void smk_provenance_free(smk_provenance *provenance)
     provenance->origin_of[0] = provenance->origin_of[1] = NULL;
 }
 
-void smk_provenance_name(const smk_origin *origin, char *text, size_t size)
+void smk_provenance_name(const smk_origin *origin, const smk_launch *launch, char *text, size_t size)
 {
     uint64_t bytes = origin->end - origin->start;
     if (origin->variable != NULL) {
         (void)snprintf(text, size, "%.*s (%" PRIu64 " bytes)", SMK_TEXT_PRINT(origin->variable->name), bytes);
-    } else {
+    } else if (smk_array_name_write(launch, origin->start, text, size) == NULL) {
         (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes that args[%u] points to", bytes,
                        origin->parameter);
     }

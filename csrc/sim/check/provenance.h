@@ -34,7 +34,7 @@ smk_status smk_provenance_create(smk_provenance *provenance, const smk_instructi
                                  smk_error *error);
 void smk_provenance_free(smk_provenance *provenance);
 
-/* "a (128 bytes)", "the allocation of 64 bytes that args[1] points to". */
-void smk_provenance_name(const smk_origin *origin, char *text, size_t size);
+/* "a (128 bytes)", "args[1] (y, float32[99])", "the allocation of 64 bytes that args[1] points to". */
+void smk_provenance_name(const smk_origin *origin, const smk_launch *launch, char *text, size_t size);
 
 #endif

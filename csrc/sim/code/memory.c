@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "base/pages.h"
 #include "base/quota.h"
+#include "sim/code/array_name.h"
 #include "sim/code/memory_view.h"
 
 #include <inttypes.h>
@@ -21,6 +22,7 @@
 #define PADDING_MAX (UINT64_C(1) << 40)
 
 enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
+enum { NAME_BYTES = 320, ELEMENT_BYTES = 192 }; /* texts of messages */
 
 /* An allocation with its reference count: it lives until it is freed and no view holds it. */
 typedef struct smk_allocation_record {
@@ -448,7 +450,8 @@ static size_t allocation_before(const smk_memory_view *view, uint64_t address)
     return low == 0 ? view->count : low - 1;
 }
 
-smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error)
+smk_status smk_memory_view_create(smk_memory *memory, const smk_launch *launch, smk_memory_view **view,
+                                  smk_error *error)
 {
     smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
     smk_fork_lock_take(&memory->lock);
@@ -458,6 +461,7 @@ smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, sm
     bool done = made != NULL && made->allocation != NULL;
     if (done) {
         made->count = memory->count;
+        made->launch = launch;
         for (size_t i = 0; i < memory->count; i++) {
             smk_allocation_record *from = memory->record[i];
             from->holders++;
@@ -520,8 +524,14 @@ const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t
     return &view->allocation[at];
 }
 
-static void name_allocation(const smk_allocation *allocation, char *text, size_t size)
+/* Names an allocation. Returns the array of the launch that it is, or NULL. */
+static const smk_launch_array *name_allocation(const smk_memory_view *view, const smk_allocation *allocation,
+                                               char *text, size_t size)
 {
+    const smk_launch_array *array = smk_array_name_write(view->launch, allocation->address, text, size);
+    if (array != NULL) {
+        return array;
+    }
     if (allocation->record->name[0] != '\0') {
         (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", allocation->record->name,
                        allocation->bytes, allocation->address);
@@ -529,13 +539,36 @@ static void name_allocation(const smk_allocation *allocation, char *text, size_t
         (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, allocation->bytes,
                        allocation->address);
     }
+    return NULL;
+}
+
+/* Names an allocation and the element that an address outside of it would be. */
+static void name_outside(const smk_memory_view *view, const smk_allocation *allocation, uint64_t address, char *text,
+                         size_t size)
+{
+    char element[ELEMENT_BYTES];
+    const smk_launch_array *array = name_allocation(view, allocation, text, size);
+    if (array != NULL) {
+        const size_t used = strlen(text);
+        smk_array_name_write_element(array, (int64_t)(address - allocation->address), element, sizeof element);
+        (void)snprintf(text + used, size - used, ", where %s would be", element);
+    }
 }
 
 void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size)
 {
     const smk_allocation *allocation = smk_memory_view_find(view, address);
+    const smk_launch_array *array = NULL;
     text[0] = '\0';
-    if (allocation != NULL && allocation->record->name[0] != '\0') {
+    if (allocation != NULL) {
+        array = smk_array_name_write(view->launch, allocation->address, text, size);
+    }
+    if (array != NULL) {
+        char element[ELEMENT_BYTES];
+        const size_t used = strlen(text);
+        smk_array_name_write_element(array, (int64_t)(address - allocation->address), element, sizeof element);
+        (void)snprintf(text + used, size - used, ", %s", element);
+    } else if (allocation != NULL && allocation->record->name[0] != '\0') {
         (void)snprintf(text, size, "%s, byte %" PRIu64, allocation->record->name, address - allocation->address);
     } else if (allocation != NULL) {
         (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, allocation->bytes,
@@ -545,7 +578,7 @@ void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *t
 
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size)
 {
-    char name[160];
+    char name[NAME_BYTES];
     size_t before = allocation_before(view, address);
     size_t after = before == view->count ? 0 : before + 1;
     uint64_t to_after = after < view->count ? view->allocation[after].address - address : UINT64_MAX;
@@ -554,7 +587,7 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
         uint64_t offset = address - view->allocation[before].address;
         past = offset > view->allocation[before].bytes ? offset - view->allocation[before].bytes : 0;
         if (past == 0 && offset < view->allocation[before].bytes) {
-            name_allocation(&view->allocation[before], name, sizeof name);
+            (void)name_allocation(view, &view->allocation[before], name, sizeof name);
             (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s",
                            bytes - (view->allocation[before].bytes - offset), name);
             return;
@@ -567,10 +600,10 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
     } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
         (void)snprintf(text, size, "no allocation is near");
     } else if (past <= to_after) {
-        name_allocation(&view->allocation[before], name, sizeof name);
+        name_outside(view, &view->allocation[before], address, name, sizeof name);
         (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %s", past, name);
     } else {
-        name_allocation(&view->allocation[after], name, sizeof name);
+        name_outside(view, &view->allocation[after], address, name, sizeof name);
         (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %s", to_after, name);
     }
 }

@@ -2,6 +2,7 @@
 #ifndef SMK_SIM_CODE_MEMORY_VIEW_H
 #define SMK_SIM_CODE_MEMORY_VIEW_H
 
+#include "base/launch.h"
 #include "sim/code/memory.h"
 
 #include <stdbool.h>
@@ -19,10 +20,13 @@ typedef struct smk_allocation {
 typedef struct smk_memory_view {
     size_t count;
     smk_allocation *allocation;
-    unsigned char *own; /* memory of the variable that smk_memory_view_replace replaced; NULL: none */
+    const smk_launch *launch; /* names the arrays of its arguments */
+    unsigned char *own;       /* memory of the variable that smk_memory_view_replace replaced; NULL: none */
 } smk_memory_view;
 
-smk_status smk_memory_view_create(smk_memory *memory, smk_memory_view **view, smk_error *error);
+/* The launch must outlive the view. */
+smk_status smk_memory_view_create(smk_memory *memory, const smk_launch *launch, smk_memory_view **view,
+                                  smk_error *error);
 void smk_memory_view_free(smk_memory *memory, smk_memory_view *view); /* accepts NULL */
 
 /* Replaces the first bytes of the constant variable at `address` in this view alone, so that concurrent launches can
@@ -33,10 +37,12 @@ smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, cons
 /* The allocation that holds an address, or NULL. */
 const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t address);
 
-/* "8 bytes past the end of the allocation of 4096 bytes at 0x..." for an access that is not inside one. */
+/* "it begins 8 bytes past the end of args[1] (y, float32[99]), where element 101 would be", or "... of the allocation of
+ * 4096 bytes at 0x...", for an access that is not inside one. */
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
 
-/* "allocation of 4096 bytes, byte 128", or the name of a variable; "" for an address in no allocation. */
+/* "args[1] (y, float32[99]), element 32", "allocation of 4096 bytes, byte 128", or the name of a variable; "" for an
+ * address in no allocation. */
 void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size);
 
 /* Has the host, or a launch, written all of these bytes of an allocation? */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_BYTES = 320 };
+enum { MESSAGE_BYTES = 480 };
 
 smk_element smk_access_element(smk_type type, unsigned row_bits)
 {
@@ -142,6 +142,26 @@ static const char *space_written(const smk_warp *warp, const smk_operation *op, 
     return space_name(constant ? SMK_SPACE_CONST : space);
 }
 
+/* The name that the source gives to a variable of a function: tile for _ZZ7reverseE4tile, the mangled form, which ends
+ * in a length and a name of that length. */
+static smk_text get_source_name(smk_text name)
+{
+    if (name.length < 3 || memcmp(name.start, "_ZZ", 3) != 0) {
+        return name;
+    }
+    for (size_t i = 3; i + 1 < name.length; i++) {
+        size_t length = 0, at = i + 1;
+        while (name.start[i] == 'E' && at < name.length && name.start[at] >= '0' && name.start[at] <= '9' &&
+               length < name.length) {
+            length = 10 * length + (size_t)(name.start[at++] - '0');
+        }
+        if (length > 0 && at + length == name.length) {
+            return (smk_text){name.start + at, length};
+        }
+    }
+    return name;
+}
+
 /* Names the shared variable that an address lies in or behind. */
 static void describe_shared(const smk_warp *warp, uint64_t address, char *text, size_t size)
 {
@@ -156,6 +176,7 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
         }
     }
     if (nearest != NULL && length > 0 && (size_t)length < size) {
+        const smk_text name = get_source_name(nearest->variable->name);
         uint64_t end = nearest->offset + nearest->variable->bytes;
         if (nearest->variable->unsized) {
             end = control->shared_bytes;
@@ -163,10 +184,10 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
         if (address >= end) {
             (void)snprintf(text + length, size - (size_t)length,
                            "; the access begins %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)",
-                           address - end, SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
+                           address - end, SMK_TEXT_PRINT(name), end - nearest->offset);
         } else {
             (void)snprintf(text + length, size - (size_t)length, "; the access begins inside %.*s (%" PRIu64 " bytes)",
-                           SMK_TEXT_PRINT(nearest->variable->name), end - nearest->offset);
+                           SMK_TEXT_PRINT(name), end - nearest->offset);
         }
     }
 }

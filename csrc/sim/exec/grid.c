@@ -501,7 +501,7 @@ smk_status smk_grid_launch(smk_program *program, const smk_image *image, const s
         status = smk_grid_setup_pack(image, launch, &parameters, error);
     }
     if (status == SMK_OK) {
-        status = smk_memory_view_create(program->memory, &view, error);
+        status = smk_memory_view_create(program->memory, launch, &view, error);
     }
     if (status == SMK_OK && run.options->constant.address != 0) {
         const smk_run_constant *constant = &run.options->constant;
