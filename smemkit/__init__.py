@@ -215,7 +215,7 @@ __all__ = [
 ]
 __all__ += functions.__all__
 
-# Imported when they are asked for: who calls kernels alone does not wait for them.
+# Imported on first access: a caller that only runs kernels does not wait for them.
 _LATER = ("bench", "plot", "probe")
 
 if typing.TYPE_CHECKING:

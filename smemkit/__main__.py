@@ -12,7 +12,7 @@ from .cli.errors import UsageError
 
 
 def open_streams():
-    """Python has none where the caller closed them: what is said is lost then."""
+    """Opens a null device for each standard stream that the caller has closed."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
@@ -45,7 +45,7 @@ def main(arguments=None):
     except smemkit.Error as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 1
-    except BrokenPipeError:  # the reader (head, say) has seen enough
+    except BrokenPipeError:  # the reader of the pipe, such as head, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError as error:

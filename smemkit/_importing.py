@@ -20,6 +20,6 @@ def explain_failure(folder, error):
             f"_core{EXTENSION_SUFFIXES[0]}: {ADVICE}"
         )
     reason = str(error)
-    if "support loading in subinterpreters" in reason:  # Python's own words, before ours are heard
+    if "support loading in subinterpreters" in reason:  # Python's own check
         reason += "; nor does NumPy. Import smemkit in the main interpreter"
     return f"smemkit's extension module, {fitting[0]} in {folder}, cannot be imported: {reason}"

@@ -1,4 +1,4 @@
-"""Registers of a kernel by ptxas, where one lies beside an nvcc."""
+"""The register count of a kernel, from a ptxas that is installed beside an nvcc."""
 
 import re
 import subprocess
@@ -16,7 +16,7 @@ def find_ptxas():
 
 
 def read_report(report, entry):
-    """The registers that ptxas -v names for an entry, or None."""
+    """The register count that `ptxas -v` reports for an entry, or None."""
     mine = re.search(
         rf"Compiling entry function '{re.escape(entry)}' for(?:(?!Compiling entry)[\s\S])*?"
         r"Used (\d+) registers",
@@ -28,7 +28,7 @@ def read_report(report, entry):
 def count_registers(ptx, entry, major, minor):
     """Registers a thread of a kernel in machine code for a compute capability.
 
-    None where there is no ptxas, or where it makes no such code of the text.
+    None without ptxas, or where it cannot assemble the text for that compute capability.
     """
     ptxas = find_ptxas()
     if ptxas is None:

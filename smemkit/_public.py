@@ -1,12 +1,12 @@
-"""What the packages of smemkit do with their public names."""
+"""The public names of smemkit's packages."""
 
 import sys
 
 
 def publish(package):
-    """Makes the public names of a package its own, whichever of its modules defines them.
+    """Sets __module__ of a package's public names to the package.
 
-    Error messages, help and pickles then name a path that stays when a module is moved.
+    Error messages, help and pickles then show a path that does not change when a module moves.
     """
     module = sys.modules[package]
     for name in module.__all__:

@@ -12,12 +12,12 @@ MISSING = "not found"
 
 
 def _cuda_version(number):
-    """13000 -> "13.0"; CUDA numbers its versions so."""
+    """13000 -> "13.0": CUDA encodes its versions as integers."""
     return f"{number // 1000}.{number % 1000 // 10}" if number else MISSING
 
 
 def _threads(cores):
-    """Of the host, in a launch of many blocks: SMEMKIT_THREADS, else the cores that are left us."""
+    """Host threads of a launch of many blocks: SMEMKIT_THREADS, else the available cores."""
     asked = os.environ.get("SMEMKIT_THREADS", "")
     return int(asked) if asked.isdecimal() and int(asked) else cores
 

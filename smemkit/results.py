@@ -1,4 +1,4 @@
-"""Measurement and Results under the name that scripts import; they live in smemkit.bench."""
+"""Measurement and Results of smemkit.bench by an older path, which scripts import."""
 
 from .bench import Measurement, Results
 

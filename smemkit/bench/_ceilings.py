@@ -1,4 +1,4 @@
-"""What a GPU reaches at most: copies, multiply-adds, and reads of shared memory, measured."""
+"""Measured ceilings of a GPU: copies, multiply-adds, and reads of shared memory."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from .timing import WrongResultError, describe_protocol
 COPY_BYTES = 1 << 30
 THREADS = 256
 CHAINS, UNROLLED = 8, 16  # independent sums of a thread; steps of each in a round
-FMA_BLOCKS, FMA_ROUNDS = 8, 2048  # of a multiprocessor; of a timed launch
+FMA_BLOCKS, FMA_ROUNDS = 8, 2048  # a multiprocessor; of a timed launch
 SHARED_BLOCKS, SHARED_ROUNDS = 8, 4096 + 3
 SHARED = {"banks": ("uint32", 4), "banks_wide": ("uint32", 16)}  # type, bytes a lane and read
 LANES_READ, TILE, STEP, EACH = 32, 2048, 32, 8  # of csrc/kernels/probe/banks.cu
@@ -71,7 +71,7 @@ class Ceilings(Results):
 def write_multiply_add(dtype):
     """PTX: each thread makes CHAINS sums of its number, x = x * factor + addend, round by round.
 
-    It is written here, and not in CUDA C, so that no compiler counts steps together.
+    It is PTX and not CUDA C, so that no compiler merges steps.
     """
     kind, register, size = FLOATS[dtype]
     chains = [f"{register}{j + 10}" for j in range(CHAINS)]
@@ -120,21 +120,21 @@ def write_multiply_add(dtype):
 
 
 def run_multiply_add(kernel, out, rounds, backend):
-    """Launches it: factor and addend are 1, so that each step adds one and every sum is exact."""
+    """Launches the kernel with factor and addend 1: each step adds one, and every sum is exact."""
     one = out.dtype.type(1)
     grid = out.shape[0] // THREADS
     kernel((grid,), (THREADS,), (out, one, one, numpy.uint32(rounds)), backend=backend)
 
 
 def expect_multiply_add(rounds, threads):
-    """What the threads of a block write."""
+    """The expected values that the threads of a block write."""
     first = numpy.arange(threads, dtype="float64") % THREADS
     steps = rounds * UNROLLED
     return sum(first + 1 + j + steps for j in range(CHAINS))
 
 
 def prepare_multiply_add(dtype, backend, multiprocessors, rounds):
-    """(call, operations) of a launch that fills the machine; its result has been checked."""
+    """(call, operations) of a launch that fills the machine, after a check of its result."""
     kernel = smemkit.RawKernel(write_multiply_add(dtype), f"multiply_add_{dtype}")
     threads = THREADS * FMA_BLOCKS * multiprocessors
     out = smemkit.empty((threads,), dtype, backend=backend)
@@ -149,7 +149,7 @@ def prepare_multiply_add(dtype, backend, multiprocessors, rounds):
 
 
 def expect_shared(variant, rounds):
-    """What each lane of probe/banks and banks_wide writes, with stride 1."""
+    """The expected values of the lanes of probe/banks and banks_wide with stride 1."""
     first, found = numpy.arange(LANES_READ), numpy.zeros(LANES_READ, "int64")
     for _ in range(rounds % 16):  # after 16 rounds every element was read twice
         for k in range(EACH):
@@ -160,7 +160,7 @@ def expect_shared(variant, rounds):
 
 
 def prepare_shared(variant, backend, multiprocessors, rounds):
-    """(call, bytes that lanes read) of a launch without conflicts; its result has been checked."""
+    """(call, bytes that lanes read) of a launch without conflicts, after a check of its result."""
     dtype, width = SHARED[variant]
     kernel = _core.kernel("probe", variant, dtype)
     grid = SHARED_BLOCKS * multiprocessors
@@ -176,7 +176,7 @@ def prepare_shared(variant, backend, multiprocessors, rounds):
     return call, float(grid * THREADS) * EACH * rounds * width
 
 
-# All of them --------------------------------------------------------------------------------------
+# All ceilings -------------------------------------------------------------------------------------
 
 
 def prepare_copy(backend, nbytes):

@@ -1,4 +1,4 @@
-"""From NumPy to the library, step by step: time, and how much each step is faster."""
+"""The way from NumPy to the library, step by step: times and speedups."""
 
 from dataclasses import dataclass, replace
 
@@ -17,7 +17,7 @@ HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
 
 @dataclass
 class Step:
-    """A row of the table; None where there is nothing to compare with.
+    """A row of the table; a number is None where its comparison is missing.
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ def first_variant(family):
 
 
 def is_stranger(row):
-    """Whether a row is of a peer, or of a kernel that is only a ceiling."""
+    """Whether a row belongs to a peer, or to a kernel that is only a ceiling."""
     ours = row.variant in smemkit.variants(row.family)
     return row.machine == "cuda" and not ours
 
@@ -127,7 +127,7 @@ def measure_host(case, inputs, expected, seconds):
 
 
 def measure_library(case, inputs, ours, watch, found, warn):
-    """The row of the library by the first peer that has it, under the library's name."""
+    """The row of the library, named after it, from the first peer that calls it."""
     name, callers = case.library, case.callers
     for caller in callers:
         mine = [peer for peer in found if peer.name == caller]
@@ -138,7 +138,7 @@ def measure_library(case, inputs, ours, watch, found, warn):
 
 
 def list_steps(case, variants=None):
-    """The variants of an evolution, in the order of their ideas; a copy stands last."""
+    """The variants of an evolution in the order of the table; a copy comes last."""
     names = timing.list_ours(case, whole=True)
     if variants is None:
         return [name for name in names if name not in case.other_work]
@@ -146,7 +146,7 @@ def list_steps(case, variants=None):
 
 
 def select_steps(results, case, variants=None):
-    """The rows of an evolution among those of other results, in its order."""
+    """The rows of an evolution from other results, in the order of the table."""
     rows = [row for row in results if case.owns(row) and row.cache in (None, "warm")]
     names = ["numpy", *list_steps(case, variants), case.library]
     kept = {}
@@ -238,7 +238,7 @@ def evolution(
     if backend == "sim":
         arguments.check_work(case)
     said = warn or (lambda text: None)
-    if found is None:  # CUB is compiled, which takes long: only where it is asked
+    if found is None:  # CUB takes long to compile, so only where the family needs it
         callers = set(case.callers)
         found = peers.find_peers(said, callers) if backend == "cuda" else []
     inputs = case.make_inputs(numpy.random.default_rng(seed))

@@ -1,10 +1,10 @@
-"""A bar that says how far a long run is: tqdm's, where it is installed and someone watches."""
+"""A progress bar by tqdm, where it is installed and standard error is a terminal."""
 
 import sys
 
 
 class Bar:
-    """A bar of `total` steps, silent where there is no tqdm, or standard error is no terminal.
+    """A bar of `total` steps; it shows nothing without tqdm or a terminal at standard error.
 
     Parameters
     ----------
@@ -24,12 +24,12 @@ class Bar:
         self.bar = tqdm(total=total, leave=False, dynamic_ncols=True)
 
     def begin(self, words):
-        """What is done now."""
+        """Shows the name of the step that begins."""
         if self.bar is not None:
             self.bar.set_description(words)
 
     def advance(self):
-        """One step is done."""
+        """Counts a step as done."""
         if self.bar is not None:
             self.bar.update(1)
 

@@ -1,4 +1,4 @@
-"""Measuring variants and sizes of a family, and the results that travel with the package."""
+"""run measures variants and sizes of a family; recorded loads results of the package."""
 
 import json
 import warnings
@@ -16,7 +16,7 @@ from .stopwatch import Stopwatch
 
 
 def load(path):
-    """The Results of a file that bench has written; ArgumentError where it is something else.
+    """The Results of a file that bench has written; ArgumentError for any other file.
 
     OSError where there is no such file.
     """
@@ -27,7 +27,7 @@ def load(path):
 
 
 def _measure(case, backend, names, watch, caches, found, seed, warn):
-    """All rows of a case."""
+    """All rows of a workload."""
     inputs = case.make_inputs(numpy.random.default_rng(seed))
     ours = timing.Ours(case, inputs, backend)
     chosen = names or timing.list_ours(case, whole=True)
@@ -179,9 +179,9 @@ def recorded(name="h200", *, part=None):
 
 
 def load_record(folder, name, part=None):
-    """The Results of the files PART_NAME.json in a folder, which may be one of the package.
+    """The Results of the files PART_NAME.json in a folder, also one within a package.
 
-    The part "goals", what bench --peers wrote, measures the same again: it comes only by name.
+    The part "goals", which bench --peers wrote, repeats measurements: only its name selects it.
     """
     texts = {}
     entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
@@ -203,7 +203,7 @@ def load_record(folder, name, part=None):
         try:
             data = json.loads(found[kind].read_text(encoding="utf-8"))
         except ValueError as error:
-            raise smemkit.ArgumentError(f"{found[kind].name} is no JSON: {error}") from error
+            raise smemkit.ArgumentError(f"{found[kind].name} is not JSON: {error}") from error
         made.append((Ceilings if kind == "ceilings" else Results).from_dict(data))
     if part is not None:
         return made[0]

@@ -1,4 +1,4 @@
-"""What the size of a tile does: one kernel compiled with several, measured or counted."""
+"""tile_sweep: one kernel compiled with tiles of several sizes, measured or counted."""
 
 import operator
 import re
@@ -26,7 +26,7 @@ def write_source(family, variant, side, kind):
     text, many = SIDE.subn(f"constexpr int TILE = {side}", smemkit.source(family, variant))
     text, bounds = BOUNDS.subn(f"__launch_bounds__({x * y})", text)
     if (many, bounds) != (1, 1):
-        raise smemkit.InternalError(f"{family}/{variant} does not say its tile as it should")
+        raise smemkit.InternalError(f"{family}/{variant} does not declare its tile as expected")
     return f"typedef {kind} T;\n{text}"
 
 
@@ -40,7 +40,7 @@ def compile_tile(case, variant, side):
 
 
 def check_tiles(family, tiles):
-    """The sides as ints; ArgumentError for what no block can have."""
+    """The sides as ints; ArgumentError for sides that no block can have."""
     rules = CLASSES[family].tiles
     try:
         sides = [operator.index(side) for side in (rules.sides if tiles is None else tiles)]
@@ -59,7 +59,7 @@ def check_tiles(family, tiles):
 
 
 def choose_variant(family, variant):
-    """The kernel that is varied."""
+    """The variant whose tile is varied."""
     rules = find_class(family).tiles
     if rules is None:
         there = ", ".join(name for name, kind in CLASSES.items() if kind.tiles)
@@ -87,14 +87,14 @@ class Tiled:
         self.ours, self.lengths = ours, case.shape
 
     def call(self, out=None):
-        """Launches it."""
+        """Launches the kernel."""
         out = self.ours.out if out is None else out
         arguments = (*self.ours.arrays, out, *self.lengths)
         self.kernel(self.grid, self.block, arguments, backend=out.backend)
 
 
 def measure_tile(case, ours, watch, variant, side):
-    """The row of one tile; its result has been checked."""
+    """The row of one tile, after a check of its result."""
     tile = Tiled(case, variant, side, ours)
     poison = numpy.full(case.result_shape, 77, case.result_dtype)
     out = smemkit.asarray(poison, backend=ours.out.backend)

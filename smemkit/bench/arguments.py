@@ -1,4 +1,4 @@
-"""What a caller of bench may say, as it is needed; typed errors for what means nothing."""
+"""Arguments of bench's functions: defaults, checks, and typed errors."""
 
 import numpy
 
@@ -10,17 +10,17 @@ from .families import find_class
 from .results import Results, is_number
 from .stopwatch import CACHES
 
-COUNTED_LENGTH, COUNTED_SIDE = 1 << 12, 64  # on the simulator: of one dimension, of several
-SIMULATED_MOST = 1 << 32  # operations or bytes; beyond that the simulator takes many minutes
+COUNTED_LENGTH, COUNTED_SIDE = 1 << 12, 64  # on the simulator: of one dimension, of more
+SIMULATED_MOST = 1 << 32  # operations or bytes; more take the simulator many minutes
 
 
 def choose_backend(backend):
-    """ "cuda" or "sim": where a call with that keyword runs."""
+    """ "cuda" or "sim": the machine of a call with that keyword."""
     return _core.empty(1, "uint8", backend=backend).backend
 
 
 def default_shape(family, backend):
-    """What is measured where no shape is given."""
+    """The shape that is measured where none is given."""
     kind = find_class(family)
     if backend == "cuda":
         return kind.usual_length
@@ -28,7 +28,7 @@ def default_shape(family, backend):
 
 
 def check_one_of(name, value, accepted):
-    """ArgumentError for what is none of the accepted words."""
+    """The value; ArgumentError unless it is one of the accepted words."""
     if not isinstance(value, str) or value not in accepted:
         words = ", ".join(map(repr, accepted))
         raise smemkit.ArgumentError(f"{name} is {value!r:.80}; accepted: {words}")
@@ -36,39 +36,43 @@ def check_one_of(name, value, accepted):
 
 
 def check_text(name, value):
-    """ArgumentTypeError for what is no str."""
+    """The value; ArgumentTypeError unless it is a str."""
     if not isinstance(value, str):
-        raise smemkit.ArgumentTypeError(f"{name} is a str, not {value!r:.80}")
+        raise smemkit.ArgumentTypeError(f"{name} must be a str, not {value!r:.80}")
     return value
 
 
 def check_seconds(seconds):
-    """ArgumentError for what is no time."""
+    """ArgumentError unless seconds is a number, 0 or more."""
     if not is_number(seconds, 0):
         raise smemkit.ArgumentError(f"seconds is {seconds!r:.80}; a number, 0 or more, is needed")
 
 
 def check_talk(progress=None, **functions):
-    """ArgumentTypeError for functions that none can call, and a progress that is no bool."""
+    """ArgumentTypeError unless progress is a bool or None, and each function callable or None."""
     if not isinstance(progress, bool | None):
-        raise smemkit.ArgumentTypeError(f"progress is True, False or None, not {progress!r:.80}")
+        raise smemkit.ArgumentTypeError(
+            f"progress must be True, False or None, not {progress!r:.80}"
+        )
     for name, function in functions.items():
         if function is not None and not callable(function):
-            raise smemkit.ArgumentTypeError(f"{name} is a function or None, not {function!r:.80}")
+            raise smemkit.ArgumentTypeError(
+                f"{name} must be a function or None, not {function!r:.80}"
+            )
 
 
 def check_peers(found):
-    """ArgumentTypeError for what is no list of peers, as peers.find_peers gives them."""
+    """The peers as a list; ArgumentTypeError unless they are a list from peers.find_peers."""
     listed = isinstance(found, list | tuple)
     if not listed or not all(hasattr(one, "prepare") and hasattr(one, "name") for one in found):
         raise smemkit.ArgumentTypeError(
-            f"found is a list of peers (smemkit.peers.find_peers()), not {found!r:.80}"
+            f"found must be a list of peers (smemkit.bench.peers.find_peers()), not {found!r:.80}"
         )
     return list(found)
 
 
 def check_seed(seed):
-    """ArgumentError for what NumPy's generators do not begin with."""
+    """ArgumentError for a seed that NumPy's generators do not accept."""
     try:
         numpy.random.SeedSequence(seed)
     except (TypeError, ValueError) as error:
@@ -76,15 +80,15 @@ def check_seed(seed):
 
 
 def check_results(results):
-    """ArgumentTypeError for what are no Results; None is nothing given."""
+    """ArgumentTypeError unless results are Results or None."""
     if results is not None and not isinstance(results, Results):
         raise smemkit.ArgumentTypeError(
-            f"results are Results, as bench.recorded gives them, not {type(results).__name__}"
+            f"results must be Results, as from bench.recorded, not {type(results).__name__}"
         )
 
 
 def check_work(case):
-    """ArgumentError where a simulation would take many minutes."""
+    """ArgumentError for a workload whose simulation would take many minutes."""
     work = max(case.flops or 0, case.nbytes)
     if work > SIMULATED_MOST:
         raise smemkit.ArgumentError(
@@ -95,7 +99,7 @@ def check_work(case):
 
 
 def check_variants(family, variants):
-    """The names, after a look; None for all."""
+    """Checks variants and returns their names; None stands for all."""
     if variants is None:
         return None
     known = smemkit.variants(find_class(family).family)
@@ -114,11 +118,11 @@ def check_variants(family, variants):
 
 
 def list_shapes(family, shapes, backend):
-    """Shapes as a list: of one, of several, or of none given."""
+    """The shapes as a list, from one shape, several, or None for the default."""
     if shapes is None:
         return [default_shape(family, backend)]
     if isinstance(shapes, numpy.ndarray):
-        shapes = shapes.tolist()  # of one number without an axis that number
+        shapes = shapes.tolist()  # a 0-d array gives a number
     if isinstance(shapes, range):
         shapes = list(shapes)
     if isinstance(shapes, list):
@@ -131,7 +135,7 @@ def list_shapes(family, shapes, backend):
 
 
 def list_caches(cache):
-    """The states of the L2 cache that are measured."""
+    """Checks cache and returns the states of the L2 cache as a tuple."""
     wanted = (cache,) if isinstance(cache, str) else cache
     try:
         wanted = tuple(dict.fromkeys(wanted))
@@ -145,7 +149,7 @@ def list_caches(cache):
 
 
 def list_peers(wanted, backend, say):
-    """The peers that are asked for and are here."""
+    """The requested peers that are installed."""
     if wanted is False or wanted is None:
         return []
     if backend != "cuda":

@@ -1,4 +1,4 @@
-"""python -m smemkit compare: our counts beside those of Nsight Compute, launch by launch.
+"""Counts of Nsight Compute beside those of the simulator, launch by launch.
 
 A child process makes every call once on the GPU under ncu; the same calls are then counted on the
 simulator. The results of all are checked on both machines. The exit status is 0 where all counts
@@ -32,15 +32,15 @@ from ..report.counts import counters as list_counters
 from . import workloads
 from .timing import read_driver
 
-# Counters of these kinds are the machine's exactly. Instructions and branches are PTX's on one side
-# and machine code's on the other.
+# Counters of these kinds must be equal. Instructions and branches are counted in PTX by the
+# simulator, and in machine code by Nsight Compute.
 HELD = ("shared.", "global.", "local.", "async.")
 PERMISSION = "ERR_NVGPUCTRPERM"
 
 
 @dataclass
 class Row:
-    """One call: how to make it, and what to call its launches. make() -> (call, check)."""
+    """One call and the name of its launches. make() -> (call, check)."""
 
     kernel: str
     case: str
@@ -62,7 +62,7 @@ def _list_family(family):
 
 
 def _make_sample(family, sizes, dtype, keywords):
-    """The same numbers each time, with any NumPy."""
+    """A sample with the same numbers in every run and NumPy version."""
     seed = zlib.crc32(repr((family, sizes, dtype, keywords)).encode())
     return workloads.make_sample(family, sizes, dtype, numpy.random.RandomState(seed), keywords)
 
@@ -141,7 +141,7 @@ def list_rows(families, files):
 
 
 def choose_rows(chosen):
-    """The calls that the options ask for."""
+    """The calls that the options select."""
     rows = list_rows(chosen.family, chosen.cases)
     if chosen.add:
         known = json.loads(Path(chosen.add).read_text())["rows"]
@@ -151,7 +151,7 @@ def choose_rows(chosen):
 
 
 def list_explained(files):
-    """{(kernel, counter): reason} of the EXPLAINED of files that have it."""
+    """{(kernel, counter): reason} from EXPLAINED of the files that define it."""
     explained = {}
     for path in files:
         explained |= getattr(_load_file(path), "EXPLAINED", {})
@@ -172,7 +172,7 @@ def held_counters():
 
 
 def refuse_errors(text):
-    """Raises BackendError where ncu says that something went wrong."""
+    """Raises BackendError where ncu reports an error."""
     if PERMISSION in text:
         raise _core.BackendError(
             f"ncu may not read the GPU's counters ({PERMISSION}): an administrator must allow it, "
@@ -217,15 +217,15 @@ def parse_csv(text):
 
 
 def read_number(text):
-    """1,024 -> 1024; a count that is no whole number is an error."""
+    """1,024 -> 1024; BackendError unless the count is a whole number."""
     value = float(text.replace(",", ""))
     if not value.is_integer():
-        raise _core.BackendError(f"ncu: {text!r} is no count")
+        raise _core.BackendError(f"ncu: {text!r} is not a count")
     return int(value)
 
 
 def read_counters(row, needed, partial=False):
-    """The counters of one launch from its metrics; with `partial` those that are there."""
+    """The counters of one launch from its metrics; with `partial` those that it has."""
     found = {}
     for name, metrics in needed.items():
         missing = [metric for metric in metrics if not row.get(metric)]
@@ -257,8 +257,8 @@ def find_ncu():
 
 
 def measure(chosen, needed):
-    """Starts ncu on a child that makes all launches: (CSV text, the child's list of launches)."""
-    smemkit.device_info(backend="cuda")  # no GPU: a BackendError that says why
+    """Runs ncu on a child that makes all launches: (CSV text, the child's list of launches)."""
+    smemkit.device_info(backend="cuda")  # BackendError without a GPU
     ncu = find_ncu()
     metrics = sorted({metric for several in needed.values() for metric in several})
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
@@ -286,7 +286,7 @@ def measure(chosen, needed):
 
 
 def list_options(chosen):
-    """The options that choose the launches, for the child."""
+    """The child's options, which select the launches."""
     options = []
     for path in chosen.cases:
         options += ["--cases", str(Path(path).resolve())]
@@ -298,7 +298,7 @@ def list_options(chosen):
 
 
 def run_child(chosen):
-    """Makes every launch once on the GPU, checks its result, and writes what was launched."""
+    """Makes every launch once on the GPU, checks its result, and writes the list of launches."""
     made = []
     for row in choose_rows(chosen):
         call, check = row.make()
@@ -309,7 +309,7 @@ def run_child(chosen):
 
 
 def is_right(check, result):
-    """None where the result is right, else what is wrong."""
+    """None where the result is right, else the fault in words."""
     try:
         check(result)
     except AssertionError as error:
@@ -322,7 +322,7 @@ def is_right(check, result):
 
 @dataclass
 class Counted:
-    """One launch on the simulator. wrong: of the call's result, None where it is right."""
+    """One launch on the simulator. wrong: the fault of the call's result, or None."""
 
     kernel: str
     case: str
@@ -367,7 +367,7 @@ def join(counted, theirs, wrong=None):
 
 
 def compare_rows(rows, table, made, needed, partial=False):
-    """Joins both machines' counts, a row for each launch."""
+    """Joins the counts of both machines, a row for each launch."""
     calls = [count_on_simulator(row) for row in rows]
     total = sum(map(len, calls))
     if len(table) != total:
@@ -385,7 +385,7 @@ def compare_rows(rows, table, made, needed, partial=False):
 
 
 def recount(rows, recorded, needed):
-    """Counts anew, beside the hardware's counts of a table that was made before.
+    """Counts on the simulator again, beside the hardware's counts of an earlier table.
 
     Parameters
     ----------
@@ -410,11 +410,13 @@ def recount(rows, recorded, needed):
 
 
 def leave_out(rows, variants):
-    """The rows but for those of some variants; ArgumentError for a variant that is not there."""
+    """The rows without those of some variants; ArgumentError for an unknown variant."""
     for name in variants:
         family, _, variant = name.partition("/")
         if variant not in smemkit.families().get(family, {}).get("variants", ()):
-            raise _core.ArgumentError(f"--forget: there is no kernel {name}; say it as gemm/tiled")
+            raise _core.ArgumentError(
+                f"--forget: there is no kernel {name}; the form is gemm/tiled"
+            )
         entries = set(re.findall(r"\.entry\s+(\w+)", smemkit.ptx(family, variant)))
         rows = [row for row in rows if row.kernel not in entries]
     return rows
@@ -451,7 +453,7 @@ def describe_machine():
 
 
 def extend_table(table, machine, rows):
-    """The table with more rows behind its own; it says when these were measured."""
+    """Appends rows to the table, and the date of their measurement."""
     kernels = list(dict.fromkeys(row["kernel"] for row in rows))
     again = table.setdefault("measured_again", {})
     again[machine["date"]] = again.get(machine["date"], []) + kernels

@@ -1,8 +1,8 @@
-"""Who our kernels are measured against: CuPy, torch, CUB, and the device's own copy.
+"""Peers that our kernels are compared with: CuPy, torch, CUB, and the device's own copy.
 
-CuPy and torch are found by import and work on arrays of their own with the same values. CUB is
-compiled by nvcc, where one is there with CUB's headers, into a library of two functions, which get
-the addresses of our arrays. cuBLAS is behind torch's and CuPy's products.
+CuPy and torch are imported and work on their own copies of the operands. nvcc compiles CUB, where
+its headers are installed, into a library of two functions that take the addresses of our arrays.
+Products of torch and CuPy call cuBLAS.
 """
 
 import ctypes
@@ -40,19 +40,19 @@ extern "C" int peer_histogram(void *work, size_t *bytes, const unsigned char *x,
 
 
 class Copy:
-    """The device's own copy of as many bytes: the ceiling of what reads and writes them once."""
+    """The device's own copy of as many bytes: the ceiling of reading and writing them once."""
 
     name, version = "memcpy", None
 
     def prepare(self, case, inputs, ours):
-        """(call, fetch) or None. fetch gives the result; None where it is checked already."""
+        """(call, fetch) or None. fetch returns the result; None where it is already checked."""
         if not case.is_copied:
             return None
         source = ours.arrays[0]
         target = smemkit.empty(case.shape, case.dtype, backend=source.backend)
         _core._copy(target, source)
         if not (smemkit.asnumpy(target) == inputs[0]).all():
-            raise smemkit.InternalError("the device's copy is no copy")
+            raise smemkit.InternalError("the device's copy differs from its source")
         return lambda: _core._copy(target, source), None
 
     def forget(self):
@@ -147,7 +147,7 @@ class Cub:
             if status != 0:
                 raise smemkit.CudaError(f"CUB: {function} ends with the CUDA error {status}")
 
-        ask(None)  # says how much memory it works with
+        ask(None)  # returns the size of its workspace
         work = smemkit.empty((max(size.value, 1),), "uint8", backend="cuda")
         return lambda: ask(work.pointer), lambda: smemkit.asnumpy(out)
 
@@ -155,15 +155,15 @@ class Cub:
         """Nothing is kept."""
 
 
-@functools.cache  # compiling takes a while, and every benchmark looks for its peers
+@functools.cache  # compiling takes long, and every benchmark searches its peers
 def load_cub():
-    """The library, open; its file is needed no more."""
+    """Loads the library; its file can be deleted afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         return ctypes.CDLL(str(build_cub(folder)))
 
 
 def build_cub(folder):
-    """Compiles the library; its path. RuntimeError where that cannot be."""
+    """Compiles the library and returns its path; RuntimeError where that fails."""
     nvcc = compile.find_nvcc()
     if nvcc is None:
         raise RuntimeError("there is no nvcc to compile CUB with")
@@ -185,7 +185,7 @@ NAMES = {kind.name for kind in KINDS}
 
 
 def find_peers(say=None, names=NAMES):
-    """Every peer that is here.
+    """Every peer that is installed.
 
     Parameters
     ----------

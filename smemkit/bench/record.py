@@ -1,8 +1,8 @@
-"""The command record: everything that plots and notebooks show of a GPU, measured in one go.
+"""The record: all measurements of a GPU that plots and notebooks show, made in one run.
 
 It writes PART_NAME.json files, which bench.recorded(NAME) loads from the package: variants (our
 kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes. What fails is
-told, left out, and named in the file's provenance; the rest is measured all the same.
+reported, left out, and named in the file's provenance; the rest is still measured.
 """
 
 import re
@@ -20,10 +20,10 @@ from .families import CLASSES
 from .results import Measurement, Results, describe_run
 from .stopwatch import CACHES
 
-BUDGET_SECONDS = 130.0  # then no new case is begun
+BUDGET_SECONDS = 130.0  # after which no new case begins
 SUBJECT_SECONDS, SUBJECT_SAMPLES = 0.05, 30
 HOST_SECONDS = 0.3
-SLOW_MS = 400.0  # a call that would take longer is left out
+SLOW_MS = 400.0  # calls that would take longer are left out
 TIMED_PARTS = ("variants", "host", "peers")
 HERE = Path(__file__).resolve().parents[1] / "recorded"  # of this package
 
@@ -55,7 +55,7 @@ def name_device(name):
 
 
 def shorten(row):
-    """The row with six figures of each sample: no clock has more."""
+    """The row with six figures of each sample, more than the precision of clocks."""
     times = {
         name: tuple(float(f"{ms:.6g}") for ms in getattr(row, name))
         for name in ("times_ms", "host_times_ms")
@@ -155,7 +155,7 @@ def describe_latency(found):
 
 
 class Recorder:
-    """Measures part by part and writes what it has.
+    """Measures part by part, and writes each part after every case.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Recorder:
     facts : dict
         Of smemkit.device_info.
     budget : float
-        Seconds, after which no new case is begun.
+        Seconds, after which no new case begins.
     say : callable
         Takes a line for each thing that is done, or left out.
     """
@@ -182,19 +182,19 @@ class Recorder:
         self.left_out, self.found, self.libraries, self.speed = [], [], {}, {}
 
     def complain(self, text):
-        """Notes what is left out."""
+        """Notes a measurement that is left out."""
         self.left_out.append(text)
         self.say(f"left out: {text}")
 
     def is_late(self, what):
-        """Whether the time is over; then `what` is left out."""
+        """Whether the budget is spent; then notes `what` as left out."""
         late = time.monotonic() - self.start > self.budget
         if late:
             self.complain(f"{what}: no time is left of {self.budget:g} s")
         return late
 
     def write(self, part, rows, kind=Results, *, clocks=True):
-        """Writes a part, if there is anything in it."""
+        """Writes a part unless it is empty."""
         if not rows:
             return
         facts = timing.describe_protocol(self.watch.backend, self.found, clocks=clocks)
@@ -212,7 +212,7 @@ class Recorder:
         try:
             for row in measure_ceilings(self.watch, self.facts):
                 rows.append(row)
-        except Exception as error:  # of any kind: the other parts can still be measured
+        except Exception as error:  # of any kind: the other parts are still measured
             self.complain(f"ceilings after {len(rows)} of them: {error!r:.300}")
         self.write("ceilings", rows, Ceilings)
 
@@ -242,7 +242,7 @@ class Recorder:
             self.write(part, self.rows[part])
 
     def record_case(self, words, is_main, chosen):
-        """Everything of one case; what fails is left out."""
+        """Measures one case with its peers; what fails is left out."""
         start = time.monotonic()
         try:
             case = workloads.make_workload(*chosen)
@@ -264,12 +264,12 @@ class Recorder:
                 self.complain(f"{words} by NumPy: {error!r:.300}")
         done = sum(map(len, self.rows.values()))
         self.say(f"{words}: {time.monotonic() - start:.1f} s, {done} rows so far")
-        if is_main:  # what is there is safe, should this process be ended
+        if is_main:  # keeps what is measured, should the process be killed
             for part in TIMED_PARTS:
-                self.write(part, self.rows[part], clocks=False)  # asking for them takes a while
+                self.write(part, self.rows[part], clocks=False)  # reading them takes long
 
     def measure_ours(self, case, ours, caches):
-        """Rows of our variants, but of those that would take too long."""
+        """Rows of our variants, without those that would take too long."""
         work = max(case.flops or 0.0, float(case.nbytes))
         for variant in timing.list_ours(case, whole=True):
             key = case.family, variant, *case.parameters.values()
@@ -282,13 +282,13 @@ class Recorder:
                 made = timing.measure_variants(case, ours, self.watch, one, caches, self.complain)
                 for row in made:
                     self.rows["variants"].append(row)
-                    pace = row.median_ms / work  # of small cases it is that of starting
+                    pace = row.median_ms / work  # of small cases mostly that of the start
                     self.speed[key] = min(pace, self.speed.get(key, pace))
             except Exception as error:  # as above
                 self.complain(f"{case.name}: {variant}: {error!r:.300}")
 
     def measure_library(self, case, inputs, ours):
-        """Rows of the peers; the first that calls the family's library has the library's name."""
+        """Rows of the peers; the first one that calls the family's library is named after it."""
         library, callers = case.library, case.callers
         try:
             here = self.find_peers(case.family)

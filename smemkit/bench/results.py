@@ -1,4 +1,4 @@
-"""What a benchmark found: rows with every sample, and what they were made on."""
+"""Results of benchmarks: rows with every sample, and their provenance."""
 
 import datetime
 import json
@@ -15,30 +15,30 @@ import smemkit
 from .._pandas import import_pandas
 
 PARTS = ("variants", "host", "peers", "ceilings", "probes")  # of a record: a file each
-FORMAT = 1  # of the file; a reader refuses another one
+FORMAT = 1  # version of the file format; a reader refuses other versions
 LENGTH_MOST = 2**63 - 1
 
 
 def is_number(value, least=-math.inf, most=math.inf):
-    """Whether it is a finite real number in that range; True and False are none."""
+    """Whether the value is a finite real number in that range, and not a bool."""
     kinds = int | float | numpy.integer | numpy.floating
     if isinstance(value, bool) or not isinstance(value, kinds):
         return False
     try:
         return math.isfinite(value) and least <= value <= most
-    except OverflowError:  # an int beyond every float
+    except OverflowError:  # an int beyond the range of floats
         return False
 
 
 def is_table(value, test=lambda _: True):
-    """Whether it is a mapping from names to what passes the test."""
+    """Whether the value is a mapping from names to values that pass the test."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         return False
     return all(map(test, value.values()))
 
 
 def is_count(value):
-    """Whether it may be that of a counter; a ratio with nothing below it is None."""
+    """Whether the value may be a counter's; a ratio whose denominator is 0 is None."""
     return value is None or is_number(value, 0)
 
 
@@ -49,7 +49,7 @@ def _is_shape(value):
 
 
 def _is_time(value):
-    return is_number(value, 0) or (isinstance(value, float) and math.isnan(value))  # none was taken
+    return is_number(value, 0) or (isinstance(value, float) and math.isnan(value))  # not measured
 
 
 def _is_times(value):
@@ -154,7 +154,7 @@ class Measurement:
 
     @property
     def key(self):
-        """What the same measurement of another run has in common with this one."""
+        """The key that equal measurements of different runs share."""
         rest = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))
         where = (self.dtype, self.machine, self.cache)
         return (self.family, self.variant, tuple(self.shape), *where, rest)
@@ -216,7 +216,7 @@ class Results:
 
     @classmethod
     def from_dict(cls, data):
-        """What to_dict wrote; ArgumentError where it is something else."""
+        """The Results of a dict that to_dict wrote; ArgumentError for any other."""
         try:
             if data["format"] != FORMAT:
                 raise smemkit.ArgumentError(
@@ -225,14 +225,14 @@ class Results:
             rows = []
             for row in data["rows"]:
                 tuples = {name: tuple(row[name]) for name in ("shape", "times_ms", "host_times_ms")}
-                tuples["call_times_ms"] = tuple(row.get("call_times_ms", ()))  # none in old files
+                tuples["call_times_ms"] = tuple(row.get("call_times_ms", ()))  # old files lack it
                 rows.append(Measurement(**{**row, **tuples}))
             return cls(rows, dict(data["provenance"]))
         except smemkit.Error:
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
             raise smemkit.ArgumentError(
-                f"these are no results of a benchmark: {error!r}"
+                f"these are not results of a benchmark: {error!r}"
             ) from error
 
     def save(self, path):
@@ -241,12 +241,12 @@ class Results:
 
     @classmethod
     def load(cls, path):
-        """Read a file that save wrote; ArgumentError where it is something else."""
+        """Read a file that save wrote; ArgumentError for any other file."""
         path = check_path(path)
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise smemkit.ArgumentError(f"{path} is no JSON: {error}") from error
+            raise smemkit.ArgumentError(f"{path} is not JSON: {error}") from error
         return cls.from_dict(data)
 
     def to_dataframe(self):
@@ -311,14 +311,14 @@ def list_measured(results):
 
 
 def check_path(path):
-    """A Path; ArgumentTypeError for what names no file."""
+    """The path as a Path; ArgumentTypeError unless it is a str or a Path."""
     if not isinstance(path, str | os.PathLike):
         raise smemkit.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
     return Path(path)
 
 
 def find_changes(now, then):
-    """{name: (then, now)} of the counters that differ; one that is not there is 0."""
+    """{name: (then, now)} of the counters that differ; a missing one is 0."""
     pairs = {name: (then.get(name) or 0, now.get(name) or 0) for name in {**then, **now}}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 

@@ -1,4 +1,4 @@
-"""The memory wall: what must move and be done, what bounds it, and what the kernels really read."""
+"""memory_wall: the bytes and operations of a family, its bound, and what its kernels read."""
 
 from dataclasses import dataclass, field
 
@@ -13,7 +13,7 @@ from ._ceilings import ceilings as measure_ceilings
 from ._run import run
 from .results import Results
 
-COUNTED_MOST = 1 << 25  # operations or bytes that the simulator does of one variant
+COUNTED_MOST = 1 << 25  # operations or bytes that are simulated for one variant
 READS = ("global.load.bytes", "async.bytes")
 SECTORS = ("global.load.sectors", "async.sectors")
 SECTOR_BYTES = 32
@@ -155,7 +155,7 @@ def show_reads(row):
 
 
 def count_reads(case, inputs, variant):
-    """Reads of one variant on the simulator, of a few blocks where all would take long."""
+    """The reads of one variant on the simulator; of large launches only a few blocks run."""
     arrays = tuple(smemkit.asarray(array, backend="sim") for array in inputs)
     out = smemkit.empty(case.result_shape, case.result_dtype, backend="sim")
 
@@ -207,7 +207,7 @@ def make_reads(case, inputs, variant, time_ms, bound_ms):
 
 
 def find_times(results, case):
-    """From variant to its median in results: warm, and of this case."""
+    """{variant: median} of the warm measurements of this workload in results."""
     times = {}
     for row in results or ():
         if case.owns(row) and row.times_ms and row.cache == "warm" and row.machine == "cuda":

@@ -1,4 +1,4 @@
-"""Clocks: CUDA events round calls on a GPU, and the host's clock round NumPy.
+"""Timing by CUDA events for calls on a GPU, and by the host's clock for NumPy.
 
 On a GPU a sample is the time between two events in the default stream, divided by the calls between
 them. "cold": a memory as large as several L2 caches is cleared before each sample of one call.
@@ -17,11 +17,11 @@ from .. import _core
 
 WARM_UPS = 3
 SAMPLES_MIN, SAMPLES_MAX = 10, 100
-LONG_MS, SAMPLES_LONG = 50.0, 5  # calls longer than this are sampled so often only
-HOST_LONG_SECONDS = 0.5  # on the host; such calls are sampled twice
-SAMPLE_MS = 0.2  # that the calls of a warm sample take together
+LONG_MS, SAMPLES_LONG = 50.0, 5  # calls longer than this, and the number of their samples
+HOST_LONG_SECONDS = 0.5  # on the host; longer calls are sampled twice
+SAMPLE_MS = 0.2  # of the calls of a warm sample together
 CALLS_MAX = 16
-FLUSH_CACHES = 4  # memory that is cleared for a cold sample, in L2 caches
+FLUSH_CACHES = 4  # sizes of the L2 cache that are cleared before a cold sample
 BUSY_BYTES = 1 << 30  # cleared while the host enqueues the calls of a warm sample
 CACHES = ("warm", "cold")
 
@@ -59,7 +59,7 @@ class Stopwatch:
         return _core._timer_stop(self.timer) / calls
 
     def choose_calls(self, once, cache):
-        """Calls of a sample: more than one only where they are warm and short."""
+        """The number of calls of a sample: several where they are warm and short."""
         if cache == "cold":
             return 1
         return min(CALLS_MAX, max(1, math.ceil(SAMPLE_MS / max(once, 1e-4))))
@@ -74,11 +74,11 @@ class Stopwatch:
             once = self.time_once(call, cache)
         calls = self.choose_calls(once, cache)
         if calls > 1:
-            self.time_once(call, cache, calls)  # the first one also warms the clock
+            self.time_once(call, cache, calls)  # the first one also warms up the timing code
         return self.repeat(lambda: self.time_once(call, cache, calls), once, samples)
 
     def repeat(self, sample, once, samples):
-        """As many samples as the seconds allow, of calls that take `once` milliseconds."""
+        """The number of samples that fit into the seconds, for calls of `once` milliseconds."""
         least = SAMPLES_MIN if once < LONG_MS else SAMPLES_LONG
         times, end = [], time.perf_counter() + self.seconds
         while len(times) < samples:

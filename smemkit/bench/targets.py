@@ -1,4 +1,4 @@
-"""The cases that are compared with peers, the goals that they have, and what became of these.
+"""Targets: workloads that are compared with peers, their goals, and the verdicts.
 
 Each subject has two times: of the GPU alone, and of a call on an idle GPU, with what it takes the
 host to start the work. Goals are judged by the GPU alone; both are shown. (A call of ours comes
@@ -14,13 +14,13 @@ SIZES = ("full", "small")
 
 
 def list_cases(size="full"):
-    """The cases in the order in which they run; "small" ones are for the simulator."""
+    """The target workloads in the order of their runs; "small" ones are for the simulator."""
     kinds = sorted(CLASSES.values(), key=lambda kind: kind.target_rank)
     return [case for kind in kinds for case in kind.list_targets(size)]
 
 
 def judge(results, chosen):
-    """What became of the goals: a dict for each case, goal and state of the cache."""
+    """The verdicts: a dict for each workload, goal and state of the cache."""
     verdicts = []
     for case in chosen:
         rows = [row for row in results if case.owns(row) and row.times_ms]
@@ -56,7 +56,7 @@ def compare(case, cache, goal, best, peer):
 
 
 def show_verdicts(verdicts):
-    """The goals as a table: by the GPU's time alone, with that of calls beside it."""
+    """Prints the verdicts as a table: times of the GPU alone, and of whole calls beside them."""
     print(
         f"\n{'':62} {'GPU alone, us':^26}   {'a call, us':^26}\n{'case':26} {'cache':5} "
         f"{'ours':16} {'peer':12} {'ours':>9} {'peer':>9} {'ratio':>6}   {'ours':>9} {'peer':>9} "

@@ -30,7 +30,7 @@ import smemkit
 from .results import Results, describe_run
 from .stopwatch import CACHES, Stopwatch
 
-TRIAL_SAMPLES = 3  # of each of our variants, to find the fastest
+TRIAL_SAMPLES = 3  # of each variant, to find the fastest
 SEED = 20260721
 DRIVER = Path("/proc/driver/nvidia/version")
 DEVICE_FACTS = (
@@ -43,7 +43,7 @@ class WrongResultError(smemkit.Error):
 
 
 def check(case, expected, subject, result):
-    """Raises WrongResultError where a subject's result is not that of the case."""
+    """Raises WrongResultError where a subject's result is wrong."""
     result = numpy.asarray(result)
     if result.shape != tuple(case.result_shape):
         reason = f"its shape is {result.shape}, not {tuple(case.result_shape)}"
@@ -54,7 +54,7 @@ def check(case, expected, subject, result):
 
 
 def list_ours(case, whole=False):
-    """Our variants that do the case: what "auto" may take; where `whole`, also the others."""
+    """Our variants for the workload: those that "auto" may choose; with `whole`, all others too."""
     return [
         name
         for name, facts in smemkit.variants(case.family).items()
@@ -102,9 +102,9 @@ UNFIT = (smemkit.BackendError, smemkit.SharedMemoryError)  # the machine cannot 
 
 
 def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=False):
-    """Rows of these variants. With `warn`, one that fails is told and left out.
+    """Rows of these variants. With `warn`, a variant that fails is reported and left out.
 
-    With `skip`, one that this GPU cannot run is left out and not spoken of.
+    With `skip`, a variant that this GPU cannot run is left out without a report.
     """
     for variant in variants:
         try:
@@ -146,7 +146,7 @@ def measure_ours(case, ours, watch, whole):
 
 
 def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, starts=False):
-    """Rows of each peer that does the case; where `starts`, also with the time of whole calls."""
+    """Rows of each peer for the workload; with `starts`, also with times of whole calls."""
     for peer in found:
         try:
             subject = peer.prepare(case, inputs, ours)
@@ -155,7 +155,7 @@ def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, star
             call, fetch = subject
             call()
             result = fetch() if fetch else None
-        except Exception as error:  # a stranger's, of any kind: the others can still be measured
+        except Exception as error:  # of any kind, from a peer: the others are still measured
             warn(f"{case.name}: without {peer.name}: {error!r:.300}")
             continue
         if fetch:
@@ -171,7 +171,7 @@ def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, star
 
 
 def measure_on_gpu(case, rng, watch, found, whole, warn):
-    """All rows of a case that has goals."""
+    """All rows of a workload that has goals."""
     inputs = case.make_inputs(rng)
     ours = Ours(case, inputs, watch.backend)
     yield from measure_ours(case, ours, watch, whole)
@@ -190,7 +190,7 @@ def count_variants(case, ours, variants):
 
 
 def measure_on_simulator(case, rng, whole):
-    """Counted rows of all variants that "auto" may take, or of the fastest."""
+    """Counted rows of all variants that "auto" may choose, or of the fastest."""
     ours = Ours(case, case.make_inputs(rng), "sim")
     variants = list_ours(case)
     yield from count_variants(case, ours, variants if whole else variants[-1:])
@@ -202,7 +202,7 @@ def measure_on_simulator(case, rng, whole):
 def run_cases(
     chosen, backend, found=(), *, whole=False, seconds=0.5, seed=SEED, say=None, warn=warnings.warn
 ):
-    """Measures cases; Results with every sample and what they were made on.
+    """Measures workloads; Results with every sample and their provenance.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def read_driver():
 
 
 def read_clocks(uuid):
-    """The clocks of a GPU at this moment, in MHz by name; {} where nvidia-smi says nothing."""
+    """The current clocks of a GPU, {name: MHz}; {} where nvidia-smi does not report them."""
     names = ("sm", "memory")
     command = ["nvidia-smi", f"--id={uuid}", "--query-gpu=clocks.sm,clocks.mem"]
     try:
@@ -268,7 +268,7 @@ def read_clocks(uuid):
 
 
 def describe_protocol(backend, found=(), seed=SEED, *, clocks=True):
-    """What results.describe_run does not know of a run; without its clocks where they take long."""
+    """Facts of a run beside those of results.describe_run; clocks=False leaves out the clocks."""
     facts = smemkit.device_info(backend=backend)
     return {
         "backend": backend,

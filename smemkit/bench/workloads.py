@@ -31,7 +31,7 @@ __all__ = [
 
 
 def complete_shape(family, shape):
-    """The lengths of all dimensions, of them or of one number that stands for all."""
+    """The lengths of all dimensions, from a tuple or from one number for all."""
     kind = find_class(family)
     names = kind.read_signature()[2]
     given = shape if isinstance(shape, tuple | list) else None
@@ -55,14 +55,16 @@ def complete_shape(family, shape):
 
 
 def complete_dtype(family, dtype=None):
-    """The name of the element type; where nothing is said, the family's own."""
+    """The name of the element type; by default the family's usual one."""
     usual = find_class(family).usual_dtype
     if dtype is None:
         return usual
     try:
         name = numpy.dtype(dtype).name
     except (TypeError, ValueError):
-        raise _core.ArgumentTypeError(f"{dtype!r:.80} is no element type, as float32 is") from None
+        raise _core.ArgumentTypeError(
+            f"{dtype!r:.80} is not an element type such as float32"
+        ) from None
     known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
     kind = numpy.dtype(name)
     same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biuf"
@@ -72,7 +74,7 @@ def complete_dtype(family, dtype=None):
 
 
 def make_workload(family, shape, dtype=None, parameters=None):
-    """A Workload of any family, shape and type; typed errors for what none can be made of."""
+    """The Workload of a family, shape and type; typed errors for invalid ones."""
     kind = find_class(family)
     lengths, name = complete_shape(family, shape), complete_dtype(family, dtype)
     chosen = {key: values[0] for key, values in kind.choices.items()}
@@ -154,7 +156,7 @@ class Sample:
         return getattr(_core, self.family)(*self.arrays, **keywords, **self.make_out())
 
     def make_out(self):
-        """{"out": an array} where that alone says how long the result is."""
+        """{"out": an array} for families whose result's length only out determines."""
         kind = find_class(self.family)
         if not kind.needs_out():
             return {}

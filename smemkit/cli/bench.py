@@ -23,12 +23,12 @@ examples:
   bench reduce --parameter op=max --sizes 1000:1000000:111000
   bench --peers                    the cases that have goals, beside other libraries
 
-sizes: 256:4096 is 256, 512, 1024, 2048, 4096; with a third number that is the step instead; or some
-with commas between. --shape takes all lengths of one shape: gemm m,k,n. It may be repeated.
+sizes: 256:4096 is 256, 512, 1024, 2048, 4096; with a third number that is the step instead; or
+comma-separated sizes. --shape takes all lengths of one shape: gemm m,k,n. It may be repeated.
 """
 KINDS = ("speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence")
 OF_ONE_FAMILY = ("speed", "ladder", "sectors")
-ROOFLINE_MOST = 40  # marks that can be told apart
+ROOFLINE_MOST = 40  # marks that readers can tell apart
 
 
 def add_commands(commands):
@@ -40,13 +40,13 @@ def add_commands(commands):
 
 
 def add_bench_arguments(parser):
-    """What `smemkit bench` takes."""
+    """The arguments of `smemkit bench`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = timing.__doc__, EXAMPLES
     parser.add_argument("family", nargs="?", help="default: all cases that have goals")
     group = parser.add_argument_group("of a family")
-    group.add_argument("--variants", help="with commas between (default: all)")
-    group.add_argument("--sizes", help="256:4096, or some with commas between; see below")
+    group.add_argument("--variants", help="comma-separated (default: all)")
+    group.add_argument("--sizes", help="256:4096, or comma-separated sizes; see below")
     group.add_argument("--shape", action="append", default=[], help="all lengths of one shape")
     group.add_argument("--dtype", help="element type (default: float32; of histogram uint8)")
     group.add_argument("--cache", default="warm", choices=("warm", "cold", "both"))
@@ -73,7 +73,7 @@ def add_bench_arguments(parser):
 
 
 def add_plot_arguments(parser):
-    """What `smemkit plot` takes."""
+    """The arguments of `smemkit plot`."""
     parser.description = "Draws results that bench, or record, has written."
     parser.add_argument(
         "files", nargs="+", metavar="FILE", help="of bench --json; or the name of a record: h200"
@@ -81,8 +81,8 @@ def add_plot_arguments(parser):
     parser.add_argument("--out", default="plot.png", help="the picture (default: plot.png)")
     parser.add_argument("--kind", choices=KINDS, help="default: what the rows allow")
     parser.add_argument("--family", help="rows of this family only")
-    parser.add_argument("--variants", help="rows of these only, with commas between")
-    parser.add_argument("--shape", help="rows of this shape only: lengths with commas between")
+    parser.add_argument("--variants", help="rows of these only, comma-separated")
+    parser.add_argument("--shape", help="rows of this shape only: comma-separated lengths")
     parser.add_argument("--dtype", help="rows of this element type only")
     parser.add_argument("--cache", choices=("warm", "cold"), help="rows of this state only")
     parser.add_argument(
@@ -103,7 +103,7 @@ def read_sizes(text):
         except ValueError:
             ends = []
         if not 1 <= len(ends) <= 3 or any(end < 1 for end in ends):
-            raise UsageError(f"--sizes {text!r}: 256:4096, 256:4096:256 or 256,512 are meant")
+            raise UsageError(f"--sizes {text!r}: the forms are 256:4096, 256:4096:256 and 256,512")
         first, last = ends[0], ends[min(1, len(ends) - 1)]
         if last < first:
             raise UsageError(f"--sizes {text!r}: {first} is more than {last}")
@@ -121,7 +121,7 @@ def read_shape(text):
     try:
         return tuple(int(word) for word in text.split(","))
     except ValueError:
-        raise UsageError(f"--shape {text!r}: lengths with commas between are needed") from None
+        raise UsageError(f"--shape {text!r}: comma-separated lengths are needed") from None
 
 
 def read_parameters(texts):
@@ -141,7 +141,7 @@ def read_names(text):
 
 
 def complain(text):
-    """A line for the person who waits, beside the results."""
+    """Prints a line to standard error, apart from the results."""
     print(f"smemkit: {text}", file=sys.stderr, flush=True)
 
 
@@ -169,7 +169,7 @@ def show_row(case, row):
 
 
 def choose_cases(chosen, backend):
-    """The cases that the command line asks for."""
+    """The workloads that the options select."""
     size = chosen.size or ("full" if backend == "cuda" else "small")
     known = targets.list_cases(size)
     families = list(dict.fromkeys(case.family for case in known))
@@ -198,7 +198,7 @@ def check_options(chosen):
 
 
 def run_goals(chosen, backend, say):
-    """The cases that have goals, and what became of these."""
+    """Measures the workloads that have goals, and prints the verdicts."""
     wanted = choose_cases(chosen, backend)
     found = peers.find_peers(complain) if chosen.peers else []
     results = timing.run_cases(
@@ -244,7 +244,7 @@ def run_family(chosen, backend, say):
 
 
 def show_comparison(results, before):
-    """A line for each measurement that both runs have."""
+    """Prints a line for each measurement that both runs have."""
     pairs = results.compare(before)
     print(f"\ncompared with {before.provenance.get('date')}: time now / time then, counters")
     for row, other, ratio in pairs:
@@ -266,14 +266,14 @@ def name_row(row):
 
 
 def show_changes(changes):
-    """The counters that are not what they were, in words."""
+    """Prints the counters that have changed."""
     if not changes:
         return "counters as before"
     return "; ".join(f"{name} {then:,.10g} -> {now:,.10g}" for name, (then, now) in changes.items())
 
 
 def run_bench(chosen):
-    """Runs the command; the exit status. A goal that is missed is shown, and is no failure."""
+    """Runs the command and returns the exit status. A missed goal is shown; it is not a failure."""
     check_options(chosen)
     if chosen.backend:
         smemkit.set_backend(chosen.backend)
@@ -311,7 +311,7 @@ def load_rows(names):
 
 
 def choose_rows(results, chosen):
-    """The rows that the command line asks for."""
+    """The rows that the options select."""
     names, parameters = read_names(chosen.variants), read_parameters(chosen.parameter)
     shape = read_shape(chosen.shape) if chosen.shape else None
     if shape is not None and len(shape) == 1 and chosen.family:
@@ -327,12 +327,12 @@ def choose_rows(results, chosen):
         and all(str(row.parameters.get(key)) == value for key, value in parameters.items())
     ]
     if not rows:
-        raise smemkit.ArgumentError("no row is what was asked for: nothing to draw")
+        raise smemkit.ArgumentError("no row matches the options: nothing to draw")
     return Results(rows, results.provenance)
 
 
 def choose_kind(rows):
-    """The picture that fits: counts where there are no times, a line for several sizes."""
+    """The kind of picture for the rows: counts without times, a line for several sizes."""
     timed = [row for row in rows if row.times_ms]
     if not any(row.machine == "cuda" for row in timed):
         return "sectors"
@@ -340,7 +340,7 @@ def choose_kind(rows):
 
 
 def keep_largest(rows, timed):
-    """The rows of the largest shape, of pictures that show one; says so where there are others."""
+    """The rows of the largest shape, for pictures of one; reports that others are left out."""
     kept = [row for row in rows if (row.times_ms if timed else row.counters)]
     shapes = {tuple(row.shape) for row in kept}
     families = {row.family for row in kept}
@@ -352,7 +352,7 @@ def keep_largest(rows, timed):
 
 
 def narrow(rows, kind):
-    """The rows that a picture of this kind can hold together; says what it leaves out."""
+    """The rows that one picture of this kind can show; reports what is left out."""
     families = list(dict.fromkeys(row.family for row in rows))
     if len(families) > 1 and (
         kind in OF_ONE_FAMILY or kind == "roofline" and len(rows) > ROOFLINE_MOST
@@ -374,7 +374,7 @@ def narrow(rows, kind):
 
 
 def keep_common(rows, word, option, value_of):
-    """The rows with the value that most of them have; says so where there are others."""
+    """The rows with the most frequent value; reports that others are left out."""
     values = collections.Counter(map(value_of, rows))
     if len(values) < 2:
         return rows
@@ -392,7 +392,7 @@ def draw(results, kind, path, ceilings=None):
         from ..plot.style import ADVICE
 
         raise smemkit.BackendError(ADVICE) from error
-    matplotlib.use("Agg")  # no window: a file
+    matplotlib.use("Agg")  # draws to a file, without a window
     from matplotlib import pyplot
 
     from .. import plot
@@ -414,7 +414,7 @@ def draw(results, kind, path, ceilings=None):
     ax = getattr(plot, kind)(rows, **more)
     try:
         ax.figure.savefig(path, dpi=120, bbox_inches="tight")
-    except ValueError as error:  # of a format that there is not
+    except ValueError as error:  # an unknown file format
         raise smemkit.ArgumentError(f"{path}: {error}") from error
     finally:
         pyplot.close(ax.figure)

@@ -129,7 +129,7 @@ def print_lines(heading, differences):
 
 
 def print_table(rows, needed, explained):
-    """The rows that differ, then totals; True where all is equal or explained, and right."""
+    """Prints differing rows and totals; True where all is equal or explained, and right."""
     differences = ncu.list_differences(rows)
     known = [line for line in differences if (line[0], line[2]) in explained]
     others = [line for line in differences if (line[0], line[2]) not in explained]

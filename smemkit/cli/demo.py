@@ -1,4 +1,4 @@
-"""The demonstration: a product by every gemm kernel on every machine, checked against NumPy."""
+"""The command demo: a product by every gemm kernel on every machine, checked against NumPy."""
 
 import secrets
 import time
@@ -12,7 +12,7 @@ SHAPES = ((1, 1, 1), (33, 65, 31), (200, 130, 170), (301, 257, 289))
 
 
 def find_machines():
-    """The backends that work here, and for each that does not the reason."""
+    """The backends that work here, and {backend: reason} of those that do not."""
     machines, missing = [], {}
     for backend in ("cuda", "sim"):
         try:
@@ -25,10 +25,10 @@ def find_machines():
 
 
 def measure_error(c, a, b):
-    """The largest error of c as a part of its bound, 4 sqrt(k) eps |a| |b|; right up to 1."""
+    """The largest error of c divided by its bound, 4 sqrt(k) eps |a| |b|; at most 1 is right."""
     a64, b64 = a.astype(numpy.float64), b.astype(numpy.float64)
     bound = 4 * numpy.sqrt(a.shape[1]) * numpy.finfo(c.dtype).eps * (abs(a64) @ abs(b64))
-    return float((abs(c - a64 @ b64) / bound).max())  # NaN in c gives NaN, which is no success
+    return float((abs(c - a64 @ b64) / bound).max())  # NaN in c gives NaN, which is not at most 1
 
 
 def run_variant(variant, backend, rng):

@@ -4,4 +4,4 @@ import smemkit
 
 
 class UsageError(smemkit.Error):
-    """What the command line cannot mean; exit status 2."""
+    """An invalid command line; exit status 2."""

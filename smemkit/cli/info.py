@@ -4,10 +4,10 @@ import smemkit
 
 
 def run(chosen):
-    """How smemkit was built and which machines it finds, then every fact about each."""
+    """Prints how smemkit was built and which machines it finds, then the facts of each."""
     try:
         smemkit.show_config()
-    except smemkit.Error as error:  # SMEMKIT_BACKEND names what is not here: see below
+    except smemkit.Error as error:  # SMEMKIT_BACKEND names a machine that is missing: see below
         print(f"backend: {error}")
     for backend in ("cuda", "sim"):
         try:

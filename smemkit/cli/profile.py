@@ -1,4 +1,4 @@
-"""The commands profile and check: a kernel of the package, or one of a file."""
+"""The commands profile and check, for kernels of the package or of a file."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ arguments of a kernel (--arg, once for each parameter, in order):
 
 
 class Unjudged(UsageError):
-    """Conditions that nobody can judge, as the kernel did not run; exit status 2."""
+    """Conditions without an answer, because the kernel did not run; exit status 2."""
 
 
 def add_commands(commands):
@@ -98,7 +98,7 @@ def add_commands(commands):
                 "--order",
                 choices=list(ORDERS),
                 default="forward",
-                help="who begins: reverse finds what the first block or warp to come does wrong",
+                help="order of blocks and warps: reverse finds faults of the first one to arrive",
             )
             one.add_argument(
                 "--padding",
@@ -137,7 +137,7 @@ def parse_condition(text):
 
 
 def judge_condition(condition, done):
-    """(exit status, a sentence or None): 1 where it holds, 2 where nobody can tell."""
+    """(exit status, a sentence or None): 1 where the condition holds, 2 where it has no value."""
     name, sign, limit = condition
     words = f"{name} {sign} {limit:g}"
     try:
@@ -147,14 +147,14 @@ def judge_condition(condition, done):
     return (1, f"failed on {words}: it is {done.counters[name]:g}") if held else (0, None)
 
 
-# What to call ------------------------------------------------------------------------------------
+# The call ------------------------------------------------------------------------------------
 
 
 def _parse_lengths(name, text, most=None):
     try:
         lengths = tuple(int(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"{name} {text!r}: whole numbers with commas between are needed") from None
+        raise UsageError(f"{name} {text!r}: comma-separated whole numbers are needed") from None
     if any(length < 0 for length in lengths) or (most and len(lengths) > most):
         raise UsageError(f"{name} {text!r}: 1 to {most or 'n'} numbers, none negative, are needed")
     return lengths
@@ -174,7 +174,7 @@ def _read_dtype(text, words):
     except TypeError:
         dtype = None
     if dtype is None or dtype.kind not in "biuf":
-        raise UsageError(f"{text!r}: {words!r} is no element type, as float32 or int32 are")
+        raise UsageError(f"{text!r}: {words!r} is not an element type such as float32 or int32")
     return dtype
 
 
@@ -218,7 +218,7 @@ def _fill(dtype, shape, how, rng):
 
 
 def _read_sizes(family, text, names):
-    """{dimension: size}: one number for all, or one each, the usual ones taken as read."""
+    """{dimension: size} from one number for all, or one each without those that have a default."""
     lengths, usual = _parse_lengths("--shape", text), find_class(family).usual_sizes
     needed = [name for name in names if name not in usual]
     if len(lengths) == len(names):
@@ -267,7 +267,7 @@ def make_file_call(chosen, rng):
     path = Path(chosen.what)
     code, options = path.read_text(encoding="utf-8"), {}
     if path.suffix == ".cu":
-        # reports name the file as it was named here, and its own headers are found
+        # reports name the file as the caller did, and its #includes are found
         code = f"#line 1 {json.dumps(str(path), ensure_ascii=False)}\n{code}"
         options = {"options": [f"-I{path.resolve().parent}", *chosen.option]}
     elif chosen.option:
@@ -334,7 +334,7 @@ def run(chosen):
 
 
 def _profile(chosen, function, arguments, keywords):
-    """The Report; where the kernel fails, a UsageError that says that no condition was judged."""
+    """The Report. With --fail-on, Unjudged where the kernel fails."""
     try:
         return report.profile(function, *arguments, model=not chosen.as_written, **keywords)
     except (KeyboardInterrupt, smemkit.InterruptedError):
@@ -346,7 +346,7 @@ def _profile(chosen, function, arguments, keywords):
 
 
 def judge(conditions, done):
-    """The exit status by the conditions, each that holds or has no answer on a line of its own."""
+    """The exit status by the conditions; prints a line for each that holds or has no value."""
     status = 0
     for condition in conditions:
         one, words = judge_condition(condition, done)

@@ -22,7 +22,7 @@ def add_command(commands):
 
 
 def add_arguments(parser):
-    """Adds what `smemkit record` takes."""
+    """Adds the options of `smemkit record`."""
     parser.description = record.__doc__
     parser.add_argument(
         "--out",
@@ -42,12 +42,12 @@ def add_arguments(parser):
 
 
 def run(chosen):
-    """Runs the command; 1 where a whole part is missing."""
+    """Runs the command and returns the exit status: 1 where a whole part is missing."""
     if not chosen.budget > 0:
         raise UsageError(f"--budget {chosen.budget}: more than 0 is needed")
     if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
         raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
-    facts = smemkit.device_info(backend="cuda")  # a BackendError where there is no GPU
+    facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
@@ -83,7 +83,7 @@ def run(chosen):
 
 
 def report(folder, name, recorder):
-    """Says what was written; the exit status."""
+    """Prints what was written and returns the exit status."""
     status = 0
     for part in PARTS:
         path = folder / f"{part}_{name}.json"

@@ -33,7 +33,7 @@ def run(chosen):
         return 0
     rows = [row for row in list_rows() if chosen.family in (None, row[0])]
     if not rows:
-        _core.variants(chosen.family)  # raises, with the families that there are
+        _core.variants(chosen.family)  # raises an error that names the families
     width = max(len(f"{family} {variant}") for family, variant, _, _ in rows)
     for family, variant, dtypes, shows in rows:
         print(f"{family} {variant}".ljust(width), f" {', '.join(dtypes)}:", shows)

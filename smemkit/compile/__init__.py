@@ -1,4 +1,4 @@
-"""CUDA C -> PTX, by NVRTC where it is found and takes it, else by nvcc.
+"""CUDA C -> PTX, by NVRTC where it is found and accepts the source, else by nvcc.
 
 NVRTC comes from the package nvidia-cuda-nvrtc or from a CUDA toolkit; nvcc is the one that
 SMEMKIT_NVCC names, or that of NVIDIA's packages, of CUDA_HOME or of PATH, and it needs a host
@@ -85,7 +85,7 @@ def _compile(nvrtc, nvcc, source, options):
             if not nvcc:
                 raise
             refusal = error
-    try:  # nvcc has all headers and the host's types too
+    try:  # nvcc also finds the host's headers and types
         return compile_nvcc(nvcc, source, options), f"nvcc ({nvcc})"
     except _core.CompileError:
         if refusal and not lacks_host(str(refusal)):  # both say the same, or nvcc does not work
@@ -94,7 +94,7 @@ def _compile(nvrtc, nvcc, source, options):
 
 
 def compile_by(source, options=()):
-    """As compile_source: (PTX, who has made it), which is said where a driver does not take it."""
+    """As compile_source: (PTX, the compiler's name, which errors of the driver show)."""
     if "\0" in source:
         raise _core.CompileError("CUDA C with a NUL in it")
     nvrtc, nvcc = find_nvrtc(), find_nvcc()

@@ -83,10 +83,10 @@ def _advise(log, path):
 
 
 class _Nvrtc:
-    """The few functions of the library that are needed here."""
+    """The functions of the NVRTC library that compile_nvrtc calls."""
 
     def __init__(self, path):
-        # The package's NVRTC asks for its other half by name and does not look beside itself.
+        # NVRTC loads its second library by name, and does not search its own folder.
         for builtins in sorted(Path(path).parent.glob("libnvrtc-builtins.so*"))[:1]:
             ctypes.CDLL(str(builtins))
         self.library = ctypes.CDLL(str(path))
@@ -151,12 +151,12 @@ def compile_nvrtc(path, source, options=()):
             raise
         raise _core.CompileError(f"{error}\n{advice}") from None
     if ".version" not in ptx:
-        raise _core.CompileError(f"NVRTC: no PTX comes of these options: {' '.join(options)}")
+        raise _core.CompileError(f"NVRTC: these options produce no PTX: {' '.join(options)}")
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
 
 
 def describe_nvrtc(path):
-    """Which NVRTC it is, in words."""
+    """The name and version of an NVRTC library."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _Nvrtc(path).call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))
     return f"NVRTC {major.value}.{minor.value} ({path})"

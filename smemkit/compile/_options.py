@@ -5,27 +5,27 @@ from pathlib import Path
 
 from .. import _core
 
-FILE_NAME = "kernel.cu"  # what messages and line information call the source
+FILE_NAME = "kernel.cu"  # the source's name in messages and line information
 HIGHEST_DEFAULT_ARCH = 90  # what the simulator is; a newer GPU takes it too
 FOLDER_OPTIONS = ("--include-path", "-I", "--system-include", "-isystem")
 INCLUDE_OPTIONS = ("--pre-include", "-include")
 
 
 def choose_arch():
-    """The option for the present machine's architecture, at most the simulator's."""
+    """The -arch option for the current GPU, at most the simulator's."""
     facts = _core.device_info()
     present = 10 * facts["compute_capability_major"] + facts["compute_capability_minor"]
     return f"-arch=compute_{min(present, HIGHEST_DEFAULT_ARCH)}"
 
 
 def complete_options(options):
-    """The user's options behind those that they do not set themselves."""
+    """The user's options, after defaults for those that the user does not set."""
     if isinstance(options, str) or not all(isinstance(option, str) for option in options):
         raise _core.ArgumentTypeError("options must be a sequence of str, as in ('-DTILE=16',)")
     options = list(options)
     for option in options:
         if "\0" in option or option.encode(errors="replace").decode() != option:
-            raise _core.ArgumentError(f"options has {option!a:.80}, which is not a text")
+            raise _core.ArgumentError(f"options has {option!a:.80}, which is not valid text")
     starts = ("-arch", "--gpu-architecture", "-gencode", "--generate-code")
     if not any(option.startswith(starts) for option in options):
         options.insert(0, choose_arch())

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .. import _core
 
-# Packages that belong together (nvcc, nvvm, crt, runtime) bring these; one may be there alone.
+# Files of the packages nvcc, nvvm, crt and runtime, which may be installed one without another.
 NVCC_PARTS = ("bin/nvcc", "nvvm/bin/cicc", "include/crt/host_config.h", "include/cuda_runtime.h")
 # The wheels of the extra [nvrtc]: one set, as CUDA 13.0 Update 2 has it. pyproject.toml pins the
 # same versions; a test compares.
@@ -23,7 +23,7 @@ WHEELS = {
 
 
 def _list_toolkits():
-    """Folders of CUDA toolkits that the environment names."""
+    """Folders of the CUDA toolkits that environment variables name."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(name):
             yield Path(os.environ[name])
@@ -54,7 +54,7 @@ def find_nvrtc():
 
 
 def find_nvcc():
-    """The path of nvcc, or None. ArgumentError where SMEMKIT_NVCC names none."""
+    """The path of nvcc, or None. ArgumentError where SMEMKIT_NVCC is not the path of a program."""
     named = os.environ.get("SMEMKIT_NVCC")
     if named == "none":  # as for the build
         return None

@@ -1,4 +1,4 @@
-"""gather: x[index] by a kernel; indices that lie on the host are checked before."""
+"""gather: x[index] by a kernel. Indices in host memory are checked before the launch."""
 
 import numpy
 
@@ -10,7 +10,7 @@ class ArgumentIndexError(_core.ArgumentError, IndexError):
 
 
 def _check_index(index, size):
-    """The index as an array that the kernel takes, every element of it in [-size, size)."""
+    """The index as an int64 array; ArgumentIndexError unless all elements are in [-size, size)."""
     if isinstance(index, numpy.ma.MaskedArray):
         raise _core.ArgumentTypeError(
             "gather: index is a masked array, and kernels know no mask: fill it "

@@ -1,4 +1,4 @@
-"""histogram: the edges of the bins as NumPy makes them; the counting is a kernel."""
+"""histogram: NumPy computes the edges of the bins, and a kernel counts."""
 
 import numpy
 
@@ -9,7 +9,7 @@ BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one v
 
 
 def _refuse_masked(x):
-    """The edges would be made of what a masked array hides."""
+    """ArgumentTypeError for a masked array: its hidden elements would enter the edges."""
     if isinstance(x, numpy.ma.MaskedArray):
         raise _core.ArgumentTypeError(
             "histogram: x is a masked array, and kernels know no mask: fill it (x.filled(value)) "
@@ -18,7 +18,7 @@ def _refuse_masked(x):
 
 
 def _check_range(range):
-    """Typed errors for what are not two numbers; NumPy says what else is wrong with them."""
+    """Typed errors unless range is two numbers; NumPy reports other faults of them."""
     if range is None:
         return
     try:
@@ -36,7 +36,7 @@ def _check_range(range):
 
 
 def _byte_edges(bins, range):
-    """The edges of a byte's 256 values."""
+    """The edges of 256 bins, one for each value of a byte."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
         raise _core.ArgumentError(
             f"histogram: uint8 is counted by value, in {BYTE_BINS} bins; bins is {bins!r}"
@@ -50,7 +50,7 @@ def _byte_edges(bins, range):
 
 
 def _extremes(x):
-    """The least and the greatest element of a device array: the two numbers are copied, not x."""
+    """The smallest and the largest element of a device array; only these two are copied."""
     if x.size == 0:
         return numpy.empty(0, x.dtype)
     ends = [_core.asnumpy(_core.reduce(x, op=op)) for op in ("min", "max")]
@@ -58,7 +58,7 @@ def _extremes(x):
 
 
 def _make_edges(x, bins, range):
-    """What numpy.histogram_bin_edges says, as float64, which holds each edge as it is."""
+    """numpy.histogram_bin_edges in float64, which represents every edge exactly."""
     _check_range(range)
     values = x
     if isinstance(x, _core.DeviceArray):

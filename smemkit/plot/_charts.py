@@ -1,4 +1,4 @@
-"""The charts, a function each."""
+"""The functions of smemkit.plot, one for each kind of chart."""
 
 import numpy
 
@@ -364,7 +364,7 @@ def bank_stride(results, *, parameter="stride", ax=None):
         step, table = row.parameters[parameter], complete(row.counters)
         requests = table["shared.load.instructions"]
         values = ((counted, requests, table["shared.load.wavefronts"] / (requests or 1)),)
-        has_time = row.median_ms > 0  # not of NaN: there are none
+        has_time = row.median_ms > 0  # rows without times give NaN
         values += ((timed, has_time, spread(row, "median_ms") if has_time else None),)
         for kept, there, value in values:
             if there and step in kept and kept[step] != value:
@@ -401,7 +401,7 @@ def bank_stride(results, *, parameter="stride", ax=None):
 
 
 def _draw_times(ax, places, counted, timed):
-    """Times as marks; on the scale of the wavefronts where there are some."""
+    """Draws times as marks, on the scale of the wavefronts where these were counted."""
     common = [step for step in sorted(timed) if step in counted]
     scale = counted[common[0]] / timed[common[0]][0] if common else 1.0  # wavefronts a millisecond
     values = numpy.array([timed[step] for step in sorted(timed)]) * scale
@@ -483,7 +483,7 @@ def sectors(source, *, op="load", ax=None):
         label="the lanes' bytes, side by side",
     )
     for place, value in zip(places, counted, strict=True):
-        hidden = value <= least[place] < value + 0.1 * max(*counted, *least)  # the mark is there
+        hidden = value <= least[place] < value + 0.1 * max(*counted, *least)  # by the mark
         ax.text(
             (least[place] if hidden else value) + 0.012 * max(*counted, *least),
             place,

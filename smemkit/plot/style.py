@@ -1,4 +1,4 @@
-"""What the pictures of smemkit.plot are made of: axes, colours, labels, and what is drawn."""
+"""Parts of the charts of smemkit.plot: axes, colours, labels, and the choice of rows."""
 
 import math
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from ..probe.results import ProbeResult
 from ..report import Report
 from ..report.counts import Counters, add_sums
 
-# Okabe and Ito, Color Universal Design (2008), the yellow left out: too faint for a line on white.
+# Okabe and Ito, Color Universal Design (2008), without the yellow, too faint for lines on white.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, BLACK = "#CC79A7", "#56B4E9", "#000000"
 COLOURS = (BLUE, VERMILION, GREEN, ORANGE, PURPLE, SKY, BLACK)
@@ -24,11 +24,11 @@ UNITS = {
     "gb_per_s": "GB/s (10⁹ bytes a second)",
     "median_ms": "median time [ms]",
 }
-TICKS_MOST = 10  # that have room along an axis
-LARGE = 2**53  # beyond it floats do not tell whole numbers apart
+TICKS_MOST = 10  # along an axis
+LARGE = 2**53  # from here on floats do not represent every whole number
 LONG = 64  # characters of a source line in a title
-BALANCE = 10  # operations a byte; families with more are told by their operations
-ADVICE = "drawing needs matplotlib, which is not here: pip install 'smemkit[plot]'"
+BALANCE = 10  # operations a byte; families with more are shown by operations, others by bytes
+ADVICE = "drawing needs matplotlib, which is not installed: pip install 'smemkit[plot]'"
 
 
 def make_axes(ax, width=7.0, height=3.6):
@@ -47,19 +47,19 @@ def make_axes(ax, width=7.0, height=3.6):
 
 
 def fit_legend(lines):
-    """Inches of height in which a picture has room for so many lines in a legend at its side."""
+    """The height of a figure in inches that fits so many lines in a legend at its side."""
     return max(3.6, 0.5 + 0.22 * lines)
 
 
 def clean(ax, grid="y"):
-    """Only the lines that help to read it."""
+    """Removes frame lines and adds a faint grid."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis=grid, color="#dddddd", linewidth=0.8)
     ax.set_axisbelow(True)
 
 
 def put_legend(ax, *, above=False):
-    """Beside the data or above it, never on it."""
+    """Adds a legend beside or above the data, so that it hides none."""
     if above:
         ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, frameon=False)
     else:
@@ -67,7 +67,7 @@ def put_legend(ax, *, above=False):
 
 
 def tick_powers(axis, values):
-    """The values themselves at the ticks of a logarithmic axis, but of neighbours that crowd."""
+    """Sets the ticks of a logarithmic axis at the values, without those too near a neighbour."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     first, *rest = sorted(set(values))
@@ -81,7 +81,7 @@ def tick_powers(axis, values):
 
 
 def shorten(value):
-    """Whole numbers up to a million with separators, more as a power of two or in three figures."""
+    """Formats whole numbers: with separators up to a million, else as 2^n or in three figures."""
     if value < 1e6:
         return f"{value:,.0f}"
     power = round(math.log2(value))
@@ -89,7 +89,7 @@ def shorten(value):
 
 
 def separate(axis):
-    """60,000 instead of 60000 at the ticks of a linear axis."""
+    """Formats the ticks of a linear axis as 60,000 instead of 60000."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -103,7 +103,7 @@ class Subject:
 
 
 def adapt_probe(row):
-    """What a function of smemkit.probe found, as a row of results; anything else as it is."""
+    """A result of smemkit.probe as a Measurement; anything else unchanged."""
     if not isinstance(row, ProbeResult):
         return row
     names = ("stride", "offset", "random", "width")
@@ -121,7 +121,7 @@ def adapt_probe(row):
 
 
 def list_rows(results, *, timed=False):
-    """The Measurements of Results, or of any iterable; only those with times where asked."""
+    """The Measurements of Results or of any iterable; with `timed` only those that have times."""
     try:
         rows = None if isinstance(results, Report | Mapping | str | bytes) else list(results)
     except TypeError:
@@ -133,7 +133,7 @@ def list_rows(results, *, timed=False):
     rows = [adapt_probe(row) for row in rows]
     for row in rows:
         if not isinstance(row, Measurement):
-            raise _core.ArgumentTypeError(f"{row!r:.80} is no measurement of a benchmark")
+            raise _core.ArgumentTypeError(f"{row!r:.80} is not a measurement of a benchmark")
     if timed:
         rows = [row for row in rows if row.times_ms and row.median_ms > 0]
     if not rows:
@@ -155,7 +155,7 @@ def keep_rated(rows, unit):
 
 
 def label_rows(rows, *but):
-    """A label for each row: its variant, and what else differs (of machines: what is no GPU)."""
+    """A label for each row: its variant and what else differs; the GPU is not named."""
     facts = [
         {
             "family": row.family,
@@ -188,7 +188,7 @@ def label_rows(rows, *but):
 
 
 def show_fact(name, value):
-    """ "float32" of a dtype, "stride 8", and of what is true or false "random" or "not random"."""
+    """A fact in words: "float32" of a dtype, "stride 8", of flags "random" or "not random"."""
     if isinstance(value, bool):
         return name if value else f"not {name}"
     plain = name in ("family", "dtype", "machine", "cache")
@@ -212,7 +212,7 @@ def list_counted(source, *needed):
             counters = value.counters if isinstance(value, Report) else value
             if not is_table(counters, is_count):
                 raise _core.ArgumentTypeError(
-                    f"{label!r} is no Report of smemkit.profile, nor are it counters by name: "
+                    f"{label!r} is neither a Report of smemkit.profile nor a mapping of counters: "
                     f"{value!r:.80}"
                 )
             bars.append(Subject(str(label), complete(counters)))
@@ -231,7 +231,7 @@ def list_counted(source, *needed):
 
 
 def complete(counters):
-    """With zeros and ratios where a mapping does not hold them."""
+    """The counters with zeros and ratios for those that the mapping lacks."""
     return counters if isinstance(counters, Counters) else Counters(add_sums([counters]))
 
 
@@ -247,7 +247,7 @@ def choose_unit(rows, unit):
 
 
 def spread(row, unit):
-    """The value of a row, and how far its 20 and 80 % quantiles lie below and above."""
+    """The value of a row, and the distances to its 20 and 80 % quantiles."""
     middle = getattr(row, unit)
     scale = middle * row.median_ms
     quantiles = row.quantile_ms(0.2), row.quantile_ms(0.8)
@@ -258,7 +258,7 @@ def spread(row, unit):
 
 
 def find_size(rows):
-    """(a number for each shape, what it is): the dimensions that change, where they are equal."""
+    """(a number for each shape, its meaning): the dimensions that change, where these are equal."""
     shapes = [tuple(row.shape) for row in rows]
     if len({len(shape) for shape in shapes}) == 1:
         changing = [i for i in range(len(shapes[0])) if len({shape[i] for shape in shapes}) > 1]
@@ -303,7 +303,7 @@ def keep_parameter(rows, parameter):
 
 def list_ours(family):
     try:
-        return set(_core.variants(family)) - {"copy"}  # a ceiling, whoever copies
+        return set(_core.variants(family)) - {"copy"}  # a copy is a ceiling
     except _core.Error:
         return set()
 
@@ -335,7 +335,7 @@ def find_time(source, bar):
 
 
 def show_number(value):
-    """Three figures, without an exponent up to a thousand million."""
+    """Three figures, without an exponent up to 10^9."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
@@ -354,12 +354,12 @@ def show_percent(value):
 
 
 def list_cells(addresses, width, mask, op, phases):
-    """Lanes of a phase; (lane, bank, row of the word, what the bank serves in the phase)."""
+    """(lane, bank, row of the word, words that the bank serves in the phase) of each lane."""
     active = [lane for lane in range(32) if mask >> lane & 1]
     lanes = 32 if op in ("atomic", "cas", "increment") else {8: 16, 16: 8}.get(width, 32)
     while lanes < 32 and len({lane // lanes for lane in active}) > phases:
-        lanes *= 2  # pairs of lanes that read one address go together
-    alone = op in ("atomic", "async", "cas")  # each lane counts, also those on one word
+        lanes *= 2  # pairs of lanes with equal addresses share a phase
+    alone = op in ("atomic", "async", "cas")  # each lane counts, even several on one word
     served, words = {}, []
     for lane in active:
         address = int(addresses[lane])

@@ -17,8 +17,8 @@ from .results import (
     SharedLimits,
 )
 
-COUNTED = 1 << 14  # elements of a counted launch: what a request costs does not depend on them
-TIMED_BYTES = 1 << 28  # of memory that a timed launch walks: more than any cache holds
+COUNTED = 1 << 14  # elements of a counted launch; the cost of a request does not depend on it
+TIMED_BYTES = 1 << 28  # of memory that a timed launch reads: more than any cache holds
 THREADS, LINE_BYTES = 256, 128
 PATTERNS = {
     "lane": "branch_lane",
@@ -28,7 +28,7 @@ PATTERNS = {
     "lane_selected": "lane_selected",
     "random_grouped": "random_grouped",
 }
-CARVEOUT_PERCENTS = (0, 50, 100)  # of the L1 storage, asked for by the largest launch
+CARVEOUT_PERCENTS = (0, 50, 100)  # of the L1 storage, as preferences of the largest launch
 LEVELS = ("shared", "l1", "l2", "global")
 NO_CLOCK = (
     "probe.latency measures time, and the simulator has no clock: it executes and counts, but its "
@@ -40,7 +40,7 @@ NO_CLOCK = (
 
 
 def _choose(backend):
-    """ "cuda" or "sim": where a call with that keyword runs."""
+    """ "cuda" or "sim": the machine of a call with that keyword."""
     return _core.empty(1, "uint8", backend=backend).backend
 
 
@@ -76,13 +76,13 @@ def _count(kernel, grid, args):
 
 
 def _time_once(kernel, grid, block, args):
-    """Milliseconds of a launch on the GPU, by events round it."""
+    """Milliseconds of a launch on the GPU, between two events."""
     options = {"backend": "cuda"}
     return _core._capture("time", kernel, (grid, block, args), options, 0, True)[1][0]["time_ms"]
 
 
 def _time(kernel, grid, args):
-    """All samples of a launch on the GPU, after some that warm it up."""
+    """All samples of a launch on the GPU, after warm-up launches."""
     samples = [_time_once(kernel, grid, THREADS, args) for _ in range(WARM_UPS + REPEATS)]
     return tuple(samples[WARM_UPS:])
 
@@ -184,9 +184,9 @@ def global_access(
 
 
 def _measure_shared(variant, width, backend, each, numbers=()):
-    """The fields of a SharedAccess: `each` reads a round of each of a block's 8 warps."""
+    """The fields of a SharedAccess; each of a block's 8 warps makes `each` reads a round."""
     dtype = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "uint32"}[width]
-    blocks, rounds = 4, 1024  # of a multiprocessor: enough warps to keep shared memory busy
+    blocks, rounds = 4, 1024  # a multiprocessor: enough warps to keep shared memory busy
     requests = blocks * rounds * each * (THREADS // LANES)
 
     def counted():
@@ -332,7 +332,7 @@ def divergence(pattern, *, seed=0, backend=None):
 
 
 def _make_ring(places, spacing, seed, dtype):
-    """next[place] of one random ring through all multiples of `spacing`."""
+    """next[index] of one random ring through all multiples of `spacing`."""
     order = numpy.random.default_rng(seed).permutation(places) * spacing
     ring = numpy.zeros(places * spacing, dtype)
     ring[order] = numpy.roll(order, -1)
@@ -340,14 +340,14 @@ def _make_ring(places, spacing, seed, dtype):
 
 
 def _plan_ring(level, facts):
-    """(kernel, places, places from one to the next, steps) of a chase through that level."""
+    """(kernel, elements, spacing, steps) of a pointer chase through that level."""
     spacing = LINE_BYTES // 8
     if level == "shared":
         return "chase_shared", 1024, 1, 1 << 16
     if level == "l1":
         return "chase", 128, spacing, 1 << 16  # 16 KiB
     if level == "l2":
-        least = 2 * facts["shared_bytes_per_multiprocessor"]  # the L1 cache is about that large
+        least = 2 * facts["shared_bytes_per_multiprocessor"]  # about the size of the L1 cache
         return "chase", max(least, facts["l2_cache_bytes"] // 12) // LINE_BYTES, spacing, 1 << 16
     footprint = max(8 * facts["l2_cache_bytes"], TIMED_BYTES)
     return "chase", footprint // LINE_BYTES, spacing, 1 << 15
@@ -395,9 +395,9 @@ def latency(level, *, seed=0, backend=None):
     kernel = _core.kernel("probe", variant, dtype)
     ring = _core.asarray(_make_ring(places, spacing, seed, dtype), backend="cuda")
     state = _core.asarray(numpy.zeros(1, dtype), backend="cuda")
-    # Walks go on where the last one ended: what was not read before is in no cache.
+    # Each walk starts where the last one ended, so that no cache holds what it reads.
     short = min(2 * places, steps // 8)
-    warm = -(-places // (steps + short)) if level == "l2" else 0  # the whole ring once, into the L2
+    warm = -(-places // (steps + short)) if level == "l2" else 0  # loads the whole ring into L2
     samples = []
     for _ in range(WARM_UPS + warm + REPEATS):
         brief = _time_once(kernel, 1, 1, (ring, state, short))
@@ -412,19 +412,19 @@ def latency(level, *, seed=0, backend=None):
 
 
 def _turn_round(variant, words, dynamic_bytes, backend, carveout=-1):
-    """The kernel, after one block of it has turned `words` round in shared memory, rightly."""
+    """Runs one block that reverses `words` in shared memory, checks it, and returns the kernel."""
     kernel = _core.kernel("probe", variant, "uint32")
     kernel.preferred_shared_memory_carveout = carveout
     x = numpy.arange(1, words + 1, dtype="uint32")
     y = numpy.zeros_like(x)
     kernel(1, THREADS, (x, y, words), shared_mem=dynamic_bytes, backend=backend)
     if not numpy.array_equal(y, x[::-1]):
-        raise _core.InternalError(f"probe/{variant}: {4 * words} bytes came back in disorder")
+        raise _core.InternalError(f"probe/{variant}: {4 * words} bytes came back in wrong order")
     return kernel
 
 
 def _read_carveout(kernel, dynamic_bytes):
-    """Shared part of the L1 cache that the launch needs, where the machine is in the table."""
+    """Bytes of the L1 cache that the launch needs as shared memory; None for unknown machines."""
     try:
         found = _core.occupancy(kernel, THREADS, dynamic_bytes)
     except (_core.BackendError, _core.ArgumentError, _core.UnsupportedError):
@@ -472,7 +472,7 @@ def shared_limits(*, backend=None):
     largest = _turn_round("dynamic_shared", optin // 4, optin, backend)
     for percent in CARVEOUT_PERCENTS:
         _turn_round("dynamic_shared", optin // 4, optin, backend, percent)
-    head = 1024 * 4  # what probe/mixed_shared declares
+    head = 1024 * 4  # static shared memory of probe/mixed_shared
     _turn_round("mixed_shared", optin // 4, optin - head, backend)
     refusal = ""
     try:

@@ -1,4 +1,4 @@
-"""What probes give: counts of the simulator and times of a GPU, and what follows from them."""
+"""Results of probes: counts of the simulator, times of a GPU, and numbers derived from both."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -25,7 +25,7 @@ class ProbeResult:
         return median(self.times_ms)
 
     def _derive(self):
-        """What follows from the fields: each property by name."""
+        """{name: value} of the properties, which are derived from the fields."""
         names = [
             name
             for kind in reversed(type(self).__mro__)
@@ -40,7 +40,7 @@ class ProbeResult:
         return facts | {name: _plain(value) for name, value in self._derive().items()}
 
     def __str__(self):
-        """The parameters, then what was found; a line each."""
+        """The parameters, then the results, a line each."""
         shown = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.repr}
         shown |= {name: value for name, value in self._derive().items() if value is not None}
         shown = {name: f"{v:,.6g}" if isinstance(v, float) else v for name, v in shown.items()}
@@ -49,7 +49,7 @@ class ProbeResult:
 
 
 def _plain(value):
-    """Mappings and tuples as dicts and lists; results as theirs."""
+    """Mappings and tuples as dicts and lists; results of probes by their to_dict."""
     if isinstance(value, ProbeResult):
         return value.to_dict()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""Advice in words, each from a counter and with its evidence. It claims what was counted."""
+"""Advice in words. Each advice follows from counters and shows them as evidence."""
 
 import re
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ from .what_if import (
     try_cures,
 )
 
-COMPUTE_CAPABILITY = "9.0"  # of the machine that is simulated
+COMPUTE_CAPABILITY = "9.0"  # of the simulated machine
 UNCOALESCED = 1.5  # sectors counted for each one needed
 MISALIGNED = 1.2
 CONFLICTED = 0.1  # conflicts for each wavefront
-DIVERGENT = 0.25  # of the executions of a branch
-IDLE = 0.2  # of all lanes; less is what guards at edges and of one thread cost
+DIVERGENT = 0.25  # divergent share of a branch's executions
+IDLE = 0.2  # share of lanes; guards at edges and single-thread code cost less
 CROWDED = 8  # lanes on one address of an atomic
 
 
@@ -102,12 +102,12 @@ def explain(report):
             found += judge(kernel)
     found.sort(
         key=lambda one: one.kind == "misaligned"
-    )  # it costs least, and most shapes have some
+    )  # the cheapest fault, which most shapes have
     return list({(one.kind, one.lines, one.text): one for one in found}.values())
 
 
 class Kernel:
-    """All launches of one kernel, with their instructions added up."""
+    """All launches of one kernel, with their instructions summed."""
 
     def __init__(self, launches):
         self.name = launches[0].kernel
@@ -142,7 +142,7 @@ class Kernel:
         return sorted(places.items())
 
     def text(self, place):
-        """The source line, or the PTX where the source is not at hand."""
+        """The text of the source line, or the PTX where the source is missing."""
         return self.sources.text(*place, self.first.get(place, ""))
 
     def ptx(self, sample):
@@ -154,7 +154,7 @@ def _name(place):
 
 
 def _add(rows, *names):
-    """The counters of instructions, added."""
+    """The sums of the counters of instructions."""
     sums = add_sums(facts["counters"] for facts, _ in rows)
     return {name: sums.get(name, 0) for name in names}
 
@@ -163,7 +163,7 @@ def _add(rows, *names):
 
 
 def _is_scattered(sample):
-    """Many short pieces; False: long pieces, that at most begin off a sector's boundary."""
+    """Whether requests touch many short pieces, not a few long ones that may be misaligned."""
     if sample is None:
         return True
     runs = find_runs(sample)
@@ -171,12 +171,12 @@ def _is_scattered(sample):
 
 
 def _is_aligned(sample):
-    """Whether each piece takes no more sectors than its bytes fill."""
+    """Whether each contiguous piece touches as few sectors as its bytes fill."""
     return sample.cost <= sum(-(-run // SECTOR) for run in find_runs(sample))
 
 
 def _count_least(facts, op):
-    """The fewest sectors that an instruction's requests can take: each has whole ones."""
+    """The fewest sectors that an instruction's requests can touch: whole ones for each request."""
     names = (f"global.{op}.requests", f"global.{op}.bytes")
     requests, asked = (facts["counters"].get(name, 0) for name in names)
     return requests * max(1, -(-asked // (SECTOR * requests))) if requests else 0
@@ -203,7 +203,7 @@ def judge_coalescing(kernel):
 
 
 def _find_piece(rows):
-    """(bytes a lane, bytes from lane to lane) where lanes leave gaps that 16 bytes bridge."""
+    """(bytes of a lane, bytes between lanes) where an access of 16 bytes would close the gaps."""
     pieces = set()
     for _, sample in rows:
         addresses = [address for _, address in sample.active()] if sample is not None else []
@@ -264,7 +264,7 @@ def judge_conflicts(kernel):
             recorded = [row for row in same if row[1] is not None]
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
             if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
-                continue  # lanes that meet in one word: judge_atomics has the word
+                continue  # lanes on one word, which judge_atomics reports
             what = "this copy to shared memory" if op == "async" else f"shared {op}"
             if op == "load" and all(is_atomic(facts["ptx"]) for facts, _ in same):
                 what = (
@@ -287,7 +287,7 @@ def judge_conflicts(kernel):
 def is_atomic(ptx):
     """Whether an instruction's text is that of an atomic."""
     words = ptx.split()
-    return any(word.startswith(("atom.", "red.")) for word in words[:2])  # perhaps behind a guard
+    return any(word.startswith(("atom.", "red.")) for word in words[:2])  # a guard may precede it
 
 
 def is_matrix(ptx):
@@ -296,7 +296,7 @@ def is_matrix(ptx):
 
 
 def _describe_copy(kernel, worst, alone, evidence):
-    """Of a copy whose targets alone do not take the wavefronts that were counted."""
+    """Words for a copy with more wavefronts than its target addresses explain."""
     facts, sample = worst
     evidence |= {
         "wavefronts of the worst request": sample.cost,
@@ -356,7 +356,7 @@ def _describe_cures(kernel, worst, evidence):
 
 
 def judge_padding(kernel):
-    """Rows padded by one element, with nothing to cure by it: narrow loads instead of wide ones."""
+    """Rows padded by one element without need: the pad prevents wide loads."""
     groups = {}
     for facts in kernel.instructions:
         width, address = read_width(facts["ptx"]), ADDRESS.search(facts["ptx"])
@@ -400,7 +400,7 @@ def judge_padding(kernel):
 
 
 def judge_reuse(kernel):
-    """Shared memory in which each thread reads back only what it wrote, once."""
+    """Shared memory in which each thread reads only its own values, and each once."""
     loaded = kernel.sums.get("shared.load.bytes", 0)
     stored = kernel.sums.get("shared.store.bytes", 0) + kernel.sums.get("async.bytes", 0)
     if not loaded or not stored or loaded > 1.25 * stored:
@@ -426,13 +426,13 @@ def judge_reuse(kernel):
 
 
 def _is_same(read, write):
-    """Both of one warp, and each lane reads what the same lane has written."""
+    """Whether both are of one warp, and each lane reads what it has written itself."""
     where = (read.block, read.warp) == (write.block, write.warp)
     return where and set(read.active()) <= set(write.active()) and read.bytes <= write.bytes
 
 
 def _read_registers(kernel, launch):
-    """Blocks that a multiprocessor's registers admit; None where the registers are not known."""
+    """The blocks that fit into a multiprocessor's registers; None if the usage is unknown."""
     if kernel.sources.variant is None:
         return None
     family, variant = kernel.sources.variant
@@ -519,8 +519,8 @@ def judge_divergence(kernel):
 BARRIER = re.compile(
     r"^\s*(bar\.sync|barrier\.sync(?:\.aligned)?|bar\.cta\.sync|barrier\.cta\.sync(?:\.aligned)?)\s+0\s*;"
 )
-# What may lie between two barriers without giving the second something to order. Everything else,
-# labels included, ends the straight run.
+# Instructions that leave nothing for the second of two barriers to order. Every other one, and a
+# label, ends the straight run.
 QUIET = re.compile(
     r"^\s*(//.*|\.loc\b.*|\.pragma\b.*|(add|sub|mul|mad|fma|neg|abs|min|max|mov|cvt|cvta|and|or|xor|not|shl|shr|"
     r"setp|selp|set|div|rem|rcp|sqrt|rsqrt|sin|cos|ex2|lg2|bfe|bfi|popc|clz|prmt|ld\.param|ld\.const)\b.*;)?\s*$"

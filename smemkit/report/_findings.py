@@ -1,4 +1,4 @@
-"""What is wrong with a launch: the findings of check, each with its two accesses."""
+"""Findings of check: faults of a launch, each with its two accesses."""
 
 from .._version import __version__
 from ._variables import SharedVariables, strip_index
@@ -6,7 +6,7 @@ from .counts import Sources, place_of, split_refused
 
 
 class Side:
-    """One of the accesses that a finding is about."""
+    """One of the two accesses of a finding."""
 
     def __init__(self, facts, sources, shared):
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
@@ -60,7 +60,7 @@ class Finding:
         self.message = shared.translate(facts["message"], self.first.file)
 
     def add(self, other):
-        """Counts an alike finding too; it becomes the example where only its values differ."""
+        """Merges an equal finding; it becomes the example where only its stored values differ."""
         if self.same_value and not other.same_value:
             self.first, self.second, self.message = other.first, other.second, other.message
             self.same_value = False
@@ -79,7 +79,7 @@ class Finding:
 
     @property
     def key(self):
-        """What alike findings share."""
+        """The key of findings that are merged into one."""
         sides = [side for side in (self.first, self.second) if side is not None]
         places = sorted((side.place, side.op) for side in sides)
         variables = {strip_index(side.variable) for side in sides}
@@ -189,6 +189,6 @@ class CheckReport:
         }
 
     def _repr_html_(self):
-        from . import html  # drawing is for notebooks
+        from . import html  # only notebooks need it
 
         return html.draw_findings(self)

@@ -28,7 +28,7 @@ RANKINGS = (
 
 
 def _format(value):
-    """A number for people: whole ones with separators, others with three digits of fraction."""
+    """Formats a number: whole ones with separators, others with three digits of fraction."""
     if value is None:
         return "-"
     if isinstance(value, int) or float(value).is_integer():
@@ -136,7 +136,7 @@ class Report:
             )
         value = self.counters[name]
         if value is None:
-            raise UncountedError(f"{name} has no value here: nothing to divide by")
+            raise UncountedError(f"{name} has no value here: its denominator is 0")
         return OPERATORS[sign](value, limit)
 
     def access(self, line=None, op=None, *, file=None, space=None):

@@ -14,7 +14,7 @@ WARM_UPS, REPEATS = 3, 11  # of a timed call; the median of an odd number is a s
 
 
 def _prepare(verb, function, blocks):
-    """The number of blocks, 0 for all, after a look at both arguments."""
+    """Checks both arguments and returns the number of blocks, 0 for all."""
     if not callable(function):
         raise _core.ArgumentTypeError(
             f"{verb} takes a function and then its arguments, as in "
@@ -50,7 +50,7 @@ def _demand_launches(verb, function, launches):
 
 
 def _find_source(function):
-    """The CUDA C that a RawKernel was made of, where it was."""
+    """The CUDA C source of a RawKernel, or None."""
     source = getattr(function, "source", None) if isinstance(function, _core.RawKernel) else None
     return source if isinstance(source, str) else None
 
@@ -62,7 +62,7 @@ TWICE = {
 
 
 def _copy(value, made, verb):
-    """The value with fresh NumPy arrays in it; one array given twice stays one."""
+    """The value with copies of its NumPy arrays; an array that occurs twice is copied once."""
     if isinstance(value, _core.DeviceArray):
         raise _core.BackendError(
             f"{TWICE[verb]}: pass NumPy arrays (smemkit.asnumpy) instead of device arrays"
@@ -97,7 +97,7 @@ def _time(function, args, kwargs, launches):
         if found != expected:
             raise _core.BackendError(
                 f"profile: the call launched {expected} on the simulator and {found} on the GPU; "
-                "time them apart"
+                "time them separately"
             )
     kept = samples[WARM_UPS:]
     return result, [
@@ -156,7 +156,7 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
         _demand_launches("profile", function, launches)
         return Report(launches, result, blocks=number, given=given)
     copies, words = _copy_call(args, kwargs)
-    _core.device_info(backend="cuda")  # without a GPU: the error that the call would give
+    _core.device_info(backend="cuda")  # raises the error of the call where there is no GPU
     words["backend"] = "sim"
     _, launches = _core._capture("profile", function, copies, words, number, bool(model))
     _demand_launches("profile", function, launches)
@@ -171,7 +171,7 @@ ORDERS = {"forward": (False,), "reverse": (True,), "both": (True, False)}
 
 
 def _read_order(order, padding):
-    """Whether each pass is reversed, and the padding, after a look at both arguments."""
+    """Checks both arguments: (whether each pass is reversed, bytes of padding)."""
     if not isinstance(order, str) or order not in ORDERS:
         raise _core.ArgumentError(
             f"order is {order!r}; accepted are {', '.join(map(repr, ORDERS))}"
@@ -268,7 +268,7 @@ def check(
     passes, room = _read_order(order, padding)
     found = []
     for reverse in passes:
-        again = len(passes) > 1 and reverse  # the last pass is on the arguments themselves
+        again = len(passes) > 1 and reverse  # only the last pass changes the arguments themselves
         given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)
         result, launches = _core._capture(
             "check", function, given, words, number, True, reverse, room

@@ -1,4 +1,4 @@
-"""What was counted: counters, source lines, launches and recorded accesses."""
+"""Counts of a profile: counters, source lines, launches and recorded accesses."""
 
 import math
 import operator
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from .. import _core
 
-# Ratios are formed from sums, so that they can be formed anew where launches or lines are added:
-# scale * above / below. The table is that of csrc/sim/profile/counters.def; a test compares them.
+# {ratio: (numerator, denominator, scale)}. A ratio is computed from sums, so that it stays right
+# where launches or lines are added. A test compares this table with counters.def.
 RATIOS = {
     "instructions.active_lanes": ("instructions.thread", "instructions.warp", 1),
     "branch.efficiency": ("branch.uniform", "branch.instructions", 100),
@@ -26,7 +26,7 @@ for _op in ("load", "store", "atomic"):
         f"global.{_op}.requests",
         1,
     )
-PTX_FILE = "ptx"  # the file of lines that stand in no source file
+PTX_FILE = "ptx"  # stands for the file of lines that have no source file
 ACCESS = re.compile(r"\b(ld|ldmatrix|st|atom|red|cp)\.")
 
 
@@ -58,14 +58,14 @@ def counters():
 
 
 class UnknownCounterError(_core.Error, KeyError):
-    """A name that is no counter's; the message tells the nearest."""
+    """An unknown counter name; the message suggests similar names."""
 
     def __str__(self):
         return str(self.args[0])
 
 
 class UncountedError(_core.Error, ValueError):
-    """What is asked of a report was not counted: a launch was refused, or a ratio has no value."""
+    """A requested value was not counted: a launch was refused, or a ratio has no value."""
 
 
 OPERATORS = {
@@ -87,7 +87,7 @@ def read_condition(text):
         limit = math.nan
     if math.isnan(limit):
         raise _core.ArgumentError(
-            f"{text!r} is no condition; write COUNTER OPERATOR NUMBER, as in "
+            f"{text!r} is not a condition; write COUNTER OPERATOR NUMBER, as in "
             f"'shared.load.conflicts>0' (operators: {' '.join(OPERATORS)})"
         )
     names = list(counters())
@@ -97,8 +97,8 @@ def read_condition(text):
 
 
 def refuse_name(name, names):
-    """The error for a name that is none of `names`."""
-    import difflib  # for errors alone
+    """The error for a name that is not among `names`, with similar ones."""
+    import difflib  # needed for errors only
 
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else "smemkit.counters() lists them"
@@ -106,7 +106,7 @@ def refuse_name(name, names):
 
 
 class Counters(Mapping):
-    """Read-only mapping from counter to number; a ratio with nothing below it is None."""
+    """Read-only mapping from counter to number; a ratio whose denominator is 0 is None."""
 
     def __init__(self, sums):
         self._values = {row["name"]: sums.get(row["name"], 0) for row in _core._counters()}
@@ -149,7 +149,7 @@ def say_count(number, noun):
 
 
 def add_sums(tables):
-    """Adds counters of several mappings; ratios are left out, for Counters to form anew."""
+    """Adds the counters of several mappings, without ratios: Counters computes these."""
     sums = {}
     for table in tables:
         for name, value in table.items():
@@ -168,7 +168,7 @@ class Sources:
         self._texts = {}
 
     def lines(self, file):
-        """The lines of a file, or None where nobody has it."""
+        """The lines of a file, or None where it cannot be read."""
         if file == PTX_FILE:
             return self.ptx
         if file not in self._texts:
@@ -176,7 +176,7 @@ class Sources:
         return self._texts[file]
 
     def _read(self, file):
-        from ..compile import FILE_NAME  # slow to import; who only calls kernels never needs it
+        from ..compile import FILE_NAME  # slow to import, and not needed to call kernels
 
         name = os.path.basename(file)
         if self.variant is not None and name == f"{self.variant[1]}.cu":
@@ -272,7 +272,7 @@ class Sample:
 
 
 def place_of(facts):
-    """(file, line) of an instruction; those without a source line stand in the PTX itself."""
+    """(file, line) of an instruction; without a source line those of the PTX."""
     if facts.get("file") is None or not facts.get("line"):
         return PTX_FILE, facts["ptx_line"]
     return facts["file"], facts["line"]
@@ -320,7 +320,7 @@ class Launch:
 
 
 def median(values):
-    """The median, or None of nothing."""
+    """The median, or None without values."""
     ordered = sorted(values)
     if not ordered:
         return None
@@ -331,14 +331,14 @@ def median(values):
 
 
 def choose_ptx(kept, text):
-    """What to show of a line whose source is not at hand: its first access, or instruction."""
+    """The PTX to show for a line whose source is missing: its first access or instruction."""
     if kept is None or (ACCESS.search(text) and not ACCESS.search(kept)):
         return text
     return kept
 
 
 def collect_lines(launches):
-    """The lines of several launches, added up where they are of one module; by file and line."""
+    """The lines of several launches by file and line; those of one module are added up."""
     rows = {}
     for launch in launches:
         for instruction in launch.instructions:
@@ -377,7 +377,7 @@ def count_conflicts(table):
 
 
 def count_excess_sectors(table):
-    """Sectors of global memory beyond those that the bytes would fill, and one a request."""
+    """Sectors of global memory beyond the least: one a request, and as many as the bytes fill."""
     excess = 0
     for op in ("load", "store", "atomic"):
         least = max(table[f"global.{op}.requests"], -(-table[f"global.{op}.bytes"] // 32))

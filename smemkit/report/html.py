@@ -1,4 +1,4 @@
-"""How reports look in a notebook: HTML that needs nothing else, in light and dark themes.
+"""HTML of reports for notebooks and pages: self-contained, for light and dark themes.
 
 Colours are an orange and a blue that every kind of sight tells apart, laid thinly over whatever
 background the page has, so that its own text colour stays readable; each has its number beside it.
@@ -33,9 +33,9 @@ STYLE = """<style>
 .smemkit svg{max-width:100%;height:auto;color:inherit}
 .smemkit svg text{fill:currentColor;font:9px system-ui,sans-serif}
 </style>"""
-CONTEXT = 3  # lines around the counted ones that are shown of a long source file
+CONTEXT = 3  # lines shown around counted lines of a long source file
 LONG = 300
-COUNT_LANES = ("atomic", "cas", "async")  # rules by which lanes on one word are served apart
+COUNT_LANES = ("atomic", "cas", "async")  # operations that serve each lane on a word separately
 
 
 def _wrap(*parts):
@@ -85,7 +85,7 @@ def _sectors_a_request(table):
     return sectors / requests if requests else None
 
 
-COLUMNS = (  # heading, what stands there, what shades it
+COLUMNS = (  # heading, function for the text, function for the shade
     ("warp\ninstructions", lambda table: table["instructions.warp"], None),
     ("shared\nwavefronts", lambda table: table.total(*WAVEFRONTS), None),
     ("bank\nconflicts", count_conflicts, count_conflicts),
@@ -285,7 +285,7 @@ def _lanes(columns):
 
 
 def _phase_lanes(sample):
-    """Lanes that go together, by the rule of the banks; wider accesses go in more phases."""
+    """The lanes of each phase by the bank rule; wider accesses have more phases."""
     access = _core.bank_access(sample.addresses, sample.bytes, mask=sample.mask, op=sample.rule)
     lanes = {8: 16, 16: 8}.get(sample.bytes, 32)
     phases = len({lane // lanes for lane, _ in sample.active()})
@@ -390,7 +390,7 @@ def _draw_sectors(sample):
 
 
 def make_page(report, title):
-    """A whole page of it, for a file."""
+    """A whole HTML page of a report, for a file."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="color-scheme" content="light dark">'

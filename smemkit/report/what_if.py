@@ -1,4 +1,4 @@
-"""Trials on recorded requests: what a pad, a swizzle or no pad would make of their wavefronts."""
+"""Recorded requests with other addresses: their wavefronts with a pad, a swizzle, or no pad."""
 
 import re
 
@@ -7,11 +7,11 @@ import numpy
 from .. import _core
 
 SECTOR = 32  # bytes
-BANKED = 128  # bytes in all banks together
+BANKED = 128  # bytes of one row of all banks
 
 
 def find_runs(sample):
-    """Lengths in bytes of the pieces of memory that a request touches, without gaps inside."""
+    """Lengths in bytes of the contiguous pieces of memory that a request touches."""
     runs, end = [], None
     for address in sorted({address for _, address in sample.active()}):
         if end is None or address > end:
@@ -25,7 +25,7 @@ TYPE_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 
 
 def read_width(ptx):
-    """Bytes a lane that a PTX load or store moves: ld.shared.v2.f32 -> 8; None where not known."""
+    """Bytes that a PTX load or store moves for a lane: ld.shared.v2.f32 -> 8; None if unknown."""
     opcode = re.sub(r"^@!?%\w+\s+", "", ptx.strip()).partition(" ")[0].partition("\t")[0]
     kind = re.search(r"\.[a-z]+?x?(8|16|32|64|128)(?:x2)?$", opcode)
     if kind is None:
@@ -35,25 +35,25 @@ def read_width(ptx):
 
 
 def count_cost(addresses, width, mask, op):
-    """(wavefronts, conflicts) by the rule of the banks."""
+    """(wavefronts, conflicts) by the bank rule."""
     lanes = numpy.asarray(addresses, dtype=numpy.uint64)
     access = _core.bank_access(lanes, width, mask=mask, op=op)
     return int(access.wavefronts), int(access.conflicts)
 
 
 def waste(sample):
-    """What to draw first: conflicts of shared memory, then sectors or wavefronts."""
+    """Sort key of recorded requests: conflicts of shared memory, then sectors or wavefronts."""
     if sample.space != "shared":
         needed = -(-sum(find_runs(sample)) // SECTOR)
         return (0, sample.cost - needed, sample.cost)
     wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
-    if sample.op == "async":  # its cost depends on its sources too
+    if sample.op == "async":  # the cost of a copy depends on its source addresses too
         conflicts = max(0, conflicts + sample.cost - wavefronts)
     return (conflicts, 0, sample.cost)
 
 
 def find_step(addresses):
-    """The distance in bytes that neighbouring lanes most often have; None where there is none."""
+    """The most frequent distance in bytes between neighbouring lanes, or None."""
     steps = abs(numpy.diff(numpy.asarray(addresses, dtype=numpy.int64)))
     values, counts = numpy.unique(steps[steps > 0], return_counts=True)
     if not len(values) or 2 * counts.max() <= counts.sum():
@@ -62,7 +62,7 @@ def find_step(addresses):
 
 
 def find_pitch(addresses, width):
-    """The distance in bytes from row to row: of neighbours, or of the starts of their runs."""
+    """The distance in bytes between rows: that of neighbouring lanes, or of the starts of runs."""
     addresses = numpy.asarray(addresses, dtype=numpy.int64)
     step = find_step(addresses)
     if step != width:
@@ -123,7 +123,7 @@ def try_cures(sample, element):
 
 
 def try_wider_pads(sample, addresses, row, element, pitch):
-    """Of pads of 2, 4 or 8 elements the first that removes the conflicts, as try_cures has it."""
+    """The smallest pad of 2, 4 or 8 elements that removes the conflicts, as in try_cures."""
     for count in (2, 4, 8):
         pad = count * element
         if pad % sample.bytes == 0 and pad < pitch:
@@ -141,7 +141,7 @@ DEFINITION = re.compile(r"^\s*([a-z][\w.]*)\s+(%\w+)\s*,\s*(.*?)\s*;")
 
 
 def find_row_bytes(ptx, ptx_line, register):
-    """The odd row length by which an address is made, in bytes; None where there is none.
+    """The row length in bytes from which an address is computed, where it is odd; else None.
 
     Follows the register's definitions up the text, through additions and shifts, to a product with
     a constant that is no power of two.
@@ -175,7 +175,7 @@ def find_row_bytes(ptx, ptx_line, register):
 
 
 def compare_padding(sample, pitch, width):
-    """Wavefronts for 16 bytes a lane: as it is, and of one load without the pad (or None)."""
+    """Wavefronts for 16 bytes a lane: now, and of one load without the pad (or None)."""
     lanes = numpy.zeros(32, dtype=numpy.int64)
     for lane, address in sample.active():
         lanes[lane] = address
@@ -191,6 +191,6 @@ def compare_padding(sample, pitch, width):
 
 
 def count_crowd(sample):
-    """The most lanes of a request that meet in one address."""
+    """The largest number of lanes of a request on one address."""
     addresses = [address for _, address in sample.active()]
     return max((addresses.count(address) for address in set(addresses)), default=0)

@@ -164,7 +164,7 @@ def test_results_survive_a_file(tmp_path):
         (("gemm", None, "3"), {}, TypeError, "an int or a tuple"),
         (("gemm", None, 2.5), {}, TypeError, "an int or a tuple"),
         (("gemm", None, 4, "int32"), {}, TypeError, "takes float32, float64, not int32"),
-        (("gemm", None, 4, "no"), {}, TypeError, "no element type"),
+        (("gemm", None, 4, "no"), {}, TypeError, "not an element type"),
         (("transpose", None, 4, "complex128"), {}, TypeError, "not complex128"),
         (("histogram", None, (9, 4, 2)), {}, ValueError, "2 bins have 3 edges"),
         (("histogram", None, (9, 4, 3)), {}, ValueError, "bytes have 256 bins"),

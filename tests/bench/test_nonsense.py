@@ -101,7 +101,7 @@ def test_results_of_nonsense(tmp_path):
         with pytest.raises(smemkit.ArgumentError):
             bench.load(path)
     path.write_text(json.dumps(good.to_dict() | {"provenance": "ab"}))
-    with pytest.raises(smemkit.ArgumentError, match="no results"):
+    with pytest.raises(smemkit.ArgumentError, match="not results"):
         bench.load(path)
     with pytest.raises(OSError, match="nowhere"):
         bench.load(tmp_path / "nowhere.json")
@@ -143,12 +143,12 @@ def test_bench(name):
 
 def test_bench_says_which_argument():
     cases = [
-        ({"say": 3}, TypeError, "say is a function or None, not 3"),
-        ({"warn": "x"}, TypeError, "warn is a function or None, not 'x'"),
-        ({"progress": 1}, TypeError, "progress is True, False or None, not 1"),
+        ({"say": 3}, TypeError, "say must be a function or None, not 3"),
+        ({"warn": "x"}, TypeError, "warn must be a function or None, not 'x'"),
+        ({"progress": 1}, TypeError, "progress must be True, False or None, not 1"),
         ({"seconds": True}, ValueError, "seconds is True"),
         ({"shapes": 2**70}, ValueError, "lengths of 1 and more"),
-        ({"dtype": {"a": {}}}, TypeError, "no element type"),
+        ({"dtype": {"a": {}}}, TypeError, "not an element type"),
         ({"shapes": np.array("x")}, TypeError, "an int or a tuple of ints, not 'x'"),
     ]
     for words, kind, message in cases:
@@ -156,7 +156,7 @@ def test_bench_says_which_argument():
             bench.run("gemm", "tiled", **{"shapes": 4, "backend": "sim", **words})
         assert isinstance(caught.value, kind)
     for found in (3, "cub", [None], [[]]):
-        with pytest.raises(smemkit.ArgumentTypeError, match="found is a list of peers"):
+        with pytest.raises(smemkit.ArgumentTypeError, match="found must be a list of peers"):
             bench.evolution("gemm", 4, backend="sim", found=found)
     for family in ([], {}, np.zeros(2), None):
         with pytest.raises(smemkit.ArgumentError, match="there is no family"):
@@ -224,15 +224,15 @@ def test_plot_says_which_argument(axes):
     rows = [Measurement(**WORDS)]
     cases = [
         (lambda: plot.speed(rows, unit=[]), ValueError, r"unit is \[\]; accepted: 'gflop_per_s'"),
-        (lambda: plot.ladder(rows, peer=np.zeros(2)), TypeError, "peer is a str"),
-        (lambda: plot.stride(rows, parameter=[]), TypeError, "parameter is a str"),
+        (lambda: plot.ladder(rows, peer=np.zeros(2)), TypeError, "peer must be a str"),
+        (lambda: plot.stride(rows, parameter=[]), TypeError, "parameter must be a str"),
         (lambda: plot.sectors(rows, op=np.zeros(2)), ValueError, "op is .*accepted: 'load'"),
         (
             lambda: plot.roofline(rows, gb_per_s=1, gflop_per_s=float("inf")),
             ValueError,
             "1 and inf",
         ),
-        (lambda: plot.divergence({"a": {"x": "y"}}), TypeError, "'a' is no Report"),
+        (lambda: plot.divergence({"a": {"x": "y"}}), TypeError, "'a' is neither a Report"),
         (lambda: plot.speed(rows, ax=3), TypeError, "ax is an Axes of matplotlib, not int"),
     ]
     for call, kind, words in cases:

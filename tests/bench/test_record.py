@@ -254,10 +254,10 @@ def test_records_that_are_not_there(tmp_path):
         _run.load_record(tmp_path, 3)
     with pytest.raises(smemkit.ArgumentError, match="has no part 'peers'; it has host"):
         load(tmp_path, "peers")
-    with pytest.raises(smemkit.ArgumentError, match="no results of a benchmark"):
+    with pytest.raises(smemkit.ArgumentError, match="not results of a benchmark"):
         load(tmp_path)
     (tmp_path / "host_fake.json").write_text("{")
-    with pytest.raises(smemkit.ArgumentError, match="host_fake.json is no JSON"):
+    with pytest.raises(smemkit.ArgumentError, match="host_fake.json is not JSON"):
         load(tmp_path)
 
 

@@ -111,7 +111,7 @@ def test_bench_compares_counters(tmp_path, capsys):
         (("--sizes", "3"), 2, "--sizes needs a family"),
         (("--plot", "x.png"), 2, "--plot needs a family"),
         (("gemm", "--sizes", "4:2"), 2, "4 is more than 2"),
-        (("gemm", "--shape", "4;2"), 2, "lengths with commas"),
+        (("gemm", "--shape", "4;2"), 2, "comma-separated lengths"),
         (("gemm", "--shape", "4,2"), 1, "(m, k, n)"),
         (("gemm", "--variants", "fast"), 1, "no variant 'fast'"),
         (("gemm", "--variants", ","), 1, "variants is empty"),
@@ -302,7 +302,7 @@ def test_plot_of_what_is_no_result(tmp_path, capsys):
     assert "no record 'nothing'" in run(capsys, "plot", "nothing", status=1).err
     path = tmp_path / "x.json"
     path.write_text("[]")
-    assert "no results of a benchmark" in run(capsys, "plot", path, status=1).err
+    assert "not results of a benchmark" in run(capsys, "plot", path, status=1).err
     assert "no such file" in run(capsys, "plot", tmp_path / "y.json", status=1).err.lower()
 
 

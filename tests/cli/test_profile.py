@@ -99,7 +99,7 @@ def test_a_ratio_of_nothing_is_no_pass(kernel, capsys):
     assert main(launch(kernel, "--fail-on", "global.load.sectors_per_request>0")) == 2
     assert capsys.readouterr().err == (
         "smemkit: cannot judge global.load.sectors_per_request > 0: "
-        "global.load.sectors_per_request has no value here: nothing to divide by\n"
+        "global.load.sectors_per_request has no value here: its denominator is 0\n"
     )
 
 
@@ -131,14 +131,14 @@ def test_a_limit_is_compared_whole(kernel):
     ("words", "message"),
     [
         (["--fail-on", "shared.load.conflict>0"], "did you mean shared.load.conflicts"),
-        (["--fail-on", "shared.load.conflicts=>0"], "is no condition"),
-        (["--fail-on", "shared.load.conflicts>nan"], "is no condition"),
-        (["--fail-on", "barrier.count"], "is no condition"),
+        (["--fail-on", "shared.load.conflicts=>0"], "is not a condition"),
+        (["--fail-on", "shared.load.conflicts>nan"], "is not a condition"),
+        (["--fail-on", "barrier.count"], "is not a condition"),
         (["--blocks", "0"], "1 or more"),
         (["--shape", "1,2"], "m,k,n"),
         (["--shape", "a"], "whole numbers"),
         (["--shape", "-3"], "none negative"),
-        (["--dtype", "float31"], "no element type"),
+        (["--dtype", "float31"], "not an element type"),
     ],
 )
 def test_usage_errors(capsys, words, message):

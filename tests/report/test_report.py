@@ -425,7 +425,7 @@ def test_a_condition_without_an_answer_is_an_error(stride):
             stride.holds(f"global.load.sectors_per_request {sign} 0")
     with pytest.raises(UnknownCounterError, match="did you mean shared.load.conflicts"):
         stride.holds("shared.load.conflict > 0")
-    with pytest.raises(smemkit.ArgumentError, match="is no condition"):
+    with pytest.raises(smemkit.ArgumentError, match="is not a condition"):
         stride.holds("shared.load.conflicts")
 
 

@@ -1,4 +1,4 @@
-"""One class a kernel family: all that Python knows of it beside the tables of csrc/registry.
+"""One class for each kernel family, with all that csrc/registry does not say of it.
 
 Tests, benchmarks, records, comparisons and the command line ask these classes, so that a family is
 named here and nowhere else. The file of a family bears its name; families.def says which there are.

@@ -1,4 +1,4 @@
-"""What every family's class has in common, and what they make their arrays and answers with.
+"""The base class of the families' classes, and functions for operands and comparisons.
 
 A class is one family; an instance is the family at one shape and element type. Right answers come
 from NumPy on the host, in float64 or by counting, and from none of the kernels or libraries that
@@ -15,7 +15,7 @@ import numpy
 from ... import _core
 from ..results import Measurement
 
-CHUNK = 1 << 24  # elements that the host checks at a time
+CHUNK = 1 << 24  # elements that the host checks at once
 # Of eps * sqrt(terms) * sqrt(sum of their squares), which grows as the error does: each addition to
 # a sum of random terms rounds by some eps of it, at random. A chain of fma's has a seventh of that
 # as its error's standard deviation, other orders less.
@@ -351,7 +351,7 @@ class Workload:
 
 
 def compare(result, expected, bound, what="element"):
-    """None, or words for the worst element beyond its bound; a NaN is beyond all."""
+    """None, or words for the worst element beyond its bound; a NaN is beyond every bound."""
     error = abs(numpy.asarray(result, numpy.float64) - expected)
     good = error <= bound
     if good.shape != numpy.shape(expected):
@@ -364,7 +364,7 @@ def compare(result, expected, bound, what="element"):
 
 
 def find_unequal(expected, result):
-    """None, or words for the first element that is another one."""
+    """None, or words for the first element that differs."""
     wrong = result != expected
     if wrong.any():
         at = int(numpy.argmax(wrong))
@@ -390,7 +390,7 @@ def draw_halves(rng, n, dtype="float32"):
 
 
 def draw_wide(rng, dtype, room=1):
-    """A number that needs all but `room` bits of its type: the sums beside it are exact, too."""
+    """A number that needs all but `room` bits of its type; sums with it are still exact."""
     dtype = numpy.dtype(dtype)
     if dtype.kind == "f":  # an odd number of halves
         bits = numpy.finfo(dtype).nmant + 1 - room
@@ -399,7 +399,7 @@ def draw_wide(rng, dtype, room=1):
 
 
 def draw_any(rng, shape, dtype):
-    """Values of any type, which use all of its bits."""
+    """Random values of any type that use all of its bits."""
     dtype = numpy.dtype(dtype)
     if dtype.kind == "f":
         return rng.random(shape, "float32" if dtype.itemsize < 4 else dtype).astype(dtype)
@@ -410,7 +410,7 @@ def draw_any(rng, shape, dtype):
 
 
 def choose_places(n, count):
-    """The first and the last of n, and others at random, each time others; `count` at most."""
+    """`count` indices of n at most: the first, the last, and fresh random ones."""
     if n <= count:
         return numpy.arange(n)
     others = numpy.random.default_rng().integers(1, n - 1, count - 2)

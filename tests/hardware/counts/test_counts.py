@@ -270,7 +270,7 @@ def test_parse_csv():
     assert ncu.read_counters(rows[1], needed, partial=True) == {"one": 0, "both": 12345678}
     with pytest.raises(smemkit.BackendError, match=r"third\.sum, which is none"):
         ncu.read_counters(rows[1], needed)
-    with pytest.raises(smemkit.BackendError, match="is no count"):
+    with pytest.raises(smemkit.BackendError, match="is not a count"):
         ncu.read_number("0.5")
 
 
