@@ -15,7 +15,8 @@ backend="sim" executes PTX: 32 lanes a warp, divergence with reconvergence, barr
 atomics, and shared memory with the limits of compute capability 9.0. It uses AVX2 or AVX-512 where
 the processor has them. It takes the cores and up to three quarters of the memory that its process
 may use, which is what the machine has, less what a container (control groups), a batch system or
-taskset keeps from it. Results agree with the GPU's bit for bit for integers and IEEE operations.
+taskset keeps from it. Results agree with the GPU's bit for bit for integers and IEEE operations;
+approximate functions (sin, ex2, ...) lie within the error that NVIDIA documents.
 
 backend="auto", the default, takes the GPU where there is one. smemkit.show_config() says which
 machine that is, and why.
@@ -60,8 +61,8 @@ and thread.
 
 Results and host threads
 ------------------------
-The simulator runs blocks on several host threads where their order cannot show in a result. It
-runs them one after the other, in order, where it can: in kernels with floating-point atomics on
+The simulator runs blocks on several host threads where their order cannot show in a result. Where
+it can show, they run one after the other, in order: in kernels with floating-point atomics on
 global memory; with atomics whose old value is used; with cas, exch, inc or dec; with updates of
 different kinds (red.add and red.max, say) that may reach one allocation; with volatile, relaxed,
 acquire or release accesses beyond the block; and with printf. So results, counts and findings do
