@@ -62,7 +62,10 @@ def catch_far():
 
 
 def test_a_file_without_lines_is_not_named():
-    text = FAR.replace(".visible", '.file 1 "far.cu"\n.visible', 1)
+    """Line 0 stands for none."""
+    text = FAR.replace(".visible", '.file 1 "far.cu"\n.visible').replace(
+        "add.s64", ".loc 1 0 5\nadd.s64"
+    )
     kernel = smemkit.RawModule(text, backend="sim").get_function("far")
     with pytest.raises(smemkit.OutOfBoundsError) as caught:
         kernel((2, 1, 2), (1, 4), (smemkit.empty(4, "int32", backend="sim"),))

@@ -332,10 +332,9 @@ static void arrive(void *state, const smk_warp *warp, const smk_operation *op, u
     }
 }
 
-static void release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived)
+static void release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited)
 {
     smk_race *race = state;
-    (void)arrived;
     race->barrier[barrier].depth = 0;
     smk_happens_before_leave(&race->order, barrier, waited, block->live);
 }

@@ -94,8 +94,8 @@ typedef struct smk_observer {
 
     /* A warp arrives at a barrier of the block (bar, barrier); `waits` is false for bar.arrive. */
     void (*arrive)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits);
-    /* A barrier is complete: the warps in `waited`, one bit each, go on; `arrived` has all warps that arrived. */
-    void (*release)(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived);
+    /* A barrier is complete: the warps in `waited`, one bit each, go on. */
+    void (*release)(void *state, const smk_block *block, uint32_t barrier, uint32_t waited);
     /* bar.warp.sync: the lanes that synchronise. One call for each set. */
     void (*warp_sync)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask);
     /* A .sync operation: parked lanes go on without those in `missing`, which have exited on another path or wait at

@@ -82,7 +82,6 @@ static smk_barrier *arrive(smk_warp *warp, const smk_operation *op, uint32_t mas
     }
     at->expected = threads;
     at->arrivals++;
-    at->arrived_warps |= UINT32_C(1) << control->index;
     control->barrier = number;
     const smk_observer *observer = block->run->observer;
     if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {

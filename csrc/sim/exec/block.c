@@ -215,9 +215,7 @@ void smk_block_release(smk_block *block, uint32_t barrier)
     }
     const smk_observer *observer = block->run->observer;
     if (observer != NULL && (observer->wants & SMK_OBSERVE_SYNCHRONIZATION) != 0) {
-        /* warps that have exited count as arrived */
-        uint32_t ended = at->expected == 0 ? ~block->live : 0;
-        observer->release(block->observer_state, block, barrier, at->waiting, at->arrived_warps | ended);
+        observer->release(block->observer_state, block, barrier, at->waiting);
     }
     for (uint32_t i = 0; i < block->warp_count; i++) {
         if ((at->waiting >> i & 1) != 0) {

@@ -30,11 +30,10 @@ typedef struct smk_run {
 } smk_run;
 
 typedef struct smk_barrier {
-    uint32_t waiting;       /* warps, one bit each */
-    uint32_t arrivals;      /* arrivals of warps, waiting or not */
-    uint32_t arrived_warps; /* warps that have arrived, one bit each */
-    uint32_t expected;      /* threads; 0: all of the block */
-    uint32_t trues;         /* threads with a true predicate, and all threads that arrived */
+    uint32_t waiting;  /* warps, one bit each */
+    uint32_t arrivals; /* arrivals of warps, waiting or not */
+    uint32_t expected; /* threads; 0: all of the block */
+    uint32_t trues;    /* threads with a true predicate, and all threads that arrived */
     uint32_t voters;
 } smk_barrier;
 

@@ -387,13 +387,12 @@ static void note_arrival(void *state, const smk_warp *warp, const smk_operation 
 }
 
 /* Other events of synchronisation are not counted. */
-static void ignore_release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited, uint32_t arrived)
+static void ignore_release(void *state, const smk_block *block, uint32_t barrier, uint32_t waited)
 {
     (void)state;
     (void)block;
     (void)barrier;
     (void)waited;
-    (void)arrived;
 }
 
 static void ignore_lanes(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)

@@ -546,6 +546,28 @@ DONE:
     assert any(text[line - 1].strip() == "ld.shared.u32 %r1, [%r7];" for line in lines)
 
 
+def test_each_load_of_a_warp_is_named():
+    """Two loads of the same words, between the same barriers: the store races with either."""
+    body = """
+    mov.u32 %r1, words;
+    mad.lo.u32 %r1, %lane, 4, %r1;
+    setp.ne.u32 %p1, %warp, 0;
+    @!%p1 st.shared.u32 [%r1], 0;
+    bar.sync 0;
+    @%p1 bra WRITE;
+    ld.shared.u32 %r2, [%r1];
+    ld.shared.u32 %r3, [%r1];
+    exit;
+WRITE:
+    st.shared.u32 [%r1], 1;"""
+    lines = TEXT.format(body=body).split("\n")
+    loads = [i for i, line in enumerate(lines, 1) if "ld.shared" in line]
+    found = check(body, 1, 64).findings
+    assert [(one.kind, one.count, one.first.ptx_line) for one in found] == [
+        ("race", 32, line) for line in loads
+    ]
+
+
 # Writes that another one has replaced ------------------------------------------------------------
 
 
