@@ -179,6 +179,16 @@ def test_what_may_differ():
     assert differential.compare(case, {"one": racing, "two": other}, {"one": 1, "two": 1})
 
 
+def test_a_fence_is_a_step_where_it_is_observed():
+    spent, later = (["StepBudgetError", f"at PTX line {line}"] for line in (9, 11))
+    ways = {name: {"error": spent} for name in ("run", "again", "check")}
+    ways |= {name: {"error": later} for name in ("profile", "unmodelled")}
+    case = {**CASE, "fails": True}
+    for text, same in (("add.u32 %r1, %r1, 1;", False), ("membar.gl;", True)):
+        found = differential.compare({**case, "text": text}, {"one": outcome(**ways)}, {"one": 1})
+        assert (not found) == same, found
+
+
 class OneLine:
     """In place of a crew: a text differs as long as it has this line."""
 

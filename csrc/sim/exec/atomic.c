@@ -181,7 +181,7 @@ static inline unsigned char *find_host_address(smk_warp *warp, const smk_operati
     return smk_access_host_address(warp, op, lane, (smk_space)op->d2, address, bytes, SMK_ACCESS_ATOMIC, shared);
 }
 
-static const smk_operation *run_atomic(smk_warp *warp, const smk_operation *op)
+const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op)
 {
     uint32_t mask = smk_operation_mask(warp, op);
     unsigned bytes = smk_module_type_bits((smk_type)op->element) / 8;
@@ -214,17 +214,4 @@ bool smk_atomic_commutes(const smk_instruction *instruction)
     smk_modifier operation = smk_module_atomic(instruction);
     return smk_module_type_kind((smk_type)instruction->type) != SMK_KIND_FLOAT && operation != SMK_MODIFIER_CAS &&
            operation != SMK_MODIFIER_EXCH && operation != SMK_MODIFIER_INC && operation != SMK_MODIFIER_DEC;
-}
-
-smk_handler smk_atomic_find(const smk_instruction *instruction)
-{
-    smk_type type = (smk_type)instruction->type;
-    unsigned bits = smk_module_type_bits(type);
-    smk_modifier operation = smk_module_atomic(instruction);
-    bool is_float = smk_module_type_kind(type) == SMK_KIND_FLOAT;
-    if (operation == SMK_MODIFIER_COUNT || instruction->vector > 1 || bits < 16 || bits > 64 ||
-        (is_float && operation != SMK_MODIFIER_ADD && operation != SMK_MODIFIER_EXCH)) {
-        return NULL;
-    }
-    return run_atomic;
 }

@@ -6,10 +6,10 @@
 
 #include <stdbool.h>
 
-/* The handler; NULL where there is none. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b` row of
- * the operand, `c` of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count` the
- * smk_modifier of the operation, `slot` the entry of control->allocation_cache, d2 the smk_space. */
-smk_handler smk_atomic_find(const smk_instruction *instruction);
+/* The handler of every form that opcode.def accepts. Fields: `a` row of 64-bit addresses, u.immediate added to each; `b`
+ * row of the operand, `c` of the second (cas: the new value); `d` row of the old value; `element` the smk_type, `count`
+ * the smk_modifier of the operation, `slot` the entry of control->allocation_cache, d2 the smk_space. */
+const smk_operation *smk_atomic_run(smk_warp *warp, const smk_operation *op);
 
 /* Does the final value not depend on the order of such updates? */
 bool smk_atomic_commutes(const smk_instruction *instruction);

@@ -188,7 +188,7 @@ static bool run_quietly(smk_warp *warp, const smk_operation **op, const smk_inst
 {
     const smk_operation *at = *op;
     bool changes = smk_opcode_class(in) == SMK_CLASS_ATOMIC;
-    if (changes && at->run == smk_atomic_find(in)) {
+    if (changes && at->run == smk_atomic_run) {
         return run_atomic(warp, at, op);
     }
     *op = at->run(warp, at);

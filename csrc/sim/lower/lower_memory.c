@@ -163,12 +163,7 @@ static bool lower_atomic(smk_lowering *l)
     const smk_instruction *instruction = l->instruction;
     bool has_result = instruction->result_count > 0;
     unsigned first = instruction->result_count, bits = smk_operation_row_bits((smk_type)instruction->type);
-    smk_handler run = smk_atomic_find(instruction);
     address at;
-    if (run == NULL) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
-                              smk_module_opcode_name((smk_opcode)instruction->opcode));
-    }
     if (!resolve(l, &instruction->operands[first], (smk_space)instruction->space, &at)) {
         return false;
     }
@@ -183,7 +178,7 @@ static bool lower_atomic(smk_lowering *l)
     if (smk_module_atomic(instruction) == SMK_MODIFIER_CAS) {
         c = element_row(l, &instruction->operands[first + 2], bits);
     }
-    smk_operation *op = smk_lower_emit(l, run);
+    smk_operation *op = smk_lower_emit(l, smk_atomic_run);
     if (op == NULL || l->status != SMK_OK) {
         return false;
     }
