@@ -41,10 +41,10 @@ SMEMKIT_POOL       "0": GPU memory comes from plain cudaMalloc and not from a po
 SMEMKIT_ISA        "avx512", "avx2" or "baseline": the simulator uses no newer vector instructions.
 SMEMKIT_NVCC       The nvcc for building and for your CUDA C, instead of that of NVIDIA's packages,
                    CUDA_HOME or PATH. "none": use no nvcc; a build then leaves the GPU part out.
-SMEMKIT_CACHE      Folder of the PTX that your CUDA C was compiled to; by default smemkit in
+SMEMKIT_CACHE      Folder in which the PTX of your CUDA C is cached; by default smemkit in
                    XDG_CACHE_HOME or ~/.cache. "none": compile each time.
-SMEMKIT_CACHE_MB   The most megabytes in that folder, 256 by default; what was not used for the
-                   longest time goes first.
+SMEMKIT_CACHE_MB   Size limit of that cache in megabytes, 256 by default. The least recently used
+                   kernels are removed first.
 SMEMKIT_NCU        The Nsight Compute that `python -m smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.

@@ -10,10 +10,11 @@ cooperative groups, CUB, libcu++ (cuda::barrier, cuda::pipeline, cuda::std), cuR
 other headers of C++ that make sense in a kernel (<limits>, <type_traits>, <tuple>, <array>, ...)
 are those of libcu++.
 
-PTX lies on disk once it is compiled: SMEMKIT_CACHE names the folder, by default smemkit in
-XDG_CACHE_HOME or ~/.cache. It is found again by the source, the options, the compiler, the versions
-of its headers, and the text of the headers of one's own that it includes. What a text does not tell
-(#include of a macro, __has_include, __DATE__, options that read files) is compiled each time.
+Compiled PTX is cached on disk, in the folder that SMEMKIT_CACHE names, by default smemkit in
+XDG_CACHE_HOME or ~/.cache. The key holds the source, the options, the compiler, the versions of its
+headers, and the text of the user's own headers that the source includes. Sources whose inputs the
+text does not tell (#include of a macro, __has_include, __DATE__, options that read files) are
+compiled each time.
 """
 
 import os
@@ -44,20 +45,20 @@ ADVICE = (
     "pip install 'smemkit[nvrtc]', or install a CUDA toolkit and name its nvcc in SMEMKIT_NVCC "
     "or its folder in CUDA_HOME. PTX text needs none."
 )
-# Options by which a compiler reads or writes files that the key does not know.
+# Options that make a compiler read or write files which the key does not cover.
 UNCACHED = re.compile(
     r"--?(?:time|fdevice-time-trace|pch|create-pch|use-pch|pch-dir|keep|save-temps|keep-dir|"
     r"optf|options-file|ccbin|compiler-bindir|dryrun|Xcompiler|compiler-options|odir|"
     r"dependency-output|MD|MF|MM|M)\b.*|@.*"
 )
-# What nvcc and its host compiler take from the environment.
+# Environment variables that nvcc and its host compiler read.
 NVCC_ENVIRONMENT = """
 NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN CPATH C_INCLUDE_PATH CPLUS_INCLUDE_PATH
 """.split()
 
 
 def _make_key(nvrtc, nvcc, source, options):
-    """The cache's key for a compilation, or None where the text does not tell all that it reads."""
+    """The cache's key for a compilation, or None where its inputs are not all known."""
     if any(UNCACHED.fullmatch(option) for option in options):
         return None
     compilers, system = [], []
@@ -88,7 +89,9 @@ def _compile(nvrtc, nvcc, source, options):
     try:  # nvcc also finds the host's headers and types
         return compile_nvcc(nvcc, source, options), f"nvcc ({nvcc})"
     except _core.CompileError:
-        if refusal and not lacks_host(str(refusal)):  # both say the same, or nvcc does not work
+        if refusal and not lacks_host(
+            str(refusal)
+        ):  # the same errors, or an nvcc that does not work
             raise refusal from None
         raise
 
@@ -112,7 +115,7 @@ def compile_by(source, options=()):
 
 
 def describe_cache():
-    """Where compiled kernels are kept, in words."""
+    """The folder, entries and size of the cache of compiled kernels, in words."""
     cache = _cache.open_cache()
     return cache.describe() if cache else "off"
 

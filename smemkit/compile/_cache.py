@@ -1,10 +1,11 @@
-"""Compiled kernels on disk, by everything that their PTX depends on.
+"""A cache of compiled kernels on disk.
 
-An entry is one file, named by the SHA-256 of its key; it begins with the SHA-256 of what follows.
-Writers fill a file of their own and rename it, so that readers in other processes see whole entries
-or none. The time of a file's last change is that of the entry's last use: where all of them exceed
-the limit, the least recently used ones go. Nothing here fails a compilation: an entry that cannot
-be read, or that is damaged, is none, and a folder that cannot be written stays as it is.
+The key of an entry holds everything that its PTX depends on. An entry is one file: its name is the
+SHA-256 of the key, its first bytes are the SHA-256 of the bytes that follow. A writer fills a
+temporary file and renames it, so that other processes read whole entries only. A read sets the
+file's modification time, by which the least recently used entries are removed when all entries
+together exceed the limit. The cache never fails a compilation: an entry that is unreadable or
+damaged counts as missing, and where the folder cannot be written nothing is stored.
 """
 
 import contextlib
@@ -22,10 +23,10 @@ from .. import _core
 FORMAT = 1  # in the key: entries of another format are not found
 OFF = ("none", "0")
 DEFAULT_LIMIT_MB = 256
-KEPT_PART = 0.8  # of the limit, after a removal: not each new entry removes one
+KEPT_PART = 0.8  # of the limit, after a removal; so the next entries fit without another one
 ENTRY = re.compile(r"[0-9a-f]{64}\.ptx\.z")
 TEMPORARY = re.compile(r"tmp-.+\.ptx\.z")
-ABANDONED_S = 3600  # a temporary file that old has no writer any more
+ABANDONED_S = 3600  # the age at which the writer of a temporary file is taken to have died
 DIGEST_BYTES = 32
 
 
@@ -51,8 +52,10 @@ def _get_limit():
 
 
 def open_cache():
-    """The cache that the environment asks for, or None. ArgumentError where SMEMKIT_CACHE_MB is
-    not a number."""
+    """The cache that the environment names, or None where it is switched off.
+
+    ArgumentError where SMEMKIT_CACHE_MB is not a number.
+    """
     folder, limit = _find_folder(), _get_limit()
     return Cache(folder, limit) if folder and limit else None
 
@@ -87,7 +90,7 @@ class Cache:
         return ptx, origin
 
     def write(self, key, ptx, origin):
-        """Keeps the entry, and makes room for it."""
+        """Stores the entry; removes others where it does not fit."""
         body = zlib.compress(json.dumps([ptx, origin]).encode(), 3)
         data = hashlib.sha256(body).digest() + body
         if len(data) > self.limit:
@@ -105,7 +108,7 @@ class Cache:
             self._make_room()
 
     def _list_files(self, pattern):
-        """(time of the last use, bytes, path) of the files whose names fit."""
+        """(time of the last use, bytes, path) of the files whose names match."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
                 if pattern.fullmatch(entry.name):
@@ -114,7 +117,7 @@ class Cache:
                         yield facts.st_mtime_ns, facts.st_size, entry.path
 
     def _make_room(self):
-        """Removes what broken-off writers left, and least recently used entries over the limit."""
+        """Removes abandoned temporary files, and least recently used entries over the limit."""
         oldest = time.time_ns() - ABANDONED_S * 10**9
         for used, _, path in self._list_files(TEMPORARY):
             if used < oldest:

@@ -1,8 +1,8 @@
 """The headers of the user's own that a source includes, found without a compiler.
 
-The scan takes each line that looks like an #include, also one that #if leaves out, so it finds more
-headers than a compiler opens. Where an #include names a macro, where __has_include asks for files,
-or where the text takes the date, the scan says that it does not know.
+The scan follows each line that looks like an #include, also those that #if excludes, so it finds at
+least the headers that a compiler opens. It raises UnknownDependencies where an #include names a
+macro, where __has_include asks for files, and where the text uses the date or the time.
 """
 
 import re
@@ -17,7 +17,7 @@ CONTINUATION = re.compile(r"\\\r?\n")
 
 
 class UnknownDependencies(Exception):
-    """What the compiler would read cannot be told from the text."""
+    """The text does not tell which files the compiler reads."""
 
 
 def _list_includes(text):
@@ -42,8 +42,8 @@ def _find(name, folders):
 def find_headers(source, folders, included=()):
     """{path: content} of the headers in the folders that the source includes, directly or not.
 
-    A header that lies in none of the folders is the compiler's own. `included` are names of headers
-    that options include. UnknownDependencies where the text does not tell.
+    A header that is in none of the folders is the compiler's own. `included` are the names of the
+    headers that options include.
     """
     here = Path.cwd()
     found = {}

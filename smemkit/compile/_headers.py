@@ -1,8 +1,8 @@
-"""The headers that NVRTC lacks, as texts that it gets in memory.
+"""The headers that NVRTC lacks, as texts that it is given in memory.
 
-C's headers are ours: types, macros and declarations of functions that device code has. C++'s other
-headers are those of libcu++ (nvidia-cuda-cccl), whose names std:: then has too. Nothing of the host
-is read.
+The headers of C are our own: types, macros, and the functions that device code has. The other
+headers of C++ include those of libcu++ (nvidia-cuda-cccl) and make their names known in std.
+No header of the host is read.
 """
 
 import re
@@ -169,8 +169,9 @@ typedef struct alignas(64) CUtensorMap_st {
 } CUtensorMap;
 """
 
-# What std:: has of its own hides what it uses of cuda::std; a pack ranks these behind the latter,
-# so that a call without std:: has one meaning.
+# std::abs and the like are declared in std, so they hide those that std takes from cuda::std by a
+# using-directive. These overloads bring the latter back. Their pack ranks them below those of
+# cuda::std, so that a call without std:: is not ambiguous.
 COMPLEX_FUNCTIONS = """
 abs acos acosh asin asinh atan atanh cos cosh exp log log10 sin sinh sqrt tan tanh
 """.split()
@@ -251,8 +252,9 @@ def _write_inttypes():
 
 
 def _write_prelude():
-    """What nvcc knows without any #include; and, as far as the source does not declare them itself,
-    the integers of <stdint.h>, which most kernels take for granted."""
+    """What nvcc knows without any #include, the limits of <cfloat>, and the integers of <cstdint>
+    unless the source declares them itself.
+    """
     lines = [
         "#include <cstddef>",
         "#include <cmath>",
@@ -323,10 +325,10 @@ DECLARED = re.compile(
 
 
 def collect_headers(folders):
-    """{name: text} for NVRTC; `folders` are those of the CUDA headers that it has.
+    """{name: text} for NVRTC; `folders` are those of its CUDA headers.
 
-    <cub/cub.cuh> has CUB's host side, which NVRTC refuses: in its stead come CUB's primitives for
-    threads, warps and blocks.
+    <cub/cub.cuh> contains host code, which NVRTC refuses. It is replaced by a header that includes
+    CUB's primitives for threads, warps and blocks.
     """
     headers = dict(HEADERS)
     for folder in map(Path, folders):

@@ -110,7 +110,7 @@ def list_wheels(folder):
 
 
 def _describe_file(path):
-    """Size and time of a file: what an update of a toolkit changes."""
+    """Path, size and modification time of a file, which an update of a toolkit changes."""
     try:
         facts = os.stat(path)
     except OSError:
@@ -119,9 +119,10 @@ def _describe_file(path):
 
 
 def identify(program):
-    """What tells this NVRTC or nvcc, with its headers, from every other one: JSON-ready.
+    """The identity of an NVRTC or nvcc and its headers, as lists that JSON can hold.
 
-    Of wheels the versions; of a toolkit its version.json; in any case the file itself.
+    It is made of the file's path, size and time; and of the versions of the wheels beside it, or
+    of the version.json of its toolkit; and for nvcc of the host compiler.
     """
     program = Path(program).resolve()
     root = program.parent.parent

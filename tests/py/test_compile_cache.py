@@ -1,4 +1,4 @@
-"""PTX that is kept on disk: when it is found again, when not, and that nothing depends on it."""
+"""The cache of compiled kernels: its keys, damaged and removed entries, and many processes."""
 
 import contextlib
 import os
@@ -101,7 +101,7 @@ def test_not_found_for_anything_else(compiled, monkeypatch):
 
 
 def test_headers_of_one_s_own(compiled):
-    """Their text counts, however deep they lie, and so does that one appears before another."""
+    """Their text is in the key, at any depth, and so is a new header that precedes another."""
     Path("own/deep").mkdir(parents=True)
     Path("own/one.h").write_text('#  include "deep/two.h"\n')
     Path("own/deep/two.h").write_text('#include "three.h" // beside it\n')
@@ -188,7 +188,7 @@ def test_a_damaged_entry_is_compiled_anew(compiled, folder, damage):
 
 
 def test_folders_that_cannot_be_used(compiled, folder, monkeypatch):
-    """A file in the folder's place, a folder in the entry's, one that does not let anyone write."""
+    """A file in place of the folder, a folder in place of the entry, and an unwritable folder."""
     folder.write_text("a file")
     ask()
     ask()
