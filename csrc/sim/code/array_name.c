@@ -20,7 +20,7 @@ append(char *text, size_t size, const char *format, ...)
     va_end(arguments);
 }
 
-/* Appends the type of the elements as NumPy calls it: float32, bool, V24. */
+/* Appends the element type by NumPy's name: float32, bool, V24. */
 static void append_type(const smk_launch_array *array, char *text, size_t size)
 {
     const char *word = NULL;
@@ -72,7 +72,7 @@ const smk_launch_array *smk_array_name_write(const smk_launch *launch, uint64_t 
 void smk_array_name_write_element(const smk_launch_array *array, int64_t offset, char *text, size_t size)
 {
     const int64_t bytes = (int64_t)array->element_bytes;
-    int64_t place[INDEX_MAX] = {0};
+    int64_t position[INDEX_MAX] = {0};
     int64_t index = offset / bytes - (offset % bytes < 0);
     const int64_t byte = offset - index * bytes;
     text[0] = '\0';
@@ -80,15 +80,15 @@ void smk_array_name_write_element(const smk_launch_array *array, int64_t offset,
     if (array->rank <= 1 || array->rank > INDEX_MAX) {
         append(text, size, "%" PRId64, index);
     } else {
-        for (unsigned i = array->rank - 1; i > 0; i--) { /* the first axis takes what is outside of the array */
+        for (unsigned i = array->rank - 1; i > 0; i--) { /* the first index may be outside of the array */
             const int64_t length = array->shape[i] > 0 ? (int64_t)array->shape[i] : 1;
             const int64_t rest = index % length + (index % length < 0 ? length : 0);
-            place[i] = rest;
+            position[i] = rest;
             index = (index - rest) / length;
         }
-        place[0] = index;
+        position[0] = index;
         for (unsigned i = 0; i < array->rank; i++) {
-            append(text, size, "%s%" PRId64, i == 0 ? "[" : ", ", place[i]);
+            append(text, size, "%s%" PRId64, i == 0 ? "[" : ", ", position[i]);
         }
         append(text, size, "]");
     }

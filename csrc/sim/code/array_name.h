@@ -1,4 +1,4 @@
-/* What messages call the arrays that a launch was given, and their elements. */
+/* Names of a launch's arrays and of their elements, for messages. */
 #ifndef SMK_SIM_CODE_ARRAY_NAME_H
 #define SMK_SIM_CODE_ARRAY_NAME_H
 
@@ -8,8 +8,8 @@
  * written where no argument with a known array points there. */
 const smk_launch_array *smk_array_name_write(const smk_launch *launch, uint64_t address, char *text, size_t size);
 
-/* Writes "element 99", or "element [3, 5]" for arrays of more axes, for the element at an offset in bytes, which may lie
- * outside of the array. Of an offset inside an element it adds the byte. */
+/* Writes "element 99", or "element [3, 5]" for arrays of more axes, for the element at an offset in bytes, which may
+ * lie outside of the array. Inside an element the byte is added. */
 void smk_array_name_write_element(const smk_launch_array *array, int64_t offset, char *text, size_t size);
 
 #endif
