@@ -2,10 +2,10 @@
 #ifndef SMK_SIM_LOWER_INSTRUMENT_H
 #define SMK_SIM_LOWER_INSTRUMENT_H
 
-#include "sim/code/observer.h"
 #include "base/launch.h"
 #include "base/status.h"
 #include "ptx/module.h"
+#include "sim/code/observer.h"
 #include "sim/code/run.h"
 
 /* As smk_program_run, with an observer. `blocks` > 0 runs only that many blocks, evenly spread over the grid. */

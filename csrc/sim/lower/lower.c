@@ -32,54 +32,56 @@ static void locate(const smk_module *module, const smk_instruction *instruction,
     }
 }
 
-bool smk_lower_fail(smk_lowering *l, smk_status status, const char *format, ...)
+bool smk_lower_fail(smk_lowering *lowering, smk_status status, const char *format, ...)
 {
-    if (l->status == SMK_OK) {
+    if (lowering->status == SMK_OK) {
         char message[512];
         va_list arguments;
         va_start(arguments, format);
         (void)vsnprintf(message, sizeof message, format, arguments);
         va_end(arguments);
-        l->status = smk_status_fail(l->error, status, "%s", message);
-        locate(l->module, l->instruction, l->error);
+        lowering->status = smk_status_fail(lowering->error, status, "%s", message);
+        locate(lowering->module, lowering->instruction, lowering->error);
     }
     return false;
 }
 
-smk_operation *smk_lower_emit_always(smk_lowering *l, smk_handler run)
+smk_operation *smk_lower_emit_always(smk_lowering *lowering, smk_handler run)
 {
-    if (l->count == l->capacity) {
-        uint32_t capacity = l->capacity == 0 ? 256 : 2 * l->capacity;
+    if (lowering->count == lowering->capacity) {
+        uint32_t capacity = lowering->capacity == 0 ? 256 : 2 * lowering->capacity;
         smk_operation *grown = NULL;
         if (capacity <= OPERATIONS_MAX) {
-            grown = smk_heap_resize(l->operation, l->capacity * sizeof *grown, capacity * sizeof *grown);
+            grown = smk_heap_resize(lowering->operation, lowering->capacity * sizeof *grown, capacity * sizeof *grown);
         }
         if (grown == NULL) {
-            (void)smk_lower_fail(l, SMK_MEMORY, "no memory for %u operations", capacity);
+            (void)smk_lower_fail(lowering, SMK_MEMORY, "no memory for %u operations", capacity);
             return NULL;
         }
-        l->operation = grown;
-        l->capacity = capacity;
+        lowering->operation = grown;
+        lowering->capacity = capacity;
     }
-    smk_operation *op = &l->operation[l->count++];
-    *op = (smk_operation){
-        .run = run, .guard = smk_lower_ones(l), .instruction = l->instruction_index, .function = l->code->index};
+    smk_operation *op = &lowering->operation[lowering->count++];
+    *op = (smk_operation){.run = run,
+                          .guard = smk_lower_ones(lowering),
+                          .instruction = lowering->instruction_index,
+                          .function = lowering->code->index};
     return op;
 }
 
-smk_operation *smk_lower_emit(smk_lowering *l, smk_handler run)
+smk_operation *smk_lower_emit(smk_lowering *lowering, smk_handler run)
 {
-    smk_operation *op = smk_lower_emit_always(l, run);
-    if (op != NULL && l->instruction->guarded) {
-        op->guard = l->rows.offset[l->instruction->guard];
-        op->guard_flip = l->instruction->guard_negate ? UINT32_MAX : 0;
+    smk_operation *op = smk_lower_emit_always(lowering, run);
+    if (op != NULL && lowering->instruction->guarded) {
+        op->guard = lowering->rows.offset[lowering->instruction->guard];
+        op->guard_flip = lowering->instruction->guard_negate ? UINT32_MAX : 0;
     }
     return op;
 }
 
-uint32_t smk_lower_ones(smk_lowering *l)
+uint32_t smk_lower_ones(smk_lowering *lowering)
 {
-    return smk_constant_rows_value(l->constant_rows, 1, 1);
+    return smk_constant_rows_value(lowering->constant_rows, 1, 1);
 }
 
 uint32_t smk_lower_flip(const smk_operand *operand)
@@ -87,31 +89,31 @@ uint32_t smk_lower_flip(const smk_operand *operand)
     return operand->negate ? UINT32_MAX : 0;
 }
 
-uint32_t smk_lower_scratch(smk_lowering *l, unsigned bits)
+uint32_t smk_lower_scratch(smk_lowering *lowering, unsigned bits)
 {
     unsigned class = bits == 1 ? 0 : bits == 16 ? 1 : bits == 32 ? 2 : 3;
-    return smk_constant_rows_scratch(l->constant_rows, bits, l->scratch[class]++);
+    return smk_constant_rows_scratch(lowering->constant_rows, bits, lowering->scratch[class]++);
 }
 
-bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_location *location)
+bool smk_lower_locate_variable(smk_lowering *lowering, smk_variable_ref index, smk_location *location)
 {
-    const smk_variable *variable = smk_module_variable(l->module, l->function, index);
+    const smk_variable *variable = smk_module_variable(lowering->module, lowering->function, index);
     switch ((smk_space)variable->space) {
     case SMK_SPACE_GLOBAL:
     case SMK_SPACE_CONST:
-        if (index >= l->module->variable_count || l->addresses[index] == 0) {
-            return smk_lower_fail(l, SMK_UNSUPPORTED, "%.*s is declared and not defined in this module",
+        if (index >= lowering->module->variable_count || lowering->addresses[index] == 0) {
+            return smk_lower_fail(lowering, SMK_UNSUPPORTED, "%.*s is declared and not defined in this module",
                                   SMK_TEXT_PRINT(variable->name));
         }
-        *location = (smk_location){(smk_space)variable->space, l->addresses[index]};
+        *location = (smk_location){(smk_space)variable->space, lowering->addresses[index]};
         return true;
     case SMK_SPACE_SHARED: {
-        const smk_shared_variable *shared = smk_image_find_shared(l->image, variable);
+        const smk_shared_variable *shared = smk_image_find_shared(lowering->image, variable);
         if (shared != NULL) {
             *location = (smk_location){SMK_SPACE_SHARED, shared->offset};
             return true;
         }
-        return smk_lower_fail(l, SMK_INTERNAL, "the shared variable %.*s has no address",
+        return smk_lower_fail(lowering, SMK_INTERNAL, "the shared variable %.*s has no address",
                               SMK_TEXT_PRINT(variable->name));
     }
     case SMK_SPACE_GENERIC:
@@ -119,36 +121,36 @@ bool smk_lower_locate_variable(smk_lowering *l, smk_variable_ref index, smk_loca
     case SMK_SPACE_PARAM:
         break;
     }
-    uint32_t own = index - l->module->variable_count;
-    if (index < l->module->variable_count) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "%.*s lies in no memory that functions can reach",
+    uint32_t own = index - lowering->module->variable_count;
+    if (index < lowering->module->variable_count) {
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED, "%.*s lies in no memory that functions can reach",
                               SMK_TEXT_PRINT(variable->name));
     }
-    if (l->function->is_entry && own < l->function->parameter_count) {
-        *location = (smk_location){SMK_SPACE_PARAM, l->image->parameter_offset[own]};
+    if (lowering->function->is_entry && own < lowering->function->parameter_count) {
+        *location = (smk_location){SMK_SPACE_PARAM, lowering->image->parameter_offset[own]};
     } else {
-        *location = (smk_location){SMK_SPACE_LOCAL, l->local_offset[own]};
+        *location = (smk_location){SMK_SPACE_LOCAL, lowering->local_offset[own]};
     }
     return true;
 }
 
 /* The row of a variable's address. */
-static uint32_t address_row(smk_lowering *l, const smk_operand *operand, unsigned bits)
+static uint32_t address_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits)
 {
     smk_location location;
     bits = bits == 32 ? 32 : 64;
-    if (!smk_lower_locate_variable(l, operand->index, &location)) {
+    if (!smk_lower_locate_variable(lowering, operand->index, &location)) {
         return 0;
     }
     uint64_t address = location.address + (uint64_t)operand->offset;
     if (location.space != SMK_SPACE_LOCAL) {
-        return smk_constant_rows_value(l->constant_rows, bits, address);
+        return smk_constant_rows_value(lowering->constant_rows, bits, address);
     }
-    smk_operation *op = smk_lower_emit_always(l, smk_control_local_address);
+    smk_operation *op = smk_lower_emit_always(lowering, smk_control_local_address);
     if (op == NULL) {
         return 0;
     }
-    op->d = smk_lower_scratch(l, bits);
+    op->d = smk_lower_scratch(lowering, bits);
     op->count = bits;
     op->u.immediate = address;
     return op->d;
@@ -169,21 +171,21 @@ static bool is_clock(smk_special special)
     }
 }
 
-static uint32_t special_row(smk_lowering *l, smk_special special)
+static uint32_t special_row(smk_lowering *lowering, smk_special special)
 {
     if (!is_clock(special)) {
-        return smk_constant_rows_special(l->constant_rows, special);
+        return smk_constant_rows_special(lowering->constant_rows, special);
     }
-    smk_operation *op = smk_lower_emit_always(l, smk_control_clock);
+    smk_operation *op = smk_lower_emit_always(lowering, smk_control_clock);
     if (op == NULL) {
         return 0;
     }
-    op->d = smk_lower_scratch(l, smk_module_special_bits(special));
+    op->d = smk_lower_scratch(lowering, smk_module_special_bits(special));
     op->element = special;
     return op->d;
 }
 
-uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bits, unsigned *storage)
+uint32_t smk_lower_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits, unsigned *storage)
 {
     unsigned typed = operand->type == SMK_TYPE_NONE ? bits : smk_operation_row_bits((smk_type)operand->type);
     unsigned unused;
@@ -191,31 +193,32 @@ uint32_t smk_lower_row(smk_lowering *l, const smk_operand *operand, unsigned bit
     *storage = typed;
     switch (operand->kind) {
     case SMK_OPERAND_REGISTER:
-        *storage = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
-        return l->rows.offset[operand->index];
+        *storage = smk_operation_row_bits((smk_type)lowering->function->registers[operand->index].type);
+        return lowering->rows.offset[operand->index];
     case SMK_OPERAND_IMMEDIATE:
-        return smk_constant_rows_value(l->constant_rows, typed, operand->bits);
+        return smk_constant_rows_value(lowering->constant_rows, typed, operand->bits);
     case SMK_OPERAND_SPECIAL:
         *storage = smk_module_special_bits((smk_special)operand->index);
-        return special_row(l, (smk_special)operand->index);
+        return special_row(lowering, (smk_special)operand->index);
     case SMK_OPERAND_VARIABLE:
         *storage = typed == 32 ? 32 : 64;
-        return address_row(l, operand, typed);
+        return address_row(lowering, operand, typed);
     case SMK_OPERAND_FUNCTION:
         *storage = typed == 32 ? 32 : 64;
-        return smk_constant_rows_value(l->constant_rows, *storage, SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
+        return smk_constant_rows_value(lowering->constant_rows, *storage,
+                                       SMK_WINDOW_FUNCTION + UINT64_C(16) * operand->index);
     case SMK_OPERAND_SINK:
-        return smk_lower_scratch(l, typed);
+        return smk_lower_scratch(lowering, typed);
     default:
-        (void)smk_lower_fail(l, SMK_INTERNAL, "an operand that has no row");
+        (void)smk_lower_fail(lowering, SMK_INTERNAL, "an operand that has no row");
         return 0;
     }
 }
 
 /* The rows of an arithmetic instruction, flattened in the order of alu.h. */
-static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
+static bool gather_rows(smk_lowering *lowering, uint32_t rows[5], uint32_t flips[5], unsigned storage[SMK_OPERANDS_MAX])
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     unsigned bits = smk_operation_row_bits((smk_type)instruction->type), count = 0;
     bool pair = instruction->operands[0].kind == SMK_OPERAND_LIST && instruction->operands[0].pair;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
@@ -228,32 +231,32 @@ static bool gather_rows(smk_lowering *l, uint32_t rows[5], uint32_t flips[5], un
             unsigned part = list && !pair ? bits / operand->count : bits;
             unsigned index = pair && i == 0 && j == 1 ? 4 : count++;
             if (index >= 5 || (pair && index == 4 && i != 0)) {
-                return smk_lower_fail(l, SMK_UNSUPPORTED, "%s with so many operands is not supported",
+                return smk_lower_fail(lowering, SMK_UNSUPPORTED, "%s with so many operands is not supported",
                                       smk_module_opcode_name((smk_opcode)instruction->opcode));
             }
             part = part == 8 ? 16 : part;
-            rows[index] = smk_lower_row(l, element, pair && i == 0 ? 1 : part, &width);
+            rows[index] = smk_lower_row(lowering, element, pair && i == 0 ? 1 : part, &width);
             flips[index] = smk_lower_flip(element);
             storage[i] = j == 0 ? width : storage[i];
         }
     }
-    return l->status == SMK_OK;
+    return lowering->status == SMK_OK;
 }
 
-static bool lower_arithmetic(smk_lowering *l)
+static bool lower_arithmetic(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     uint32_t rows[5] = {0}, flips[5] = {0};
     unsigned storage[SMK_OPERANDS_MAX] = {0};
-    if (!gather_rows(l, rows, flips, storage)) {
+    if (!gather_rows(lowering, rows, flips, storage)) {
         return false;
     }
     smk_handler run = smk_alu_find(instruction, storage);
     if (run == NULL) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "%s in this form is not supported",
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED, "%s in this form is not supported",
                               smk_module_opcode_name((smk_opcode)instruction->opcode));
     }
-    smk_operation *op = smk_lower_emit(l, run);
+    smk_operation *op = smk_lower_emit(lowering, run);
     if (op == NULL) {
         return false;
     }
@@ -269,42 +272,44 @@ static bool lower_arithmetic(smk_lowering *l)
     return true;
 }
 
-static bool lower_instruction(smk_lowering *l)
+static bool lower_instruction(smk_lowering *lowering)
 {
-    switch (smk_opcode_class(l->instruction)) {
+    switch (smk_opcode_class(lowering->instruction)) {
     case SMK_CLASS_ALU:
-        return lower_arithmetic(l);
+        return lower_arithmetic(lowering);
     case SMK_CLASS_ADDRESS:
     case SMK_CLASS_LOAD:
     case SMK_CLASS_STORE:
     case SMK_CLASS_ATOMIC:
     case SMK_CLASS_COPY:
-        return smk_lower_memory(l);
+        return smk_lower_memory(lowering);
     case SMK_CLASS_MATRIX:
-        return l->instruction->opcode == SMK_OPCODE_LDMATRIX ? smk_lower_memory(l) : smk_lower_mma(l);
+        return lowering->instruction->opcode == SMK_OPCODE_LDMATRIX ? smk_lower_memory(lowering)
+                                                                    : smk_lower_mma(lowering);
     case SMK_CLASS_BARRIER:
     case SMK_CLASS_BRANCH:
     case SMK_CLASS_CALL:
     case SMK_CLASS_END:
     case SMK_CLASS_PAUSE:
-        return smk_lower_control(l);
+        return smk_lower_control(lowering);
     case SMK_CLASS_EXCHANGE:
-        return smk_lower_exchange(l);
+        return smk_lower_exchange(lowering);
     case SMK_CLASS_FENCE: /* the simulator accesses memory in order and ignores hints: a step without effect */
     case SMK_CLASS_HINT:
         return true;
     }
-    return smk_lower_fail(l, SMK_INTERNAL, "an instruction of no class");
+    return smk_lower_fail(lowering, SMK_INTERNAL, "an instruction of no class");
 }
 
 /* Lays out the local memory of a frame: local arrays, and .param variables of calls. */
-static bool lay_out_local(smk_lowering *l)
+static bool lay_out_local(smk_lowering *lowering)
 {
-    const smk_function *function = l->function;
+    const smk_function *function = lowering->function;
     uint64_t next = 0;
-    l->local_offset = smk_arena_allocate(l->arena, (size_t)function->variable_count + 1, sizeof *l->local_offset);
-    if (l->local_offset == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lay out variables");
+    lowering->local_offset =
+        smk_arena_allocate(lowering->arena, (size_t)function->variable_count + 1, sizeof *lowering->local_offset);
+    if (lowering->local_offset == NULL) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lay out variables");
     }
     for (uint32_t i = 0; i < function->variable_count; i++) {
         const smk_variable *variable = &function->variables[i];
@@ -314,134 +319,137 @@ static bool lay_out_local(smk_lowering *l)
         }
         uint64_t alignment = variable->alignment > LOCAL_ALIGNMENT_MIN ? variable->alignment : LOCAL_ALIGNMENT_MIN;
         next = (next + alignment - 1) / alignment * alignment;
-        l->local_offset[i] = (uint32_t)next;
+        lowering->local_offset[i] = (uint32_t)next;
         if (variable->bytes > LOCAL_BYTES_MAX || next + variable->bytes > LOCAL_BYTES_MAX) {
-            return smk_lower_fail(l, SMK_UNSUPPORTED, "%.*s needs more than %llu bytes of local memory a thread",
+            return smk_lower_fail(lowering, SMK_UNSUPPORTED, "%.*s needs more than %llu bytes of local memory a thread",
                                   SMK_TEXT_PRINT(function->name), (unsigned long long)LOCAL_BYTES_MAX);
         }
         next += variable->bytes;
     }
-    l->code->local_bytes = (uint32_t)((next + LOCAL_ALIGNMENT - 1) / LOCAL_ALIGNMENT * LOCAL_ALIGNMENT);
+    lowering->code->local_bytes = (uint32_t)((next + LOCAL_ALIGNMENT - 1) / LOCAL_ALIGNMENT * LOCAL_ALIGNMENT);
     return true;
 }
 
 /* Lays out results and parameters in the function's own frame. */
-static bool lay_out_formals(smk_lowering *l)
+static bool lay_out_formals(smk_lowering *lowering)
 {
-    const smk_function *function = l->function;
+    const smk_function *function = lowering->function;
     uint32_t count = function->result_count + function->parameter_count;
-    smk_cell *cells = smk_arena_allocate(l->arena, (size_t)count + 1, sizeof *cells);
+    smk_cell *cells = smk_arena_allocate(lowering->arena, (size_t)count + 1, sizeof *cells);
     if (cells == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lay out parameters");
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lay out parameters");
     }
     for (uint32_t i = 0; i < count && !function->is_entry; i++) {
         const smk_variable *variable = &function->variables[i];
         uint32_t reg = function->parameter_registers == NULL ? SMK_NO_INDEX : function->parameter_registers[i];
-        cells[i] = (smk_cell){.offset = l->local_offset[i], .bytes = (uint32_t)variable->bytes};
+        cells[i] = (smk_cell){.offset = lowering->local_offset[i], .bytes = (uint32_t)variable->bytes};
         if (reg != SMK_NO_INDEX) {
             unsigned bits = smk_operation_row_bits((smk_type)function->registers[reg].type);
-            cells[i] = (smk_cell){true, false, (uint8_t)bits, l->rows.offset[reg], bits < 8 ? 1 : bits / 8};
+            cells[i] = (smk_cell){true, false, (uint8_t)bits, lowering->rows.offset[reg], bits < 8 ? 1 : bits / 8};
         }
     }
-    l->code->result = cells;
-    l->code->result_count = function->is_entry ? 0 : function->result_count;
-    l->code->parameter = cells + function->result_count;
-    l->code->parameter_count = function->is_entry ? 0 : function->parameter_count;
+    lowering->code->result = cells;
+    lowering->code->result_count = function->is_entry ? 0 : function->result_count;
+    lowering->code->parameter = cells + function->result_count;
+    lowering->code->parameter_count = function->is_entry ? 0 : function->parameter_count;
     return true;
 }
 
 /* Marks the blocks that start with a reconvergence operation: the post-dominators of branches that can diverge. */
-static void find_reconvergence(smk_lowering *l)
+static void find_reconvergence(smk_lowering *lowering)
 {
-    for (uint32_t block = 0; block < l->cfg.graph.count; block++) {
-        const smk_instruction *last = &l->function->instructions[l->cfg.first[block + 1] - 1];
+    for (uint32_t block = 0; block < lowering->cfg.graph.count; block++) {
+        const smk_instruction *last = &lowering->function->instructions[lowering->cfg.first[block + 1] - 1];
         bool splits = smk_opcode_class(last) == SMK_CLASS_BRANCH && (last->guarded || last->opcode == SMK_OPCODE_BRX);
-        if (splits && l->cfg.postdominator[block] != SMK_NO_INDEX) {
-            l->reconverges[l->cfg.postdominator[block]] = 1;
+        if (splits && lowering->cfg.postdominator[block] != SMK_NO_INDEX) {
+            lowering->reconverges[lowering->cfg.postdominator[block]] = 1;
         }
     }
 }
 
-static bool lower_body(smk_lowering *l)
+static bool lower_body(smk_lowering *lowering)
 {
-    const smk_function *function = l->function;
+    const smk_function *function = lowering->function;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        uint32_t block = l->cfg.block_of[i];
+        uint32_t block = lowering->cfg.block_of[i];
         if (smk_poll_stop()) {
-            return smk_lower_fail(l, SMK_INTERRUPTED, "interrupted while a kernel was made ready");
+            return smk_lower_fail(lowering, SMK_INTERRUPTED, "interrupted while a kernel was made ready");
         }
-        l->instruction = &function->instructions[i];
-        l->instruction_index = i;
-        if (l->cfg.first[block] == i) {
-            l->block_operation[block] = l->count;
-            if (l->reconverges[block] && smk_lower_emit_always(l, smk_control_reconverge) == NULL) {
+        lowering->instruction = &function->instructions[i];
+        lowering->instruction_index = i;
+        if (lowering->cfg.first[block] == i) {
+            lowering->block_operation[block] = lowering->count;
+            if (lowering->reconverges[block] && smk_lower_emit_always(lowering, smk_control_reconverge) == NULL) {
                 return false;
             }
         }
         /* lanes may exit in a call, so a new run begins behind it */
-        bool begins = l->cfg.first[block] == i || smk_opcode_class(&function->instructions[i - 1]) == SMK_CLASS_CALL;
-        memset(l->scratch, 0, sizeof l->scratch);
-        if ((begins && !smk_instrument_emit_run(l)) || !smk_instrument_emit(l)) {
+        bool begins =
+            lowering->cfg.first[block] == i || smk_opcode_class(&function->instructions[i - 1]) == SMK_CLASS_CALL;
+        memset(lowering->scratch, 0, sizeof lowering->scratch);
+        if ((begins && !smk_instrument_emit_run(lowering)) || !smk_instrument_emit(lowering)) {
             return false;
         }
-        if (!lower_instruction(l)) {
+        if (!lower_instruction(lowering)) {
             return false;
         }
     }
-    l->instruction = NULL;
-    l->instruction_index = function->instruction_count;
-    l->block_operation[l->cfg.graph.count] = l->count;
-    return smk_lower_emit_always(l, smk_control_end) != NULL;
+    lowering->instruction = NULL;
+    lowering->instruction_index = function->instruction_count;
+    lowering->block_operation[lowering->cfg.graph.count] = lowering->count;
+    return smk_lower_emit_always(lowering, smk_control_end) != NULL;
 }
 
 /* Moves the finished operations to the image's arena. */
-static bool keep_operations(smk_lowering *l)
+static bool keep_operations(smk_lowering *lowering)
 {
-    unsigned char *room = smk_arena_allocate(l->arena, (size_t)l->count + 1, sizeof *l->operation);
-    if (room == NULL || !smk_constant_rows_finish(l->constant_rows, l->arena, l->code)) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory for %u operations", l->count);
+    unsigned char *room = smk_arena_allocate(lowering->arena, (size_t)lowering->count + 1, sizeof *lowering->operation);
+    if (room == NULL || !smk_constant_rows_finish(lowering->constant_rows, lowering->arena, lowering->code)) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory for %u operations", lowering->count);
     }
     size_t odd = (uintptr_t)room % OPERATION_ALIGNMENT;
-    l->code->operation = (smk_operation *)(void *)(room + (odd == 0 ? 0 : OPERATION_ALIGNMENT - odd));
-    memcpy(l->code->operation, l->operation, l->count * sizeof *l->operation);
-    l->code->operation_count = l->count;
-    l->code->cleared = l->rows.cleared;
-    l->code->cleared_count = l->rows.cleared_count;
-    return smk_lower_link(l);
+    lowering->code->operation = (smk_operation *)(void *)(room + (odd == 0 ? 0 : OPERATION_ALIGNMENT - odd));
+    memcpy(lowering->code->operation, lowering->operation, lowering->count * sizeof *lowering->operation);
+    lowering->code->operation_count = lowering->count;
+    lowering->code->cleared = lowering->rows.cleared;
+    lowering->code->cleared_count = lowering->rows.cleared_count;
+    return smk_lower_link(lowering);
 }
 
-static bool prepare(smk_lowering *l)
+static bool prepare(smk_lowering *lowering)
 {
-    smk_status status = smk_cfg_build(l->function, l->arena, &l->cfg, l->error);
+    smk_status status = smk_cfg_build(lowering->function, lowering->arena, &lowering->cfg, lowering->error);
     if (status == SMK_OK) {
-        status = smk_register_layout_assign(l->function, &l->cfg, l->arena, &l->rows, l->error);
+        status = smk_register_layout_assign(lowering->function, &lowering->cfg, lowering->arena, &lowering->rows,
+                                            lowering->error);
     }
     if (status != SMK_OK) {
-        l->status = status;
+        lowering->status = status;
         return false;
     }
-    l->constant_rows = smk_constant_rows_create(l->rows.bytes);
-    l->reconverges = smk_arena_allocate(l->arena, (size_t)l->cfg.graph.count + 1, 1);
-    l->block_operation = smk_arena_allocate(l->arena, (size_t)l->cfg.graph.count + 1, sizeof *l->block_operation);
-    if (l->constant_rows == NULL || l->reconverges == NULL || l->block_operation == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+    lowering->constant_rows = smk_constant_rows_create(lowering->rows.bytes);
+    lowering->reconverges = smk_arena_allocate(lowering->arena, (size_t)lowering->cfg.graph.count + 1, 1);
+    lowering->block_operation =
+        smk_arena_allocate(lowering->arena, (size_t)lowering->cfg.graph.count + 1, sizeof *lowering->block_operation);
+    if (lowering->constant_rows == NULL || lowering->reconverges == NULL || lowering->block_operation == NULL) {
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
-    find_reconvergence(l);
-    return lay_out_local(l) && lay_out_formals(l);
+    find_reconvergence(lowering);
+    return lay_out_local(lowering) && lay_out_formals(lowering);
 }
 
 smk_status smk_lower_function(smk_image *image, const uint64_t *addresses, uint32_t function, smk_arena *arena,
                               smk_error *error)
 {
-    smk_lowering l = {.image = image,
-                      .module = image->module,
-                      .function = &image->module->functions[function],
-                      .addresses = addresses,
-                      .code = smk_image_code(image, function),
-                      .arena = arena,
-                      .error = error};
-    bool done = prepare(&l) && lower_body(&l) && keep_operations(&l);
-    smk_heap_free(l.operation);
-    smk_constant_rows_free(l.constant_rows);
-    return done ? SMK_OK : l.status;
+    smk_lowering lowering = {.image = image,
+                             .module = image->module,
+                             .function = &image->module->functions[function],
+                             .addresses = addresses,
+                             .code = smk_image_code(image, function),
+                             .arena = arena,
+                             .error = error};
+    bool done = prepare(&lowering) && lower_body(&lowering) && keep_operations(&lowering);
+    smk_heap_free(lowering.operation);
+    smk_constant_rows_free(lowering.constant_rows);
+    return done ? SMK_OK : lowering.status;
 }

@@ -19,47 +19,47 @@ typedef struct address {
     uint64_t add;
 } address;
 
-static bool widen(smk_lowering *l, address *made)
+static bool widen(smk_lowering *lowering, address *made)
 {
-    smk_operation *op = smk_lower_emit_always(l, smk_control_widen_address);
+    smk_operation *op = smk_lower_emit_always(lowering, smk_control_widen_address);
     if (op == NULL) {
         return false;
     }
     op->a = made->row;
-    op->d = smk_lower_scratch(l, 64);
+    op->d = smk_lower_scratch(lowering, 64);
     made->row = op->d;
     made->narrow = false;
     return true;
 }
 
 /* An address in a register, in the space that the instruction names. */
-static bool resolve_register(smk_lowering *l, const smk_operand *operand, address *made)
+static bool resolve_register(smk_lowering *lowering, const smk_operand *operand, address *made)
 {
-    unsigned bits = smk_operation_row_bits((smk_type)l->function->registers[operand->index].type);
-    made->row = l->rows.offset[operand->index];
+    unsigned bits = smk_operation_row_bits((smk_type)lowering->function->registers[operand->index].type);
+    made->row = lowering->rows.offset[operand->index];
     made->narrow = bits == 32;
     made->add = (uint64_t)operand->offset;
     if (bits != 32 && bits != 64) {
-        return smk_lower_fail(l, SMK_PTX_TYPE, "an address in a register of %u bits", bits);
+        return smk_lower_fail(lowering, SMK_PTX_TYPE, "an address in a register of %u bits", bits);
     }
-    if (made->space == SMK_SPACE_PARAM && !l->function->is_entry) {
+    if (made->space == SMK_SPACE_PARAM && !lowering->function->is_entry) {
         made->space = SMK_SPACE_LOCAL; /* parameters of a function are in its frame */
     }
-    return !made->narrow || made->space == SMK_SPACE_SHARED || widen(l, made);
+    return !made->narrow || made->space == SMK_SPACE_SHARED || widen(lowering, made);
 }
 
-static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space, address *made)
+static bool resolve(smk_lowering *lowering, const smk_operand *operand, smk_space space, address *made)
 {
     smk_location location = {space, 0};
     *made = (address){.space = space};
     if (operand->kind != SMK_OPERAND_ADDRESS) {
-        return smk_lower_fail(l, SMK_INTERNAL, "an address is missing");
+        return smk_lower_fail(lowering, SMK_INTERNAL, "an address is missing");
     }
     if (operand->base_kind == SMK_OPERAND_REGISTER) {
-        return resolve_register(l, operand, made);
+        return resolve_register(lowering, operand, made);
     }
     if (operand->base_kind == SMK_OPERAND_VARIABLE) {
-        if (!smk_lower_locate_variable(l, operand->index, &location)) {
+        if (!smk_lower_locate_variable(lowering, operand->index, &location)) {
             return false;
         }
         made->space = location.space;
@@ -69,78 +69,80 @@ static bool resolve(smk_lowering *l, const smk_operand *operand, smk_space space
     uint64_t value = location.address + (uint64_t)operand->offset;
     made->frame = made->space == SMK_SPACE_LOCAL && operand->base_kind == SMK_OPERAND_VARIABLE;
     if (made->frame) {
-        made->row = smk_constant_rows_value(l->constant_rows, 64, 0);
+        made->row = smk_constant_rows_value(lowering->constant_rows, 64, 0);
         made->add = value;
     } else {
-        made->row = smk_constant_rows_value(l->constant_rows, 64, value);
+        made->row = smk_constant_rows_value(lowering->constant_rows, 64, value);
     }
     return true;
 }
 
-static uint32_t take_slot(smk_lowering *l)
+static uint32_t take_slot(smk_lowering *lowering)
 {
-    return 1 + l->image->slots++ % (SMK_WARP_CACHE_SIZE - 1); /* 0: SMK_WARP_CACHE_CONST */
+    return 1 + lowering->image->slots++ % (SMK_WARP_CACHE_SIZE - 1); /* 0: SMK_WARP_CACHE_CONST */
 }
 
 /* The width of the rows of a load or store: that of its registers, or of its type where all are constants. */
-static unsigned row_bits_of(const smk_lowering *l, const smk_operand *operand)
+static unsigned row_bits_of(const smk_lowering *lowering, const smk_operand *operand)
 {
     bool list = operand->kind == SMK_OPERAND_LIST;
     for (uint32_t i = 0; i < (list ? operand->count : 1); i++) {
         const smk_operand *element = list ? &operand->element[i] : operand;
         if (element->kind == SMK_OPERAND_REGISTER) {
-            return smk_operation_row_bits((smk_type)l->function->registers[element->index].type);
+            return smk_operation_row_bits((smk_type)lowering->function->registers[element->index].type);
         }
     }
-    return smk_operation_row_bits((smk_type)l->instruction->type);
+    return smk_operation_row_bits((smk_type)lowering->instruction->type);
 }
 
 /* A row for an element; constants in the width of the other rows. */
-static uint32_t element_row(smk_lowering *l, const smk_operand *operand, unsigned bits)
+static uint32_t element_row(smk_lowering *lowering, const smk_operand *operand, unsigned bits)
 {
     unsigned storage;
     if (operand->kind == SMK_OPERAND_SINK) {
-        return smk_lower_scratch(l, bits);
+        return smk_lower_scratch(lowering, bits);
     }
     if (operand->kind == SMK_OPERAND_IMMEDIATE) {
-        return smk_constant_rows_value(l->constant_rows, bits, operand->bits);
+        return smk_constant_rows_value(lowering->constant_rows, bits, operand->bits);
     }
-    uint32_t row = smk_lower_row(l, operand, bits, &storage);
+    uint32_t row = smk_lower_row(lowering, operand, bits, &storage);
     if (storage != bits) {
-        (void)smk_lower_fail(l, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits, storage);
+        (void)smk_lower_fail(lowering, SMK_PTX_TYPE, "elements of one access in registers of %u and %u bits", bits,
+                             storage);
     }
     return row;
 }
 
-static bool lower_access(smk_lowering *l, bool store)
+static bool lower_access(smk_lowering *lowering, bool store)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     const smk_operand *value = &instruction->operands[store ? 1 : 0];
     uint32_t rows[SMK_ACCESS_ELEMENTS_MAX] = {0}, count = value->kind == SMK_OPERAND_LIST ? value->count : 1;
-    unsigned bits = row_bits_of(l, value);
+    unsigned bits = row_bits_of(lowering, value);
     smk_element element = smk_access_element((smk_type)instruction->type, bits);
     address at;
     if (count > SMK_ACCESS_ELEMENTS_MAX) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "vectors of %u elements are not supported", count);
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED, "vectors of %u elements are not supported", count);
     }
     if (element == SMK_ELEMENT_COUNT) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "an access of type .%s with registers of %u bits is not supported",
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED,
+                              "an access of type .%s with registers of %u bits is not supported",
                               smk_module_type_name((smk_type)instruction->type), bits);
     }
     smk_space space = instruction->opcode == SMK_OPCODE_LDU && instruction->space == SMK_SPACE_GENERIC
                           ? SMK_SPACE_GLOBAL
                           : (smk_space)instruction->space;
-    if (!resolve(l, &instruction->operands[store ? 0 : 1], space, &at)) {
+    if (!resolve(lowering, &instruction->operands[store ? 0 : 1], space, &at)) {
         return false;
     }
     if (store && (at.space == SMK_SPACE_PARAM || at.space == SMK_SPACE_CONST)) {
-        return smk_lower_fail(l, SMK_PTX, "a store to memory that a kernel can only read");
+        return smk_lower_fail(lowering, SMK_PTX, "a store to memory that a kernel can only read");
     }
     for (uint32_t i = 0; i < count; i++) {
-        rows[i] = element_row(l, value->kind == SMK_OPERAND_LIST ? &value->element[i] : value, bits);
+        rows[i] = element_row(lowering, value->kind == SMK_OPERAND_LIST ? &value->element[i] : value, bits);
     }
-    smk_operation *op = smk_lower_emit(l, smk_access_find(store, at.space, at.narrow, element, count));
-    if (op == NULL || l->status != SMK_OK) {
+    smk_operation *op = smk_lower_emit(lowering, smk_access_find(store, at.space, at.narrow, element, count));
+    if (op == NULL || lowering->status != SMK_OK) {
         return false;
     }
     op->d = rows[0];
@@ -152,34 +154,35 @@ static bool lower_access(smk_lowering *l, bool store)
     op->count = count;
     op->slot = at.space == SMK_SPACE_LOCAL ? (at.frame ? SMK_ACCESS_FRAME : 0)
                : space == SMK_SPACE_CONST  ? SMK_WARP_CACHE_CONST
-                                           : take_slot(l);
+                                           : take_slot(lowering);
     op->u.immediate = at.add;
-    return smk_instrument_emit_access(l, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
+    return smk_instrument_emit_access(lowering, store ? SMK_ACCESS_STORE : SMK_ACCESS_LOAD, at.space, at.narrow,
                                       smk_access_element_bytes(element) * count);
 }
 
-static bool lower_atomic(smk_lowering *l)
+static bool lower_atomic(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     bool has_result = instruction->result_count > 0;
     unsigned first = instruction->result_count, bits = smk_operation_row_bits((smk_type)instruction->type);
     address at;
-    if (!resolve(l, &instruction->operands[first], (smk_space)instruction->space, &at)) {
+    if (!resolve(lowering, &instruction->operands[first], (smk_space)instruction->space, &at)) {
         return false;
     }
-    if (at.narrow && !widen(l, &at)) {
+    if (at.narrow && !widen(lowering, &at)) {
         return false;
     }
     if (at.space != SMK_SPACE_GENERIC && at.space != SMK_SPACE_GLOBAL && at.space != SMK_SPACE_SHARED) {
-        return smk_lower_fail(l, SMK_PTX, "an atomic operation on memory that is neither global nor shared");
+        return smk_lower_fail(lowering, SMK_PTX, "an atomic operation on memory that is neither global nor shared");
     }
-    uint32_t d = has_result ? element_row(l, &instruction->operands[0], bits) : smk_lower_scratch(l, bits);
-    uint32_t b = element_row(l, &instruction->operands[first + 1], bits), c = b;
+    uint32_t d =
+        has_result ? element_row(lowering, &instruction->operands[0], bits) : smk_lower_scratch(lowering, bits);
+    uint32_t b = element_row(lowering, &instruction->operands[first + 1], bits), c = b;
     if (smk_module_atomic(instruction) == SMK_MODIFIER_CAS) {
-        c = element_row(l, &instruction->operands[first + 2], bits);
+        c = element_row(lowering, &instruction->operands[first + 2], bits);
     }
-    smk_operation *op = smk_lower_emit(l, smk_atomic_run);
-    if (op == NULL || l->status != SMK_OK) {
+    smk_operation *op = smk_lower_emit(lowering, smk_atomic_run);
+    if (op == NULL || lowering->status != SMK_OK) {
         return false;
     }
     op->d = d;
@@ -189,54 +192,54 @@ static bool lower_atomic(smk_lowering *l)
     op->d2 = (uint32_t)at.space;
     op->element = instruction->type;
     op->count = (uint32_t)smk_module_atomic(instruction);
-    op->slot = take_slot(l);
+    op->slot = take_slot(lowering);
     op->u.immediate = at.add;
-    return smk_instrument_emit_access(l, SMK_ACCESS_ATOMIC, at.space, false,
+    return smk_instrument_emit_access(lowering, SMK_ACCESS_ATOMIC, at.space, false,
                                       smk_module_type_bits((smk_type)instruction->type) / 8);
 }
 
 /* The source size or ignore-src predicate of a cp.async. */
-static bool lower_source(smk_lowering *l, smk_detail *detail)
+static bool lower_source(smk_lowering *lowering, smk_detail *detail)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     if (instruction->operand_count < 4) {
         return true;
     }
     const smk_operand *operand = &instruction->operands[3];
     unsigned storage;
     if (operand->kind == SMK_OPERAND_IMMEDIATE && operand->type != SMK_TYPE_PRED) {
-        detail->row = smk_constant_rows_value(l->constant_rows, 32, operand->bits);
+        detail->row = smk_constant_rows_value(lowering->constant_rows, 32, operand->bits);
         detail->source_bits = 32;
         return true;
     }
-    detail->row = smk_lower_row(l, operand, 32, &storage);
+    detail->row = smk_lower_row(lowering, operand, 32, &storage);
     if (storage == 64) {
         return true; /* a cache policy does not change the data */
     }
     detail->source_bits = (uint8_t)storage;
     detail->flip = smk_lower_flip(operand);
-    return storage == 1 || storage == 32 || smk_lower_fail(l, SMK_PTX_TYPE, "a source size of %u bits", storage);
+    return storage == 1 || storage == 32 || smk_lower_fail(lowering, SMK_PTX_TYPE, "a source size of %u bits", storage);
 }
 
-static bool lower_copy(smk_lowering *l)
+static bool lower_copy(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
-    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
+    const smk_instruction *instruction = lowering->instruction;
+    smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
     address to, from;
     if (detail == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
     detail->bytes = (uint32_t)instruction->operands[2].bits;
     if (detail->bytes != 4 && detail->bytes != 8 && detail->bytes != 16) {
-        return smk_lower_fail(l, SMK_PTX, "cp.async copies 4, 8 or 16 bytes, not %u", detail->bytes);
+        return smk_lower_fail(lowering, SMK_PTX, "cp.async copies 4, 8 or 16 bytes, not %u", detail->bytes);
     }
-    if (!resolve(l, &instruction->operands[0], SMK_SPACE_SHARED, &to) || (to.narrow && !widen(l, &to)) ||
-        !resolve(l, &instruction->operands[1], SMK_SPACE_GLOBAL, &from) || !lower_source(l, detail)) {
+    if (!resolve(lowering, &instruction->operands[0], SMK_SPACE_SHARED, &to) || (to.narrow && !widen(lowering, &to)) ||
+        !resolve(lowering, &instruction->operands[1], SMK_SPACE_GLOBAL, &from) || !lower_source(lowering, detail)) {
         return false;
     }
     detail->offset = (int64_t)to.add;
     detail->second_offset = (int64_t)from.add;
-    smk_operation *op = smk_lower_emit(l, smk_cp_async_copy);
+    smk_operation *op = smk_lower_emit(lowering, smk_cp_async_copy);
     if (op == NULL) {
         return false;
     }
@@ -244,12 +247,12 @@ static bool lower_copy(smk_lowering *l)
     op->b = from.row;
     op->d2 = (uint32_t)from.space;
     op->u.detail = detail;
-    return smk_instrument_emit_access(l, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
+    return smk_instrument_emit_access(lowering, SMK_ACCESS_COPY, SMK_SPACE_SHARED, false, detail->bytes);
 }
 
-static bool lower_async(smk_lowering *l)
+static bool lower_async(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     smk_handler run = NULL;
     if (smk_module_has(instruction, SMK_MODIFIER_COMMIT_GROUP)) {
         run = smk_cp_async_commit;
@@ -258,9 +261,9 @@ static bool lower_async(smk_lowering *l)
     } else if (smk_module_has(instruction, SMK_MODIFIER_WAIT_ALL)) {
         run = smk_cp_async_wait_all;
     } else {
-        return lower_copy(l);
+        return lower_copy(lowering);
     }
-    smk_operation *op = smk_lower_emit(l, run);
+    smk_operation *op = smk_lower_emit(lowering, run);
     if (op != NULL && run == smk_cp_async_wait_group) {
         op->u.immediate = instruction->operands[0].bits;
     }
@@ -268,7 +271,7 @@ static bool lower_async(smk_lowering *l)
 }
 
 /* The start of a space's window of generic addresses; 0 for global memory. */
-static bool window_of(smk_lowering *l, smk_space space, uint64_t *window)
+static bool window_of(smk_lowering *lowering, smk_space space, uint64_t *window)
 {
     switch (space) {
     case SMK_SPACE_SHARED:
@@ -278,36 +281,36 @@ static bool window_of(smk_lowering *l, smk_space space, uint64_t *window)
         *window = SMK_WINDOW_LOCAL;
         return true;
     case SMK_SPACE_PARAM: /* parameters of a function are in its frame */
-        *window = l->function->is_entry ? SMK_WINDOW_PARAM : SMK_WINDOW_LOCAL;
+        *window = lowering->function->is_entry ? SMK_WINDOW_PARAM : SMK_WINDOW_LOCAL;
         return true;
     case SMK_SPACE_GLOBAL:
     case SMK_SPACE_CONST:
         *window = 0;
         return true;
     default:
-        return smk_lower_fail(l, SMK_INTERNAL, "an address conversion without a space");
+        return smk_lower_fail(lowering, SMK_INTERNAL, "an address conversion without a space");
     }
 }
 
-static bool lower_conversion(smk_lowering *l)
+static bool lower_conversion(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     bool asks = instruction->opcode == SMK_OPCODE_ISSPACEP;
     uint64_t window = 0;
     unsigned storage;
-    if (!window_of(l, (smk_space)instruction->space, &window)) {
+    if (!window_of(lowering, (smk_space)instruction->space, &window)) {
         return false;
     }
-    uint32_t a = smk_lower_row(l, &instruction->operands[1], 64, &storage);
+    uint32_t a = smk_lower_row(lowering, &instruction->operands[1], 64, &storage);
     if (storage != 64) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "addresses of %u bits are not supported here", storage);
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED, "addresses of %u bits are not supported here", storage);
     }
-    uint32_t d = smk_lower_row(l, &instruction->operands[0], asks ? 1 : 64, NULL);
+    uint32_t d = smk_lower_row(lowering, &instruction->operands[0], asks ? 1 : 64, NULL);
     smk_handler run = !asks                                   ? smk_control_convert_address
                       : instruction->space == SMK_SPACE_CONST ? smk_control_is_constant
                                                               : smk_control_is_space;
-    smk_operation *op = smk_lower_emit(l, run);
-    if (op == NULL || l->status != SMK_OK) {
+    smk_operation *op = smk_lower_emit(lowering, run);
+    if (op == NULL || lowering->status != SMK_OK) {
         return false;
     }
     op->d = d;
@@ -317,14 +320,14 @@ static bool lower_conversion(smk_lowering *l)
 }
 
 /* The load of an ldmatrix: each lane with an address loads a row of 16 bytes. */
-static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned matrices, const uint32_t *rows)
+static bool lower_rows_of_matrices(smk_lowering *lowering, const address *at, unsigned matrices, const uint32_t *rows)
 {
     smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
-    smk_operation *op = smk_lower_emit_always(l, run);
+    smk_operation *op = smk_lower_emit_always(lowering, run);
     if (op == NULL) {
         return false;
     }
-    op->guard = smk_constant_rows_value(l->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+    op->guard = smk_constant_rows_value(lowering->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
     op->d = rows[0];
     op->b = rows[1];
     op->c = rows[2];
@@ -332,64 +335,64 @@ static bool lower_rows_of_matrices(smk_lowering *l, const address *at, unsigned 
     op->a = at->row;
     op->element = SMK_ELEMENT_U32_32;
     op->count = SMK_ACCESS_ELEMENTS_MAX;
-    op->slot = take_slot(l);
+    op->slot = take_slot(lowering);
     op->u.immediate = at->add;
-    return smk_instrument_emit_access(l, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+    return smk_instrument_emit_access(lowering, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
 }
 
-static bool lower_matrices(smk_lowering *l)
+static bool lower_matrices(smk_lowering *lowering)
 {
-    const smk_operand *results = &l->instruction->operands[0];
-    bool transposed = smk_module_has(l->instruction, SMK_MODIFIER_TRANS);
-    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
-    uint32_t *rows = smk_arena_allocate(l->arena, 2 * SMK_ACCESS_ELEMENTS_MAX, sizeof *rows);
+    const smk_operand *results = &lowering->instruction->operands[0];
+    bool transposed = smk_module_has(lowering->instruction, SMK_MODIFIER_TRANS);
+    smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(lowering->arena, 2 * SMK_ACCESS_ELEMENTS_MAX, sizeof *rows);
     address at;
     if (detail == NULL || rows == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
-    if (!resolve(l, &l->instruction->operands[1], (smk_space)l->instruction->space, &at)) {
+    if (!resolve(lowering, &lowering->instruction->operands[1], (smk_space)lowering->instruction->space, &at)) {
         return false;
     }
     if (at.space != SMK_SPACE_SHARED && at.space != SMK_SPACE_GENERIC) {
-        return smk_lower_fail(l, SMK_PTX, "ldmatrix reads shared memory only");
+        return smk_lower_fail(lowering, SMK_PTX, "ldmatrix reads shared memory only");
     }
     for (unsigned i = 0; i < SMK_ACCESS_ELEMENTS_MAX; i++) {
-        rows[i] = smk_lower_scratch(l, 32);
+        rows[i] = smk_lower_scratch(lowering, 32);
     }
     for (uint32_t i = 0; i < results->count; i++) {
-        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(l, &results->element[i], 32, NULL);
+        rows[SMK_ACCESS_ELEMENTS_MAX + i] = smk_lower_row(lowering, &results->element[i], 32, NULL);
     }
     detail->rows = rows;
-    uint32_t first = l->count;
-    smk_operation *op = smk_lower_emit(l, smk_mma_enter);
+    uint32_t first = lowering->count;
+    smk_operation *op = smk_lower_emit(lowering, smk_mma_enter);
     if (op == NULL) {
         return false;
     }
     op->u.detail = detail;
-    if (!lower_rows_of_matrices(l, &at, results->count, rows)) {
+    if (!lower_rows_of_matrices(lowering, &at, results->count, rows)) {
         return false;
     }
-    op = smk_lower_emit_always(l, transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out);
+    op = smk_lower_emit_always(lowering, transposed ? smk_mma_hand_out_transposed : smk_mma_hand_out);
     if (op == NULL) {
         return false;
     }
     op->u.detail = detail;
     op->count = results->count;
-    detail->bytes = l->count - first;
-    return l->status == SMK_OK;
+    detail->bytes = lowering->count - first;
+    return lowering->status == SMK_OK;
 }
 
-bool smk_lower_memory(smk_lowering *l)
+bool smk_lower_memory(smk_lowering *lowering)
 {
-    smk_class class = smk_opcode_class(l->instruction);
+    smk_class class = smk_opcode_class(lowering->instruction);
     if (class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE) {
-        return lower_access(l, class == SMK_CLASS_STORE);
+        return lower_access(lowering, class == SMK_CLASS_STORE);
     }
     if (class == SMK_CLASS_ATOMIC) {
-        return lower_atomic(l);
+        return lower_atomic(lowering);
     }
     if (class == SMK_CLASS_COPY) {
-        return lower_async(l);
+        return lower_async(lowering);
     }
-    return class == SMK_CLASS_ADDRESS ? lower_conversion(l) : lower_matrices(l);
+    return class == SMK_CLASS_ADDRESS ? lower_conversion(lowering) : lower_matrices(lowering);
 }

@@ -2,27 +2,27 @@
 #include "sim/exec/mma.h"
 #include "sim/lower/lowering.h"
 
-bool smk_lower_mma(smk_lowering *l)
+bool smk_lower_mma(smk_lowering *lowering)
 {
-    const smk_instruction *instruction = l->instruction;
+    const smk_instruction *instruction = lowering->instruction;
     smk_handler run = smk_mma_find(instruction);
-    smk_detail *detail = smk_arena_allocate(l->arena, 1, sizeof *detail);
-    uint32_t *rows = smk_arena_allocate(l->arena, SMK_MMA_REGISTERS_MAX, sizeof *rows);
+    smk_detail *detail = smk_arena_allocate(lowering->arena, 1, sizeof *detail);
+    uint32_t *rows = smk_arena_allocate(lowering->arena, SMK_MMA_REGISTERS_MAX, sizeof *rows);
     if (run == NULL) {
-        return smk_lower_fail(l, SMK_UNSUPPORTED, "mma in this form is not supported");
+        return smk_lower_fail(lowering, SMK_UNSUPPORTED, "mma in this form is not supported");
     }
     if (detail == NULL || rows == NULL) {
-        return smk_lower_fail(l, SMK_MEMORY, "no memory to lower a function");
+        return smk_lower_fail(lowering, SMK_MEMORY, "no memory to lower a function");
     }
     unsigned bits = instruction->type == SMK_TYPE_F64 ? 64 : 32, count = 0;
     for (unsigned i = 0; i < instruction->operand_count; i++) {
         const smk_operand *list = &instruction->operands[i];
         for (uint32_t j = 0; j < list->count; j++) {
-            rows[count++] = smk_lower_row(l, &list->element[j], bits, NULL);
+            rows[count++] = smk_lower_row(lowering, &list->element[j], bits, NULL);
         }
     }
-    smk_operation *op = smk_lower_emit(l, run);
-    if (op == NULL || l->status != SMK_OK) {
+    smk_operation *op = smk_lower_emit(lowering, run);
+    if (op == NULL || lowering->status != SMK_OK) {
         return false;
     }
     detail->rows = rows;

@@ -91,7 +91,7 @@ static bool is_pure(const smk_instruction *instruction)
 }
 
 /* Marks the registers of an operand as used; true where one was not. */
-static bool mark_operand(smk_value_numbering *a, const smk_operand *operand)
+static bool mark_operand(smk_value_numbering *numbering, const smk_operand *operand)
 {
     bool news = false;
     uint32_t reg = SMK_NO_INDEX;
@@ -99,12 +99,12 @@ static bool mark_operand(smk_value_numbering *a, const smk_operand *operand)
         (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_REGISTER)) {
         reg = operand->index;
     }
-    if (reg != SMK_NO_INDEX && a->read[reg] == 0) {
-        a->read[reg] = 1;
+    if (reg != SMK_NO_INDEX && numbering->read[reg] == 0) {
+        numbering->read[reg] = 1;
         news = true;
     }
     for (uint32_t i = 0; operand->kind == SMK_OPERAND_LIST && i < operand->count; i++) {
-        news = mark_operand(a, &operand->element[i]) || news;
+        news = mark_operand(numbering, &operand->element[i]) || news;
     }
     return news;
 }
@@ -120,9 +120,9 @@ static void find_reader(void *context, uint32_t reg)
     w->wanted = w->wanted || w->numbering->read[reg] != 0;
 }
 
-static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instruction)
+static bool is_wanted(const smk_value_numbering *numbering, const smk_instruction *instruction)
 {
-    wanting w = {a, !is_pure(instruction)};
+    wanting w = {numbering, !is_pure(instruction)};
     if (!w.wanted) {
         smk_value_numbering_visit_writes(instruction, find_reader, &w);
     }
@@ -130,21 +130,21 @@ static bool is_wanted(const smk_value_numbering *a, const smk_instruction *instr
 }
 
 /* Backward data-flow analysis: registers that used instructions read, to the fixed point. */
-static void find_reads(smk_value_numbering *a)
+static void find_reads(smk_value_numbering *numbering)
 {
     for (bool news = true; news;) {
         news = false;
-        for (uint32_t i = a->function->instruction_count; i-- > 0;) {
-            const smk_instruction *instruction = &a->function->instructions[i];
-            if (!is_wanted(a, instruction)) {
+        for (uint32_t i = numbering->function->instruction_count; i-- > 0;) {
+            const smk_instruction *instruction = &numbering->function->instructions[i];
+            if (!is_wanted(numbering, instruction)) {
                 continue;
             }
-            if (instruction->guarded && a->read[instruction->guard] == 0) {
-                a->read[instruction->guard] = 1;
+            if (instruction->guarded && numbering->read[instruction->guard] == 0) {
+                numbering->read[instruction->guard] = 1;
                 news = true;
             }
             for (unsigned k = instruction->result_count; k < instruction->operand_count; k++) {
-                news = mark_operand(a, &instruction->operands[k]) || news;
+                news = mark_operand(numbering, &instruction->operands[k]) || news;
             }
         }
     }
@@ -171,25 +171,25 @@ static unsigned greater(unsigned a, unsigned b)
     return a < b ? b : a;
 }
 
-static unsigned get_variable_zeros(const smk_value_numbering *a, const smk_operand *operand)
+static unsigned get_variable_zeros(const smk_value_numbering *numbering, const smk_operand *operand)
 {
-    const smk_variable *variable = smk_module_variable(a->module, a->function, operand->index);
+    const smk_variable *variable = smk_module_variable(numbering->module, numbering->function, operand->index);
     unsigned zeros = count_zeros(variable->alignment);
-    if (a->shared_offset[operand->index] != 0) {
-        return count_zeros((a->shared_offset[operand->index] - 1) | 1U << SHARED_ZEROS);
+    if (numbering->shared_offset[operand->index] != 0) {
+        return count_zeros((numbering->shared_offset[operand->index] - 1) | 1U << SHARED_ZEROS);
     }
     return variable->space == SMK_SPACE_LOCAL ? greater(zeros, LOCAL_ZEROS) : zeros;
 }
 
-static unsigned get_zeros(const smk_value_numbering *a, const smk_operand *operand)
+static unsigned get_zeros(const smk_value_numbering *numbering, const smk_operand *operand)
 {
     switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
-        return a->zeros[operand->index];
+        return numbering->zeros[operand->index];
     case SMK_OPERAND_IMMEDIATE:
         return count_zeros(operand->bits);
     case SMK_OPERAND_VARIABLE:
-        return lesser(get_variable_zeros(a, operand), count_zeros((uint64_t)operand->offset));
+        return lesser(get_variable_zeros(numbering, operand), count_zeros((uint64_t)operand->offset));
     case SMK_OPERAND_NONE:
     case SMK_OPERAND_SPECIAL:
     case SMK_OPERAND_FUNCTION:
@@ -202,46 +202,47 @@ static unsigned get_zeros(const smk_value_numbering *a, const smk_operand *opera
     return 0;
 }
 
-static unsigned get_bfi_zeros(const smk_value_numbering *a, const smk_instruction *in)
+static unsigned get_bfi_zeros(const smk_value_numbering *numbering, const smk_instruction *in)
 {
     if (in->operands[3].kind != SMK_OPERAND_IMMEDIATE) {
         return 0;
     }
-    unsigned inserted = get_zeros(a, &in->operands[1]) + (unsigned)(in->operands[3].bits & 0xff);
-    return lesser(inserted, get_zeros(a, &in->operands[2]));
+    unsigned inserted = get_zeros(numbering, &in->operands[1]) + (unsigned)(in->operands[3].bits & 0xff);
+    return lesser(inserted, get_zeros(numbering, &in->operands[2]));
 }
 
 /* Trailing zeros of the first result; none through shr, min, max, as in ptxas. */
-static unsigned get_result_zeros(const smk_value_numbering *a, const smk_instruction *in)
+static unsigned get_result_zeros(const smk_value_numbering *numbering, const smk_instruction *in)
 {
     const smk_operand *o = in->operands;
     bool low = !smk_module_has(in, SMK_MODIFIER_HI);
     switch (in->opcode) {
     case SMK_OPCODE_MOV:
-        return o[0].kind == SMK_OPERAND_REGISTER ? get_zeros(a, &o[1]) : 0;
+        return o[0].kind == SMK_OPERAND_REGISTER ? get_zeros(numbering, &o[1]) : 0;
     case SMK_OPCODE_CVTA:
     case SMK_OPCODE_NEG:
-        return get_zeros(a, &o[1]);
+        return get_zeros(numbering, &o[1]);
     case SMK_OPCODE_CVT:
-        return smk_module_type_kind(in->source_type) == SMK_KIND_FLOAT ? 0 : get_zeros(a, &o[1]);
+        return smk_module_type_kind(in->source_type) == SMK_KIND_FLOAT ? 0 : get_zeros(numbering, &o[1]);
     case SMK_OPCODE_ADD:
     case SMK_OPCODE_SUB:
     case SMK_OPCODE_OR:
     case SMK_OPCODE_XOR:
     case SMK_OPCODE_SELP:
-        return lesser(get_zeros(a, &o[1]), get_zeros(a, &o[2]));
+        return lesser(get_zeros(numbering, &o[1]), get_zeros(numbering, &o[2]));
     case SMK_OPCODE_AND:
-        return greater(get_zeros(a, &o[1]), get_zeros(a, &o[2]));
+        return greater(get_zeros(numbering, &o[1]), get_zeros(numbering, &o[2]));
     case SMK_OPCODE_MUL:
-        return low ? lesser(get_zeros(a, &o[1]) + get_zeros(a, &o[2]), ZEROS_MAX) : 0;
+        return low ? lesser(get_zeros(numbering, &o[1]) + get_zeros(numbering, &o[2]), ZEROS_MAX) : 0;
     case SMK_OPCODE_MAD:
-        return low ? lesser(get_zeros(a, &o[1]) + get_zeros(a, &o[2]), get_zeros(a, &o[3])) : 0;
+        return low ? lesser(get_zeros(numbering, &o[1]) + get_zeros(numbering, &o[2]), get_zeros(numbering, &o[3])) : 0;
     case SMK_OPCODE_SHL:
         return o[2].kind == SMK_OPERAND_IMMEDIATE
-                   ? lesser(get_zeros(a, &o[1]) + (unsigned)lesser((unsigned)(o[2].bits & 0xff), ZEROS_MAX), ZEROS_MAX)
-                   : get_zeros(a, &o[1]);
+                   ? lesser(get_zeros(numbering, &o[1]) + (unsigned)lesser((unsigned)(o[2].bits & 0xff), ZEROS_MAX),
+                            ZEROS_MAX)
+                   : get_zeros(numbering, &o[1]);
     case SMK_OPCODE_BFI:
-        return get_bfi_zeros(a, in);
+        return get_bfi_zeros(numbering, in);
     default: /* nothing is known */
         return 0;
     }
@@ -264,26 +265,26 @@ static void narrow(void *context, uint32_t reg)
 
 static void count_write(void *context, uint32_t reg)
 {
-    smk_value_numbering *a = context;
-    a->writes[reg] = (uint8_t)(a->writes[reg] + (a->writes[reg] < 2));
+    smk_value_numbering *numbering = context;
+    numbering->writes[reg] = (uint8_t)(numbering->writes[reg] + (numbering->writes[reg] < 2));
 }
 
 /* Optimistic iteration: lowers the numbers until they agree with every definition. */
-static void find_zeros(smk_value_numbering *a)
+static void find_zeros(smk_value_numbering *numbering)
 {
-    const smk_function *f = a->function;
-    memset(a->zeros, ZEROS_MAX, f->register_count);
+    const smk_function *f = numbering->function;
+    memset(numbering->zeros, ZEROS_MAX, f->register_count);
     for (uint32_t i = 0; f->parameter_registers != NULL && i < f->result_count + f->parameter_count; i++) {
         if (f->parameter_registers[i] != SMK_NO_INDEX) {
-            a->zeros[f->parameter_registers[i]] = 0;
-            a->writes[f->parameter_registers[i]] = 1;
+            numbering->zeros[f->parameter_registers[i]] = 0;
+            numbering->writes[f->parameter_registers[i]] = 1;
         }
     }
-    narrowing n = {a, 0, true};
+    narrowing n = {numbering, 0, true};
     for (unsigned round = 0; n.changed && round < ROUNDS_MAX; round++) {
         n.changed = false;
         for (uint32_t i = 0; i < f->instruction_count; i++) {
-            n.zeros = get_result_zeros(a, &f->instructions[i]);
+            n.zeros = get_result_zeros(numbering, &f->instructions[i]);
             smk_value_numbering_visit_writes(&f->instructions[i], narrow, &n);
         }
     }
@@ -301,23 +302,23 @@ static uint32_t hash(const uint64_t key[4])
     return (uint32_t)(sum >> 16);
 }
 
-static bool grow(smk_value_numbering *a)
+static bool grow(smk_value_numbering *numbering)
 {
-    uint32_t room = a->room * 2, chains = 2 * room;
-    entry *entries = smk_heap_resize(a->entries, a->room * sizeof *entries, room * sizeof *entries);
+    uint32_t room = numbering->room * 2, chains = 2 * room;
+    entry *entries = smk_heap_resize(numbering->entries, numbering->room * sizeof *entries, room * sizeof *entries);
     uint32_t *chain = entries == NULL ? NULL : smk_heap_allocate(chains, sizeof *chain);
     if (entries != NULL) {
-        a->entries = entries;
-        a->room = chain != NULL ? room : a->room;
+        numbering->entries = entries;
+        numbering->room = chain != NULL ? room : numbering->room;
     }
     if (chain == NULL) {
         return false;
     }
-    smk_heap_free(a->chain);
-    a->chain = chain;
-    a->chain_mask = chains - 1;
-    for (uint32_t i = 1; i < a->count; i++) {
-        uint32_t at = hash(entries[i].key) & a->chain_mask;
+    smk_heap_free(numbering->chain);
+    numbering->chain = chain;
+    numbering->chain_mask = chains - 1;
+    for (uint32_t i = 1; i < numbering->count; i++) {
+        uint32_t at = hash(entries[i].key) & numbering->chain_mask;
         entries[i].next = chain[at];
         chain[at] = i;
     }
@@ -325,37 +326,38 @@ static bool grow(smk_value_numbering *a)
 }
 
 /* The number of the base with this key, existing or new. */
-static uint32_t make_base(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros)
+static uint32_t make_base(smk_value_numbering *numbering, uint64_t kind, uint64_t x, uint64_t y, uint64_t z,
+                          unsigned zeros)
 {
     const uint64_t key[4] = {kind, x, y, z};
-    uint32_t at = hash(key) & a->chain_mask;
-    for (uint32_t i = a->chain[at]; i != 0; i = a->entries[i].next) {
-        if (memcmp(a->entries[i].key, key, sizeof key) == 0) {
+    uint32_t at = hash(key) & numbering->chain_mask;
+    for (uint32_t i = numbering->chain[at]; i != 0; i = numbering->entries[i].next) {
+        if (memcmp(numbering->entries[i].key, key, sizeof key) == 0) {
             return i;
         }
     }
-    if (a->count == a->room) {
-        if (!grow(a)) {
-            a->failed = true;
+    if (numbering->count == numbering->room) {
+        if (!grow(numbering)) {
+            numbering->failed = true;
             return 0;
         }
-        at = hash(key) & a->chain_mask;
+        at = hash(key) & numbering->chain_mask;
     }
-    entry *made = &a->entries[a->count];
+    entry *made = &numbering->entries[numbering->count];
     *made = (entry){.zeros = 0};
     memcpy(made->key, key, sizeof key);
     made->zeros = (uint8_t)lesser(zeros, ZEROS_MAX);
-    made->next = a->chain[at];
-    a->chain[at] = a->count;
-    return a->count++;
+    made->next = numbering->chain[at];
+    numbering->chain[at] = numbering->count;
+    return numbering->count++;
 }
 
 /* The same, uniform if its operands are. */
-static uint32_t make_from(smk_value_numbering *a, uint64_t kind, uint64_t x, uint64_t y, uint64_t z, unsigned zeros,
-                          bool uniform)
+static uint32_t make_from(smk_value_numbering *numbering, uint64_t kind, uint64_t x, uint64_t y, uint64_t z,
+                          unsigned zeros, bool uniform)
 {
-    uint32_t base = make_base(a, kind, x, y, z, zeros);
-    a->entries[base].uniform = base == 0 || uniform;
+    uint32_t base = make_base(numbering, kind, x, y, z, zeros);
+    numbering->entries[base].uniform = base == 0 || uniform;
     return base;
 }
 
@@ -377,39 +379,41 @@ static bool is_uniform_special(uint32_t index)
     }
 }
 
-static smk_value_number read_register(smk_value_numbering *a, uint32_t reg)
+static smk_value_number read_register(smk_value_numbering *numbering, uint32_t reg)
 {
-    bool once = a->writes[reg] < 2;
-    if (a->since[reg] != 0 && (once || a->since[reg] == a->stamp)) {
-        return a->value[reg];
+    bool once = numbering->writes[reg] < 2;
+    if (numbering->since[reg] != 0 && (once || numbering->since[reg] == numbering->stamp)) {
+        return numbering->value[reg];
     }
-    return (smk_value_number){make_base(a, KIND_OPAQUE, reg, once ? 0 : a->stamp, 0, a->zeros[reg]), 0};
+    return (smk_value_number){
+        make_base(numbering, KIND_OPAQUE, reg, once ? 0 : numbering->stamp, 0, numbering->zeros[reg]), 0};
 }
 
 /* Shared variables of a kernel are offsets in one object. */
-static smk_value_number read_variable(smk_value_numbering *a, const smk_operand *operand)
+static smk_value_number read_variable(smk_value_numbering *numbering, const smk_operand *operand)
 {
-    uint32_t shared_offset = a->shared_offset[operand->index];
+    uint32_t shared_offset = numbering->shared_offset[operand->index];
     if (shared_offset != 0) {
-        return (smk_value_number){make_from(a, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
+        return (smk_value_number){make_from(numbering, KIND_VARIABLE, UINT64_MAX, 0, 0, SHARED_ZEROS, true),
                                   operand->offset + shared_offset - 1};
     }
-    return (smk_value_number){make_from(a, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(a, operand), true),
-                              operand->offset};
+    return (smk_value_number){
+        make_from(numbering, KIND_VARIABLE, operand->index, 0, 0, get_variable_zeros(numbering, operand), true),
+        operand->offset};
 }
 
-static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *operand)
+static smk_value_number read_operand(smk_value_numbering *numbering, const smk_operand *operand)
 {
     switch ((smk_operand_kind)operand->kind) {
     case SMK_OPERAND_REGISTER:
-        return read_register(a, operand->index);
+        return read_register(numbering, operand->index);
     case SMK_OPERAND_IMMEDIATE:
         return (smk_value_number){0, (int64_t)operand->bits};
     case SMK_OPERAND_VARIABLE:
-        return read_variable(a, operand);
+        return read_variable(numbering, operand);
     case SMK_OPERAND_SPECIAL:
         return (smk_value_number){
-            make_from(a, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
+            make_from(numbering, KIND_SPECIAL, operand->index, 0, 0, 0, is_uniform_special(operand->index)), 0};
     case SMK_OPERAND_NONE:
     case SMK_OPERAND_FUNCTION:
     case SMK_OPERAND_LABEL:
@@ -418,7 +422,7 @@ static smk_value_number read_operand(smk_value_numbering *a, const smk_operand *
     case SMK_OPERAND_SINK: /* never equal to another value */
         break;
     }
-    return (smk_value_number){make_base(a, KIND_OPAQUE, UINT64_MAX, a->count, 0, 0), 0};
+    return (smk_value_number){make_base(numbering, KIND_OPAQUE, UINT64_MAX, numbering->count, 0, 0), 0};
 }
 
 smk_value_number smk_value_numbering_address(smk_value_numbering *numbering, const smk_operand *operand)
@@ -438,97 +442,99 @@ static smk_value_number wrap(smk_value_number value, unsigned bits)
     return value;
 }
 
-static smk_value_number add(smk_value_numbering *a, smk_value_number x, smk_value_number y)
+static smk_value_number add(smk_value_numbering *numbering, smk_value_number x, smk_value_number y)
 {
     smk_value_number sum = {x.base, (int64_t)((uint64_t)x.offset + (uint64_t)y.offset)};
     if (x.base == 0) {
         sum.base = y.base;
     } else if (y.base != 0) {
-        unsigned zeros = lesser(a->entries[x.base].zeros, a->entries[y.base].zeros);
-        bool uniform = a->entries[x.base].uniform && a->entries[y.base].uniform;
-        sum.base = make_from(a, KIND_ADD, x.base < y.base ? x.base : y.base, x.base < y.base ? y.base : x.base, 0,
-                             zeros, uniform);
+        unsigned zeros = lesser(numbering->entries[x.base].zeros, numbering->entries[y.base].zeros);
+        bool uniform = numbering->entries[x.base].uniform && numbering->entries[y.base].uniform;
+        sum.base = make_from(numbering, KIND_ADD, x.base < y.base ? x.base : y.base, x.base < y.base ? y.base : x.base,
+                             0, zeros, uniform);
     }
     return sum;
 }
 
-static smk_value_number scale(smk_value_numbering *a, smk_value_number x, uint64_t factor)
+static smk_value_number scale(smk_value_numbering *numbering, smk_value_number x, uint64_t factor)
 {
     smk_value_number product = {0, (int64_t)((uint64_t)x.offset * factor)};
     if (x.base != 0 && factor != 0) {
-        product.base = factor == 1
-                           ? x.base
-                           : make_from(a, KIND_SCALE, x.base, factor, 0, a->entries[x.base].zeros + count_zeros(factor),
-                                       a->entries[x.base].uniform);
+        product.base = factor == 1 ? x.base
+                                   : make_from(numbering, KIND_SCALE, x.base, factor, 0,
+                                               numbering->entries[x.base].zeros + count_zeros(factor),
+                                               numbering->entries[x.base].uniform);
     }
     return product;
 }
 
 /* Other operations on registers: equal results for equal operands. */
-static smk_value_number make_other(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number make_other(smk_value_numbering *numbering, const smk_instruction *in, unsigned zeros)
 {
     uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
     uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->source_type};
     bool uniform = true;
     for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
-        smk_value_number value = read_operand(a, &in->operands[i]);
-        uniform = uniform && a->entries[value.base].uniform;
+        smk_value_number value = read_operand(numbering, &in->operands[i]);
+        uniform = uniform && numbering->entries[value.base].uniform;
         uint64_t part[4] = {value.base, (uint64_t)value.offset, i, in->operands[i].negate};
         key[1 + (i & 1)] =
             (key[1 + (i & 1)] ^ ((uint64_t)hash(part) | (uint64_t)value.base << 32)) * UINT64_C(0x9e3779b97f4a7c15);
     }
     key[0] ^= (uint64_t)hash(mixed) << 32;
-    return (smk_value_number){make_from(a, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
+    return (smk_value_number){make_from(numbering, in->opcode, key[0], key[1], key[2], zeros, uniform), 0};
 }
 
-static bool made_by_and(const smk_value_numbering *a, uint32_t base)
+static bool made_by_and(const smk_value_numbering *numbering, uint32_t base)
 {
-    return a->entries[base].key[0] == SMK_OPCODE_AND;
+    return numbering->entries[base].key[0] == SMK_OPCODE_AND;
 }
 
-static smk_value_number get_or(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number get_or(smk_value_numbering *numbering, const smk_instruction *in, unsigned zeros)
 {
-    smk_value_number x = read_operand(a, &in->operands[1]), y = read_operand(a, &in->operands[2]);
+    smk_value_number x = read_operand(numbering, &in->operands[1]), y = read_operand(numbering, &in->operands[2]);
     /* disjoint bits: the `or` is a sum; but ptxas merges and + or into one operation and then loses the sum */
-    if (y.base == 0 && y.offset >= 0 && y.offset < 1 << 16 && x.offset == 0 && !made_by_and(a, x.base) &&
-        a->entries[x.base].zeros < ZEROS_MAX && (uint64_t)y.offset >> a->entries[x.base].zeros == 0) {
-        return add(a, x, y);
+    if (y.base == 0 && y.offset >= 0 && y.offset < 1 << 16 && x.offset == 0 && !made_by_and(numbering, x.base) &&
+        numbering->entries[x.base].zeros < ZEROS_MAX && (uint64_t)y.offset >> numbering->entries[x.base].zeros == 0) {
+        return add(numbering, x, y);
     }
-    return make_other(a, in, zeros);
+    return make_other(numbering, in, zeros);
 }
 
-static smk_value_number compute(smk_value_numbering *a, const smk_instruction *in, unsigned zeros)
+static smk_value_number compute(smk_value_numbering *numbering, const smk_instruction *in, unsigned zeros)
 {
     const smk_operand *o = in->operands;
     bool wide = smk_module_has(in, SMK_MODIFIER_WIDE), high = smk_module_has(in, SMK_MODIFIER_HI);
     bool integer = smk_module_type_kind(in->type) != SMK_KIND_FLOAT && !smk_module_has(in, SMK_MODIFIER_CC);
     if (!integer || high) {
-        return make_other(a, in, zeros);
+        return make_other(numbering, in, zeros);
     }
     switch (in->opcode) {
     case SMK_OPCODE_MOV:
-        return read_operand(a, &o[1]);
+        return read_operand(numbering, &o[1]);
     case SMK_OPCODE_CVTA:
-        return in->space == SMK_SPACE_GLOBAL ? read_operand(a, &o[1]) : make_other(a, in, zeros);
+        return in->space == SMK_SPACE_GLOBAL ? read_operand(numbering, &o[1]) : make_other(numbering, in, zeros);
     case SMK_OPCODE_ADD:
-        return add(a, read_operand(a, &o[1]), read_operand(a, &o[2]));
+        return add(numbering, read_operand(numbering, &o[1]), read_operand(numbering, &o[2]));
     case SMK_OPCODE_SUB:
-        return add(a, read_operand(a, &o[1]), scale(a, read_operand(a, &o[2]), UINT64_MAX));
+        return add(numbering, read_operand(numbering, &o[1]),
+                   scale(numbering, read_operand(numbering, &o[2]), UINT64_MAX));
     case SMK_OPCODE_OR:
-        return get_or(a, in, zeros);
+        return get_or(numbering, in, zeros);
     case SMK_OPCODE_SHL:
         return o[2].kind == SMK_OPERAND_IMMEDIATE && o[2].bits < 64
-                   ? scale(a, read_operand(a, &o[1]), UINT64_C(1) << o[2].bits)
-                   : make_other(a, in, zeros);
+                   ? scale(numbering, read_operand(numbering, &o[1]), UINT64_C(1) << o[2].bits)
+                   : make_other(numbering, in, zeros);
     case SMK_OPCODE_MUL:
-        return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE ? scale(a, read_operand(a, &o[1]), o[2].bits)
-                                                           : make_other(a, in, zeros);
+        return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE ? scale(numbering, read_operand(numbering, &o[1]), o[2].bits)
+                                                           : make_other(numbering, in, zeros);
     case SMK_OPCODE_MAD:
         return !wide && o[2].kind == SMK_OPERAND_IMMEDIATE
-                   ? add(a, scale(a, read_operand(a, &o[1]), o[2].bits), read_operand(a, &o[3]))
-                   : make_other(a, in, zeros);
+                   ? add(numbering, scale(numbering, read_operand(numbering, &o[1]), o[2].bits),
+                         read_operand(numbering, &o[3]))
+                   : make_other(numbering, in, zeros);
     default: /* no sum of a base and a constant */
-        return make_other(a, in, zeros);
+        return make_other(numbering, in, zeros);
     }
 }
 
@@ -546,9 +552,10 @@ typedef struct forgetting {
 static void forget(void *context, uint32_t reg)
 {
     const forgetting *f = context;
-    smk_value_numbering *a = f->numbering;
-    a->value[reg] = (smk_value_number){make_base(a, KIND_OPAQUE, reg, a->stamp, f->instruction + 1, a->zeros[reg]), 0};
-    a->since[reg] = a->stamp;
+    smk_value_numbering *numbering = f->numbering;
+    numbering->value[reg] = (smk_value_number){
+        make_base(numbering, KIND_OPAQUE, reg, numbering->stamp, f->instruction + 1, numbering->zeros[reg]), 0};
+    numbering->since[reg] = numbering->stamp;
 }
 
 void smk_value_numbering_pass(smk_value_numbering *numbering, uint32_t instruction)
@@ -637,37 +644,37 @@ smk_status smk_value_numbering_create(const smk_module *module, const smk_functi
 {
     enum { ROOM = 256 };
     const size_t registers = function->register_count;
-    smk_value_numbering *a = smk_heap_allocate(1, sizeof *a);
-    if (a == NULL) {
+    smk_value_numbering *made = smk_heap_allocate(1, sizeof *made);
+    if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
     }
-    a->module = module;
-    a->function = function;
-    a->zeros = smk_heap_allocate(3 * registers + 1, 1);
-    a->since = smk_heap_allocate(registers, sizeof *a->since);
-    a->value = smk_heap_allocate(registers, sizeof *a->value);
-    a->entries = smk_heap_allocate(ROOM, sizeof *a->entries);
-    a->chain = smk_heap_allocate(2 * (size_t)ROOM, sizeof *a->chain);
-    a->shared_offset =
-        smk_heap_allocate((size_t)module->variable_count + function->variable_count, sizeof *a->shared_offset);
-    if (a->zeros == NULL || a->since == NULL || a->value == NULL || a->entries == NULL || a->chain == NULL ||
-        a->shared_offset == NULL) {
-        smk_value_numbering_free(a);
+    made->module = module;
+    made->function = function;
+    made->zeros = smk_heap_allocate(3 * registers + 1, 1);
+    made->since = smk_heap_allocate(registers, sizeof *made->since);
+    made->value = smk_heap_allocate(registers, sizeof *made->value);
+    made->entries = smk_heap_allocate(ROOM, sizeof *made->entries);
+    made->chain = smk_heap_allocate(2 * (size_t)ROOM, sizeof *made->chain);
+    made->shared_offset =
+        smk_heap_allocate((size_t)module->variable_count + function->variable_count, sizeof *made->shared_offset);
+    if (made->zeros == NULL || made->since == NULL || made->value == NULL || made->entries == NULL ||
+        made->chain == NULL || made->shared_offset == NULL) {
+        smk_value_numbering_free(made);
         return smk_status_fail(error, SMK_MEMORY, "no memory to follow the addresses of %zu registers", registers);
     }
-    a->read = a->zeros + registers;
-    a->writes = a->read + registers;
-    a->room = ROOM;
-    a->chain_mask = 2 * ROOM - 1;
-    a->count = 1;
-    a->entries[0].zeros = ZEROS_MAX;
-    a->entries[0].uniform = true;
+    made->read = made->zeros + registers;
+    made->writes = made->read + registers;
+    made->room = ROOM;
+    made->chain_mask = 2 * ROOM - 1;
+    made->count = 1;
+    made->entries[0].zeros = ZEROS_MAX;
+    made->entries[0].uniform = true;
     for (uint32_t i = 0; i < function->instruction_count; i++) {
-        smk_value_numbering_visit_writes(&function->instructions[i], count_write, a);
+        smk_value_numbering_visit_writes(&function->instructions[i], count_write, made);
     }
-    smk_shared_layout_find(module, function, a->shared_offset);
-    find_reads(a);
-    find_zeros(a);
-    *numbering = a;
+    smk_shared_layout_find(module, function, made->shared_offset);
+    find_reads(made);
+    find_zeros(made);
+    *numbering = made;
     return SMK_OK;
 }
