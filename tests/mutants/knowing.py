@@ -11,7 +11,7 @@ RULES = [
         r"sim/.*\b(race|shadow|wide|former|blocks|order|happens_before|stray|finding|check|bounds)",
         "tests/sim/check/test_ranges.py tests/sim/check/test_check_core.py "
         "tests/sim/check/test_check_cases.py tests/sim/check/test_lines.py "
-        "tests/sim/check/test_host_threads.py tests/sim/check/test_order.py",
+        "tests/sim/check/test_host_threads.py tests/sim/check/test_happens_before.py",
     ),
     (r"sim/.*\bprovenance", "tests/sim/lower/test_provenance.py"),
     (r"sim/.*\bpark", "tests/sim/exec/test_park.py"),
@@ -23,7 +23,7 @@ RULES = [
     (
         r"sim/.*\b(count|tally|report|copy|async_cost|spin|atomic_loop|observer|access_cost|profile)",
         "tests/sim/profile/test_count.py tests/sim/profile/test_count_access.py "
-        "tests/sim/profile/test_count_atomics.py tests/sim/cost/test_copies.py "
+        "tests/sim/profile/test_count_atomics.py tests/sim/cost/test_async_cost.py "
         "tests/sim/code/test_observer.py tests/sim/exec/test_ldmatrix.py",
     ),
     (
@@ -43,7 +43,7 @@ RULES = [
     (r"sim/.*(memory|lower)", "tests/py/test_symbol.py"),
     (
         r"sim/.*(check|park|block|instrument|memory)",
-        "tests/sim/check/test_strays.py tests/py/test_leaks.py",
+        "tests/sim/check/test_bad_accesses.py tests/py/test_leaks.py",
     ),
     (r"sim/.*grid", "tests/py/test_fork.py"),
     (r"sim/.*(printf|memory|program)", "tests/py/test_oom.py"),
@@ -61,7 +61,7 @@ RULES = [
     ),
     (
         r"sim/.*\b(warp|control|barrier|exchange|block|async|cp_async|stuck|livelock|grid|print|launch)",
-        "tests/sim/exec/test_meeting.py tests/sim/exec/test_stuck.py "
+        "tests/sim/exec/test_synchronization.py tests/sim/exec/test_livelock.py "
         "tests/py/test_errors_run.py tests/py/test_errors_launch.py "
         "tests/sim/check/test_ranges.py tests/py/test_threads.py",
     ),

@@ -1,4 +1,4 @@
-"""Where diverged lanes meet, on graphs drawn by hand (csrc/sim/ptxas/cfg.c, compiled by itself)."""
+"""Where diverged lanes reconverge, on graphs drawn by hand (csrc/sim/ptxas/cfg.c, compiled by itself)."""
 
 import ctypes
 import shlex
@@ -10,7 +10,7 @@ from support.paths import ROOT
 
 SOURCES = ["sim/ptxas/cfg.c", "ptx/opcode.c"]
 SOURCES += [f"base/{name}.c" for name in ("arena", "heap", "poll", "status")]
-STAYS, RETURNS, VANISHES = 0, 1, 2
+STAYS, RETURNS, EXITS = 0, 1, 2
 NEVER = None
 
 
@@ -33,7 +33,7 @@ def solve(tmp_path_factory):
     postdominate = ctypes.CDLL(str(library)).smk_cfg_postdominate
 
     def run(successors, ends):
-        """successors: a list for each node; ends: {node: RETURNS or VANISHES}."""
+        """successors: a list for each node; ends: {node: RETURNS or EXITS}."""
         flat = [node for nodes in successors for node in nodes]
         starts = [sum(map(len, successors[:i])) for i in range(len(successors) + 1)]
         count = len(successors)
@@ -43,9 +43,9 @@ def solve(tmp_path_factory):
             (ctypes.c_uint32 * max(1, len(flat)))(*flat),
             (ctypes.c_uint8 * count)(*[ends.get(i, STAYS) for i in range(count)]),
         )
-        meet = (ctypes.c_uint32 * count)()
-        assert postdominate(ctypes.byref(graph), meet, None) == 0
-        return [NEVER if node == 2**32 - 1 else node for node in meet]
+        postdominator = (ctypes.c_uint32 * count)()
+        assert postdominate(ctypes.byref(graph), postdominator, None) == 0
+        return [NEVER if node == 2**32 - 1 else node for node in postdominator]
 
     return run
 
@@ -64,7 +64,7 @@ def test_if_else(solve):
 
 def test_nested_if(solve):
     #     0 -> 1 | 5;  1 -> 2 | 3;  2, 3 -> 4;  4 -> 5
-    assert solve([[1, 5], [2, 3], [4], [4], [5], []], {5: VANISHES}) == [5, 4, 4, 4, 5, NEVER]
+    assert solve([[1, 5], [2, 3], [4], [4], [5], []], {5: EXITS}) == [5, 4, 4, 4, 5, NEVER]
 
 
 def test_loop_meets_behind_itself(solve):
@@ -74,8 +74,8 @@ def test_loop_meets_behind_itself(solve):
 
 def test_break_and_continue(solve):
     # 1 head: 1 -> 2;  2 -> 5 (break) | 3;  3 -> 1 (continue) | 4;  4 -> 1 | 5
-    meets = solve([[1], [2], [5, 3], [1, 4], [1, 5], []], {5: RETURNS})
-    assert meets == [1, 2, 5, 5, 5, NEVER]
+    postdominators = solve([[1], [2], [5, 3], [1, 4], [1, 5], []], {5: RETURNS})
+    assert postdominators == [1, 2, 5, 5, 5, NEVER]
 
 
 def test_two_returns_of_a_function_meet_behind_it(solve):
@@ -86,29 +86,29 @@ def test_two_returns_of_a_function_meet_behind_it(solve):
 def test_early_exit_of_a_kernel_does_not_part_the_others(solve):
     # if (z) { if (x) return; b } c: the others meet at c although some lanes never come there
     #  0 -> 1 | 4;  1 -> 2 | 3;  2 exit;  3 -> 4;  4 exit
-    meets = solve([[1, 4], [2, 3], [], [4], []], {2: VANISHES, 4: VANISHES})
-    assert meets[0] == 4 and meets[1] == 3 and meets[3] == 4
+    postdominators = solve([[1, 4], [2, 3], [], [4], []], {2: EXITS, 4: EXITS})
+    assert postdominators[0] == 4 and postdominators[1] == 3 and postdominators[3] == 4
 
 
 def test_branches_of_a_doomed_path_meet_on_it(solve):
     # 0 -> 1 | 5;  1 -> 2 | 3;  2, 3 -> 4;  4 exit;  5 exit (the last, which the others run to)
-    meets = solve([[1, 5], [2, 3], [4], [4], [], []], {4: VANISHES, 5: VANISHES})
-    assert meets[:4] == [5, 4, 4, 4]
+    postdominators = solve([[1, 5], [2, 3], [4], [4], [], []], {4: EXITS, 5: EXITS})
+    assert postdominators[:4] == [5, 4, 4, 4]
 
 
 def test_exit_in_both_branches(solve):
-    assert solve([[1, 2], [], []], {1: VANISHES, 2: VANISHES}) == [2, NEVER, NEVER]
+    assert solve([[1, 2], [], []], {1: EXITS, 2: EXITS}) == [2, NEVER, NEVER]
 
 
 def test_trap_beside_a_return(solve):
     # a function: if (bad) trap; rest; return
-    assert solve([[1, 2], [], [3], []], {1: VANISHES, 3: RETURNS})[0] == 2
+    assert solve([[1, 2], [], [3], []], {1: EXITS, 3: RETURNS})[0] == 2
 
 
 def test_endless_loop_beside_an_exit(solve):
     # 0 -> 1 | 3;  1 -> 2;  2 -> 1 (for ever);  3 exit
-    meets = solve([[1, 3], [2], [1], []], {3: VANISHES})
-    assert meets[0] == 3 and meets[1] == 2
+    postdominators = solve([[1, 3], [2], [1], []], {3: EXITS})
+    assert postdominators[0] == 3 and postdominators[1] == 2
 
 
 def test_endless_loop_alone(solve):
@@ -133,7 +133,7 @@ def test_against_sets(solve, rng):
             sorted({int(node) for node in rng.integers(0, count, rng.integers(1, 3))})
             for _ in range(count - 1)
         ] + [[]]
-        meets = solve(successors, {count - 1: RETURNS})
+        postdominators = solve(successors, {count - 1: RETURNS})
         reach = {count - 1}
         while True:
             more = {i for i in range(count) if set(successors[i]) & reach} | reach
@@ -152,4 +152,4 @@ def test_against_sets(solve, rng):
         for i in reach - {count - 1}:
             strict = sets[i] - {i}
             nearest = max(strict, key=lambda node: len(sets[node]))
-            assert meets[i] == nearest, (successors, i)
+            assert postdominators[i] == nearest, (successors, i)

@@ -1,4 +1,4 @@
-"""Where lanes and warps meet: who counts, who is gone, and who may not be there."""
+"""Barriers and exchanges of lanes and warps: who counts, who has exited, and who may be elsewhere."""
 
 import ctypes
 import platform

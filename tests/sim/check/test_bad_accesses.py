@@ -1,5 +1,5 @@
-"""Accesses that go astray in a check: each is counted, none costs much, and a block that lives on
-what it could not read is stopped."""
+"""Bad accesses in a check: each is counted, none costs much, and a block that goes on with values
+that it could not read is stopped."""
 
 import time
 
