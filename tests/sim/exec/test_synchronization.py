@@ -1,4 +1,4 @@
-"""Barriers and exchanges of lanes and warps: who counts, who has exited, and who may be elsewhere."""
+"""Barriers and exchanges of lanes and warps: who counts, has exited, or may be elsewhere."""
 
 import ctypes
 import platform

@@ -1,4 +1,4 @@
-"""Where diverged lanes reconverge, on graphs drawn by hand (csrc/sim/ptxas/cfg.c, compiled by itself)."""
+"""Reconvergence of lanes on graphs drawn by hand (csrc/sim/ptxas/cfg.c, compiled by itself)."""
 
 import ctypes
 import shlex
