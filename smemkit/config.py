@@ -18,8 +18,8 @@ def _cuda_version(number):
 
 def _threads(cores):
     """Host threads of a launch of many blocks: SMEMKIT_THREADS, else the available cores."""
-    asked = os.environ.get("SMEMKIT_THREADS", "")
-    return int(asked) if asked.isdecimal() and int(asked) else cores
+    wanted = os.environ.get("SMEMKIT_THREADS", "")
+    return int(wanted) if wanted.isdecimal() and int(wanted) else cores
 
 
 def _collect():

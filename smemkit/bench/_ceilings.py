@@ -77,8 +77,8 @@ def write_multiply_add(dtype):
     chains = [f"{register}{j + 10}" for j in range(CHAINS)]
     start = [f"add.{kind} {chains[0]}, {register}3, {register}2;"]
     start += [
-        f"add.{kind} {one}, {before}, {register}2;"
-        for before, one in zip(chains, chains[1:], strict=False)
+        f"add.{kind} {after}, {before}, {register}2;"
+        for before, after in zip(chains, chains[1:], strict=False)
     ]
     steps = [f"fma.rn.{kind} {x}, {x}, {register}1, {register}2;" for x in chains] * UNROLLED
     ends = [f"add.{kind} {chains[0]}, {chains[0]}, {x};" for x in chains[1:]]

@@ -207,6 +207,6 @@ def load_record(folder, name, part=None):
         made.append((Ceilings if kind == "ceilings" else Results).from_dict(data))
     if part is not None:
         return made[0]
-    rows = [row for one in made for row in one]
-    parts = {kind: one.provenance for kind, one in zip(chosen, made, strict=True)}
+    rows = [row for results in made for row in results]
+    parts = {kind: results.provenance for kind, results in zip(chosen, made, strict=True)}
     return Results(rows, {**made[0].provenance, "parts": parts})

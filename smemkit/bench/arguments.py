@@ -64,7 +64,7 @@ def check_talk(progress=None, **functions):
 def check_peers(found):
     """The peers as a list; ArgumentTypeError unless they are a list from peers.find_peers."""
     listed = isinstance(found, list | tuple)
-    if not listed or not all(hasattr(one, "prepare") and hasattr(one, "name") for one in found):
+    if not listed or not all(hasattr(peer, "prepare") and hasattr(peer, "name") for peer in found):
         raise smemkit.ArgumentTypeError(
             f"found must be a list of peers (smemkit.bench.peers.find_peers()), not {found!r:.80}"
         )
@@ -129,7 +129,7 @@ def list_shapes(family, shapes, backend):
         if not shapes:
             raise smemkit.ArgumentError("shapes is empty: name one, or leave it out")
         return shapes
-    if isinstance(shapes, tuple) and any(isinstance(one, tuple | list) for one in shapes):
+    if isinstance(shapes, tuple) and any(isinstance(shape, tuple | list) for shape in shapes):
         return list(shapes)
     return [shapes]
 
@@ -141,7 +141,7 @@ def list_caches(cache):
         wanted = tuple(dict.fromkeys(wanted))
     except TypeError:
         wanted = ()
-    if not wanted or any(one not in CACHES for one in wanted):
+    if not wanted or any(state not in CACHES for state in wanted):
         raise smemkit.ArgumentError(
             f"cache is {cache!r}; accepted are 'warm', 'cold' and ('warm', 'cold')"
         )
@@ -156,7 +156,7 @@ def list_peers(wanted, backend, say):
         raise smemkit.BackendError(
             "peers are compared by their times, and the simulator has none: this needs a GPU"
         )
-    if isinstance(wanted, list | tuple) and any(hasattr(one, "prepare") for one in wanted):
+    if isinstance(wanted, list | tuple) and any(hasattr(peer, "prepare") for peer in wanted):
         return check_peers(wanted)
     if wanted is True:
         return peers.find_peers(say)

@@ -38,10 +38,10 @@ def list_cases(main):
     if main:
         kinds.sort(key=lambda kind: kind.needs_cub)
     return [
-        (kind.family, one.shape, one.dtype or kind.usual_dtype, one.parameters)
+        (kind.family, record.shape, record.dtype or kind.usual_dtype, record.parameters)
         for kind in kinds
-        for one in kind.records
-        if one.main == main
+        for record in kind.records
+        if record.main == main
     ]
 
 
@@ -277,9 +277,9 @@ class Recorder:
             if pace and pace * work > SLOW_MS:
                 self.complain(f"{case.name}: {variant} would take {pace * work:.0f} ms a call")
                 continue
-            one = [variant]
+            names = [variant]
             try:
-                made = timing.measure_variants(case, ours, self.watch, one, caches, self.complain)
+                made = timing.measure_variants(case, ours, self.watch, names, caches, self.complain)
                 for row in made:
                     self.rows["variants"].append(row)
                     pace = row.median_ms / work  # of small cases mostly that of the start

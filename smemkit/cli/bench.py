@@ -33,10 +33,12 @@ ROOFLINE_MOST = 40  # marks that readers can tell apart
 
 def add_commands(commands):
     """Adds bench and plot to the subparsers of the main parser."""
-    one = commands.add_parser("bench", help="times on a GPU, also beside peers; counts without one")
-    add_bench_arguments(one)
-    one = commands.add_parser("plot", help="pictures of what bench has written")
-    add_plot_arguments(one)
+    parser = commands.add_parser(
+        "bench", help="times on a GPU, also beside peers; counts without one"
+    )
+    add_bench_arguments(parser)
+    parser = commands.add_parser("plot", help="pictures of what bench has written")
+    add_plot_arguments(parser)
 
 
 def add_bench_arguments(parser):
@@ -306,7 +308,7 @@ def load_rows(names):
     for name in names:
         is_record = not Path(name).exists() and re.fullmatch(r"\w+", name)
         found.append(bench.recorded(name) if is_record else Results.load(name))
-    rows = [row for one in found for row in one]
+    rows = [row for results in found for row in results]
     return Results(rows, found[0].provenance)
 
 

@@ -10,9 +10,9 @@ MISSING_SHOWN = 20
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
-    add_arguments(one)
-    one.set_defaults(run=run)
+    parser = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
+    add_arguments(parser)
+    parser.set_defaults(run=run)
 
 
 def add_arguments(parser):

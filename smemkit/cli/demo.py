@@ -82,6 +82,6 @@ def run(seed=None):
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
-    one.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
-    one.set_defaults(run=lambda chosen: run(seed=chosen.seed))
+    parser = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
+    parser.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
+    parser.set_defaults(run=lambda chosen: run(seed=chosen.seed))

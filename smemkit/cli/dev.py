@@ -50,15 +50,15 @@ tasks:
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser(
+    parser = commands.add_parser(
         "dev",
         help="test, sanitize, fuzz, docs, release: in a clone of the repository",
         epilog=TASKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    one.add_argument("task", choices=list(RUN), help="see below")
-    one.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of the task")
-    one.set_defaults(run=run)
+    parser.add_argument("task", choices=list(RUN), help="see below")
+    parser.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of the task")
+    parser.set_defaults(run=run)
 
 
 def run(chosen):

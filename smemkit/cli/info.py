@@ -24,5 +24,5 @@ def run(chosen):
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
-    one.set_defaults(run=run)
+    parser = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    parser.set_defaults(run=run)

@@ -44,16 +44,18 @@ def add_commands(commands):
             "look for races, missing barriers, accesses out of bounds and of uninitialised memory",
         ),
     ):
-        one = commands.add_parser(
+        parser = commands.add_parser(
             name,
             help=words,
             description=f"{words}; on the simulator, no GPU needed",
             epilog=ARGUMENTS,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        one.set_defaults(run=run)
-        one.add_argument("what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx")
-        group = one.add_argument_group("of a family")
+        parser.set_defaults(run=run)
+        parser.add_argument(
+            "what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx"
+        )
+        group = parser.add_argument_group("of a family")
         group.add_argument("--variant", default="auto", help="default: the fastest")
         group.add_argument(
             "--shape",
@@ -69,7 +71,7 @@ def add_commands(commands):
             metavar="NAME=VALUE",
             help="what else the family takes: op=max, mode=reflect, bins=64 (may be repeated)",
         )
-        group = one.add_argument_group("of a file")
+        group = parser.add_argument_group("of a file")
         group.add_argument("--kernel", help="name of the kernel (where the file has several)")
         group.add_argument("--grid", help="blocks: x[,y[,z]]")
         group.add_argument("--block", help="threads of a block: x[,y[,z]]")
@@ -83,24 +85,24 @@ def add_commands(commands):
             default=[],
             help="for the compiler, as in --option=-DTILE=16",
         )
-        one.add_argument("--blocks", type=int, help="watch only so many blocks of each launch")
-        one.add_argument("--backend", help="cuda: measured time beside the counts (profile)")
-        one.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
-        one.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
-        one.add_argument("--html", metavar="FILE", help="write it as a page")
+        parser.add_argument("--blocks", type=int, help="watch only so many blocks of each launch")
+        parser.add_argument("--backend", help="cuda: measured time beside the counts (profile)")
+        parser.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
+        parser.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
+        parser.add_argument("--html", metavar="FILE", help="write it as a page")
         if name == "check":
-            one.add_argument(
+            parser.add_argument(
                 "--ignore-same-value",
                 action="store_true",
                 help="leave out races of stores that all write one value",
             )
-            one.add_argument(
+            parser.add_argument(
                 "--order",
                 choices=list(ORDERS),
                 default="forward",
                 help="order of blocks and warps: reverse finds faults of the first one to arrive",
             )
-            one.add_argument(
+            parser.add_argument(
                 "--padding",
                 type=int,
                 default=0,
@@ -108,7 +110,7 @@ def add_commands(commands):
                 help="kept free between shared variables and behind arrays (default: 0)",
             )
         if name == "profile":
-            one.add_argument(
+            parser.add_argument(
                 "--fail-on",
                 action="append",
                 default=[],
@@ -116,7 +118,7 @@ def add_commands(commands):
                 help='exit status 1 where it holds, as in "shared.load.conflicts>0", 2 where the '
                 "kernel fails or the counter has no value; repeatable",
             )
-            one.add_argument(
+            parser.add_argument(
                 "--as-written",
                 action="store_true",
                 help="count PTX accesses as written, not as ptxas fuses them",

@@ -17,8 +17,10 @@ from .errors import UsageError
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser("record", help="measure all that plots and notebooks show of a GPU")
-    add_arguments(one)
+    parser = commands.add_parser(
+        "record", help="measure all that plots and notebooks show of a GPU"
+    )
+    add_arguments(parser)
 
 
 def add_arguments(parser):

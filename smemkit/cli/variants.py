@@ -42,7 +42,9 @@ def run(chosen):
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    one = commands.add_parser("variants", help="the kernels, and what each shows")
-    one.add_argument("family", nargs="?", help="of one family only")
-    one.add_argument("--markdown", action="store_true", help="as csrc/kernels/README.md has them")
-    one.set_defaults(run=run)
+    parser = commands.add_parser("variants", help="the kernels, and what each shows")
+    parser.add_argument("family", nargs="?", help="of one family only")
+    parser.add_argument(
+        "--markdown", action="store_true", help="as csrc/kernels/README.md has them"
+    )
+    parser.set_defaults(run=run)

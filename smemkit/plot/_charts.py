@@ -231,7 +231,7 @@ def roofline(results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, ax=None
     """
     gb_per_s = getattr(ceilings, "gb_per_s", None) if gb_per_s is None else gb_per_s
     gflop_per_s = getattr(ceilings, "gflop_per_s", None) if gflop_per_s is None else gflop_per_s
-    if not all(is_number(one, 0) and one > 0 for one in (gb_per_s, gflop_per_s)):
+    if not all(is_number(rate, 0) and rate > 0 for rate in (gb_per_s, gflop_per_s)):
         raise _core.ArgumentError(
             "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
             f"here they are {gb_per_s!r:.80} and {gflop_per_s!r:.80}"
@@ -462,7 +462,7 @@ def sectors(source, *, op="load", ax=None):
     [2.5, 16.5]
     """
     arguments.check_one_of("op", op, ("load", "store", "atomic"))
-    names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
+    names = [f"global.{op}.{unit}" for unit in ("requests", "sectors", "bytes")]
     bars = list_counted(source, names[0])
     ax = make_axes(ax, height=1.3 + 0.32 * len(bars))
     counted, least = [], []

@@ -166,18 +166,18 @@ def label_rows(rows, *but):
         }
         for row in rows
     ]
-    names = dict.fromkeys(name for one in facts for name in one if name not in but)
+    names = dict.fromkeys(name for row_facts in facts for name in row_facts if name not in but)
     differing = []
     for name in names:
-        values = {str(one.get(name)) for one in facts}
+        values = {str(row_facts.get(name)) for row_facts in facts}
         if len(values - {"None"} if name == "cache" else values) > 1:
             differing.append(name)
     alone = {(row.family, row.variant) for row in rows} == {("probe", rows[0].variant)}
     labels = []
-    for row, one in zip(rows, facts, strict=True):
+    for row, known in zip(rows, facts, strict=True):
         more = []
         for name in differing:
-            value = one.get(name)
+            value = known.get(name)
             if value is not None and (name, value) != ("machine", "cuda"):
                 more.append(show_fact(name, value))
         words = ", ".join(more)
@@ -198,7 +198,7 @@ def show_fact(name, value):
 def title_rows(rows):
     """What all rows have in common: "gemm, float32"."""
     facts = [{row.family for row in rows}, {row.dtype for row in rows}]
-    return ", ".join(next(iter(one)) for one in facts if len(one) == 1)
+    return ", ".join(next(iter(values)) for values in facts if len(values) == 1)
 
 
 def list_counted(source, *needed):

@@ -88,7 +88,9 @@ def explain(report):
     ['bank_conflict', 'bank_conflict']
     """
     launches = getattr(report, "launches", None)
-    if not isinstance(launches, tuple) or not all(isinstance(one, Launch) for one in launches):
+    if not isinstance(launches, tuple) or not all(
+        isinstance(launch, Launch) for launch in launches
+    ):
         raise _core.ArgumentTypeError(
             f"explain takes the Report that smemkit.profile returns, not {type(report).__name__}"
         )
@@ -101,9 +103,9 @@ def explain(report):
         for judge in JUDGES:
             found += judge(kernel)
     found.sort(
-        key=lambda one: one.kind == "misaligned"
+        key=lambda advice: advice.kind == "misaligned"
     )  # the cheapest fault, which most shapes have
-    return list({(one.kind, one.lines, one.text): one for one in found}.values())
+    return list({(advice.kind, advice.lines, advice.text): advice for advice in found}.values())
 
 
 class Kernel:
@@ -127,7 +129,7 @@ class Kernel:
                     samples[key] = sample
         self.samples = samples
         self.instructions = [
-            {**same[0], "counters": add_sums(one["counters"] for one in same)}
+            {**same[0], "counters": add_sums(instruction["counters"] for instruction in same)}
             for _, same in sorted(rows.items())
         ]
 
@@ -178,13 +180,13 @@ def _is_aligned(sample):
 def _count_least(facts, op):
     """The fewest sectors that an instruction's requests can touch: whole ones for each request."""
     names = (f"global.{op}.requests", f"global.{op}.bytes")
-    requests, asked = (facts["counters"].get(name, 0) for name in names)
-    return requests * max(1, -(-asked // (SECTOR * requests))) if requests else 0
+    requests, nbytes = (facts["counters"].get(name, 0) for name in names)
+    return requests * max(1, -(-nbytes // (SECTOR * requests))) if requests else 0
 
 
 def judge_coalescing(kernel):
     for op in ("load", "store", "atomic"):
-        names = [f"global.{op}.{what}" for what in ("requests", "sectors", "bytes")]
+        names = [f"global.{op}.{unit}" for unit in ("requests", "sectors", "bytes")]
         chosen = {"uncoalesced": [], "misaligned": []}
         for facts in kernel.instructions:
             requests, sectors, _ = (facts["counters"].get(name, 0) for name in names)
@@ -213,7 +215,7 @@ def _find_piece(rows):
 
 
 def _describe_coalescing(kernel, kind, op, place, rows, evidence):
-    requests, sectors, asked = evidence.values()
+    requests, sectors, nbytes = evidence.values()
     counted = sectors / requests
     expected = sum(_count_least(facts, op) for facts, _ in rows) / requests
     evidence |= {
@@ -221,7 +223,7 @@ def _describe_coalescing(kernel, kind, op, place, rows, evidence):
         "expected sectors per request": expected,
     }
     head = f"{_name(place)}: global {op} takes {counted:.3g} sectors a request"
-    text = f"{head} where its {asked / requests:.3g} bytes need {expected:.3g}. "
+    text = f"{head} where its {nbytes / requests:.3g} bytes need {expected:.3g}. "
     piece = _find_piece(rows) if kind == "uncoalesced" and op != "atomic" else None
     if piece is not None:
         evidence |= {"bytes a lane": piece[0], "bytes from lane to lane": piece[1]}
@@ -250,8 +252,8 @@ def _describe_coalescing(kernel, kind, op, place, rows, evidence):
 def judge_conflicts(kernel):
     for op in ("load", "store", "atomic", "async"):
         stem = "async" if op == "async" else f"shared.{op}"
-        asked = "async.copies" if op == "async" else f"{stem}.instructions"
-        names = (f"{stem}.conflicts", f"{stem}.wavefronts", asked)
+        executed = "async.copies" if op == "async" else f"{stem}.instructions"
+        names = (f"{stem}.conflicts", f"{stem}.wavefronts", executed)
         rows = [
             (facts, kernel.sample(facts, "shared", op))
             for facts in kernel.instructions
@@ -265,14 +267,14 @@ def judge_conflicts(kernel):
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
             if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
                 continue  # lanes on one word, which judge_atomics reports
-            what = "this copy to shared memory" if op == "async" else f"shared {op}"
+            subject = "this copy to shared memory" if op == "async" else f"shared {op}"
             if op == "load" and all(is_atomic(facts["ptx"]) for facts, _ in same):
-                what = (
-                    f"this atomic, of which ptxas makes a loop, go {evidence[asked]:,} rounds "
+                subject = (
+                    f"this atomic, of which ptxas makes a loop, go {evidence[executed]:,} rounds "
                     "(lanes that meet in a bank take turns), and its loads"
                 )
             text = (
-                f"{_name(place)}: bank conflicts make {what} take "
+                f"{_name(place)}: bank conflicts make {subject} take "
                 f"{say_count(evidence[names[1]], 'wavefront')}, {evidence[names[0]]:,} of them "
                 "conflicts. "
             )
@@ -374,7 +376,7 @@ def judge_padding(kernel):
             continue
         facts = members[starts[0]]
         sample = kernel.sample(facts, "shared", "load")
-        rows = [(one, None) for one in members.values()]
+        rows = [(member, None) for member in members.values()]
         evidence = _add(rows, "shared.load.instructions", "shared.load.conflicts")
         pitch = find_row_bytes(kernel.sources.ptx, facts["ptx_line"], register)
         if sample is None or evidence["shared.load.conflicts"] or pitch is None:
@@ -538,7 +540,9 @@ def judge_barriers(kernel):
             above -= 1
         if above == 0 or not BARRIER.match(ptx[above - 1]):
             continue
-        other = next((one for one in executed if one["ptx_line"] == above), None)
+        other = next(
+            (instruction for instruction in executed if instruction["ptx_line"] == above), None
+        )
         if other is None:
             continue
         place, first = place_of(facts), place_of(other)
@@ -577,8 +581,8 @@ def judge_local_memory(kernel):
 
 
 def judge_atomics(kernel):
-    for space, asked in (("shared", "instructions"), ("global", "requests")):
-        name = f"{space}.atomic.{asked}"
+    for space, unit in (("shared", "instructions"), ("global", "requests")):
+        name = f"{space}.atomic.{unit}"
         for facts in kernel.instructions:
             sample = kernel.sample(facts, space, "atomic")
             crowd = count_crowd(sample) if sample is not None else 0

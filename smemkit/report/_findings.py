@@ -24,15 +24,15 @@ class Side:
         return f"{self.file}:{self.line}"
 
     def __str__(self):
-        what = f"thread {self.thread} of block {self.block}"
+        words = f"thread {self.thread} of block {self.block}"
         if self.op == "wait":
-            what += " waits here for the other lanes of its warp"
+            words += " waits here for the other lanes of its warp"
         else:
-            what = f"{self.op} by {what}"
+            words = f"{self.op} by {words}"
         if self.bytes:
             name = f" ({self.variable})" if self.variable else ""
-            what += f", {self.bytes} bytes at {self.space} {self.address:#x}{name}"
-        return f"{self.place}  {self.text}\n      {what}"
+            words += f", {self.bytes} bytes at {self.space} {self.address:#x}{name}"
+        return f"{self.place}  {self.text}\n      {words}"
 
     def __repr__(self):
         return f"Side({self.place!r}, {self.op}, block={self.block}, thread={self.thread})"
@@ -133,7 +133,9 @@ class CheckReport:
                 if alike is not finding:
                     alike.add(finding)
         found = list(kept.values())
-        self.findings = [one for one in found if not (ignore_same_value and one.same_value)]
+        self.findings = [
+            finding for finding in found if not (ignore_same_value and finding.same_value)
+        ]
         self.ignored = len(found) - len(self.findings)
 
     def __bool__(self):

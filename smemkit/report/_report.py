@@ -154,9 +154,9 @@ class Report:
         ]
         if not fitting:
             places = sorted({f"{sample.line} ({sample.op})" for sample in self.samples})
-            asked = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
+            choice = ", ".join(f"{name}={value!r}" for name, value in wanted.items())
             raise _core.ArgumentError(
-                f"no access is recorded for {asked or 'this call'}; lines with one: "
+                f"no access is recorded for {choice or 'this call'}; lines with one: "
                 f"{', '.join(places) or 'none'}"
             )
         return max(fitting, key=lambda sample: what_if.waste(sample))
@@ -188,7 +188,7 @@ class Report:
             "kind": "profile",
             "sampled": list(self.sampled) if self.sampled else None,
             "label": self.label,
-            "refused": [list(one) for one in self.refused],
+            "refused": [list(refusal) for refusal in self.refused],
             "time_ms": self.time_ms,
             "counters": dict(self.counters),
             "launches": [launch.to_dict() for launch in self.launches],

@@ -44,5 +44,5 @@ def find_class(family):
 
 CLASSES = collect(
     [name for name, facts in _core.families().items() if facts["signature"]],
-    [one.name for one in pkgutil.iter_modules(__path__) if not one.name.startswith("_")],
+    [module.name for module in pkgutil.iter_modules(__path__) if not module.name.startswith("_")],
 )
