@@ -43,12 +43,12 @@ NAMED = [
     (
         "a written range one too long",
         "memory.c",
-        "for (uint64_t i = offset; i < offset + bytes; i++) {",
-        "for (uint64_t i = offset; i <= offset + bytes; i++) {",
+        "uint64_t whole = (offset + bytes - i) / 8;",
+        "uint64_t whole = (offset + bytes - i) / 8 + 1;",
     ),
     (
         "the race record of a weak access",
-        "race.c",
+        "race_note.c",
         "if (strength_of(access->flags) > strength_of(",
         "if (strength_of(access->flags) > 99 + strength_of(",
     ),
@@ -66,9 +66,9 @@ NAMED = [
     ),
     (
         "bar.warp.sync counts exited lanes",
-        "barrier.c",
-        "uint32_t missing = masks[lane] & live & ~active;",
-        "uint32_t missing = masks[lane] & ~active;",
+        "park.c",
+        "(parked->members & control->live & ~find_matching_lanes(warp, parked)) != 0",
+        "(parked->members & ~find_matching_lanes(warp, parked)) != 0",
     ),
     (
         "a shuffle by a lane outside its own mask",

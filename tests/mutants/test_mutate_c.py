@@ -116,6 +116,10 @@ def test_the_tests_are_there():
     assert not [name for name in {*names, *WIDER} if not (mutate_c.ROOT / name).exists()]
 
 
+def test_named_ones_are_there():
+    assert len(mutate_c.list_named()) == len(mutate_c.NAMED)
+
+
 def test_equivalent_ones_have_reasons():
     for name, reason in mutate_c.read_equivalents().items():
         assert " -> " in name and len(reason.split()) > 3, name

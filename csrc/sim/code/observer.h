@@ -92,7 +92,8 @@ typedef struct smk_observer {
      * shared target. */
     uint32_t (*access)(void *state, const smk_warp *warp, const smk_access_event *event);
 
-    /* A warp arrives at a barrier of the block (bar, barrier); `waits` is false for bar.arrive. */
+    /* With SMK_OBSERVE_SYNCHRONIZATION none of these is NULL.
+     * A warp arrives at a barrier of the block (bar, barrier); `waits` is false for bar.arrive. */
     void (*arrive)(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits);
     /* A barrier is complete: the warps in `waited`, one bit each, go on. */
     void (*release)(void *state, const smk_block *block, uint32_t barrier, uint32_t waited);

@@ -403,6 +403,14 @@ static void ignore_lanes(void *state, const smk_warp *warp, const smk_operation 
     (void)mask;
 }
 
+static void ignore_missing(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing)
+{
+    (void)state;
+    (void)warp;
+    (void)parked;
+    (void)missing;
+}
+
 static void ignore_landing(void *state, const smk_warp *warp, const smk_operation *op, const smk_pending_copy *copy)
 {
     (void)state;
@@ -577,6 +585,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         .arrive = note_arrival,
         .release = ignore_release,
         .warp_sync = ignore_lanes,
+        .missing_lanes = ignore_missing,
         .fence = ignore_lanes,
         .copy_done = ignore_landing,
     };

@@ -433,6 +433,16 @@ def test_check_names_lanes_that_never_come(name):
     assert "lanes 0x00000001 are on another path" in finding.message
 
 
+@EACH
+def test_profile_counts_where_lanes_never_come(name):
+    """It observes synchronisation, too, and has nothing to say of lanes that are missing."""
+    line = OPERATIONS[name][0].split(";")[0] + ";"
+    for body in (f"@%p1 bra X;\n{line}\nX: add.u32 %r1, %r1, 1;", f"@%p2 exit;\n{line}"):
+        kernel, out = load(make(body)), np.zeros((2, LANES), np.uint32)
+        (launch,) = kernel.profile((1,), (LANES,), (out,), backend="sim").launches
+        assert launch.counters["instructions.warp"] > 0
+
+
 def test_check_is_silent_of_lanes_that_had_exited():
     for line, _ in OPERATIONS.values():
         assert not check(f"@%p1 exit;\n{line}").findings
