@@ -8,6 +8,7 @@ import numpy
 
 import smemkit
 
+from ..compile import compile_source
 from . import arguments, timing, workloads
 from ._progress import Bar
 from .families import CLASSES, find_class
@@ -32,11 +33,11 @@ def write_source(family, variant, side, kind):
 
 def compile_tile(case, variant, side):
     """The kernel of a tile."""
-    kind = C_SIZES[case.itemsize] if case.tiles.by_size else C_TYPES[case.dtype]
-    return smemkit.RawKernel(
-        write_source(case.family, variant, side, kind),
-        f"{case.family}_{variant}",
-    )
+    name = f"{case.family}_{variant}"
+    if case.tiles.by_size:  # as PTX, which declares no element type: the arrays have any of a size
+        source = write_source(case.family, variant, side, C_SIZES[case.itemsize])
+        return smemkit.RawModule(compile_source(source)).get_function(name)
+    return smemkit.RawKernel(write_source(case.family, variant, side, C_TYPES[case.dtype]), name)
 
 
 def check_tiles(family, tiles):

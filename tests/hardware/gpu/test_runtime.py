@@ -36,6 +36,7 @@ class Launch(ctypes.Structure):
         ("shared_bytes", ctypes.c_size_t),
         ("parameters", ctypes.POINTER(ctypes.c_void_p)),
         ("parameter_count", ctypes.c_size_t),
+        ("arrays", ctypes.c_void_p),
         ("prefers_carveout", ctypes.c_bool),
         ("carveout_percent", ctypes.c_int),
     )
@@ -150,7 +151,7 @@ def run(gpu, kernel, ms, carveout=None):
     value = ctypes.c_uint32(ms)
     values = (ctypes.c_void_p * 1)(ctypes.addressof(value))
     one = (1, 1, 1)
-    launch = Launch(one, one, 0, values, 1, carveout is not None, carveout or 0)
+    launch = Launch(one, one, 0, values, 1, None, carveout is not None, carveout or 0)
     assert call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch)) is None
 
 
