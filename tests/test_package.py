@@ -226,3 +226,9 @@ def test_tests_use_public_faces():
             if any(part.startswith("_") and not part.endswith("__") for part in parts):
                 used.add(".".join(parts))
     assert used == TESTED
+
+
+def test_results_import_by_their_older_path():
+    from smemkit import bench, results
+
+    assert results.Measurement is bench.Measurement and results.Results is bench.Results
