@@ -1,9 +1,11 @@
 from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from typing import Any, Literal, TypeAlias, TypedDict, overload
 
 import numpy
 from numpy.typing import ArrayLike, DTypeLike
 
+from ._configured import ConfiguredKernel
 from .report import CheckReport, Report
 
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
@@ -118,13 +120,17 @@ class DeviceArray:
 class RawModule:
     def __new__(
         cls,
-        code: str | bytes,
+        code: str | bytes | None = None,
         *,
+        path: str | PathLike[str] | None = None,
         options: Sequence[str] = (),
+        name_expressions: Sequence[str] | None = None,
         backend: _Backend | None = None,
     ) -> RawModule: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...
+    @property
+    def ptx(self) -> str: ...
     @property
     def source(self) -> str | None: ...
     def get_function(self, name: str) -> RawKernel: ...
@@ -134,6 +140,8 @@ class RawKernel:
     @property
     def name(self) -> str: ...
     @property
+    def ptx(self) -> str: ...
+    @property
     def source(self) -> str | None: ...
     @property
     def attributes(self) -> _Attributes: ...
@@ -141,6 +149,13 @@ class RawKernel:
     def preferred_shared_memory_carveout(self) -> int: ...
     @preferred_shared_memory_carveout.setter
     def preferred_shared_memory_carveout(self, percent: int) -> None: ...
+    def __getitem__(
+        self,
+        key: tuple[_Lengths, _Lengths]
+        | tuple[_Lengths, _Lengths, None]
+        | tuple[_Lengths, _Lengths, int | None, int],
+        /,
+    ) -> ConfiguredKernel: ...
     def __call__(
         self,
         grid: _Lengths,

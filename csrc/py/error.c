@@ -1,5 +1,7 @@
 #include "py/error.h"
 
+#include "py/mangled.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -217,16 +219,23 @@ PyObject *smk_error_raise(const smk_state *state, const smk_error *error)
     if (PyErr_Occurred()) {
         return NULL;
     }
-    PyObject *type = get_class(state, error->status);
-    write_position(error, &where);
+    smk_error shown = *error;
+    PyObject *type = get_class(state, error->status), *name = smk_mangled_read(error->kernel);
+    const char *kernel = name == NULL ? NULL : PyUnicode_AsUTF8(name);
+    if (kernel == NULL) {
+        goto done;
+    }
+    (void)snprintf(shown.kernel, sizeof shown.kernel, "%s", kernel);
+    write_position(&shown, &where);
     text = get_text(error->message);
     message = text == NULL ? NULL : PyUnicode_FromFormat("%U%s", text, where.text);
     exception = message == NULL ? NULL : PyObject_CallOneArg(type, message);
-    if (exception == NULL || set_position(exception, error) < 0) {
+    if (exception == NULL || set_position(exception, &shown) < 0) {
         goto done;
     }
     PyErr_SetObject(type, exception);
 done:
+    Py_XDECREF(name);
     Py_XDECREF(text);
     Py_XDECREF(message);
     Py_XDECREF(exception);

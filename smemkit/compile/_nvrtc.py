@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import _core
 from . import _headers
+from ._expressions import split_expressions, write_names
 from ._options import FILE_NAME, complete_options
 from ._toolchain import WHEELS, find_include_folders, list_wheels
 
@@ -105,8 +106,15 @@ class _Nvrtc:
         self.call(f"nvrtcGet{what}", program, buffer)
         return buffer.value.decode(errors="replace")
 
+    def get_name(self, program, expression):
+        """The name in PTX of what an expression of C++ names."""
+        name = ctypes.c_char_p()
+        self.call("nvrtcGetLoweredName", program, expression.encode(), ctypes.byref(name))
+        return name.value.decode()
+
     def compile(self, source, options, headers):
         program = ctypes.c_void_p()
+        source, expressions = split_expressions(source)
         self.call(
             "nvrtcCreateProgram",
             ctypes.byref(program),
@@ -117,10 +125,14 @@ class _Nvrtc:
             _make_array(headers),
         )
         try:
+            for one in expressions:
+                self.call("nvrtcAddNameExpression", program, one.encode())
             words = _make_array(options)
             if self.library.nvrtcCompileProgram(program, len(options), words) != 0:
                 raise _core.CompileError("NVRTC:\n" + self.get_text(program, "ProgramLog").strip())
-            return self.get_text(program, "PTX")
+            names = [self.get_name(program, one) for one in expressions]
+            ptx = self.get_text(program, "PTX")
+            return write_names(ptx, names) if names else ptx
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 

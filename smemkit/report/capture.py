@@ -6,6 +6,7 @@ import reprlib
 import numpy
 
 from .. import _core
+from .._configured import ConfiguredKernel
 from ._findings import CheckReport
 from ._report import Report
 from .counts import UncountedError, split_refused
@@ -51,7 +52,8 @@ def _demand_launches(verb, function, launches):
 
 def _find_source(function):
     """The CUDA C source of a RawKernel, or None."""
-    source = getattr(function, "source", None) if isinstance(function, _core.RawKernel) else None
+    is_kernel = isinstance(function, _core.RawKernel | ConfiguredKernel)
+    source = function.source if is_kernel else None
     return source if isinstance(source, str) else None
 
 

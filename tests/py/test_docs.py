@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 import smemkit
+from smemkit import compile
 
 pytestmark = pytest.mark.generated
 
@@ -50,11 +51,30 @@ def test_parts(name):
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_example(name, monkeypatch):
+    run_example(getattr(smemkit, name), name, monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [
+        ("RawModule", "get_function"),
+        ("RawKernel", "__call__"),
+        ("RawKernel", "profile"),
+        ("RawKernel", "check"),
+    ],
+)
+def test_example_of_a_method(kind, name, monkeypatch):
+    run_example(vars(getattr(smemkit, kind))[name], f"{kind}.{name}", monkeypatch)
+
+
+def run_example(thing, name, monkeypatch):
+    """Runs the one example of a docstring on the simulator; examples in CUDA C need a compiler."""
     monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
-    thing = getattr(smemkit, name)
     finder = doctest.DocTestFinder(recurse=False)
     tests = [test for test in finder.find(thing, name, module=False, globs={}) if test.examples]
     assert len(tests) == 1
+    if "__global__" in thing.__doc__ and not (compile.find_nvrtc() or compile.find_nvcc()):
+        pytest.skip("no compiler here")
     log = []
     result = doctest.DocTestRunner(verbose=False).run(tests[0], out=log.append)
     assert result.attempted > 0

@@ -3,6 +3,7 @@
 #include "py/calls/spelling.h"
 #include "py/dict.h"
 #include "py/error.h"
+#include "py/mangled.h"
 
 #include "base/heap.h"
 #include "sim/cost/bank.h"
@@ -334,8 +335,8 @@ PyObject *smk_captured_launch_describe(const smk_state *state, const smk_capture
 {
     description d = {.state = state, .record = record, .module = record->module};
     PyObject *dict =
-        Py_BuildValue("{s:s,s:N,s:N,s:K}", "kernel", record->kernel, "grid", make_size(record->grid), "block",
-                      make_size(record->block), "shared_bytes", (unsigned long long)record->shared_bytes);
+        Py_BuildValue("{s:N,s:N,s:N,s:K}", "kernel", smk_mangled_read(record->kernel), "grid", make_size(record->grid),
+                      "block", make_size(record->block), "shared_bytes", (unsigned long long)record->shared_bytes);
     if (dict != NULL && fill(&d, dict, text) < 0) {
         Py_CLEAR(dict);
     }

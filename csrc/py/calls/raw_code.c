@@ -53,34 +53,35 @@ static bool is_binary(const char *text, size_t length)
     return length >= 4 && (memcmp(text, "\x7f\x45\x4c\x46", 4) == 0 || memcmp(text, "\x50\xed\x55\xba", 4) == 0);
 }
 
-/* The PTX, and the name of its compiler; both new references. */
-static PyObject *compile_source(PyObject *source, PyObject *options, PyObject **origin)
+/* Compiles text->source. Returns 0, or -1 with an exception set. */
+static int compile_source(const smk_raw_input *input, smk_raw_text *text)
 {
-    PyObject *result = NULL, *answer = NULL;
-    PyObject *compiler = PyImport_ImportModule("smemkit.compile");
-    if (compiler == NULL) {
-        return NULL;
-    }
-    if (options == NULL) {
-        answer = PyObject_CallMethod(compiler, "compile_by", "O", source);
-    } else {
-        answer = PyObject_CallMethod(compiler, "compile_by", "OO", source, options);
+    PyObject *none = PyTuple_New(0), *answer = NULL;
+    PyObject *compiler = PyImport_ImportModule("smemkit._kernel_code");
+    int status = -1;
+    if (compiler != NULL && none != NULL) {
+        answer = PyObject_CallMethod(compiler, "compile_code", "OOO", text->source,
+                                     input->options == NULL ? none : input->options,
+                                     input->expressions == NULL ? Py_None : input->expressions);
     }
     if (answer != NULL &&
-        (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 2 || !PyUnicode_Check(PyTuple_GET_ITEM(answer, 0)) ||
-         !PyUnicode_Check(PyTuple_GET_ITEM(answer, 1)))) {
-        PyErr_SetString(PyExc_SystemError, "smemkit.compile.compile_by did not return two str");
+        (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 3 || !PyUnicode_Check(PyTuple_GET_ITEM(answer, 0)) ||
+         !PyUnicode_Check(PyTuple_GET_ITEM(answer, 1)) || !PyDict_Check(PyTuple_GET_ITEM(answer, 2)))) {
+        PyErr_SetString(PyExc_SystemError, "smemkit._kernel_code.compile_code did not return two str and a dict");
     } else if (answer != NULL) {
-        result = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
-        *origin = Py_NewRef(PyTuple_GET_ITEM(answer, 1));
+        text->ptx = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
+        text->origin = Py_NewRef(PyTuple_GET_ITEM(answer, 1));
+        text->names = Py_NewRef(PyTuple_GET_ITEM(answer, 2));
+        status = 0;
     }
-    Py_DECREF(compiler);
+    Py_XDECREF(none);
+    Py_XDECREF(compiler);
     Py_XDECREF(answer);
-    return result;
+    return status;
 }
 
-/* Turns a UnicodeError into an ArgumentError. Returns NULL. */
-static PyObject *refuse_text(const smk_state *state)
+/* Turns a UnicodeError into an ArgumentError. Returns -1. */
+static int refuse_text(const smk_state *state)
 {
     PyObject *type = NULL, *value = NULL, *trace = NULL;
     if (PyErr_ExceptionMatches(PyExc_UnicodeError)) {
@@ -90,36 +91,53 @@ static PyObject *refuse_text(const smk_state *state)
         Py_XDECREF(value);
         Py_XDECREF(trace);
     }
-    return NULL;
+    return -1;
 }
 
-PyObject *smk_raw_code_get_ptx(const smk_state *state, PyObject *code, PyObject *options, PyObject **source,
-                               PyObject **origin)
+int smk_raw_code_get_ptx(const smk_state *state, const smk_raw_input *input, smk_raw_text *text)
 {
-    const char *text = NULL;
+    PyObject *code = input->code;
+    const char *start = NULL;
     Py_ssize_t length = 0;
     if (PyBytes_Check(code)) {
-        text = PyBytes_AS_STRING(code);
+        start = PyBytes_AS_STRING(code);
         length = PyBytes_GET_SIZE(code);
     } else if (PyUnicode_Check(code)) {
-        text = PyUnicode_AsUTF8AndSize(code, &length);
-        if (text == NULL) {
+        start = PyUnicode_AsUTF8AndSize(code, &length);
+        if (start == NULL) {
             return refuse_text(state);
         }
     } else {
-        return smk_error_fail(state, SMK_TYPE, "code must be PTX or CUDA C as str or bytes, not %.100s",
-                              Py_TYPE(code)->tp_name);
+        smk_error_fail(state, SMK_TYPE, "code must be PTX or CUDA C as str or bytes, not %.100s",
+                       Py_TYPE(code)->tp_name);
+        return -1;
     }
-    if (is_binary(text, (size_t)length)) {
-        return smk_error_fail(state, SMK_ARGUMENT, "code is a cubin or fatbin; PTX text or CUDA C is needed");
+    if (is_binary(start, (size_t)length)) {
+        smk_error_fail(state, SMK_ARGUMENT, "code is a cubin or fatbin; PTX text or CUDA C is needed");
+        return -1;
     }
-    if (skip_comments(text, (size_t)length) == (size_t)length) {
-        return smk_error_fail(state, SMK_ARGUMENT, "code is empty; PTX text or CUDA C is needed");
+    if (skip_comments(start, (size_t)length) == (size_t)length) {
+        smk_error_fail(state, SMK_ARGUMENT, "code is empty; PTX text or CUDA C is needed");
+        return -1;
     }
-    if (is_ptx(text, (size_t)length)) {
-        *source = Py_NewRef(Py_None);
-        return Py_NewRef(code);
+    if (is_ptx(start, (size_t)length)) {
+        if (input->expressions != NULL && !input->implied) {
+            smk_error_fail(state, SMK_ARGUMENT, "name_expressions are for CUDA C, and code is PTX");
+            return -1;
+        }
+        text->source = Py_NewRef(Py_None);
+        text->ptx = Py_NewRef(code);
+        text->names = PyDict_New();
+        return text->names == NULL ? -1 : 0;
     }
-    *source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(text, length, NULL);
-    return *source == NULL ? refuse_text(state) : compile_source(*source, options, origin);
+    text->source = PyUnicode_Check(code) ? Py_NewRef(code) : PyUnicode_DecodeUTF8(start, length, NULL);
+    return text->source == NULL ? refuse_text(state) : compile_source(input, text);
+}
+
+void smk_raw_code_free(smk_raw_text *text)
+{
+    Py_CLEAR(text->ptx);
+    Py_CLEAR(text->source);
+    Py_CLEAR(text->origin);
+    Py_CLEAR(text->names);
 }

@@ -6,6 +6,7 @@
 #include "py/calls/declaration.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/mangled.h"
 
 #include <string.h>
 
@@ -24,18 +25,37 @@ static const char *advise_name(const smk_raw_module *module)
         return "";
     }
     if (strstr(source, "template") != NULL) {
-        return "; of a template there is a kernel only where it is instantiated, as by \"template __global__ void "
-               "scale<float>(float *);\" behind it, and its name is the mangled one that RawModule(code).kernels lists "
-               "(or call the template from a kernel that is declared extern \"C\")";
+        return "; of a template there is a kernel only where it is instantiated, as by "
+               "RawModule(code, name_expressions=(\"scale<float>\",)) or RawKernel(code, \"scale<float>\")";
     }
-    return strstr(source, "__global__") == NULL
-               ? "; kernels in CUDA C are declared extern \"C\" __global__"
-               : "; kernels in CUDA C keep their name where they are declared extern \"C\"";
+    return strstr(source, "__global__") == NULL ? "; kernels in CUDA C are declared __global__" : "";
+}
+
+/* The names of all kernels as messages have them, a new tuple. */
+static PyObject *list_labels(const smk_raw_module *module)
+{
+    PyObject *names = smk_raw_module_names(module);
+    PyObject *result = names == NULL ? NULL : PyTuple_New(PyTuple_GET_SIZE(names));
+    for (Py_ssize_t i = 0; result != NULL && i < PyTuple_GET_SIZE(names); i++) {
+        const char *text = PyUnicode_AsUTF8(PyTuple_GET_ITEM(names, i));
+        PyObject *label = text == NULL ? NULL : smk_mangled_read(text);
+        if (label != NULL && PyUnicode_FindChar(label, '<', 0, PyUnicode_GET_LENGTH(label), 1) == -1 &&
+            strncmp(text, "_Z", 2) == 0) { /* one of several of that name, perhaps */
+            Py_SETREF(label, PyUnicode_FromFormat("%U (%s)", label, text));
+        }
+        if (label == NULL) {
+            Py_CLEAR(result);
+        } else {
+            PyTuple_SET_ITEM(result, i, label);
+        }
+    }
+    Py_XDECREF(names);
+    return result;
 }
 
 static PyObject *refuse_name(const smk_state *state, const smk_raw_module *module, const char *name)
 {
-    PyObject *known = smk_raw_module_names(module), *blank = NULL, *list = NULL;
+    PyObject *known = list_labels(module), *blank = NULL, *list = NULL;
     if (known == NULL) {
         return NULL;
     }
@@ -87,33 +107,82 @@ static PyObject *read_declaration(const smk_raw_module *module, PyObject *name, 
     return smk_declaration_read(module->source, name, module->options, function);
 }
 
-PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
+/* The PTX entry that a name of the CUDA C means: a new str, or None where there is none; NULL with an exception set. */
+static PyObject *find_entry(const smk_raw_module *module, PyObject *name)
+{
+    PyObject *known = smk_raw_module_names(module), *result = NULL;
+    PyObject *finder = known == NULL ? NULL : PyImport_ImportModule("smemkit._kernel_code");
+    if (finder != NULL) {
+        result = PyObject_CallMethod(finder, "find_entry", "OOO", name, known, module->names);
+    }
+    if (result != NULL && result != Py_None && !PyUnicode_Check(result)) {
+        PyErr_SetString(PyExc_SystemError, "smemkit._kernel_code.find_entry did not return a str");
+        Py_CLEAR(result);
+    }
+    Py_XDECREF(known);
+    Py_XDECREF(finder);
+    return result;
+}
+
+/* True for a kernel of the parsed text, with its index. */
+static bool is_entry(const smk_module *parsed, const char *text, uint32_t *entry)
+{
+    *entry = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, text);
+    return *entry != SMK_NO_INDEX && parsed->functions[*entry].is_defined;
+}
+
+/* Makes the kernel of a PTX entry; `name` is a str whose UTF-8 is `text`. */
+static PyObject *create(const smk_state *state, smk_raw_module *module, PyObject *name, const char *text,
+                        uint32_t entry)
 {
     const smk_module *parsed = smk_raw_module_parsed(module);
-    const char *text = smk_keywords_text(state, "RawKernel", "name", name);
-    if (text == NULL) {
-        return NULL;
-    }
-    uint32_t entry = parsed == NULL ? SMK_NO_INDEX : smk_module_find_entry(parsed, text);
-    if (parsed != NULL && (entry == SMK_NO_INDEX || !parsed->functions[entry].is_defined)) {
-        return refuse_name(state, module, text);
-    }
+    smk_raw_kernel *self = NULL;
     if (prepare(state, module, text) < 0) {
         return NULL;
     }
     PyObject *declaration = read_declaration(module, name, parsed == NULL ? NULL : &parsed->functions[entry]);
-    smk_raw_kernel *self = declaration == NULL ? NULL : PyObject_New(smk_raw_kernel, state->raw_kernel_type);
+    PyObject *label = declaration == NULL ? NULL : smk_mangled_read(text);
+    if (label != NULL && PyUnicode_AsUTF8(label) != NULL) {
+        self = PyObject_New(smk_raw_kernel, state->raw_kernel_type);
+    }
     if (self == NULL) {
         Py_XDECREF(declaration);
-    } else {
-        self->module = (smk_raw_module *)Py_NewRef((PyObject *)module);
-        self->name = Py_NewRef(name);
-        self->text = text;
-        self->entry = entry;
-        self->declaration = declaration;
-        self->carveout = SMK_RAW_KERNEL_NO_CARVEOUT;
+        Py_XDECREF(label);
+        return NULL;
     }
+    self->module = (smk_raw_module *)Py_NewRef((PyObject *)module);
+    self->name = Py_NewRef(name);
+    self->text = text;
+    self->label = label;
+    self->entry = entry;
+    self->declaration = declaration;
+    self->carveout = SMK_RAW_KERNEL_NO_CARVEOUT;
     return (PyObject *)self;
+}
+
+PyObject *smk_raw_kernel_create(const smk_state *state, smk_raw_module *module, PyObject *name)
+{
+    const smk_module *parsed = smk_raw_module_parsed(module);
+    PyObject *found = NULL, *result = NULL;
+    uint32_t entry = SMK_NO_INDEX;
+    const char *text = smk_keywords_text(state, "RawKernel", "name", name);
+    if (text == NULL) {
+        return NULL;
+    }
+    if (is_entry(parsed, text, &entry)) {
+        return create(state, module, name, text, entry);
+    }
+    found = find_entry(module, name);
+    if (found != NULL && found != Py_None && (text = PyUnicode_AsUTF8(found)) != NULL) {
+        (void)is_entry(parsed, text, &entry);
+        result = create(state, module, found, text, entry);
+    } else if (found == Py_None && parsed == NULL) {
+        result = create(state, module, name, text, SMK_NO_INDEX); /* the GPU's driver knows */
+    } else if (found == Py_None) {
+        result = refuse_name(state, module, text);
+    }
+    Py_XDECREF(found);
+    return result;
 }
 
 const smk_raw_kernel *smk_raw_kernel_cast(const smk_state *state, PyObject *object)

@@ -16,12 +16,21 @@ enum { CARVEOUT_MAX = 100 };
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"code", "name", "options", NULL};
-    PyObject *code = NULL, *name = NULL, *options = NULL, *result = NULL;
+    PyObject *name = NULL, *result = NULL;
+    smk_raw_input input = {.implied = true};
     const smk_state *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O:RawKernel", names, &code, &name, &options)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O:RawKernel", names, &input.code, &name,
+                                     &input.options)) {
         return NULL;
     }
-    smk_raw_module *module = smk_raw_module_create(state, code, options, NULL);
+    if (PyUnicode_Check(name) && PyUnicode_FindChar(name, '<', 0, PyUnicode_GET_LENGTH(name), 1) >= 0) {
+        input.expressions = PyTuple_Pack(1, name); /* an instance of a template */
+        if (input.expressions == NULL) {
+            return NULL;
+        }
+    }
+    smk_raw_module *module = smk_raw_module_create(state, &input, NULL);
+    Py_XDECREF(input.expressions);
     if (module != NULL) {
         result = smk_raw_kernel_create(state, module, name);
         Py_DECREF(module);
@@ -35,6 +44,7 @@ static void deallocate(PyObject *self)
     PyTypeObject *type = Py_TYPE(self);
     Py_DECREF(kernel->module);
     Py_DECREF(kernel->name);
+    Py_DECREF(kernel->label);
     Py_DECREF(kernel->declaration);
     PyObject_Free(self);
     Py_DECREF(type);
@@ -67,7 +77,23 @@ static const char call_doc[] =
     "Raises\n------\n"
     "ArgumentTypeError (TypeError), ArgumentError, LaunchError (ValueError), SharedMemoryError (MemoryError),\n"
     "StepBudgetError (TimeoutError) and every other ExecutionError with kernel, line, block and thread;\n"
-    "KeyboardInterrupt.\n";
+    "KeyboardInterrupt.\n\n"
+    "Example\n"
+    "-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> scale = smemkit.RawKernel(r'''\n"
+    "... extern \"C\" __global__ void scale(float *x, float factor, int n)\n"
+    "... {\n"
+    "...     int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "...     if (i < n)\n"
+    "...         x[i] *= factor;\n"
+    "... }\n"
+    "... ''', \"scale\")\n"
+    ">>> x = numpy.ones(100, dtype=\"float32\")\n"
+    ">>> scale(1, 128, (x, 2, x.size), backend=\"sim\")\n"
+    ">>> scale[1, 128](x, 2, x.size, backend=\"sim\")\n"
+    ">>> x[:3].tolist()\n"
+    "[4.0, 4.0, 4.0]\n";
 
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -172,6 +198,12 @@ static PyObject *get_source(PyObject *self, void *closure)
     return Py_NewRef(((smk_raw_kernel *)(void *)self)->module->source);
 }
 
+static PyObject *get_ptx(PyObject *self, void *closure)
+{
+    (void)closure;
+    return smk_raw_module_ptx(((smk_raw_kernel *)(void *)self)->module);
+}
+
 static const char carveout_doc[] =
     "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
     "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
@@ -198,8 +230,8 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
         return -1;
     }
     if (integer == NULL) {
-        smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s", kernel->name,
-                       Py_TYPE(value)->tp_name);
+        smk_error_fail(state, SMK_TYPE, "%U: preferred_shared_memory_carveout must be an int, not %.100s",
+                       kernel->label, Py_TYPE(value)->tp_name);
         return -1;
     }
     long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
@@ -207,7 +239,7 @@ static int set_carveout(PyObject *self, PyObject *value, void *closure)
     if (overflow != 0 || number < SMK_RAW_KERNEL_NO_CARVEOUT || number > CARVEOUT_MAX) {
         smk_error_fail(state, SMK_ARGUMENT,
                        "%U: preferred_shared_memory_carveout is %R; accepted are 0 to 100 (percent) and -1 (none)",
-                       kernel->name, value);
+                       kernel->label, value);
         return -1;
     }
     kernel->carveout = (int)number;
@@ -253,27 +285,18 @@ static const char profile_doc[] =
     "As a call of the kernel; ArgumentError (ValueError) from within another profile.\n\n"
     "Example\n-------\n"
     ">>> import numpy, smemkit\n"
-    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
-    "... .version 7.0\n"
-    "... .target sm_75\n"
-    "... .address_size 64\n"
-    "... .visible .entry store(.param .u64 to)\n"
+    ">>> kernel = smemkit.RawKernel(r'''\n"
+    "... extern \"C\" __global__ void column(const float *x, float *y)\n"
     "... {\n"
-    "...     .reg .b32 %r<2>;\n"
-    "...     .reg .b64 %rd<4>;\n"
-    "...     ld.param.u64 %rd1, [to];\n"
-    "...     mov.u32 %r1, %tid.x;\n"
-    "...     cvta.to.global.u64 %rd1, %rd1;\n"
-    "...     mul.wide.u32 %rd2, %r1, 4;\n"
-    "...     add.s64 %rd3, %rd1, %rd2;\n"
-    "...     st.global.u32 [%rd3], %r1;\n"
-    "...     ret;\n"
+    "...     __shared__ float tile[32][32];\n"
+    "...     tile[threadIdx.x][0] = x[threadIdx.x];\n"
+    "...     y[threadIdx.x] = tile[threadIdx.x][0];\n"
     "... }\n"
-    "... \"\"\", \"store\")\n"
-    ">>> out = numpy.zeros(64, dtype=\"uint32\")\n"
-    ">>> report = kernel.profile(1, 64, (out,))\n"
-    ">>> report.counters[\"global.store.requests\"], report.counters[\"global.store.sectors\"]\n"
-    "(2, 8)\n";
+    "... ''', \"column\")\n"
+    ">>> x, y = numpy.ones(32, dtype=\"float32\"), numpy.zeros(32, dtype=\"float32\")\n"
+    ">>> report = kernel.profile(1, 32, (x, y))\n"
+    ">>> report.counters[\"shared.store.conflicts\"], report.counters[\"global.load.sectors\"]\n"
+    "(31, 4)\n";
 
 static PyObject *profile(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -304,27 +327,17 @@ static const char check_doc[] =
     "Where nothing was found, a trap, a failed assert and endless waits raise TrapError and DeadlockError.\n\n"
     "Example\n-------\n"
     ">>> import numpy, smemkit\n"
-    ">>> kernel = smemkit.RawKernel(\"\"\"\n"
-    "... .version 7.0\n"
-    "... .target sm_75\n"
-    "... .address_size 64\n"
-    "... .visible .entry store(.param .u64 to)\n"
+    ">>> kernel = smemkit.RawKernel(r'''\n"
+    "... extern \"C\" __global__ void reverse(float *x)\n"
     "... {\n"
-    "...     .reg .b32 %r<2>;\n"
-    "...     .reg .b64 %rd<4>;\n"
-    "...     ld.param.u64 %rd1, [to];\n"
-    "...     mov.u32 %r1, %tid.x;\n"
-    "...     cvta.to.global.u64 %rd1, %rd1;\n"
-    "...     mul.wide.u32 %rd2, %r1, 4;\n"
-    "...     add.s64 %rd3, %rd1, %rd2;\n"
-    "...     st.global.u32 [%rd3], %r1;\n"
-    "...     ret;\n"
+    "...     __shared__ float tile[64];\n"
+    "...     tile[threadIdx.x] = x[threadIdx.x];\n"
+    "...     x[threadIdx.x] = tile[63 - threadIdx.x];  // a barrier is missing\n"
     "... }\n"
-    "... \"\"\", \"store\")\n"
-    ">>> bool(kernel.check(1, 64, (numpy.zeros(64, dtype=\"uint32\"),)))\n"
-    "True\n"
-    ">>> [finding.kind for finding in kernel.check(1, 64, (numpy.zeros(60, dtype=\"uint32\"),)).findings]\n"
-    "['out_of_bounds']\n";
+    "... ''', \"reverse\")\n"
+    ">>> report = kernel.check(1, 64, (numpy.ones(64, dtype=\"float32\"),))\n"
+    ">>> bool(report), report.findings[0].kind, report.findings[0].first.variable\n"
+    "(False, 'race', 'tile[32]')\n";
 
 static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
@@ -333,7 +346,15 @@ static PyObject *check(PyObject *self, PyObject *arguments, PyObject *keywords)
 
 static PyObject *represent(PyObject *self)
 {
-    return PyUnicode_FromFormat("RawKernel(name=%R)", ((smk_raw_kernel *)(void *)self)->name);
+    return PyUnicode_FromFormat("RawKernel(name=%R)", ((smk_raw_kernel *)(void *)self)->label);
+}
+
+static PyObject *configure(PyObject *self, PyObject *key)
+{
+    PyObject *module = PyImport_ImportModule("smemkit._configured");
+    PyObject *result = module == NULL ? NULL : PyObject_CallMethod(module, "configure", "OO", self, key);
+    Py_XDECREF(module);
+    return result;
 }
 
 static PyMethodDef methods[] = {
@@ -345,6 +366,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
+    {"ptx", get_ptx, NULL, "The PTX of its module, a str.", NULL},
     {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {"attributes", get_attributes, NULL, attributes_doc, NULL},
     {"preferred_shared_memory_carveout", get_carveout, set_carveout, carveout_doc, NULL},
@@ -353,52 +375,60 @@ static PyGetSetDef properties[] = {
 
 static const char documentation[] =
     "RawKernel(code, name, *, options=())\n--\n\n"
-    "A kernel of one's own, from PTX text or CUDA C; smemkit.RawModule(code).get_function(name) in one step.\n\n"
-    "Parameters\n----------\n"
-    "code : str or bytes\n    PTX or CUDA C, as for RawModule.\n"
-    "name : str\n    The kernel; in CUDA C declare it extern \"C\".\n"
-    "options : sequence of str\n    For the compiler of CUDA C.\n\n"
-    "Shapes\n------\nAny; the kernel gets addresses.\n\n"
-    "Returns\n-------\nRawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, "
-    "max_steps=None).\n\n"
+    "A kernel of one's own, from CUDA C or PTX text; smemkit.RawModule(code).get_function(name) in one step.\n"
+    "\n"
+    "Parameters\n"
+    "----------\n"
+    "code : str or bytes\n"
+    "    CUDA C or PTX, as for RawModule.\n"
+    "name : str\n"
+    "    The kernel: scale, two::scale, or scale<float>, which instantiates the template.\n"
+    "options : sequence of str\n"
+    "    For the compiler of CUDA C.\n"
+    "\n"
+    "Shapes\n"
+    "------\n"
+    "Any; the kernel gets addresses.\n"
+    "\n"
+    "Returns\n"
+    "-------\n"
+    "RawKernel, to be called as kernel(grid, block, args, *, shared_mem=0, backend=None, max_steps=None), or as\n"
+    "kernel[grid, block](*args); kernel[grid, block] has profile(*args) and check(*args) too.\n"
+    "\n"
     "A call copies NumPy arrays to the machine and back; it converts each argument to the type of its parameter. An\n"
-    "integer that does not fit into the bits of its parameter is an error (PTX does not tell int from unsigned: the\n"
-    "range of either is taken), and so is a kernel that changes a read-only array.\n\n"
-    "Raises\n------\nAs RawModule; ArgumentError (ValueError) where there is no kernel of that name.\n\n"
-    "Example\n-------\n"
+    "array whose elements are not those of the parameter's C declaration is an error (float64 for float *), and so "
+    "are\n"
+    "an integer that does not fit into the bits of its parameter (PTX does not tell int from unsigned: the range of\n"
+    "either is taken), and a kernel that changes a read-only array.\n"
+    "\n"
+    "Raises\n"
+    "------\n"
+    "As RawModule; ArgumentError (ValueError) where there is no kernel of that name.\n"
+    "\n"
+    "Example\n"
+    "-------\n"
     ">>> import numpy, smemkit\n"
-    ">>> store = smemkit.RawKernel(\"\"\"\n"
-    "... .version 7.0\n"
-    "... .target sm_75\n"
-    "... .address_size 64\n"
-    "... .visible .entry store(.param .u64 to, .param .s32 value)\n"
+    ">>> scale = smemkit.RawKernel(r'''\n"
+    "... template <typename T> __global__ void scale(T *x, T factor, int n)\n"
     "... {\n"
-    "...     .reg .b32 %r<3>;\n"
-    "...     .reg .b64 %rd<4>;\n"
-    "...     ld.param.u64 %rd1, [to];\n"
-    "...     ld.param.s32 %r1, [value];\n"
-    "...     mov.u32 %r2, %tid.x;\n"
-    "...     cvta.to.global.u64 %rd1, %rd1;\n"
-    "...     mul.wide.u32 %rd2, %r2, 4;\n"
-    "...     add.s64 %rd3, %rd1, %rd2;\n"
-    "...     st.global.u32 [%rd3], %r1;\n"
-    "...     ret;\n"
+    "...     int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "...     if (i < n)\n"
+    "...         x[i] *= factor;\n"
     "... }\n"
-    "... \"\"\", \"store\")\n"
-    ">>> out = numpy.zeros(4, dtype=\"int32\")\n"
-    ">>> store(1, 4, (out, -7), backend=\"sim\")\n"
-    ">>> out.tolist()\n"
-    "[-7, -7, -7, -7]\n";
+    "... ''', \"scale<float>\")\n"
+    ">>> x = numpy.ones(100, dtype=\"float32\")\n"
+    ">>> scale[1, 128](x, 2, x.size, backend=\"sim\")\n"
+    ">>> x[:3].tolist()\n"
+    "[2.0, 2.0, 2.0]\n"
+    ">>> scale(1, 128, (numpy.ones(100), 2, 100), backend=\"sim\")  # doctest: +ELLIPSIS\n"
+    "Traceback (most recent call last):\n"
+    "    ...\n"
+    "smemkit.ArgumentTypeError: scale<float>: args[0]: x is T * (float32), the array is float64: pass ...\n";
 
 static PyType_Slot slots[] = {
-    {Py_tp_new, SMK_PY_SLOT(construct)},
-    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
-    {Py_tp_call, SMK_PY_SLOT(call)},
-    {Py_tp_repr, SMK_PY_SLOT(represent)},
-    {Py_tp_methods, methods},
-    {Py_tp_getset, properties},
-    {Py_tp_doc, SMK_PY_TEXT(documentation)},
-    {0, NULL},
+    {Py_tp_new, SMK_PY_SLOT(construct)},  {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},  {Py_tp_call, SMK_PY_SLOT(call)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)}, {Py_mp_subscript, SMK_PY_SLOT(configure)}, {Py_tp_methods, methods},
+    {Py_tp_getset, properties},           {Py_tp_doc, SMK_PY_TEXT(documentation)},   {0, NULL},
 };
 
 PyType_Spec smk_raw_kernel_type_spec = {

@@ -25,7 +25,7 @@ static int read_length(const smk_raw_kernel *kernel, const char *name, Py_ssize_
         return -1;
     }
     if (integer == NULL) {
-        smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->name,
+        smk_error_fail(state, SMK_TYPE, "%U: %s must be an int or a tuple of 1 to 3 ints, not %.100s", kernel->label,
                        name, Py_TYPE(value)->tp_name);
         return -1;
     }
@@ -33,7 +33,7 @@ static int read_length(const smk_raw_kernel *kernel, const char *name, Py_ssize_
     Py_DECREF(integer);
     const bool low = overflow < 0 || (overflow == 0 && number < 1);
     if (low || overflow > 0 || number > (long long)UINT32_MAX) {
-        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; %s", kernel->name, name, axis, value,
+        smk_error_fail(state, SMK_LAUNCH, "%U: %s[%zd] is %R; %s", kernel->label, name, axis, value,
                        low ? "1 or more is needed" : "no machine has that many");
         return -1;
     }
@@ -53,7 +53,7 @@ static int read_lengths(const smk_raw_kernel *kernel, const char *name, PyObject
         status = 0;
         if (count < 1 || count > 3) {
             smk_error_fail(smk_state_of_instance((PyObject *)kernel), SMK_LAUNCH,
-                           "%U: %s has %zd lengths; 1 to 3 are needed", kernel->name, name, count);
+                           "%U: %s has %zd lengths; 1 to 3 are needed", kernel->label, name, count);
             status = -1;
         }
         for (Py_ssize_t i = 0; status == 0 && i < count; i++) {
@@ -80,19 +80,19 @@ static int read_shared_bytes(const smk_raw_kernel *kernel, PyObject *value, size
         return -1;
     }
     if (integer == NULL) {
-        smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->name,
+        smk_error_fail(state, SMK_TYPE, "%U: shared_mem must be an int, not %.100s", kernel->label,
                        Py_TYPE(value)->tp_name);
         return -1;
     }
     long long number = PyLong_AsLongLongAndOverflow(integer, &overflow);
     Py_DECREF(integer);
     if (overflow > 0) {
-        smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->name,
+        smk_error_fail(state, SMK_SHARED_MEMORY, "%U: shared_mem is %R bytes; no machine has that", kernel->label,
                        value);
         return -1;
     }
     if (overflow < 0 || number < 0) {
-        smk_error_fail(state, SMK_LAUNCH, "%U: shared_mem is %R; bytes cannot be negative", kernel->name, value);
+        smk_error_fail(state, SMK_LAUNCH, "%U: shared_mem is %R; bytes cannot be negative", kernel->label, value);
         return -1;
     }
     *bytes = (size_t)number;
@@ -119,7 +119,7 @@ int smk_raw_launch_choose_machine(const smk_raw_kernel *kernel, const smk_argume
     if (arguments->backend != NULL && arguments->backend != *backend) {
         smk_error_fail(state, SMK_ARGUMENT,
                        "%U: the arrays live on '%s', the call is for '%s'; move them with smemkit.asarray",
-                       kernel->name, arguments->backend->name, (*backend)->name);
+                       kernel->label, arguments->backend->name, (*backend)->name);
         return -1;
     }
     if ((*backend)->id == SMK_BACKEND_SIM && kernel->module->refusal.status != SMK_OK) {
@@ -151,7 +151,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     PyObject *result = NULL, *tuple = NULL;
     smk_arguments arguments = {
         .state = smk_state_of_instance((PyObject *)kernel),
-        .kernel = kernel->text,
+        .kernel = PyUnicode_AsUTF8(kernel->label), /* made when the kernel was */
         .module = smk_raw_module_parsed(kernel->module),
         .function = smk_raw_kernel_function(kernel),
         .declaration = kernel->declaration,

@@ -3,7 +3,6 @@
 #include "py/backends/interrupt.h"
 #include "py/backends/package_kernels.h"
 #include "py/backends/selection.h"
-#include "py/calls/raw_code.h"
 #include "py/error.h"
 
 #include "base/heap.h"
@@ -66,10 +65,21 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     return 0;
 }
 
-smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend)
+/* The text as UTF-8, where the code was a str or bytes; NULL with an exception set. */
+static const char *get_bytes(PyObject *ptx, Py_ssize_t *length)
+{
+    if (PyBytes_Check(ptx)) {
+        *length = PyBytes_GET_SIZE(ptx);
+        return PyBytes_AS_STRING(ptx);
+    }
+    return PyUnicode_AsUTF8AndSize(ptx, length);
+}
+
+smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_input *input, PyObject *backend)
 {
     smk_raw_module *self = NULL, *result = NULL;
-    PyObject *ptx = NULL, *source = NULL, *origin = NULL, *listed = NULL;
+    PyObject *options = NULL;
+    smk_raw_text made = {0};
     const smk_backend *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -78,25 +88,20 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
         return NULL;
     }
-    ptx = smk_raw_code_get_ptx(state, code, options, &source, &origin);
-    listed = ptx == NULL ? NULL : options == NULL ? PyTuple_New(0) : PySequence_Tuple(options);
-    if (listed == NULL || (origin != NULL && (compiler = PyUnicode_AsUTF8(origin)) == NULL)) {
+    if (smk_raw_code_get_ptx(state, input, &made) < 0 || (text = get_bytes(made.ptx, &length)) == NULL ||
+        (made.origin != NULL && (compiler = PyUnicode_AsUTF8(made.origin)) == NULL)) {
         goto done;
     }
-    if (PyBytes_Check(ptx)) {
-        text = PyBytes_AS_STRING(ptx);
-        length = PyBytes_GET_SIZE(ptx);
-    } else if ((text = PyUnicode_AsUTF8AndSize(ptx, &length)) == NULL) {
-        goto done;
-    }
-    self = PyObject_New(smk_raw_module, state->raw_module_type);
+    options = input->options == NULL ? PyTuple_New(0) : PySequence_Tuple(input->options);
+    self = options == NULL ? NULL : PyObject_New(smk_raw_module, state->raw_module_type);
     if (self == NULL) {
         goto done;
     }
     self->binary = NULL;
     self->backend = machine;
-    self->source = Py_NewRef(source);
-    self->options = Py_NewRef(listed);
+    self->source = Py_NewRef(made.source);
+    self->names = Py_NewRef(made.names);
+    self->options = Py_NewRef(options);
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
     status = create_binary(text, (size_t)length, compiler, &self->binary, &error);
@@ -110,10 +115,8 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, Py
     }
     result = (smk_raw_module *)Py_NewRef((PyObject *)self);
 done:
-    Py_XDECREF(ptx);
-    Py_XDECREF(source);
-    Py_XDECREF(origin);
-    Py_XDECREF(listed);
+    smk_raw_code_free(&made);
+    Py_XDECREF(options);
     Py_XDECREF(self);
     return result;
 }
@@ -147,11 +150,17 @@ smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_vari
     self->backend = NULL;
     self->source = text;
     self->options = Py_NewRef(Py_None);
+    self->names = Py_NewRef(Py_None);
     memset(&self->refusal, 0, sizeof self->refusal);
     if (check_code(state, self) < 0) {
         Py_CLEAR(self);
     }
     return self;
+}
+
+PyObject *smk_raw_module_ptx(const smk_raw_module *module)
+{
+    return PyUnicode_DecodeUTF8(module->binary->ptx, (Py_ssize_t)module->binary->ptx_length, "replace");
 }
 
 PyObject *smk_raw_module_names(const smk_raw_module *module)

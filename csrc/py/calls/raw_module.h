@@ -4,6 +4,7 @@
 
 #include "py/backends/backend.h"
 #include "py/backends/kernel_binary.h"
+#include "py/calls/raw_code.h"
 #include "py/state.h"
 
 typedef struct smk_raw_module {
@@ -11,12 +12,12 @@ typedef struct smk_raw_module {
     smk_error refusal;          /* why our own parser refuses the text; status OK where it does not */
     const smk_backend *backend; /* named at construction; NULL: chosen by each call */
     PyObject *source;           /* str: the CUDA C of the module; None for PTX */
+    PyObject *names;            /* dict: what the CUDA C calls its kernels, to their names in PTX */
     PyObject *options;          /* tuple of str: for the compiler; None for kernels of the package */
 } smk_raw_module;
 
-/* RawModule(code, options=options, backend=backend); NULL for what was not given. A new reference, or NULL with an
- * exception set. */
-smk_raw_module *smk_raw_module_create(const smk_state *state, PyObject *code, PyObject *options, PyObject *backend);
+/* RawModule(..., backend=backend); NULL for what was not given. A new reference, or NULL with an exception set. */
+smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_input *input, PyObject *backend);
 
 /* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception
  * set. */
@@ -27,5 +28,8 @@ const smk_module *smk_raw_module_parsed(const smk_raw_module *module);
 
 /* Names of all kernels of a module, a new tuple. */
 PyObject *smk_raw_module_names(const smk_raw_module *module);
+
+/* The PTX, a new str. */
+PyObject *smk_raw_module_ptx(const smk_raw_module *module);
 
 #endif

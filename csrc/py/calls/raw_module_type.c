@@ -7,15 +7,58 @@
 #include "py/keywords.h"
 #include "py/state.h"
 
+/* Reads the file at `path`: its code, and the options with the file's folder. Returns 0, or -1 with an exception set. */
+static int read_path(const smk_state *state, PyObject *path, smk_raw_input *input)
+{
+    PyObject *reader = NULL, *answer = NULL, *none = NULL;
+    int status = -1;
+    if (input->code != NULL) {
+        smk_error_fail(state, SMK_TYPE, "RawModule takes code or path, not both");
+        return -1;
+    }
+    reader = PyImport_ImportModule("smemkit._kernel_code");
+    none = PyTuple_New(0);
+    if (reader != NULL && none != NULL) {
+        answer = PyObject_CallMethod(reader, "read_path", "OO", path, input->options == NULL ? none : input->options);
+    }
+    if (answer != NULL && (!PyTuple_Check(answer) || PyTuple_GET_SIZE(answer) != 2)) {
+        PyErr_SetString(PyExc_SystemError, "smemkit._kernel_code.read_path did not return code and options");
+    } else if (answer != NULL) {
+        input->code = Py_NewRef(PyTuple_GET_ITEM(answer, 0));
+        input->options = Py_NewRef(PyTuple_GET_ITEM(answer, 1));
+        status = 0;
+    }
+    Py_XDECREF(reader);
+    Py_XDECREF(none);
+    Py_XDECREF(answer);
+    return status;
+}
+
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"code", "options", "backend", NULL};
-    PyObject *code = NULL, *options = NULL, *backend = NULL;
+    static char *names[] = {"code", "path", "options", "name_expressions", "backend", NULL};
+    PyObject *path = NULL, *backend = NULL, *result = NULL;
+    smk_raw_input input = {0};
     const smk_state *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|$OO:RawModule", names, &code, &options, &backend)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOOO:RawModule", names, &input.code, &path,
+                                     &input.options, &input.expressions, &backend)) {
         return NULL;
     }
-    return (PyObject *)smk_raw_module_create(state, code, options, backend == Py_None ? NULL : backend);
+    input.code = smk_keywords_optional(input.code);
+    path = smk_keywords_optional(path);
+    input.expressions = smk_keywords_optional(input.expressions);
+    if (path == NULL && input.code == NULL) {
+        return smk_error_fail(state, SMK_TYPE, "RawModule takes code, or path= of a file");
+    }
+    if (path != NULL && read_path(state, path, &input) < 0) {
+        return NULL;
+    }
+    result = (PyObject *)smk_raw_module_create(state, &input, smk_keywords_optional(backend));
+    if (path != NULL) {
+        Py_DECREF(input.code);
+        Py_DECREF(input.options);
+    }
+    return result;
 }
 
 static void deallocate(PyObject *self)
@@ -27,6 +70,7 @@ static void deallocate(PyObject *self)
     Py_END_ALLOW_THREADS
     Py_DECREF(((smk_raw_module *)(void *)self)->source);
     Py_DECREF(((smk_raw_module *)(void *)self)->options);
+    Py_DECREF(((smk_raw_module *)(void *)self)->names);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -47,13 +91,37 @@ static PyObject *get_source(PyObject *self, void *closure)
     return Py_NewRef(((smk_raw_module *)(void *)self)->source);
 }
 
+static PyObject *get_ptx(PyObject *self, void *closure)
+{
+    (void)closure;
+    return smk_raw_module_ptx((smk_raw_module *)(void *)self);
+}
+
 static const char get_function_doc[] =
     "get_function($self, /, name)\n--\n\n"
-    "The kernel of that name.\n\n"
-    "Returns\n-------\n"
-    "RawKernel\n\n"
-    "Raises\n------\n"
-    "ArgumentError (ValueError) where there is none; it lists the kernels that there are.\n";
+    "The kernel of that name: as the CUDA C has it, with the arguments of a template, or as the PTX has it.\n"
+    "\n"
+    "Parameters\n"
+    "----------\n"
+    "name : str\n"
+    "    scale, two::scale, scale<float, 4>, or _Z5scaleIfLi4EEvPT_. What only one kernel can be is enough.\n"
+    "\n"
+    "Returns\n"
+    "-------\n"
+    "RawKernel\n"
+    "\n"
+    "Raises\n"
+    "------\n"
+    "ArgumentError (ValueError) where there is none, or more than one; it lists the kernels that there are.\n"
+    "\n"
+    "Example\n"
+    "-------\n"
+    ">>> import smemkit\n"
+    ">>> module = smemkit.RawModule(r'''\n"
+    "... template <typename T> __global__ void fill(T *x, T value) { x[threadIdx.x] = value; }\n"
+    "... ''', name_expressions=(\"fill<int>\", \"fill<float>\"))\n"
+    ">>> module.get_function(\"fill<float>\").name\n"
+    "'_Z4fillIfEvPT_S0_'\n";
 
 static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
@@ -83,41 +151,55 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"kernels", get_kernels, NULL, "Names of the kernels (PTX entries), a tuple of str.", NULL},
+    {"ptx", get_ptx, NULL, "The PTX, a str: that given, or what the compiler has made.", NULL},
     {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static const char documentation[] =
-    "RawModule(code, *, options=(), backend=None)\n--\n\n"
-    "Kernels of one's own, from PTX text or CUDA C.\n\n"
-    "Parameters\n----------\n"
+    "RawModule(code=None, *, path=None, options=(), name_expressions=None, backend=None)\n--\n\n"
+    "Kernels of one's own, from CUDA C or PTX text.\n"
+    "\n"
+    "Parameters\n"
+    "----------\n"
     "code : str or bytes\n"
     "    PTX where it begins (behind comments) with .version or .target; anything else is CUDA C and is compiled\n"
     "    by NVRTC or nvcc, whichever is found. pip install \"smemkit[nvrtc]\" brings NVRTC and CUDA's headers;\n"
     "    <cstdint>, <cfloat>, <cstdio>, <algorithm> and the like then need no host compiler, and INFINITY, M_PI,\n"
     "    INT_MAX and the like no header. The PTX is cached on disk: see SMEMKIT_CACHE in help(smemkit).\n"
-    "    Declare kernels extern \"C\" to find them by their name.\n"
+    "path : str or path-like, optional\n"
+    "    A file to read instead of code. Reports name it, and the headers beside it are found.\n"
     "options : sequence of str\n"
     "    For the compiler of CUDA C, as in (\"-DTILE=16\", \"-arch=compute_80\").\n"
+    "name_expressions : sequence of str, optional\n"
+    "    Kernels to instantiate from templates of the CUDA C: (\"scale<float>\", \"scale<double>\"). get_function "
+    "finds\n"
+    "    them by these names.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    The machine of its kernels unless a call names another; the code is then loaded there at once. The simulator\n"
     "    makes each kernel ready when get_function first names it.\n\n"
     "Shapes\n------\nNone; arrays come with the calls of its kernels.\n\n"
-    "Returns\n-------\nRawModule, with the attribute kernels and the method get_function.\n\n"
+    "Returns\n-------\nRawModule, with the attributes kernels, ptx and source and the method get_function.\n\n"
     "Raises\n------\n"
     "PtxError (ValueError), PtxTypeError, UnsupportedError (NotImplementedError) with line and column;\n"
     "CompileError with the compiler's log, or with what to install where there is no compiler; BackendError.\n"
     "On a GPU the text that the simulator refuses is left to the driver to judge.\n\n"
-    "Example\n-------\n"
-    ">>> import smemkit\n"
-    ">>> module = smemkit.RawModule(\"\"\"\n"
-    "... .version 7.0\n"
-    "... .target sm_75\n"
-    "... .address_size 64\n"
-    "... .visible .entry nothing() { ret; }\n"
-    "... \"\"\")\n"
-    ">>> module.kernels\n"
-    "('nothing',)\n";
+    "Example\n"
+    "-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> module = smemkit.RawModule(r'''\n"
+    "... template <typename T> __global__ void add(const T *x, const T *y, T *z)\n"
+    "... {\n"
+    "...     z[threadIdx.x] = x[threadIdx.x] + y[threadIdx.x];\n"
+    "... }\n"
+    "... extern \"C\" __global__ void nothing() {}\n"
+    "... ''', name_expressions=(\"add<float>\", \"add<int>\"), backend=\"sim\")\n"
+    ">>> sorted(module.kernels)\n"
+    "['_Z3addIfEvPKT_S2_PS0_', '_Z3addIiEvPKT_S2_PS0_', 'nothing']\n"
+    ">>> x, z = numpy.arange(4, dtype=\"int32\"), numpy.zeros(4, dtype=\"int32\")\n"
+    ">>> module.get_function(\"add<int>\")[1, 4](x, x, z)\n"
+    ">>> z.tolist()\n"
+    "[0, 2, 4, 6]\n";
 
 static PyType_Slot slots[] = {
     {Py_tp_new, SMK_PY_SLOT(construct)},

@@ -1,0 +1,47 @@
+"""The code of RawModule: files by their path, and instances of templates by name."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+from . import _core, _mangled
+
+
+def read_path(path, options):
+    """(code, options) of a file: reports name it, and the headers beside it are found."""
+    try:
+        path = Path(os.fsdecode(path))
+        code = path.read_text(encoding="utf-8")
+    except TypeError:
+        raise _core.ArgumentTypeError(
+            f"path must be a str or a path, not {type(path).__name__}"
+        ) from None
+    except (OSError, ValueError) as error:
+        raise _core.ArgumentError(f"path {str(path)!r:.200} cannot be read: {error}") from None
+    if re.match(r"\s*(?://[^\n]*\n\s*|/\*.*?\*/\s*)*\.(?:version|target)\b", code, re.DOTALL):
+        return code, tuple(options)
+    name = json.dumps(str(path), ensure_ascii=False)
+    return f"#line 1 {name}\n{code}", (f"-I{path.resolve().parent}", *options)
+
+
+def compile_code(source, options, expressions):
+    """(PTX, who has made it, a dict from each expression to the kernel's name in the PTX)."""
+    from .compile import compile_by  # slow to import
+    from .compile._expressions import add_expressions, take_names
+
+    if expressions is None:
+        return *compile_by(source, options), {}
+    expressions = expressions if isinstance(expressions, str) else tuple(expressions)
+    ptx, origin = compile_by(add_expressions(source, expressions), options)
+    ptx, names = take_names(ptx, expressions)
+    return ptx, origin, names
+
+
+def find_entry(name, entries, names):
+    """The entry of PTX that a name of the source means, or None."""
+    wanted = _mangled.simplify(name)
+    for expression, entry in (names or {}).items():
+        if _mangled.simplify(expression) == wanted:
+            return entry
+    return _mangled.find_function(name, entries)
