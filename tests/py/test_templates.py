@@ -37,7 +37,6 @@ def module():
 def test_expressions_of_each_compiler(compiler, monkeypatch):
     if not getattr(_toolchain, compiler)():
         pytest.skip(f"{compiler} finds none")
-    monkeypatch.setenv("SMEMKIT_CACHE", "off")
     other = {"find_nvrtc": "find_nvcc", "find_nvcc": "find_nvrtc"}[compiler]
     monkeypatch.setattr(compile, other, lambda: None)
     made = smemkit.RawModule(SOURCE, name_expressions=EXPRESSIONS, backend="sim")
