@@ -187,6 +187,9 @@ def test_a_fence_is_a_step_where_it_is_observed():
     for text, same in (("add.u32 %r1, %r1, 1;", False), ("membar.gl;", True)):
         found = differential.compare({**case, "text": text}, {"one": outcome(**ways)}, {"one": 1})
         assert (not found) == same, found
+        checked = outcome(check={"error": later})
+        found = differential.compare({**case, "text": text}, {"one": checked}, {"one": 1})
+        assert (not found) == same, found
 
 
 class OneLine:

@@ -546,13 +546,14 @@ DONE:
     assert any(text[line - 1].strip() == "ld.shared.u32 %r1, [%r7];" for line in lines)
 
 
-def test_each_load_of_a_warp_is_named():
+@pytest.mark.parametrize("step", [4, 0])
+def test_each_load_of_a_warp_is_named(step):
     """Two loads of the same words, between the same barriers: the store races with either."""
-    body = """
+    body = f"""
     mov.u32 %r1, words;
-    mad.lo.u32 %r1, %lane, 4, %r1;
+    mad.lo.u32 %r1, %lane, {step}, %r1;
     setp.ne.u32 %p1, %warp, 0;
-    @!%p1 st.shared.u32 [%r1], 0;
+    @%p1 st.shared.u32 [%r1], 0;
     bar.sync 0;
     @%p1 bra WRITE;
     ld.shared.u32 %r2, [%r1];
@@ -562,10 +563,36 @@ WRITE:
     st.shared.u32 [%r1], 1;"""
     lines = TEXT.format(body=body).split("\n")
     loads = [i for i, line in enumerate(lines, 1) if "ld.shared" in line]
-    found = check(body, 1, 64).findings
-    assert [(one.kind, one.count, one.first.ptx_line) for one in found] == [
-        ("race", 32, line) for line in loads
-    ]
+    found = [one for one in check(body, 1, 64).findings if one.kind == "race"]
+    assert [one.first.ptx_line for one in found] == loads
+
+
+@pytest.mark.parametrize(
+    "change", ["atom.shared.add.u32 %r2, [words], 1;", "st.volatile.shared.u32 [words], 3;"]
+)
+def test_a_change_races_with_a_write_that_was_replaced(change):
+    """Warp 1 replaces what warp 0 wrote and meets warp 2, which nothing orders behind warp 0."""
+    body = f"""
+    setp.ne.u32 %p1, %lane, 0;
+    @%p1 exit;
+    setp.eq.u32 %p2, %warp, 1;
+    @%p2 bra SECOND;
+    setp.eq.u32 %p3, %warp, 2;
+    @%p3 bra THIRD;
+    st.shared.u32 [words], 1;
+    exit;
+SECOND:
+    st.shared.u32 [words], 2;
+    bar.sync 1, 64;
+    exit;
+THIRD:
+    bar.sync 1, 64;
+    {change}"""
+    lines = TEXT.format(body=body).split("\n")
+    first, second = (lines.index(f"    st.shared.u32 [words], {value};") + 1 for value in (1, 2))
+    third = lines.index(f"    {change}") + 1
+    found = [(one.first.ptx_line, one.second.ptx_line) for one in check(body, 1, 96).findings]
+    assert sorted(found) == [(first, second), (first, third)]
 
 
 # Writes that another one has replaced ------------------------------------------------------------
