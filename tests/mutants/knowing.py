@@ -49,7 +49,10 @@ RULES = [
     (r"sim/.*(printf|memory|program)", "tests/py/test_oom.py"),
     (r"sim/check/(happens|race|clock)", "tests/sim/check/test_memory_model.py"),
     (r"sim/check/undefined", "tests/sim/check/test_undefined.py"),
-    (r"sim/exec/atomic", "tests/sim/lower/test_every_form.py"),
+    (
+        r"sim/exec/atomic",
+        "tests/sim/exec/test_synchronization.py tests/sim/lower/test_every_form.py",
+    ),
     (r"sim/check/(check|finding)", "tests/sim/exec/test_park.py"),
     (r"base/pages", "tests/py/test_array.py"),
     (r"py/.*internals", "tests/ptx/test_parse.py"),
