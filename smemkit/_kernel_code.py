@@ -27,8 +27,7 @@ def read_path(path, options):
 
 def compile_code(source, options, expressions):
     """(PTX, who has made it, a dict from each expression to the kernel's name in the PTX)."""
-    from .compile import compile_by  # slow to import
-    from .compile._expressions import add_expressions, take_names
+    from .compile import add_expressions, compile_by, take_names  # slow to import
 
     if expressions is None:
         return *compile_by(source, options), {}

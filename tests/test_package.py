@@ -12,9 +12,12 @@ PACKAGE = ROOT / "smemkit"
 TOP = {
     "__init__": "the public names of all",
     "__main__": "python -m smemkit",
+    "_configured": "a kernel with its grid and block",
     "_core": "the extension module",
     "_declarations": "parameters and shared arrays as CUDA C declares them",
     "_importing": "why the extension module cannot be imported",
+    "_kernel_code": "the code of RawModule: files, and instances of templates",
+    "_mangled": "names of C++ functions",
     "_pandas": "pandas, where it is needed",
     "_ptxas": "registers of a kernel by ptxas",
     "_public": "how a package presents its public names",
@@ -36,6 +39,7 @@ LAYERS = {
 FACES = {
     "__init__": {"functions", "report", "bench", "plot", "probe"},
     "__main__": {"cli"},
+    "_kernel_code": {"compile"},
     "_ptxas": {"compile"},
     "config": {"compile"},
     "results": {"bench"},
@@ -46,6 +50,8 @@ BELOW = {"functions", "report", "config", "compile", "_pandas", "_public", "_ver
 TESTED = {
     "_core",
     "_declarations",
+    "_mangled",
+    "compile._expressions",
     "_ptxas",
     "bench._ceilings",
     "bench._evolution",

@@ -24,12 +24,15 @@ from .. import _core
 from .._public import publish
 from . import _cache, _headers
 from ._dependencies import UnknownDependencies, find_headers
+from ._expressions import add_expressions, take_names
 from ._nvcc import compile_nvcc
 from ._nvrtc import compile_nvrtc, describe_nvrtc, lacks_host
 from ._options import FILE_NAME, complete_options, list_folders, list_included
 from ._toolchain import find_include_folders, find_nvcc, find_nvrtc, identify
 
 __all__ = [
+    "add_expressions",
+    "take_names",
     "FILE_NAME",
     "compile_by",
     "compile_nvcc",
