@@ -147,6 +147,11 @@ class Kernel:
         """The text of the source line, or the PTX where the source is missing."""
         return self.sources.text(*place, self.first.get(place, ""))
 
+    def access_text(self, place):
+        """The same for an access, which may have been moved there."""
+        moved = "; moved by the compiler" if self.sources.is_moved(*place) else ""
+        return f"{self.text(place)}{moved}"
+
     def ptx(self, sample):
         return self.sources.text(PTX_FILE, sample.ptx_line)
 
@@ -243,7 +248,7 @@ def _describe_coalescing(kernel, kind, op, place, rows, evidence):
             "The lanes walk side by side, but the rows do not begin at a multiple of 32 bytes: "
             "align the start, or make the rows a multiple of 32 bytes long"
         )
-    return Advice(kind, (place,), f"{text}. [{kernel.text(place)}]", evidence)
+    return Advice(kind, (place,), f"{text}. [{kernel.access_text(place)}]", evidence)
 
 
 # Shared memory -----------------------------------------------------------------------------------
@@ -281,7 +286,7 @@ def judge_conflicts(kernel):
             yield Advice(
                 "bank_conflict",
                 (place,),
-                f"{text}{_describe_cures(kernel, worst, evidence)} [{kernel.text(place)}]",
+                f"{text}{_describe_cures(kernel, worst, evidence)} [{kernel.access_text(place)}]",
                 evidence,
             )
 

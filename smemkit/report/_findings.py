@@ -18,6 +18,8 @@ class Side:
         self.file, self.line = place_of(facts)
         self.variable = shared.translate(facts["variable"], self.file)
         self.text = sources.text(self.file, self.line, self.ptx)
+        is_access = self.op in ("load", "store", "atomic") and self.space in ("shared", "global")
+        self.moved = is_access and sources.is_moved(self.file, self.line)
 
     @property
     def place(self):
@@ -32,6 +34,8 @@ class Side:
         if self.bytes:
             name = f" ({self.variable})" if self.variable else ""
             words += f", {self.bytes} bytes at {self.space} {self.address:#x}{name}"
+        if self.moved:
+            words += "; the compiler has moved it here: the line itself accesses no memory"
         return f"{self.place}  {self.text}\n      {words}"
 
     def __repr__(self):
@@ -39,7 +43,7 @@ class Side:
 
     def to_dict(self):
         names = ("op", "file", "line", "text", "ptx_line", "ptx", "space", "address", "bytes")
-        facts = {name: getattr(self, name) for name in (*names, "variable", "function")}
+        facts = {name: getattr(self, name) for name in (*names, "variable", "function", "moved")}
         return facts | {"block": list(self.block), "thread": list(self.thread)}
 
 

@@ -47,6 +47,11 @@ def _tabulate(rows, numbers=()):
         yield "  ".join(cells).rstrip()
 
 
+def _write_line(line):
+    """The line's text, with what explains an access that stands in no line of the source."""
+    return f"{line.text}  (moved by the compiler)" if line.moved else line.text
+
+
 class Report:
     """What the launches of a call did.
 
@@ -250,7 +255,9 @@ class Report:
         ranked = sorted((row for row in ranked if row[0]), key=lambda row: -row[0])[:3]
         if ranked:
             yield from ("", f"lines with most {title} [{unit}]")
-            rows = [(f"  {_format(value)}", line.place, line.text) for value, line in ranked]
+            rows = [
+                (f"  {_format(value)}", line.place, _write_line(line)) for value, line in ranked
+            ]
             yield from _tabulate(rows, numbers=(0,))
 
     def _repr_html_(self):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 
 from .. import _core
+from ._moved import list_lines_without_access
 
 # {ratio: (numerator, denominator, scale)}. A ratio is computed from sums, so that it stays right
 # where launches or lines are added. A test compares this table with counters.def.
@@ -26,6 +27,11 @@ for _op in ("load", "store", "atomic"):
         f"global.{_op}.requests",
         1,
     )
+ACCESSES = tuple(
+    name
+    for op in ("load", "store", "atomic")
+    for name in (f"shared.{op}.instructions", f"global.{op}.requests")
+)
 PTX_FILE = "ptx"  # stands for the file of lines that have no source file
 ACCESS = re.compile(r"\b(ld|ldmatrix|st|atom|red|cp)\.")
 
@@ -165,7 +171,7 @@ class Sources:
         self.ptx = ptx.splitlines()
         self._given = given
         self.variant = _find_variant(kernel, ptx)
-        self._texts = {}
+        self._texts, self._without_access = {}, {}
 
     def lines(self, file):
         """The lines of a file, or None where it cannot be read."""
@@ -189,6 +195,14 @@ class Sources:
         except (OSError, ValueError):
             return None
 
+    def is_moved(self, file, line):
+        """True where an access of that line is not its own: the compiler has moved it there."""
+        if file not in self._without_access:
+            lines = self.lines(file) if file not in (None, PTX_FILE) else None
+            found = list_lines_without_access("\n".join(lines)) if lines else ()
+            self._without_access[file] = found
+        return line in self._without_access[file]
+
     def text(self, file, line, otherwise=""):
         """One line without its margins; `otherwise` (the PTX) where the file is not at hand."""
         lines = self.lines(file) if file is not None else None
@@ -207,13 +221,18 @@ def _find_variant(kernel, ptx):
 
 
 class Line:
-    """A source line: file, line, text, counters, kernels (the names of those that ran it)."""
+    """A source line: file, line, text, counters, kernels (the names of those that ran it).
 
-    def __init__(self, file, line, text, sums, kernels, ptx):
+    moved is true where its accesses are not its own: the compiler has moved them there, as out of a
+    loop, from a line that PTX does not tell.
+    """
+
+    def __init__(self, file, line, text, sums, kernels, ptx, moved=False):
         self.file, self.line, self.text = file, line, text
         self.counters = Counters(sums)
         self.kernels = tuple(kernels)
         self.module = ptx
+        self.moved = moved and self.counters.total(*ACCESSES) > 0
 
     @property
     def place(self):
@@ -227,6 +246,7 @@ class Line:
             "file": self.file,
             "line": self.line,
             "text": self.text,
+            "moved": self.moved,
             "kernels": list(self.kernels),
             "counters": dict(self.counters),
         }
@@ -356,6 +376,7 @@ def collect_lines(launches):
             add_sums(row["tables"]),
             row["kernels"],
             ptx,
+            row["sources"].is_moved(file, line),
         )
         for (file, line, ptx), row in rows.items()
     ]
