@@ -186,6 +186,34 @@ add.f32x2 d, e, 5;
 add.f32x2 g, g, g;
 .reg .u64 x; add.f32x2 x, x, x;
 """.splitlines()
+MIXED_TAKEN = """\
+add.f32.f16 f, h, f2;
+add.rp.sat.f32.bf16 f, h, f2;
+sub.f32.bf16 f, h, f2;
+sub.sat.rm.f32.f16 f, h, 0f3F800000;
+fma.rz.f32.f16 f, h, h2, f2;
+fma.rn.sat.f32.bf16 r, h, h2, s;
+@p add.f32.f16 f, h, f;
+""".splitlines()
+MIXED_REFUSED = """\
+add.f32.f16 f, f2, h;
+add.f32.f16 f, f2, f3;
+add.ftz.f32.f16 f, h, f2;
+add.f32.f16 f, 1, f2;
+add.f32.f16 f, 1.0, f2;
+add.f32.f16 h, h, f2;
+add.f32.f16 d, h, f2;
+add.f32.f16x2 f, r, f2;
+add.f16.f32 f, h, f2;
+add.f32.f32 f, f2, f3;
+fma.f32.f16 f, h, h2, f2;
+fma.rn.f32.f16 f, h, f3, f2;
+fma.rn.f32.f16 f, h, 1.0, f2;
+fma.rn.relu.f32.f16 f, h, h2, f2;
+fma.rn.f32.f16.bf16 f, h, h2, f2;
+mad.rn.f32.f16 f, h, h2, f2;
+mul.f32.f16 f, h, f2;
+""".splitlines()
 
 KERNEL = ".visible .entry k(.param .u64 a) { ret; }\n"
 CALLEE = ".func (.param .b32 r) f(.param .b32 x) { ret; }\n"
@@ -225,8 +253,9 @@ def kernel(line, target="sm_90"):
 
 CASES = [(kernel(line), True, line) for line in TAKEN]
 CASES += [(kernel(line), False, line) for line in REFUSED]
-CASES += [(kernel(line, "sm_100"), True, line) for line in PAIRS_TAKEN]
-CASES += [(kernel(line, "sm_100"), False, line) for line in PAIRS_REFUSED]
+CASES += [(kernel(line, "sm_100"), True, line) for line in PAIRS_TAKEN + MIXED_TAKEN]
+CASES += [(kernel(line, "sm_100"), False, line) for line in PAIRS_REFUSED + MIXED_REFUSED]
+CASES += [(kernel(line), False, line + " (sm_90)") for line in MIXED_TAKEN]
 CASES += [(module(text), True, text) for text in MODULES_TAKEN]
 CASES += [(module(text), False, text) for text in MODULES_REFUSED]
 CASES.append((module(KERNEL).replace(".address_size 64\n", ""), True, "no address size"))

@@ -417,8 +417,44 @@ def pair_group(rng):
     return group
 
 
+def mixed_group(rng, name, half):
+    """Halves beside floats, which machines of compute capability 10.0 on have."""
+    form = xf.F32
+    edges, wide = floats(half), floats(form)
+    columns = [[], [], []]
+    for a, c in itertools.product(edges, wide):
+        for column, value in zip(columns, (a, edges[rng.integers(len(edges))], c), strict=True):
+            column.append(value)
+    for column, kind in zip(columns, (half, half, form), strict=True):
+        column.extend(random_floats(rng, kind, 600))
+    kinds = ("b16", "b16", "b32")
+    group = Group(f"f32_{name}", kinds, columns, target="sm_100", version="8.8")
+    functions = {"add": ("ac", xf.add), "sub": ("ac", xf.sub), "fma": ("abc", xf.fma)}
+    for opcode, (letters, function) in functions.items():
+        modes = [(f".{mode}", mode) for mode in MODES]
+        modes += [("", xf.NEAREST)] if opcode != "fma" else []
+        text = ", ".join("{" + letter + "}" for letter in "d" + letters)
+        for (word, mode), saturates in itertools.product(modes, (False, True)):
+
+            def run(a, b, c, *, mode, letters=letters, function=function):
+                halves = [xf.convert(bits, half, form) for bits in (a, b)[: len(letters) - 1]]
+                return function(*halves, c, form, mode)
+
+            run = after(run, saturated(form)) if saturates else run
+            group.add(
+                f"{opcode}{word}{'.sat' * saturates}.f32.{name} {text};",
+                "b32",
+                lambda *v, f=run, m=mode: f(*v, mode=m),
+            )
+    return group
+
+
+def mixed_groups(rng):
+    return [mixed_group(rng, "f16", xf.F16), mixed_group(rng, "bf16", xf.BF16)]
+
+
 def later_groups(rng):
-    return [extreme_of_three_group(rng), pair_group(rng)]
+    return [extreme_of_three_group(rng), pair_group(rng), *mixed_groups(rng)]
 
 
 def float_groups(rng):

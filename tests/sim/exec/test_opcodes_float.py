@@ -20,16 +20,30 @@ def test_floats(build, rng, machine):
     check(build(rng), machine)
 
 
+def choose_later(machine):
+    """Compute capability 9.0 does not have the forms of 10.0; the simulator does."""
+    if machine == "cuda" and smemkit.device_info(backend="cuda")["compute_capability_major"] < 10:
+        return "sim"
+    return machine
+
+
 @pytest.mark.parametrize(
-    "build", [float_rows.extreme_of_three_group, float_rows.pair_group], ids=["three", "pair"]
+    "build",
+    [
+        lambda rng: [float_rows.extreme_of_three_group(rng)],
+        lambda rng: [float_rows.pair_group(rng)],
+        float_rows.mixed_groups,
+    ],
+    ids=["three", "pair", "mixed"],
 )
 def test_of_later_machines(build, rng, machine):
-    """Compute capability 9.0 does not have them; the simulator does."""
-    if machine == "cuda" and smemkit.device_info(backend="cuda")["compute_capability_major"] < 10:
-        machine = "sim"
-    check([build(rng)], machine)
+    check(build(rng), choose_later(machine))
 
 
 def test_guarded(rng, machine):
     """A guard keeps lanes from writing."""
     check_guarded(float_rows.float_groups(rng), machine)
+
+
+def test_guarded_mixed(rng, machine):
+    check_guarded(float_rows.mixed_groups(rng), choose_later(machine))

@@ -14,8 +14,8 @@ from sim.exec.opcode_table import digest
 import smemkit
 rng = numpy.random.default_rng(int(sys.argv[1]))
 for build in (integer_rows.integer_groups, float_rows.float_groups,
-              lambda rng: [float_rows.pair_group(rng)], convert_rows.convert_groups,
-              approx_rows.approx_groups):
+              lambda rng: [float_rows.pair_group(rng)], float_rows.mixed_groups,
+              convert_rows.convert_groups, approx_rows.approx_groups):
     print(build.__name__, digest(build(rng), "sim"))
 print(smemkit._core._isa())
 """
