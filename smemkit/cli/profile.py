@@ -266,23 +266,17 @@ def make_file_call(chosen, rng):
         _parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
     )
     values = tuple(make_argument(text, rng) for text in chosen.arg)
-    path = Path(chosen.what)
-    code, options = path.read_text(encoding="utf-8"), {}
-    if path.suffix == ".cu":
-        # reports name the file as the caller did, and its #includes are found
-        code = f"#line 1 {json.dumps(str(path), ensure_ascii=False)}\n{code}"
-        options = {"options": [f"-I{path.resolve().parent}", *chosen.option]}
-    elif chosen.option:
-        options = {"options": chosen.option}
-    name = chosen.kernel
+    name, more = chosen.kernel, {}
+    if name is not None and "<" in name and Path(chosen.what).suffix == ".cu":
+        more["name_expressions"] = (name,)  # an instance of a template
+    module = smemkit.RawModule(path=chosen.what, options=chosen.option, **more)
     if name is None:
-        names = smemkit.RawModule(code, **options).kernels
-        if len(names) != 1:
+        if len(module.kernels) != 1:
             raise UsageError(
-                f"{chosen.what} has the kernels {', '.join(names)}: --kernel says which"
+                f"{chosen.what} has the kernels {', '.join(module.kernels)}: --kernel says which"
             )
-        name = names[0]
-    kernel = smemkit.RawKernel(code, name, **options)
+        name = module.kernels[0]
+    kernel = module.get_function(name)
     return kernel, (grid, block, values), {"shared_mem": chosen.shared_mem}
 
 

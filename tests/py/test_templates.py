@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import smemkit
-from smemkit import _mangled, compile
+from smemkit import __main__, _mangled, compile
 from smemkit.compile import _expressions, _toolchain
 
 pytestmark = pytest.mark.skipif(
@@ -237,3 +237,13 @@ def test_configurations_refused(module):
             kernel[bad]
     with pytest.raises(smemkit.ArgumentError, match="stream"):
         kernel[1, 2, 7]
+
+
+def test_the_command_line_names_templates(tmp_path, capsys):
+    path = tmp_path / "fill.cu"
+    path.write_text(SOURCE)
+    words = [str(path), "--grid", "1", "--block", "8", "--arg", "float64[8]", "--arg", "2.5"]
+    assert __main__.main(["check", *words, "--kernel", "fill<double, 8>"]) == 0
+    assert "fill<double, 8>: nothing found" in capsys.readouterr().out
+    assert __main__.main(["check", *words, "--kernel", "fill<float, 8>"]) != 0
+    assert "x is T * (float32), the array is float64" in capsys.readouterr().err
