@@ -1,4 +1,4 @@
-/* For mmap, and on Linux for memfd_create, under -std=c11. */
+/* For mmap, and on Linux for memfd_create and mremap, under -std=c11. */
 #if !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif
@@ -7,11 +7,12 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { PATTERN_BYTES = 1 << 24, NO_FILE = -1 };
+enum { PATTERN_BYTES = 1 << 24, HUGE_PAGE_BYTES = 1 << 21, NO_FILE = -1 };
 
 static atomic_int pattern = NO_FILE; /* PATTERN_BYTES of SMK_PAGES_FILL; kept for ever */
 
@@ -71,16 +72,64 @@ static void *map(size_t bytes)
     return block == MAP_FAILED ? NULL : block;
 }
 
+/* The first multiple of a huge page at or behind an address. */
+static uintptr_t round_up(const void *address)
+{
+    return ((uintptr_t)address + HUGE_PAGE_BYTES - 1) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+}
+
+/* Maps more than `bytes` and cuts off what lies before and behind the aligned block. */
+static void *map_aligned(size_t bytes)
+{
+    if (bytes == 0 || bytes > SIZE_MAX - 2 * (size_t)HUGE_PAGE_BYTES) {
+        return NULL;
+    }
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), whole = (bytes + page - 1) / page * page;
+    unsigned char *mapped = map(whole + HUGE_PAGE_BYTES);
+    if (mapped == NULL) {
+        return NULL;
+    }
+    const size_t before = round_up(mapped) - (uintptr_t)mapped;
+    if (before > 0) {
+        (void)munmap(mapped, before);
+    }
+    if (before < HUGE_PAGE_BYTES) {
+        (void)munmap(mapped + before + whole, HUGE_PAGE_BYTES - before);
+    }
+    return mapped + before;
+}
+
 void *smk_pages_allocate(size_t bytes)
 {
-    unsigned char *block = bytes == 0 ? NULL : map(bytes);
+    unsigned char *block = map_aligned(bytes);
     if (block == NULL || show_pattern(block, bytes)) {
         return block;
     }
     /* no such file, or too many pieces for this system; a piece that could not be replaced may be gone */
     (void)munmap(block, bytes);
-    block = map(bytes);
+    block = map_aligned(bytes);
     return block == NULL ? NULL : memset(block, SMK_PAGES_FILL, bytes);
+}
+
+void smk_pages_prepare(void *range, size_t bytes)
+{
+#if defined(MADV_HUGEPAGE) && defined(MREMAP_FIXED)
+    unsigned char *first = (unsigned char *)range + (round_up(range) - (uintptr_t)range);
+    const size_t before = (size_t)(first - (unsigned char *)range);
+    const size_t whole = bytes < before ? 0 : (bytes - before) / HUGE_PAGE_BYTES * HUGE_PAGE_BYTES;
+    void *fresh = whole == 0 ? NULL : map(whole);
+    if (fresh == NULL) {
+        return;
+    }
+    (void)madvise(fresh, whole, MADV_HUGEPAGE);
+    /* mremap replaces the pages in one step. It fails before it unmaps any, while mmap could fail after that. */
+    if (mremap(fresh, whole, whole, MREMAP_MAYMOVE | MREMAP_FIXED, first) == MAP_FAILED) {
+        (void)munmap(fresh, whole);
+    }
+#else
+    (void)range;
+    (void)bytes;
+#endif
 }
 
 void smk_pages_free(void *block, size_t bytes)

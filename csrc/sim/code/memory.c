@@ -402,6 +402,20 @@ static void release(smk_memory *memory, smk_allocation_record *record)
     free_dead(dead);
 }
 
+/* Prepares the pages of a range that is about to be overwritten. Pages with earlier writes stay: they need no fault. */
+static void prepare_pages(smk_memory *memory, const smk_allocation_record *record, uint64_t offset, uint64_t bytes)
+{
+    if (!record->paged) {
+        return;
+    }
+    smk_fork_lock_take(&memory->lock);
+    const bool fresh = !record->initialized && offset >= record->first;
+    smk_fork_lock_give(&memory->lock);
+    if (fresh) {
+        smk_pages_prepare(record->host + offset, (size_t)bytes);
+    }
+}
+
 static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
                        smk_error *error)
 {
@@ -415,6 +429,9 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
                                bytes, address);
     }
     unsigned char *device = record->host + (address - record->address);
+    if (from != NULL) {
+        prepare_pages(memory, record, address - record->address, bytes);
+    }
     memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
     if (from != NULL) {
         smk_fork_lock_take(&memory->lock);
