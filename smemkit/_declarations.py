@@ -347,7 +347,10 @@ def _compute(source, tokens, depth=0):
         whole = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return whole if sign == "/" else left - whole * right
 
-    value = take_sum(0)
+    try:
+        value = take_sum(0)
+    except RecursionError:  # hundreds of nested parentheses
+        return None
     return None if rest else value
 
 

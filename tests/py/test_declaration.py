@@ -447,6 +447,14 @@ def test_elements_of_shared_arrays(name, nbytes, offset, expected):
     assert _declarations.name_element(arrays, name, nbytes, offset) == expected
 
 
+def test_a_length_of_many_parentheses_is_not_known():
+    for depth, expected in ((20, "t[1]"), (5000, None)):
+        length = "(" * depth + "N" + ")" * depth
+        arrays = _declarations.read_shared_arrays(f"#define N 4\n__shared__ T t[{length}];")
+        assert arrays["t"] == [_declarations.Array(None, (4 if expected else None,))]
+        assert _declarations.name_element(arrays, "t", 16, 4) == expected
+
+
 def test_shared_arrays_of_one_name():
     arrays = _declarations.read_shared_arrays(
         "__shared__ float t[4][8]; __shared__ float t[16][8]; __shared__ float t[4][8];"
