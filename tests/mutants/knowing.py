@@ -54,6 +54,7 @@ RULES = [
         "tests/sim/exec/test_synchronization.py tests/sim/lower/test_every_form.py",
     ),
     (r"sim/check/(check|finding)", "tests/sim/exec/test_park.py"),
+    (r"py/arrays/list", "tests/py/test_list.py"),
     (r"base/pages", "tests/base/test_pages.py tests/py/test_array.py"),
     (r"py/.*internals", "tests/ptx/test_parse.py"),
     (r"sim/.*\b(matrix|mma)", "tests/sim/exec/test_mma.py tests/sim/exec/test_ldmatrix.py"),

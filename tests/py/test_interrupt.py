@@ -71,6 +71,16 @@ CASES = {
         "smemkit.asarray(d, dtype='f8')",
         "(smemkit.asnumpy(d) == 1).all()",
     ),
+    "asarray_list": (
+        f"x = [0.5] * {MANY}",
+        "smemkit.asarray(x, backend='sim')",
+        "True",
+    ),
+    "list_operand": (
+        "x = [[0.5] * 5000] * 6000",
+        "smemkit.reduce(x, backend='sim')",
+        "True",
+    ),
     "asnumpy": (
         f"d = smemkit.asarray(np.ones({2 * MANY}, 'f4'), backend='sim')",
         "smemkit.asnumpy(d)",

@@ -1,5 +1,6 @@
 #include "py/arrays/ndarray.h"
 
+#include "py/arrays/list.h"
 #include "py/error.h"
 
 enum { PIECE_ELEMENTS = 1 << 20 };
@@ -209,6 +210,10 @@ PyArrayObject *smk_ndarray_pack(PyArrayObject *array)
 
 PyArrayObject *smk_ndarray_convert(PyObject *object)
 {
+    PyArrayObject *numbers = NULL;
+    if (smk_list_convert(object, NULL, &numbers) < 0 || numbers != NULL) {
+        return numbers;
+    }
     PyObject *array = PyArray_FromAny(object, NULL, 0, 0, NPY_ARRAY_ENSUREARRAY, NULL), *view = NULL;
     if (array != object) {
         return (PyArrayObject *)array;

@@ -1,6 +1,7 @@
 #include "py/arrays/transfer.h"
 
 #include "py/arrays/array.h"
+#include "py/arrays/list.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/backend.h"
 #include "py/backends/interrupt.h"
@@ -76,7 +77,8 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     }
     if (PyArray_Check(object)) {
         host = smk_ndarray_convert(object);
-    } else {                /* NumPy makes it of the wanted type */
+    } else if (smk_list_convert(object, wanted, &host) == 0 && host == NULL) {
+        /* NumPy makes it of the wanted type */
         Py_XINCREF(wanted); /* PyArray_FromAny steals a reference */
         host = (PyArrayObject *)PyArray_FromAny(
             object, wanted, 0, 0, NPY_ARRAY_ENSUREARRAY | (wanted != NULL ? NPY_ARRAY_FORCECAST : 0), NULL);
