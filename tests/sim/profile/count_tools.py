@@ -34,7 +34,8 @@ def check(launch, prefix, **expected):
         for name, value in launch["counters"].items()
         if name.startswith(prefix + ".") and name in SUMS and value != 0
     }
-    assert found == {name: value for name, value in expected.items() if value != 0}
+    expected = {name: value for name, value in expected.items() if value != 0}
+    assert found == expected, f"{prefix}: counted {found}, expected {expected}"
 
 
 def check_absent(launch, *prefixes):
