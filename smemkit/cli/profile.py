@@ -1,6 +1,7 @@
 """The commands profile and check, for kernels of the package or of a file."""
 
 import argparse
+import inspect
 import json
 import math
 import re
@@ -30,6 +31,13 @@ arguments of a kernel (--arg, once for each parameter, in order):
   @data.npy                an array that numpy.save has written
 """
 
+# Options that apply to one kind of argument only, with their values where they are not given.
+OF_A_FAMILY = {"variant": "auto", "shape": "256", "dtype": "float32", "set": []}
+OF_A_FILE = {
+    **dict.fromkeys(("kernel", "grid", "block")),
+    **{"arg": [], "shared_mem": 0, "option": []},
+}
+
 
 class Unjudged(UsageError):
     """Conditions without an answer, because the kernel did not run; exit status 2."""
@@ -56,14 +64,16 @@ def add_commands(commands):
             "what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx"
         )
         group = parser.add_argument_group("of a family")
-        group.add_argument("--variant", default="auto", help="default: the fastest")
+        group.add_argument("--variant", default=OF_A_FAMILY["variant"], help="default: the fastest")
         group.add_argument(
             "--shape",
-            default="256",
+            default=OF_A_FAMILY["shape"],
             help="lengths in the order of the family's signature (gemm: m,k,n); one number: all "
             "the same (default: 256)",
         )
-        group.add_argument("--dtype", default="float32", help="element type (default: float32)")
+        group.add_argument(
+            "--dtype", default=OF_A_FAMILY["dtype"], help="element type (default: float32)"
+        )
         group.add_argument(
             "--set",
             action="append",
@@ -240,8 +250,30 @@ def _read_settings(texts):
     return dict(text.split("=", 1) for text in texts)
 
 
+def _refuse_options(chosen, options, kind):
+    """UsageError where an option is given that says nothing of what is run."""
+    for name, usual in options.items():
+        if getattr(chosen, name) != usual:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is an option for {kind}, which {chosen.what} is not"
+            )
+
+
+def _refuse_settings(function, keywords):
+    """UsageError where --set names what the family's function does not take."""
+    own = [
+        name
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.default is not parameter.empty and name not in ("out", "backend", "variant")
+    ]
+    for name in keywords.keys() - {*own, "variant"}:
+        taken = f"takes {', '.join(own)}" if own else "takes none"
+        raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
+
+
 def make_family_call(chosen, rng):
     """(function, arguments, keywords) of a family, its operands random."""
+    _refuse_options(chosen, OF_A_FILE, "a .cu or .ptx file")
     family = chosen.what
     signature = smemkit.families()[family]["signature"]
     if signature is None:
@@ -253,12 +285,14 @@ def make_family_call(chosen, rng):
     dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
     arrays = [_make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
     keywords = {"variant": chosen.variant, **_read_settings(chosen.set)}
+    _refuse_settings(getattr(smemkit, family), keywords)
     arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
     return getattr(smemkit, family), arrays, keywords
 
 
 def make_file_call(chosen, rng):
     """(kernel, arguments, keywords) of a .cu or .ptx file."""
+    _refuse_options(chosen, OF_A_FAMILY, "a family of kernels")
     for name in ("grid", "block"):
         if getattr(chosen, name) is None:
             raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")

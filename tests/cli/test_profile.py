@@ -239,3 +239,23 @@ def test_ways_of_a_check(kernel, capsys):
     assert "nothing found" in capsys.readouterr().out
     assert main(launch(kernel, "--padding", "-1", verb="check")) == 1
     assert "cannot be negative" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["gemm", "--grid", "8"], "--grid is an option for a .cu or .ptx file, which gemm is not"),
+        (["gemm", "--arg", "3"], "--arg is an option for a .cu or .ptx file"),
+        (["gemm", "--shared-mem", "5"], "--shared-mem is an option for a .cu or .ptx file"),
+        (["gemm", "--set", "foo=3"], "--set foo=...: gemm takes none"),
+        (["reduce", "--set", "foo=3"], "--set foo=...: reduce takes op, axis"),
+        (["FILE", "--variant", "tiled"], "--variant is an option for a family of kernels"),
+        (["FILE", "--shape", "3"], "--shape is an option for a family of kernels"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["profile", "check"])
+def test_options_that_do_not_apply_are_refused(verb, words, said, kernel, capsys):
+    words = [kernel if word == "FILE" else word for word in words]
+    assert main([verb, *words]) == 2
+    output, complaints = capsys.readouterr()
+    assert said in complaints and output == ""
