@@ -6,7 +6,7 @@ import sys
 
 import numpy
 import pytest
-from support.watched import STRIDE
+from support.small_kernels import STRIDE
 
 from smemkit import compile
 from smemkit.__main__ import main

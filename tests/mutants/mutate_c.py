@@ -32,8 +32,8 @@ import time
 from pathlib import Path
 
 from mutants import c_mutations
-from mutants.knowing import WIDER, find_tests
 from mutants.named import NAMED
+from mutants.which_tests import WIDER, find_tests
 from support.paths import ROOT
 
 from smemkit.cli.dev import COPIED, mirror

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from mutants import c_mutations, mutate_c
-from mutants.knowing import RULES, WIDER, find_tests
+from mutants.which_tests import RULES, WIDER, find_tests
 
 SMALL = """\
 /* a < b in a comment */

@@ -2,7 +2,14 @@
 
 import numpy
 import pytest
-from support.watched import BARRIER_LINE, LOAD_LINE, STORE_LINE, STRIDE, make_kernel, make_stride
+from support.small_kernels import (
+    BARRIER_LINE,
+    LOAD_LINE,
+    STORE_LINE,
+    STRIDE,
+    make_kernel,
+    make_stride,
+)
 
 import smemkit
 from smemkit.report import what_if

@@ -5,7 +5,7 @@ from html.parser import HTMLParser
 
 import numpy
 import pytest
-from support.watched import STRIDE, make_kernel, make_stride
+from support.small_kernels import STRIDE, make_kernel, make_stride
 
 import smemkit
 from smemkit.report import html

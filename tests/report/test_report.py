@@ -5,7 +5,7 @@ import sys
 
 import numpy
 import pytest
-from support.watched import (
+from support.small_kernels import (
     BARRIER_LINE,
     LOAD_LINE,
     STORE_LINE,

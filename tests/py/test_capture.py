@@ -1,4 +1,4 @@
-"""The door behind profile and check: what a watched call gives, and what it leaves behind."""
+"""The capture behind profile and check: what a captured call gives, and what it leaves behind."""
 
 import doctest
 import gc

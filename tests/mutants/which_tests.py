@@ -13,7 +13,7 @@ RULES = [
         "tests/sim/check/test_check_cases.py tests/sim/check/test_lines.py "
         "tests/sim/check/test_host_threads.py tests/sim/check/test_happens_before.py",
     ),
-    (r"sim/.*\bprovenance", "tests/sim/lower/test_provenance.py"),
+    (r"sim/.*\bprovenance", "tests/sim/check/test_provenance.py"),
     (r"sim/.*\bpark", "tests/sim/exec/test_park.py"),
     (
         r"sim/.*\b(bank|sector|cost)",
@@ -37,7 +37,7 @@ RULES = [
         "tests/sim/exec/test_opcodes_isa.py tests/sim/exec/test_opcodes_approx.py "
         "tests/sim/exec/test_opcodes_convert.py tests/sim/exec/test_general.py",
     ),
-    (r"sim/.*(commute|link)", "tests/sim/exec/test_commute.py"),
+    (r"sim/.*(commute|link)", "tests/sim/lower/test_commute.py"),
     (r"sim/.*(ptxas|fusion)", "tests/sim/ptxas/test_fusion.py"),
     (r"sim/.*(alu|convert)", "tests/sim/exec/test_nans.py"),
     (r"sim/.*(memory|lower)", "tests/py/test_symbol.py"),
@@ -89,7 +89,7 @@ RULES = [
     (r"registry/plan_(\w+)", "tests/kernels/test_{1}.py"),
     (
         r"base/",
-        "tests/base tests/py/test_oom.py tests/py/test_watch.py tests/ptx",
+        "tests/base tests/py/test_oom.py tests/py/test_capture.py tests/ptx",
     ),
     (
         r"py/.*(argument|keywords|scalar|raw)",
@@ -97,11 +97,11 @@ RULES = [
     ),
     (
         r"py/.*(arrays|occupancy)",
-        "tests/py/test_array.py tests/py/test_resident.py tests/bench/test_nonsense.py",
+        "tests/py/test_array.py tests/py/test_occupancy_query.py tests/bench/test_bad_arguments.py",
     ),
     (
         r"py/.*(capture|access|catalog)",
-        "tests/py/test_watch.py tests/report/test_report.py tests/sim/cost/test_bank.py",
+        "tests/py/test_capture.py tests/report/test_report.py tests/sim/cost/test_bank.py",
     ),
     (r"py/.*internals_fusion", "tests/hardware/sass/test_sass.py"),
     (r"py/", "tests/py tests/registry"),
