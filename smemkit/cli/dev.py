@@ -82,8 +82,9 @@ def demand_modules(task, *names):
         raise smemkit.Error(f'dev {task} needs {", ".join(missing)}: pip install ".[test]"')
 
 
-def call(command, folder=ROOT, **variables):
-    """Runs a command in a folder, with the smemkit of that folder; its exit status."""
+def call(command, folder=None, **variables):
+    """Runs a command in a folder (the clone's), with the smemkit of that folder; its exit status."""
+    folder = folder or ROOT
     paths = [str(folder), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | variables
     return subprocess.run(command, cwd=folder, env=environment, check=False).returncode
