@@ -83,7 +83,7 @@ def demand_modules(task, *names):
 
 
 def call(command, folder=None, **variables):
-    """Runs a command in a folder (the clone's), with the smemkit of that folder; its exit status."""
+    """Runs a command in a folder (else the clone), with the smemkit of that folder; its status."""
     folder = folder or ROOT
     paths = [str(folder), os.environ.get("PYTHONPATH", "")]
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, paths))} | variables
