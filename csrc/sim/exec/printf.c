@@ -28,7 +28,7 @@ typedef struct printer {
 
 static void append(output *out, const char *text, size_t length)
 {
-    if (out->failed) {
+    if (out->failed || length == 0) { /* there may be no text yet */
         return;
     }
     if (out->capacity - out->length < length) {
