@@ -31,16 +31,20 @@ arguments of a kernel (--arg, once for each parameter, in order):
   @data.npy                an array that numpy.save has written
 """
 
-# Options that apply to one kind of argument only, with their values where they are not given.
-OF_A_FAMILY = {"variant": "auto", "shape": "256", "dtype": "float32", "set": []}
-OF_A_FILE = {
-    **dict.fromkeys(("kernel", "grid", "block")),
-    **{"arg": [], "shared_mem": 0, "option": []},
-}
-
 
 class Unjudged(UsageError):
     """Conditions without an answer, because the kernel did not run; exit status 2."""
+
+
+class _OptionGroup:
+    """Options of a parser that apply to one kind of what is run; usual: their values by default."""
+
+    def __init__(self, parser, title):
+        self.group, self.usual = parser.add_argument_group(title), {}
+
+    def add(self, *words, **keywords):
+        option = self.group.add_argument(*words, **keywords)
+        self.usual[option.dest] = option.default
 
 
 def add_commands(commands):
@@ -63,38 +67,35 @@ def add_commands(commands):
         parser.add_argument(
             "what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx"
         )
-        group = parser.add_argument_group("of a family")
-        group.add_argument("--variant", default=OF_A_FAMILY["variant"], help="default: the fastest")
-        group.add_argument(
+        family = _OptionGroup(parser, "of a family")
+        family.add("--variant", default="auto", help="default: the fastest")
+        family.add(
             "--shape",
-            default=OF_A_FAMILY["shape"],
+            default="256",
             help="lengths in the order of the family's signature (gemm: m,k,n); one number: all "
             "the same (default: 256)",
         )
-        group.add_argument(
-            "--dtype", default=OF_A_FAMILY["dtype"], help="element type (default: float32)"
-        )
-        group.add_argument(
+        family.add("--dtype", default="float32", help="element type (default: float32)")
+        family.add(
             "--set",
             action="append",
             default=[],
             metavar="NAME=VALUE",
             help="what else the family takes: op=max, mode=reflect, bins=64 (may be repeated)",
         )
-        group = parser.add_argument_group("of a file")
-        group.add_argument("--kernel", help="name of the kernel (where the file has several)")
-        group.add_argument("--grid", help="blocks: x[,y[,z]]")
-        group.add_argument("--block", help="threads of a block: x[,y[,z]]")
-        group.add_argument("--arg", action="append", default=[], help="an argument; see below")
-        group.add_argument(
-            "--shared-mem", type=int, default=0, help="bytes of dynamic shared memory"
-        )
-        group.add_argument(
+        file = _OptionGroup(parser, "of a file")
+        file.add("--kernel", help="name of the kernel (where the file has several)")
+        file.add("--grid", help="blocks: x[,y[,z]]")
+        file.add("--block", help="threads of a block: x[,y[,z]]")
+        file.add("--arg", action="append", default=[], help="an argument; see below")
+        file.add("--shared-mem", type=int, default=0, help="bytes of dynamic shared memory")
+        file.add(
             "--option",
             action="append",
             default=[],
             help="for the compiler, as in --option=-DTILE=16",
         )
+        parser.set_defaults(of_a_family=family.usual, of_a_file=file.usual)
         parser.add_argument("--blocks", type=int, help="watch only so many blocks of each launch")
         parser.add_argument("--backend", help="cuda: measured time beside the counts (profile)")
         parser.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
@@ -266,14 +267,14 @@ def _refuse_settings(function, keywords):
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.default is not parameter.empty and name not in ("out", "backend", "variant")
     ]
-    for name in keywords.keys() - {*own, "variant"}:
+    for name in sorted(keywords.keys() - {*own, "variant"}):
         taken = f"takes {', '.join(own)}" if own else "takes none"
         raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
 
 
 def make_family_call(chosen, rng):
     """(function, arguments, keywords) of a family, its operands random."""
-    _refuse_options(chosen, OF_A_FILE, "a .cu or .ptx file")
+    _refuse_options(chosen, chosen.of_a_file, "a .cu or .ptx file")
     family = chosen.what
     signature = smemkit.families()[family]["signature"]
     if signature is None:
@@ -292,7 +293,7 @@ def make_family_call(chosen, rng):
 
 def make_file_call(chosen, rng):
     """(kernel, arguments, keywords) of a .cu or .ptx file."""
-    _refuse_options(chosen, OF_A_FAMILY, "a family of kernels")
+    _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
     for name in ("grid", "block"):
         if getattr(chosen, name) is None:
             raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")

@@ -209,10 +209,8 @@ def test_docs_ends_with_the_first_failure(calls, docs_modules):
     assert len(calls) == 1
 
 
-def test_docs_check_runs_the_tests_of_generated_texts(calls, docs_modules):
-    assert run("docs", "--check") == 0
-    ((words, _, _),) = calls
-    assert words[-2:] == ["-m", "generated"]
+def check_collected(words, *names):
+    """pytest with these words collects tests whose names have these."""
     done = subprocess.run(
         [sys.executable, *words[1:], "--collect-only", "-p", "no:cacheprovider"],
         cwd=ROOT,
@@ -220,8 +218,15 @@ def test_docs_check_runs_the_tests_of_generated_texts(calls, docs_modules):
         text=True,
         timeout=120,
     )
-    for name in ("test_tables_are_not_stale", "test_runs_and_prints", "test_stub.py"):
+    for name in names:
         assert name in done.stdout, done.stdout + done.stderr
+
+
+def test_docs_check_runs_the_tests_of_generated_texts(calls, docs_modules):
+    assert run("docs", "--check") == 0
+    ((words, _, _),) = calls
+    assert words[-2:] == ["-m", "generated"]
+    check_collected(words, "test_tables_are_not_stale", "test_runs_and_prints", "test_stub.py")
 
 
 # release -----------------------------------------------------------------------------------------
@@ -231,15 +236,9 @@ def test_release_runs_what_a_release_needs(calls, docs_modules):
     assert run("release", "-x") == 0
     ((words, _, _),) = calls
     assert words[-4:] == ["--release", "-m", "release or generated", "-x"]
-    done = subprocess.run(
-        [sys.executable, *words[1:], "--collect-only", "-p", "no:cacheprovider"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=120,
+    check_collected(
+        words, "test_record_holds_every_kernel", "test_every_variant_is_timed", "are_not_stale"
     )
-    for name in ("test_record_holds_every_kernel", "test_every_variant_is_timed", "are_not_stale"):
-        assert name in done.stdout, done.stdout + done.stderr
 
 
 def test_documents_name_tasks_that_exist():
