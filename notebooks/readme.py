@@ -12,6 +12,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy
@@ -23,6 +24,7 @@ from smemkit.cli import variants
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "notebooks" / "pictures"
 SIZE = 4096
+WIDTH = 100  # of what examples print
 
 
 def read_ladder():
@@ -42,33 +44,52 @@ def write_ladder():
     return source + ladder.to_markdown()
 
 
-# What the demonstration prints ------------------------------------------------------------------
+# What commands and examples print ---------------------------------------------------------------
 
 
-def read_demo(text):
-    """(variant, what it shows) of each row that the demonstration prints for the simulator."""
-    return re.findall(r"^(\w+) +sim +[\d.]+  +[\d.]+  (.*)$", text, re.MULTILINE)
-
-
-def write_demo(text):
-    """The demonstration's output on a machine without a GPU, or `text` where its rows are right.
-
-    Its times differ from run to run, so a text whose rows name the variants of today stays.
-    """
-    rows = [(name, facts["shows"]) for name, facts in smemkit.variants("gemm").items()]
-    if read_demo(text) == rows:
-        return text
+def run_hidden(arguments):
+    """What Python prints with these arguments, on the simulator."""
     done = subprocess.run(
-        [sys.executable, "-m", "smemkit", "demo"],
+        [sys.executable, *arguments],
         cwd=ROOT,
-        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
+        env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "SMEMKIT_BACKEND": "sim"},
         capture_output=True,
         text=True,
         check=True,
         timeout=600,
     )
-    printed = re.sub(r"^  cuda .*\n", "", done.stdout, flags=re.MULTILINE)  # why there is no GPU
-    return f"```text\n{printed}```\n"
+    return done.stdout
+
+
+def read_example(text):
+    """The first example of Python in the README."""
+    return re.search(r"```python\n(.*?)```", text, re.DOTALL)[1]
+
+
+def write_example():
+    """What the first example of the README prints, its long lines wrapped."""
+    example = read_example((ROOT / "README.md").read_text(encoding="utf-8"))
+    lines = []
+    for line in run_hidden(["-c", example]).splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        lines += textwrap.wrap(
+            line, WIDTH, subsequent_indent=indent, break_on_hyphens=False, drop_whitespace=True
+        ) or [""]
+    return "\n".join(["```text", *lines, "```", ""])
+
+
+def mask_demo(text):
+    """The demonstration's output without what differs from run to run: seed, errors, spaces."""
+    text = re.sub(r"seed \d+", "seed", text)
+    return re.sub(r"(?<=yes) +\d\.\d\d", "  error", text)
+
+
+def write_demo(text):
+    """The demonstration's output without a GPU, or `text` where it differs by chance only."""
+    printed = run_hidden(["-m", "smemkit", "demo"])
+    printed = re.sub(r"^no GPU here \(.*\):", "no GPU here:", printed, flags=re.MULTILINE)
+    printed = f"```text\n{printed}```\n"
+    return text if mask_demo(printed) == mask_demo(text) else printed
 
 
 # Who may include whom --------------------------------------------------------------------------
@@ -100,9 +121,12 @@ def write_layers():
 
 # file: {mark: what makes the text between the marks, of the text that stands there}
 TABLES = {
-    "README.md": {"demo": write_demo, "ladder": lambda text: write_ladder()},
+    "README.md": {"example": lambda text: write_example(), "demo": write_demo},
     "csrc/README.md": {"layers": lambda text: write_layers()},
-    "csrc/kernels/README.md": {"variants": lambda text: variants.write_markdown()},
+    "csrc/kernels/README.md": {
+        "ladder": lambda text: write_ladder(),
+        "variants": lambda text: variants.write_markdown(),
+    },
 }
 
 

@@ -1,27 +1,21 @@
-"""The command demo: a product by every gemm kernel on every machine, checked against NumPy."""
+"""The command demo: a product by every gemm kernel, checked against NumPy, counted and timed."""
 
 import secrets
-import time
 
 import numpy
 
 import smemkit
 
-# (m, k, n): ragged, so that every tile has an edge inside; the last one is timed.
+from .. import bench
+from .machines import describe_machines, find_machines
+
+# (m, k, n): ragged, so that every tile has an edge inside.
 SHAPES = ((1, 1, 1), (33, 65, 31), (200, 130, 170), (301, 257, 289))
-
-
-def find_machines():
-    """The backends that work here, and {backend: reason} of those that do not."""
-    machines, missing = [], {}
-    for backend in ("cuda", "sim"):
-        try:
-            smemkit.device_info(backend=backend)
-        except smemkit.BackendError as error:
-            missing[backend] = str(error)
-        else:
-            machines.append(backend)
-    return machines, missing
+COUNTED = 256  # rows and columns of the product that the simulator counts
+TIMED = 4096  # and of the one whose time is recorded, or measured
+RECORD = "h200"
+TIMED_SECONDS = 0.1  # of samples a variant
+ACCESSES = ("shared.load", "shared.store", "async")  # that have bank conflicts
 
 
 def measure_error(c, a, b):
@@ -31,18 +25,108 @@ def measure_error(c, a, b):
     return float((abs(c - a64 @ b64) / bound).max())  # NaN in c gives NaN, which is not at most 1
 
 
-def run_variant(variant, backend, rng):
-    """(worst error in units of its bound, milliseconds of the timed call)."""
-    errors = []
+def find_worst_error(variant, backend, seed):
+    """The largest error over all shapes and element types, in units of its bound."""
+    rng, errors = numpy.random.default_rng(seed), []
     for dtype in (numpy.float64, numpy.float32):
         for m, k, n in SHAPES:
             a = rng.standard_normal((m, k)).astype(dtype)
             b = rng.standard_normal((k, n)).astype(dtype)
-            start = time.perf_counter()
             c = smemkit.gemm(a, b, variant=variant, backend=backend)
-            time_ms = (time.perf_counter() - start) * 1e3
             errors.append(measure_error(c, a, b))
-    return float(numpy.max(errors)), time_ms
+    return float(numpy.max(errors))
+
+
+# Counters and times ------------------------------------------------------------------------------
+
+
+def count_variant(variant):
+    """(conflicts an access, sectors a request, MB read, instructions) of the counted product."""
+    a, b = numpy.random.default_rng(0).random((2, COUNTED, COUNTED), dtype="float32")
+    report = smemkit.profile(smemkit.gemm, a, b, variant=variant, backend="sim")
+
+    def add(*names):
+        return sum(report.counters.get(name) or 0 for name in names)
+
+    conflicts = add(*(f"{access}.conflicts" for access in ACCESSES))
+    accesses = add("shared.load.instructions", "shared.store.instructions", "async.requests")
+    sectors = add("global.load.sectors", "async.sectors")
+    requests = add("global.load.requests", "async.requests")
+    instructions = add("instructions.warp") * 32 / COUNTED**3
+    return conflicts / max(accesses, 1), sectors / requests, sectors * 32 / 1e6, instructions
+
+
+def select_times(results):
+    """{variant: median milliseconds} of the timed product in float32, from Results."""
+    return {
+        row.variant: row.median_ms
+        for row in results
+        if (row.family, row.machine, row.dtype) == ("gemm", "cuda", "float32")
+        and row.shape == (TIMED,) * 3
+        and row.times_ms
+        and row.cache in ("warm", None)
+    }
+
+
+def measure_times(variants):
+    """{variant: median milliseconds} on the GPU of this machine."""
+    found = bench.run(
+        "gemm", variants, TIMED, backend="cuda", seconds=TIMED_SECONDS, warn=lambda line: None
+    )
+    return select_times(found)
+
+
+# The table ---------------------------------------------------------------------------------------
+
+
+class Table:
+    """The columns of the demonstration: times are of the record, and of a GPU that is here."""
+
+    def __init__(self, times):
+        self.heads = ["right", "error", "conflicts", "sectors", "read [MB]", "instructions"]
+        self.heads += [f"{name} [ms]" for name in times]
+        self.times = list(times.values())
+
+    def write_head(self):
+        return "  ".join([f"{'variant':17}", *self.heads])
+
+    def write_row(self, variant, wrong, worst, counts):
+        """A row; wrong: the machines whose results are."""
+        conflicts, sectors, read, instructions = counts
+        right = f"NO: {' '.join(wrong)}" if wrong else "yes"
+        times = [found.get(variant) for found in self.times]
+        cells = [right, f"{worst:.2f}", f"{conflicts:.1f}", f"{sectors:.1f}", f"{read:.1f}"]
+        cells += [f"{instructions:.1f}"]
+        cells += ["-" if time is None else f"{time:.2f}" for time in times]
+        padded = [f"{c:>{len(head)}}" for c, head in zip(cells, self.heads, strict=True)]
+        return "  ".join([f"{variant:17}", *padded])
+
+
+def explain(seed, record, device):
+    """The lines under the table; record: provenance of the recorded times, device: a GPU's name."""
+    size, counted = f"{TIMED} x {TIMED}", f"{COUNTED} x {COUNTED}"
+    operands_mb = 2 * 4 * COUNTED**2 / 1e6
+    lines = [
+        (
+            "right",
+            f"like NumPy in float64, for {len(SHAPES)} shapes of two types; seed {seed}",
+        ),
+        (
+            "error",
+            "the largest, over its bound 4 sqrt(k) eps |a| @ |b|",
+        ),
+        ("conflicts", "bank conflicts an access to shared memory: 0 is none, 31 the worst"),
+        ("sectors", "of 32 bytes that a warp touches in a read: 4 for 32 floats side by side"),
+        ("read", f"from global memory; the operands have {operands_mb:.1f} MB together"),
+        ("instructions", "of a warp for 32 multiply-adds"),
+        ("", f"(the last four are counts of the simulator for {counted} matrices)"),
+    ]
+    if record:
+        where = f"recorded on an {record['device']} on {record['date'][:10]}"
+        lines.append((f"{RECORD.upper()} [ms]", f"of {size} matrices, {where}"))
+    if device:
+        lines.append(("here [ms]", f"of {size} matrices, measured now on the {device}"))
+    return [f"{name:12}  {words}" for name, words in lines]
 
 
 def run(seed=None):
@@ -56,32 +140,31 @@ def run(seed=None):
     """
     seed = secrets.randbits(32) if seed is None else seed
     machines, missing = find_machines()
-    m, k, n = SHAPES[-1]
-    print(f"smemkit {smemkit.__version__}: a @ b by CUDA kernels, ({m}, {k}) @ ({k}, {n})")
-    for backend in machines:
-        print(f"  {backend:4}  {smemkit.device_info(backend=backend)['name']}")
-    for backend, reason in missing.items():
-        print(f"  {backend:4}  not here: {reason}")
-    print(f"\n{'variant':17}  {'machine':7}  {'time [ms]':>9}  {'error':>5}  what it shows")
-    good = True
-    for variant, facts in smemkit.variants("gemm").items():
-        for backend in machines:
-            worst, time_ms = run_variant(variant, backend, numpy.random.default_rng(seed))
-            right = worst <= 1
-            good = good and right
-            error = f"{worst:5.2f}" if right else "WRONG"
-            shows = facts["shows"] if backend == machines[0] else '  "'
-            print(f"{variant:17}  {backend:7}  {time_ms:9.2f}  {error}  {shows}", flush=True)
-    print("\ntime   of one call in float32 on NumPy arrays, with its copies")
-    print("       (on sim: of the simulator, which has no clock; it says nothing about a GPU)")
-    print("error  against NumPy in float64, as a part of the bound 4 sqrt(k) eps |a| @ |b|:")
-    print(f"       the worst of {len(SHAPES)} shapes in float32 and float64 (seed {seed})")
+    print(f"smemkit {smemkit.__version__}: a @ b by every kernel of gemm, from naive to tuned")
+    print(describe_machines(machines, missing), end="\n\n", flush=True)
+    recorded = bench.recorded(RECORD)
+    variants = list(smemkit.variants("gemm"))
+    times, device = {RECORD.upper(): select_times(recorded)}, None
+    if "cuda" in machines:
+        times["here"], device = measure_times(variants), machines["cuda"]["name"]
+    table, good = Table(times), True
+    print(table.write_head())
+    for variant in variants:
+        errors = {backend: find_worst_error(variant, backend, seed) for backend in machines}
+        wrong = [backend for backend, error in errors.items() if not error <= 1]
+        good = good and not wrong
+        worst = float(numpy.max(list(errors.values())))
+        print(table.write_row(variant, wrong, worst, count_variant(variant)), flush=True)
+    print("", *explain(seed, recorded.provenance, device), sep="\n")
+    print("what each variant changes: smemkit variants gemm")
     print("all results are right" if good else "SOME RESULTS ARE WRONG")
     return 0 if good else 1
 
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    parser = commands.add_parser("demo", help="multiply random matrices by every gemm kernel")
+    parser = commands.add_parser(
+        "demo", help="matrix products by every gemm kernel: right or wrong, counters, times"
+    )
     parser.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
     parser.set_defaults(run=lambda chosen: run(seed=chosen.seed))

@@ -1,28 +1,63 @@
 """The command info: the build, and the machines that it finds."""
 
+from pathlib import Path
+
 import smemkit
 
+from ..config import MISSING
+from .machines import describe_machines, find_machines
 
-def run(chosen):
-    """Prints how smemkit was built and which machines it finds, then the facts of each."""
-    try:
-        smemkit.show_config()
-    except smemkit.Error as error:  # SMEMKIT_BACKEND names a machine that is missing: see below
-        print(f"backend: {error}")
-    for backend in ("cuda", "sim"):
-        try:
-            facts = smemkit.device_info(backend=backend)
-        except smemkit.BackendError as error:
-            print(f"\n{backend}: {error}")
-            continue
+
+def describe_compilers(facts):
+    """What compiles CUDA C here, or how to get it."""
+    found = {name: facts[name.lower()] for name in ("NVRTC", "nvcc")}
+    names = [name for name, path in found.items() if path != MISSING and Path(path).exists()]
+    faults = [path for path in found.values() if path != MISSING and not Path(path).exists()]
+    if names:
+        text = f"CUDA C of your own is compiled by {' or '.join(names)}"
+    else:
+        text = "CUDA C of your own needs a compiler: pip install 'smemkit[nvrtc]' brings one"
+    return "; ".join([text, *faults])  # a fault is SMEMKIT_NVCC that names no nvcc
+
+
+def show_summary(machines, missing):
+    """Prints a line for each thing that users ask first."""
+    facts = smemkit.show_config(mode="dict")
+    versions = f"Python {facts['python']}, NumPy {facts['numpy']}"
+    print(f"smemkit {facts['smemkit']} with {facts['kernels']} kernels; {versions}")
+    print(describe_machines(machines, missing))
+    if "cuda" in machines and facts["backend"] == "sim":
+        print(f"calls that do not choose run on the simulator: {facts['reason']}")
+    print(describe_compilers(facts))
+    print("details: smemkit info -v")
+
+
+def show_details(machines, missing):
+    """Prints all facts of the build and of each machine."""
+    smemkit.show_config()
+    for backend, reason in missing.items():
+        print(f"\n{backend}: {reason}")
+    for backend, facts in machines.items():
         print(f"\n{backend}:")
         width = max(map(len, facts))
         for name, value in facts.items():
             print(f"  {name:{width}}  {value}")
+
+
+def run(chosen):
+    """Prints how smemkit was built and which machines it finds; with -v, the facts of each."""
+    machines, missing = find_machines()
+    try:
+        (show_details if chosen.verbose else show_summary)(machines, missing)
+    except smemkit.BackendError as error:  # SMEMKIT_BACKEND names a machine that is missing
+        print(f"smemkit {smemkit.__version__}")
+        print(describe_machines(machines, missing))
+        print(f"but SMEMKIT_BACKEND asks for it, so calls that do not choose fail: {error}")
     return 0
 
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    parser.add_argument("-v", "--verbose", action="store_true", help="with all details")
     parser.set_defaults(run=run)

@@ -1,13 +1,17 @@
 """The command line, as a process: smemkit demo, info, and what the other commands say."""
 
+import itertools
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from support import children
 
 import smemkit
+from smemkit import __main__, bench
+from smemkit.cli import demo, info
 
 COMMAND = [sys.executable, "-m", "smemkit"]
 
@@ -19,18 +23,67 @@ def run(*arguments, status=0):
     return done.stdout, done.stderr
 
 
-def test_demo_checks_every_variant():
+def read_table(output):
+    """{variant: {head: cell}} of the demonstration."""
+    lines = output.splitlines()
+    start = next(i for i, line in enumerate(lines) if line.startswith("variant "))
+    heads = re.split(r"  +", lines[start])
+    rows = itertools.takewhile(str.strip, lines[start + 1 :])
+    return {row.split()[0]: dict(zip(heads, row.split(), strict=True)) for row in rows}
+
+
+def test_demo_checks_and_counts_every_variant():
     output, complaints = run("demo", "--seed", "7")
     assert complaints == ""
-    for variant, facts in smemkit.variants("gemm").items():
-        line = re.search(
-            rf"^{variant} +(sim|cuda) +(\d+\.\d\d) +(\d\.\d\d)  (.*)$", output, re.MULTILINE
-        )
-        assert line, output
-        assert float(line[3]) <= 1
-        assert line[4] == facts["shows"]
-    assert "(seed 7)" in output
+    rows = read_table(output)
+    assert list(rows) == list(smemkit.variants("gemm"))
+    for row in rows.values():
+        assert row["right"] == "yes" and float(row["error"]) <= 1
+    assert float(rows["column"]["conflicts"]) > 10 > float(rows["column_padded"]["conflicts"]) == 0
+    assert float(rows["naive_uncoalesced"]["sectors"]) == 16.5  # a column of a, a word of b
+    assert float(rows["tiled"]["sectors"]) == 4
+    # Each tile of 32 x 32 reads two strips of 32 x 256 elements.
+    assert rows["tiled"]["read [MB]"] == f"{8 * 8 * 2 * 32 * 256 * 4 / 1e6:.1f}"
+    recorded = bench.recorded("h200")
+    (time,) = (
+        row.median_ms
+        for row in recorded
+        if row.variant == "tiled" and row.shape == (4096,) * 3 and row.dtype == "float32"
+    )
+    assert rows["tiled"]["H200 [ms]"] == f"{time:.2f}"
+    assert f"recorded on an {recorded.provenance['device']}" in output
+    assert recorded.provenance["date"][:10] in output
+    assert "seed 7" in output
     assert output.endswith("all results are right\n")
+    assert max(map(len, output.splitlines())) <= 110
+
+
+def test_demo_measures_on_a_gpu(monkeypatch, capsys):
+    """A machine with a GPU checks on both, and has a column of its own times."""
+    both = {name: smemkit.device_info(backend="sim") for name in ("cuda", "sim")}
+    both["cuda"]["name"] = "NVIDIA Card"
+    gemm, asked = smemkit.gemm, []
+
+    def stand_in(a, b, *, variant, backend):
+        asked.append(backend)
+        return gemm(a, b, variant=variant, backend="sim")
+
+    def measure(family, variants, shapes, **_):
+        one = bench.recorded("h200", part="variants")
+        return [row for row in one if row.variant != "naive" and row.shape == (shapes,) * 3]
+
+    monkeypatch.setattr(demo, "find_machines", lambda: (both, {}))
+    monkeypatch.setattr(smemkit, "gemm", stand_in)
+    monkeypatch.setattr(bench, "run", measure)
+    monkeypatch.setattr(smemkit, "variants", lambda family: ["naive", "tiled"])
+    assert demo.run(seed=1) == 0
+    output = capsys.readouterr().out
+    rows = read_table(output)
+    assert rows["naive"]["here [ms]"] == "-"
+    assert rows["tiled"]["here [ms]"] == rows["tiled"]["H200 [ms]"]
+    assert "GPU: NVIDIA Card, compute capability" in output
+    assert "measured now on the NVIDIA Card" in output
+    assert set(asked) == {"cuda", "sim"}
 
 
 @pytest.mark.parametrize("closed", [">&-", ">&- 2>&-"])
@@ -46,9 +99,6 @@ def test_closed_output(words, closed):
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, smemkit.InterruptedError])
 def test_interrupted(monkeypatch, capsys, kind):
-    from smemkit import __main__
-    from smemkit.cli import demo
-
     def stop(seed):
         raise kind
 
@@ -58,8 +108,6 @@ def test_interrupted(monkeypatch, capsys, kind):
 
 
 def test_demo_says_where_a_result_is_wrong(monkeypatch, capsys):
-    from smemkit.cli import demo
-
     gemm = smemkit.gemm
 
     def spoil(a, b, *, variant, backend):
@@ -71,16 +119,48 @@ def test_demo_says_where_a_result_is_wrong(monkeypatch, capsys):
     monkeypatch.setattr(smemkit, "gemm", spoil)
     assert demo.run(seed=1) == 1
     output = capsys.readouterr().out
-    assert len(re.findall(r"^padded .* WRONG ", output, re.MULTILINE)) == output.count("WRONG ") > 0
+    assert re.findall(r"^(\w+) .* NO: ", output, re.MULTILINE) == ["padded"]
     assert output.endswith("SOME RESULTS ARE WRONG\n")
 
 
-def test_info_names_the_machines():
+def test_info_is_short(cuda_missing):
     output, complaints = run("info")
+    assert complaints == ""
+    assert output.startswith(f"smemkit {smemkit.__version__} with ")
+    assert output.count("\n") <= 5 and "cudaError" not in output
+    if cuda_missing is not None:
+        assert "\nno GPU here (" in output
+    assert "smemkit info -v" in output
+
+
+def test_details_of_info_name_the_machines():
+    output, complaints = run("info", "-v")
     assert complaints == ""
     assert re.search(rf"^smemkit +{re.escape(smemkit.__version__)}$", output, re.MULTILINE)
     assert "\nsim:\n" in output and "\ncuda:" in output
     assert re.search(r"^  warp_lanes +32$", output, re.MULTILINE)
+
+
+@pytest.mark.parametrize("words", [["info"], ["info", "-v"]])
+def test_info_where_the_chosen_machine_is_missing(monkeypatch, capsys, cuda_missing, words):
+    if cuda_missing is None:
+        pytest.skip("there is a GPU")
+    monkeypatch.setenv("SMEMKIT_BACKEND", "cuda")
+    assert __main__.main(words) == 0
+    assert "SMEMKIT_BACKEND" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("nvrtc", "nvcc", "words"),
+    [
+        ("not found", "not found", "pip install"),
+        (str(Path(__file__)), "not found", "compiled by NVRTC"),
+        ("not found", str(Path(__file__)), "compiled by nvcc"),
+        (str(Path(__file__)), "SMEMKIT_NVCC is wrong", "compiled by NVRTC; SMEMKIT_NVCC is wrong"),
+    ],
+)
+def test_info_names_the_compiler(nvrtc, nvcc, words):
+    assert words in info.describe_compilers({"nvrtc": nvrtc, "nvcc": nvcc})
 
 
 def test_version():
