@@ -5,9 +5,11 @@ counted; counters lists what is counted.
 """
 
 from .._public import publish
-from ._advice import Advice, explain
+from ._advice import explain
+from ._comparison import Comparison
 from ._findings import CheckReport, Finding
-from ._report import Comparison, Report
+from ._kernel import Advice
+from ._report import Report
 from .capture import check, profile
 from .counts import (
     Counters,

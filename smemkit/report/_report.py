@@ -1,10 +1,11 @@
-"""Report: what the launches of a call did; Comparison: the counters of two reports."""
+"""Report: what the launches of a call did."""
 
 from .. import _core
 from .._pandas import import_pandas
 from .._version import __version__
-from . import what_if
 from ._advice import explain
+from ._comparison import Comparison
+from ._layout import tabulate, wrap, write_number
 from .counts import (
     OPERATORS,
     Counters,
@@ -14,11 +15,13 @@ from .counts import (
     collect_lines,
     count_conflicts,
     count_excess_sectors,
+    count_waste,
     counters,
     median,
     read_condition,
     split_refused,
 )
+from .what_if import waste
 
 RANKINGS = (
     ("bank conflicts", "wavefronts", count_conflicts),
@@ -27,29 +30,14 @@ RANKINGS = (
 )
 
 
-def _format(value):
-    """Formats a number: whole ones with separators, others with three digits of fraction."""
-    if value is None:
-        return "-"
-    if isinstance(value, int) or float(value).is_integer():
-        return f"{int(value):,}"
-    return f"{value:,.3f}"
-
-
-def _tabulate(rows, numbers=()):
-    """Lines of text with aligned columns; those whose index is in `numbers` to the right."""
-    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
-    for row in rows:
-        cells = [
-            f"{cell:>{width}}" if i in numbers else f"{cell:{width}}"
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        yield "  ".join(cells).rstrip()
-
-
 def _write_line(line):
     """The line's text, with what explains an access that stands in no line of the source."""
     return f"{line.text}  (moved by the compiler)" if line.moved else line.text
+
+
+def _name_access(sample):
+    """What the accesses of one source line, space and kind have in common."""
+    return sample.kernel, sample.file, sample.line, sample.space, sample.op
 
 
 class Report:
@@ -145,10 +133,11 @@ class Report:
         return OPERATORS[sign](value, limit)
 
     def access(self, line=None, op=None, *, file=None, space=None):
-        """The costliest recorded request, of a source line, kind or space where these are given.
+        """The costliest request of the worst line, kind or space, where these are not given.
 
-        op is "load", "store", "atomic" or "async"; space is "shared" or "global". Without any,
-        requests with bank conflicts come first. Raises ArgumentError where none is recorded.
+        op is "load", "store", "atomic" or "async"; space is "shared" or "global". The worst line is
+        the one whose accesses have most bank conflicts and unneeded sectors in all. Raises
+        ArgumentError where no request is recorded.
         """
         wanted = {"line": line, "op": op, "file": file, "space": space}
         wanted = {name: value for name, value in wanted.items() if value is not None}
@@ -164,7 +153,30 @@ class Report:
                 f"no access is recorded for {choice or 'this call'}; lines with one: "
                 f"{', '.join(places) or 'none'}"
             )
-        return max(fitting, key=lambda sample: what_if.waste(sample))
+        totals = self._add_waste()
+        return max(
+            fitting, key=lambda sample: (totals.get(_name_access(sample), 0), *waste(sample))
+        )
+
+    def _add_waste(self):
+        """What accesses cost beyond their least, those of one line, space and kind added up."""
+        totals = {}
+        accesses = {
+            (sample.function, sample.ptx_line, launch.ptx, sample.space, sample.op): sample
+            for launch in self.launches
+            for sample in launch.samples
+        }
+        for launch in self.launches:
+            for facts in launch.instructions:
+                place = facts["function"], facts["ptx_line"], launch.ptx
+                for space in ("shared", "global"):
+                    for op in ("load", "store", "atomic", "async"):
+                        sample = accesses.get((*place, space, op))
+                        if sample is not None:
+                            name = _name_access(sample)
+                            more = count_waste(facts["counters"], space, op)
+                            totals[name] = totals.get(name, 0) + more
+        return totals
 
     def picture(self, line=None, op=None, *, file=None, space=None):
         """A drawing of lanes, banks and words (or sectors) of one request; see access."""
@@ -220,23 +232,28 @@ class Report:
         return f"<Report of {names}: {len(self.launches)} launch(es){sampled}>"
 
     def __str__(self):
-        parts = [*self._head(), "", *self._totals()]
+        parts = [*self._head(), *self._list_advice()]
         for title, unit, measure in RANKINGS:
             parts += self._worst(title, unit, measure)
+        return "\n".join([*parts, "", *self._totals()])
+
+    def _list_advice(self):
         found = self.advice
-        parts += ["", "advice" if found else "advice: none"]
-        parts += [f"  {number}. {advice.text}" for number, advice in enumerate(found, 1)]
-        return "\n".join(parts)
+        yield from ("", "advice" if found else "advice: none")
+        for number, advice in enumerate(found, 1):
+            source = f"  {advice.source}" if advice.source else ""
+            yield f"  {number}. {advice.subject}{source}"
+            yield from wrap(advice.message[:1].upper() + advice.message[1:], 5)
 
     def _head(self):
         rows = [("kernel", "grid", "block", "shared [bytes]", "GPU time [ms]")]
         for launch in self.launches[:20]:
             time_ms = "-" if launch.time_ms is None else f"{launch.time_ms:.4f}"
             shape = [" x ".join(map(str, size)) for size in (launch.grid, launch.block)]
-            rows.append((launch.kernel, *shape, _format(launch.shared_bytes), time_ms))
+            rows.append((launch.kernel, *shape, write_number(launch.shared_bytes), time_ms))
         if self.time_ms is None:
             rows = [row[:4] for row in rows]
-        yield from _tabulate(rows, numbers=(3, 4))
+        yield from tabulate(rows, numbers=(3, 4))
         if len(self.launches) > 20:
             yield f"... and {len(self.launches) - 20} more launches"
         yield self.label
@@ -244,11 +261,11 @@ class Report:
     def _totals(self):
         facts = counters()
         rows = [
-            (name, _format(value), facts[name]["unit"])
+            (name, write_number(value), facts[name]["unit"])
             for name, value in self.counters.items()
             if value
         ]
-        yield from _tabulate([("counter", "value", "unit"), *rows], numbers=(1,))
+        yield from tabulate([("counter", "value", "unit"), *rows], numbers=(1,))
 
     def _worst(self, title, unit, measure):
         ranked = [(measure(line.counters), line) for line in self.lines]
@@ -256,65 +273,12 @@ class Report:
         if ranked:
             yield from ("", f"lines with most {title} [{unit}]")
             rows = [
-                (f"  {_format(value)}", line.place, _write_line(line)) for value, line in ranked
+                (f"  {write_number(value)}", line.place, _write_line(line))
+                for value, line in ranked
             ]
-            yield from _tabulate(rows, numbers=(0,))
+            yield from tabulate(rows, numbers=(0,))
 
     def _repr_html_(self):
         from . import html
 
         return html.draw_report(self)
-
-
-class Comparison:
-    """Two reports side by side: rows of (counter, unit, a, b, b / a), where one is not zero."""
-
-    def __init__(self, a, b, names):
-        self.names = names
-        self.labels = (a.label, b.label)
-        facts = counters()
-        self.rows = [
-            (name, facts[name]["unit"], a.counters[name], b.counters[name])
-            for name in facts
-            if a.counters[name] or b.counters[name]
-        ]
-        if a.time_ms is not None and b.time_ms is not None:
-            self.rows.append(("time", "ms", a.time_ms, b.time_ms))
-        self.rows = [(*row, self._divide(row[3], row[2])) for row in self.rows]
-
-    @staticmethod
-    def _divide(b, a):
-        return b / a if a and b is not None else None
-
-    def to_dict(self):
-        keys = ("counter", "unit", *("a", "b"), "ratio")
-        rows = [dict(zip(keys, row, strict=True)) for row in self.rows]
-        return {"names": list(self.names), "labels": list(self.labels), "rows": rows}
-
-    def to_dataframe(self):
-        columns = ["counter", "unit", *self.names, "ratio"]
-        return import_pandas().DataFrame(self.rows, columns=columns)
-
-    def table(self):
-        """Rows of text, the heading first."""
-        heading = ("counter", *self.names, "ratio", "unit")
-        return [heading] + [
-            (name, _format(a), _format(b), "-" if ratio is None else f"{ratio:.3f}", unit)
-            for name, unit, a, b, ratio in self.rows
-        ]
-
-    def __str__(self):
-        notes = [
-            f"{name}: {label}"
-            for name, label in zip(self.names, self.labels, strict=True)
-            if label.startswith("SAMPLE")
-        ]
-        return "\n".join([*_tabulate(self.table(), numbers=(1, 2, 3)), *notes])
-
-    def __repr__(self):
-        return f"<Comparison of {self.names[0]} and {self.names[1]}: {len(self.rows)} counters>"
-
-    def _repr_html_(self):
-        from . import html
-
-        return html.draw_comparison(self)

@@ -406,6 +406,17 @@ def count_excess_sectors(table):
     return excess
 
 
+def count_waste(table, space, op):
+    """What one kind of access costs beyond its least: bank conflicts, or sectors."""
+    if space == "shared":
+        return table.get("async.conflicts" if op == "async" else f"shared.{op}.conflicts", 0)
+    stem = "async" if op == "async" else f"global.{op}"
+    requests, sectors, nbytes = (
+        table.get(f"{stem}.{unit}", 0) for unit in ("requests", "sectors", "bytes")
+    )
+    return max(0, sectors - max(requests, -(-nbytes // 32)))
+
+
 def get_sources(report):
     """(file, lines of the file or None, Line objects in it) for each source file, for listings."""
     groups = {}

@@ -4,6 +4,7 @@ Colours are an orange and a blue that every kind of sight tells apart, laid thin
 background the page has, so that its own text colour stays readable; each has its number beside it.
 """
 
+import zlib
 from html import escape
 
 from .. import _core
@@ -33,6 +34,10 @@ STYLE = """<style>
 .smemkit svg{max-width:100%;height:auto;color:inherit}
 .smemkit svg text{fill:currentColor;font:9px system-ui,sans-serif}
 </style>"""
+MARKED = {  # the rows of a comparison, by their marks
+    "better": f' style="background:rgba({BLUE},.15)"',
+    "worse": f' style="background:rgba({ORANGE},.2)"',
+}
 CONTEXT = 3  # lines shown around counted lines of a long source file
 LONG = 300
 COUNT_LANES = ("atomic", "cas", "async")  # operations that serve each lane on a word separately
@@ -109,7 +114,18 @@ def _shown(text, counted):
     return sorted(n for n in near if 1 <= n <= len(text))
 
 
-def _list_file(file, text, lines, alone):
+def _mark_line(report, file, line):
+    """The name of a line's row in the listing, to which advice links."""
+    key = repr(
+        [
+            (launch.kernel, launch.grid, launch.block, dict(launch.counters), file)
+            for launch in report.launches
+        ]
+    )
+    return f"smemkit-{zlib.crc32(key.encode()):08x}-{line}"
+
+
+def _list_file(report, file, text, lines, alone):
     counted = {line.line: line for line in lines}
     heats = [(shade or value) for _, value, shade in COLUMNS]
     most = [max(heat(line.counters) or 0 for line in lines) for heat in heats]
@@ -127,7 +143,10 @@ def _list_file(file, text, lines, alone):
                 for (_, value, shade), top in zip(COLUMNS, most, strict=True)
             )
         code = text[number - 1] if text and number <= len(text) else line.text if line else ""
-        rows.append(f'<tr><td class="n">{number}</td>{cells}<td class="c">{escape(code)}</td></tr>')
+        mark = f' id="{_mark_line(report, file, number)}"' if line is not None else ""
+        rows.append(
+            f'<tr{mark}><td class="n">{number}</td>{cells}<td class="c">{escape(code)}</td></tr>'
+        )
     title = f'<tr><th></th>{head}<th class="t">{escape(str(file))}</th></tr>'
     listing = f'<div class="scroll"><table>{title}{"".join(rows)}</table></div>'
     if file != PTX_FILE:
@@ -145,41 +164,61 @@ def _margin(table, value, shade, top):
     return f"<td{style}>{_number(shown)}</td>"
 
 
+def _draw_advice(report, advice):
+    """An item of the list of advice, with a link to its line in the listing."""
+    subject = escape(advice.subject)
+    if advice.lines:
+        subject = f'<a href="#{_mark_line(report, *advice.lines[0])}">{subject}</a>'
+    source = f"<br><code>{escape(advice.source)}</code>" if advice.source else ""
+    return f"<li><b>{escape(advice.kind)}</b> {subject}: {escape(advice.message)}{source}</li>"
+
+
 def draw_report(report):
     """The HTML of a Report: launches, advice, the source with counters, and the worst access."""
-    advice = "".join(f"<li><b>{escape(a.kind)}</b> {escape(a.text)}</li>" for a in report.advice)
+    advice = "".join(_draw_advice(report, advice) for advice in report.advice)
     advice = f"<h4>advice</h4><ol>{advice}</ol>" if advice else "<h4>advice: none</h4>"
     groups = list(get_sources(report))
-    listings = "".join(_list_file(*group, len(groups) == 1) for group in groups)
+    listings = "".join(_list_file(report, *group, len(groups) == 1) for group in groups)
     legend = (
         "<p>shaded: bank conflicts, sectors beyond the bytes asked for, divergent branches, each "
         "by its share of the worst line</p>"
     )
     picture = draw_picture(report.access()) if report.samples else ""
-    return _wrap(_head_of(report), advice, _totals_of(report), listings, legend, picture)
+    return _wrap(_head_of(report), advice, listings, legend, picture, _totals_of(report))
+
+
+def _draw_table(heading, rows):
+    """A table whose second, third and fourth columns are numbers; the last one marks rows."""
+
+    def write_row(tag, cells):
+        kinds = ("" if 0 < i < 4 else "t" for i in range(len(cells)))
+        return "".join(
+            f'<{tag} class="{kind}">{escape(cell)}</{tag}>'
+            for kind, cell in zip(kinds, cells, strict=True)
+        )
+
+    body = "".join(f"<tr{MARKED.get(row[-1], '')}>{write_row('td', row)}</tr>" for row in rows)
+    return f'<div class="scroll"><table><tr>{write_row("th", heading)}</tr>{body}</table></div>'
 
 
 def draw_comparison(comparison):
-    heading, *rows = comparison.table()
-    head = "".join(
-        f'<th class="{"" if 0 < i < 4 else "t"}">{escape(cell)}</th>'
-        for i, cell in enumerate(heading)
-    )
-    body = "".join(
-        "<tr>"
-        + "".join(
-            f'<td class="{"" if 0 < i < 4 else "t"}">{escape(cell)}</td>'
-            for i, cell in enumerate(row)
+    """The HTML of a Comparison: the sentence, the rows that differ, and the equal ones folded."""
+    differing, equal = comparison.split()
+    parts = [f"<p><b>{escape(comparison.summary)}</b></p>"]
+    if differing:
+        parts.append(_draw_table(*_part(comparison.table(differing))))
+    if equal:
+        rows = [row for row in comparison.rows if row[0] in set(equal)]
+        table = _draw_table(*_part(comparison.table(rows)))
+        parts.append(
+            f"<details><summary>{say_count(len(equal), 'equal counter')}</summary>{table}</details>"
         )
-        + "</tr>"
-        for row in rows
-    )
-    notes = "".join(
-        f'<p class="note">{escape(name)}: {escape(label)}</p>'
-        for name, label in zip(comparison.names, comparison.labels, strict=True)
-        if label.startswith("SAMPLE")
-    )
-    return _wrap(f"<table><tr>{head}</tr>{body}</table>{notes}")
+    parts += [f'<p class="note">{escape(note)}</p>' for note in comparison.notes()]
+    return _wrap(*parts)
+
+
+def _part(table):
+    return table[0], table[1:]
 
 
 def draw_findings(report):

@@ -26,7 +26,8 @@ class Balanced(HTMLParser):
             self.open.append(tag)
         for name, value in attributes:
             assert not name.startswith("on")
-            assert name not in ("src", "href") and (value is None or "url(" not in value)
+            assert name != "src" and (value is None or "url(" not in value)
+            assert name != "href" or value.startswith("#")
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag
@@ -55,11 +56,37 @@ def test_source_with_counters_in_the_margin(column):
         for line in column.lines
         if line.file == "column.cu" and line.counters["shared.load.conflicts"]
     ]
-    (row,) = re.findall(rf'<tr><td class="n">{line.line}</td>(.*?)</tr>', text)
+    (row,) = re.findall(rf'<tr[^>]*><td class="n">{line.line}</td>(.*?)</tr>', text)
     assert f"{line.counters['instructions.warp']:,}" in row
     assert f"{line.counters['shared.load.conflicts']:,}" in row
     assert "rgba(" in row and "tile_b[threadIdx.x][i]" in row
     assert "__syncthreads();" in text and "row &lt; m" in text  # of lines without counts too
+
+
+def test_advice_links_to_its_line(column):
+    text = column._repr_html_()
+    links = re.findall(r'<a href="#([^"]+)">column.cu:(\d+)</a>', text)
+    assert [int(line) for _, line in links] == [advice.line for advice in column.advice]
+    for mark, line in links:
+        assert text.count(f'<tr id="{mark}"><td class="n">{line}</td>') == 1
+    assert text.index("<h4>advice</h4>") < text.index("column.cu</th>") < text.index("all counters")
+
+
+def test_comparison(column):
+    """The sentence first, marked rows, equal ones folded away."""
+    square = numpy.ones((64, 64), dtype="float32")
+    padded = smemkit.profile(smemkit.gemm, square, square, variant="column_padded")
+    comparison = column.compare(padded, names=("bad", "good"))
+    text = comparison._repr_html_()
+    parse(text)
+    shown, folded = text.split("<details>")
+    assert shown.index("Against bad, good has no bank conflicts") < shown.index("<table>")
+    differing, equal = comparison.split()
+    assert all(f">{row[0]}</td>" in shown and f">{row[0]}</td>" not in folded for row in differing)
+    assert all(f">{name}</td>" in folded and f">{name}</td>" not in shown for name in equal)
+    worse, better = shown.count(f"rgba({html.ORANGE}"), shown.count(f"rgba({html.BLUE}")
+    marks = [comparison.mark(row) for row in differing]
+    assert (worse, better) == (marks.count("worse"), marks.count("better")) and worse and better
 
 
 def test_picture_of_a_conflict():

@@ -128,7 +128,7 @@ def test_reports_say_what_was_moved():
     assert len(moved) == 1 and "[" not in moved[0].text
     assert moved[0].counters["global.load.requests"] == 2
     assert f"{moved[0].text}  (moved by the compiler)" in str(report)
-    assert f"[{moved[0].text}; moved by the compiler]" in str(report)
+    assert f"  {moved[0].text}; moved by the compiler\n" in str(report)
     assert [line["moved"] for line in report.to_dict()["lines"]].count(True) == 1
     findings = kernel.check(1, 64, (x, np.ones(70, np.float32), y, 100)).findings
     assert any(finding.first.moved for finding in findings)

@@ -11,6 +11,7 @@ from support.small_kernels import (
     STORE_LINE,
     STRIDE,
     STRIDE_INSTRUCTIONS,
+    make_kernel,
     make_stride,
 )
 
@@ -137,6 +138,11 @@ def test_print(stride):
     assert "all blocks counted" in text
     assert "shared.load.conflicts" in text and "global.load.requests" not in text
     assert f"ptx:{STORE_LINE}" in text.split("most bank conflicts")[1]
+    assert text.index("\nadvice\n") < text.index("most bank conflicts") < text.index("counter  ")
+    for number, advice in enumerate(stride.advice, 1):
+        message = advice.message[0].upper() + advice.message[1:40]
+        assert f"\n  {number}. ptx:{advice.line}  {advice.source}\n     {message}" in text
+    assert max(map(len, text.splitlines())) <= 100
     assert repr(stride) == "<Report of stride: 1 launch(es)>"
 
 
@@ -203,15 +209,80 @@ def test_compare(stride):
     assert rows["shared.load.wavefronts"] == (32, 1, 1 / 32)
     assert rows["shared.load.conflicts"] == (31, 0, 0)
     assert {row[0]: row[4] for row in clean.compare(stride).rows}["shared.load.conflicts"] is None
-    heading, *lines = str(comparison).splitlines()
+    heading, *lines = str(comparison).partition("\n\n")[2].partition("\n\n")[0].splitlines()
     assert heading.split() == ["counter", "bad", "good", "ratio", "unit"]
-    assert len(lines) == len(rows)
+    marked = {row[0]: comparison.mark(row) for row in comparison.rows}
+    assert [line.split()[0] for line in lines] == [name for name, mark in marked.items() if mark]
+    assert [line.split()[-1] for line in lines] == list(filter(None, marked.values()))
     assert list(comparison.to_dataframe().columns) == ["counter", "unit", "bad", "good", "ratio"]
     assert json.dumps(comparison.to_dict(), allow_nan=False)
     with pytest.raises(smemkit.ArgumentTypeError):
         stride.compare({})
     with pytest.raises(smemkit.ArgumentError):
         stride.compare(clean, names=("one",))
+
+
+def test_compare_says_what_changed(stride):
+    clean = make_stride().profile(1, 32, (numpy.zeros(32, dtype="int32"), 1))
+    there = stride.compare(clean, names=("bad", "good"))
+    back = clean.compare(stride, names=("good", "bad"))
+    assert there.summary == (
+        "Against bad, good has no bank conflicts (62 -> 0) and 32 times fewer wavefronts of shared "
+        "memory (64 -> 2)."
+    )
+    assert back.summary == (
+        "Against good, bad has bank conflicts where there were none (0 -> 62) and 32 times as many "
+        "wavefronts of shared memory (2 -> 64)."
+    )
+    marks = {row[0]: there.mark(row) for row in there.rows}
+    turned = {row[0]: back.mark(row) for row in back.rows}
+    other = {"better": "worse", "worse": "better"}
+    assert turned == {name: other.get(mark, mark) for name, mark in marks.items()}
+    assert marks["shared.load.conflicts"] == "better" and marks["instructions.warp"] == ""
+    text = str(there)
+    assert "\nequal (" in text and text.startswith("Against bad, good has no bank conflicts")
+    assert "instructions.warp" in text.partition("\nequal (")[2]
+    assert there.to_dict()["summary"] == there.summary
+    assert {row["counter"]: row["mark"] for row in there.to_dict()["rows"]} == marks
+    same = stride.compare(stride)
+    assert same.summary == "b counts as a does: no counter that costs time differs."
+    assert same.split()[0] == [] and "ratio" not in str(same)
+
+
+def test_compare_judges_by_the_direction_of_a_counter():
+    """More active lanes are better; fewer bytes asked for are neither."""
+    kernels = {
+        "part": "    setp.lt.u32 %p1, %r1, 8;\n    @%p1 st.global.u32 [%rd1], %r1;",
+        "all": "    st.global.u32 [%rd1], %r1;",
+    }
+    part, whole = (
+        make_kernel(body).profile(1, 32, (numpy.zeros(1, "uint32"),)) for body in kernels.values()
+    )
+    marks = {row[0]: part.compare(whole).mark(row) for row in part.compare(whole).rows}
+    assert marks["instructions.active_lanes"] == "better"
+    assert marks["global.store.bytes"] == "differs"
+    assert marks["instructions.warp"] == "better"
+    assert "17 % fewer warp instructions" in part.compare(whole).summary
+
+
+def test_access_is_of_the_line_that_costs_most():
+    """Not of the one whose worst request is worst: 40 requests of 2 wavefronts, one of 32."""
+    body = (
+        "    .shared .align 4 .b8 tile[4096];\n    mov.u32 %r2, tile;\n"
+        "    shl.b32 %r3, %r1, 7;\n    add.u32 %r4, %r2, %r3;\n    st.shared.u32 [%r4], %r1;\n"
+        "    shl.b32 %r3, %r1, 3;\n    add.u32 %r5, %r2, %r3;\n    mov.u32 %r7, 0;\n"
+        "LOOP:\n    ld.volatile.shared.u32 %r6, [%r5];\n    add.u32 %r7, %r7, 1;\n"
+        "    setp.lt.u32 %p1, %r7, 40;\n    @%p1 bra LOOP;"
+    )
+    report = make_kernel(body).profile(1, 32, (numpy.zeros(1, "uint32"),))
+    costs = {line.text: line.counters for line in report.lines}
+    assert costs["st.shared.u32 [%r4], %r1;"]["shared.store.conflicts"] == 31
+    assert costs["ld.volatile.shared.u32 %r6, [%r5];"]["shared.load.conflicts"] == 40
+    assert (report.access().op, report.access().cost) == ("load", 2)
+    assert report.access(op="store").cost == 32
+    assert "shared load" in report._repr_html_()
+    assert [advice.kind for advice in report.advice] == ["bank_conflict"] * 2
+    assert report.advice[0].line == report.access().line
 
 
 def test_compare_names_the_kernel_that_does_most():

@@ -1,0 +1,200 @@
+"""Advice on shared memory: bank conflicts, pads, data that is read once."""
+
+import re
+
+import numpy
+
+from ._kernel import add_rows
+from .counts import place_of, say_count
+from .what_if import (
+    ADDRESS,
+    BANKED,
+    compare_padding,
+    count_cost,
+    count_crowd,
+    find_row_bytes,
+    read_width,
+    try_cures,
+)
+
+CONFLICTED = 0.1  # conflicts for each wavefront
+CROWDED = 8  # lanes on one address of an atomic
+
+
+def judge_conflicts(kernel):
+    for op in ("load", "store", "atomic", "async"):
+        stem = "async" if op == "async" else f"shared.{op}"
+        executed = "async.copies" if op == "async" else f"{stem}.instructions"
+        names = (f"{stem}.conflicts", f"{stem}.wavefronts", executed)
+        rows = [
+            (facts, kernel.sample(facts, "shared", op))
+            for facts in kernel.instructions
+            if facts["counters"].get(names[0], 0)
+        ]
+        for place, same in kernel.gather(rows):
+            evidence = add_rows(same, *names)
+            if evidence[names[0]] < CONFLICTED * evidence[names[1]]:
+                continue
+            recorded = [row for row in same if row[1] is not None]
+            worst = max(recorded, key=lambda row: row[1].cost, default=None)
+            if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
+                continue  # lanes on one word, which judge_atomics reports
+            subject = "this copy to shared memory" if op == "async" else f"shared {op}"
+            if op == "load" and all(is_atomic(facts["ptx"]) for facts, _ in same):
+                subject = (
+                    f"this atomic, of which ptxas makes a loop, go {evidence[executed]:,} rounds "
+                    "(lanes that meet in a bank take turns), and its loads"
+                )
+            text = (
+                f"bank conflicts make {subject} take "
+                f"{say_count(evidence[names[1]], 'wavefront')}, {evidence[names[0]]:,} of them "
+                "conflicts. "
+            )
+            text += _describe_cures(kernel, worst, evidence)
+            yield kernel.advise("bank_conflict", [place], text, evidence, is_access=True)
+
+
+def is_atomic(ptx):
+    """Whether an instruction's text is that of an atomic."""
+    words = ptx.split()
+    return any(word.startswith(("atom.", "red.")) for word in words[:2])  # a guard may precede it
+
+
+def is_matrix(ptx):
+    """Whether an instruction's text is an ldmatrix, whose rows go to other lanes."""
+    return any(word.startswith("ldmatrix.") for word in ptx.split()[:2])
+
+
+def _describe_copy(kernel, worst, alone, evidence):
+    """Words for a copy with more wavefronts than its target addresses explain."""
+    facts, sample = worst
+    evidence |= {
+        "wavefronts of the worst request": sample.cost,
+        "wavefronts by its targets alone": alone,
+    }
+    head = f"Its worst request takes {say_count(sample.cost, 'wavefront')}, "
+    source, sources = kernel.sample(facts, "global", "async"), 0
+    if source is not None:
+        places = numpy.asarray(source.addresses, dtype=numpy.uint64) % BANKED  # of a cache line
+        sources = count_cost(places, source.bytes, source.mask, "async")[0]
+    if sources <= alone:
+        return (
+            f"{head}by its targets alone it would take {alone}: its sources come through banks "
+            "too. Let the lanes of a warp copy what lies side by side, in that order."
+        )
+    evidence["wavefronts by its sources alone"] = sources
+    return (
+        f"{head}by its targets alone it would take {alone}, but its sources meet in the banks of "
+        f"the L1 cache ({sources}): let the lanes of a warp copy what lies side by side in global "
+        "memory, or 16 bytes each."
+    )
+
+
+def _describe_cures(kernel, worst, evidence):
+    if worst is None:
+        return "Let the lanes of a warp meet different banks."
+    facts, sample = worst
+    wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
+    if sample.op == "async" and sample.cost != wavefronts:
+        return _describe_copy(kernel, worst, wavefronts, evidence)
+    evidence |= {
+        "wavefronts of the worst request": wavefronts,
+        "conflicts of the worst request": conflicts,
+    }
+    if sample.op == "atomic":
+        return (
+            f"Its worst request takes {say_count(wavefronts, 'wavefront')}: lanes that meet in one "
+            "bank are served one by one. A copy for each warp or lane, added up at the end, "
+            "spreads them."
+        )
+    element = min(read_width(facts["ptx"]) or sample.bytes, sample.bytes)
+    if is_matrix(facts["ptx"]):
+        element = sample.bytes  # rows of matrices begin at multiples of 16 bytes
+    cures = try_cures(sample, element)
+    if not cures:
+        return (
+            f"Its worst request takes {say_count(wavefronts, 'wavefront')}; neither a pad a row "
+            "nor an xor swizzle removes its conflicts: change which lane takes which element."
+        )
+    for words, cost in cures:
+        evidence[f"wavefronts with {words}"] = cost
+    listed = "; or ".join(f"{words}: {cost}" for words, cost in cures)
+    return (
+        f"Its worst request takes {say_count(wavefronts, 'wavefront')}; tried on it, "
+        f"{'this removes' if len(cures) == 1 else 'these remove'} the conflicts: {listed}."
+    )
+
+
+def judge_padding(kernel):
+    """Rows padded by one element without need: the pad prevents wide loads."""
+    groups = {}
+    for facts in kernel.instructions:
+        width, address = read_width(facts["ptx"]), ADDRESS.search(facts["ptx"])
+        if facts["role"] == "alone" and "ld" in facts["ptx"] and ".shared" in facts["ptx"]:
+            if width in (4, 8) and address and not re.search(r"\.v[24]", facts["ptx"]):
+                key = (facts["function"], address[1], place_of(facts), width)
+                groups.setdefault(key, {})[int(address[2] or 0)] = facts
+    for (_, register, place, width), members in groups.items():
+        starts = [
+            offset
+            for offset in members
+            if offset % 16 == 0 and all(offset + step in members for step in range(0, 16, width))
+        ]
+        if not starts:
+            continue
+        facts = members[starts[0]]
+        sample = kernel.sample(facts, "shared", "load")
+        rows = [(member, None) for member in members.values()]
+        evidence = add_rows(rows, "shared.load.instructions", "shared.load.conflicts")
+        pitch = find_row_bytes(kernel.sources.ptx, facts["ptx_line"], register)
+        if sample is None or evidence["shared.load.conflicts"] or pitch is None:
+            continue
+        if pitch % 16 == 0 or (pitch - width) % 16:
+            continue
+        now, fused = compare_padding(sample, pitch, width)
+        if fused is not None and fused < now:
+            evidence |= {
+                "bytes a lane and load": width,
+                "bytes from row to row": pitch,
+                "wavefronts of 16 bytes a lane, padded": now,
+                "wavefronts of 16 bytes a lane, not padded": fused,
+            }
+            text = (
+                "padding costs more than it saves here. Rows of {pitch} bytes "
+                f"are not aligned to 16, so {len(members)} neighbouring elements are read by "
+                f"{width}-byte loads: {now} wavefronts for 16 bytes a lane. Rows of "
+                f"{pitch - width} bytes let ptxas fuse them: {fused}, still without a conflict on "
+                f"this read."
+            )
+            yield kernel.advise("padding", [place], text, evidence)
+
+
+def judge_reuse(kernel):
+    """Shared memory in which each thread reads only its own values, and each once."""
+    loaded = kernel.sums.get("shared.load.bytes", 0)
+    stored = kernel.sums.get("shared.store.bytes", 0) + kernel.sums.get("async.bytes", 0)
+    if not loaded or not stored or loaded > 1.25 * stored:
+        return
+    if kernel.sums.get("shared.atomic.instructions", 0):
+        return
+    shared = [sample for sample in kernel.samples.values() if sample.space == "shared"]
+    writes = [sample for sample in shared if sample.op in ("store", "async")]
+    reads = [sample for sample in shared if sample.op == "load"]
+    places = sorted({(sample.file, sample.line) for sample in reads})
+    if not reads or not all(any(_is_same(read, write) for write in writes) for read in reads):
+        return
+    if any(is_matrix(kernel.ptx(read)) for read in reads):
+        return
+    evidence = {"shared.load.bytes": loaded, "shared.store.bytes": stored, "reuse": loaded / stored}
+    text = (
+        "each byte put into shared memory is read "
+        f"{loaded / stored:.2g} times, and in the recorded requests by the very lane that wrote "
+        "it. Shared memory does not pay for data read once: keep it in a register."
+    )
+    yield kernel.advise("data_read_once", places, text, evidence)
+
+
+def _is_same(read, write):
+    """Whether both are of one warp, and each lane reads what it has written itself."""
+    where = (read.block, read.warp) == (write.block, write.warp)
+    return where and set(read.active()) <= set(write.active()) and read.bytes <= write.bytes

@@ -1,0 +1,164 @@
+"""Comparison: the counters of two reports side by side, and what changed in a sentence."""
+
+from .._pandas import import_pandas
+from ._layout import tabulate, wrap, write_number
+from .counts import CONFLICTS, WAVEFRONTS, counters
+
+CHANGED = 0.005  # of the larger value; less is equal in the sentence and has no mark
+# Of these more is better; of those with a NEUTRAL ending neither, as they say what was asked for.
+HIGHER = ("instructions.active_lanes", "branch.efficiency")
+NEUTRAL = (".ideal", ".bytes", "branch.uniform", "branch.instructions")
+# What the sentence names: words, and the counters that are added. The first ones weigh most.
+TOPICS = (
+    ("bank conflicts", CONFLICTS),
+    ("wavefronts of shared memory", WAVEFRONTS),
+    (
+        "sectors of global memory",
+        tuple(f"global.{op}.sectors" for op in ("load", "store", "atomic")),
+    ),
+    ("sectors of local memory", ("local.load.sectors", "local.store.sectors")),
+    ("divergent branches", ("branch.divergent",)),
+    ("barriers", ("barrier.count",)),
+    ("warp instructions", ("instructions.warp",)),
+)
+TOLD = 4  # topics of the sentence
+
+
+def _is_changed(a, b):
+    if a is None or b is None:
+        return a is not b
+    return abs(a - b) > CHANGED * max(abs(a), abs(b))
+
+
+def _judge(name, a, b):
+    """The mark of a row: "better", "worse", "differs", or "" where both are alike."""
+    if not _is_changed(a, b):
+        return ""
+    if a is None or b is None or name.endswith(NEUTRAL):
+        return "differs"
+    return "better" if (b > a) == (name in HIGHER) else "worse"
+
+
+def _tell(words, a, b):
+    """One part of the sentence: what of `words` the second has, against the first."""
+    numbers = f"({write_number(a)} -> {write_number(b)})"
+    if not b:
+        return f"no {words} {numbers}"
+    if not a:
+        return f"{words} where there were none {numbers}"
+    ratio = max(a, b) / min(a, b)
+    if ratio >= 2:
+        many = f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}".removesuffix(".0")
+        return f"{many} times {'as many' if b > a else 'fewer'} {words} {numbers}"
+    share = 100 * abs(b - a) / a
+    return f"{share:.2g} % {'more' if b > a else 'fewer'} {words} {numbers}"
+
+
+class Comparison:
+    """Two reports side by side.
+
+    Attributes: names (the headings of the two), rows of (counter, unit, a, b, b / a) where one is
+    not zero, and summary, a sentence that says what changed.
+    """
+
+    def __init__(self, a, b, names):
+        self.names = names
+        self.labels = (a.label, b.label)
+        facts = counters()
+        self.rows = [
+            (name, facts[name]["unit"], a.counters[name], b.counters[name])
+            for name in facts
+            if a.counters[name] or b.counters[name]
+        ]
+        if a.time_ms is not None and b.time_ms is not None:
+            self.rows.append(("time", "ms", a.time_ms, b.time_ms))
+        self.rows = [(*row, self._divide(row[3], row[2])) for row in self.rows]
+        self.summary = self._summarize(a, b)
+
+    @staticmethod
+    def _divide(b, a):
+        return b / a if a and b is not None else None
+
+    def _summarize(self, a, b):
+        parts = []
+        if a.time_ms and b.time_ms and _is_changed(a.time_ms, b.time_ms):
+            faster = a.time_ms / b.time_ms
+            words = (
+                f"{faster:.2f} times as fast" if faster > 1 else f"{1 / faster:.2f} times slower"
+            )
+            parts.append(f"is {words} ({a.time_ms:.4f} -> {b.time_ms:.4f} ms)")
+        told = []
+        for words, names in TOPICS:
+            values = [report.counters.total(*names) for report in (a, b)]
+            if _is_changed(*values):
+                told.append(_tell(words, *values))
+        if told:
+            *most, last = told[:TOLD]
+            parts.append(f"has {', '.join(most)} and {last}" if most else f"has {last}")
+        first, second = self.names
+        if not parts:
+            return f"{second} counts as {first} does: no counter that costs time differs."
+        return f"Against {first}, {second} {'; it '.join(parts)}."
+
+    def mark(self, row):
+        """Of a row: "better", "worse", "differs" (neither can be said), or "" (equal)."""
+        name, _, a, b, _ = row
+        return _judge(name, a, b)
+
+    def to_dict(self):
+        keys = ("counter", "unit", *("a", "b"), "ratio")
+        rows = [dict(zip(keys, row, strict=True)) | {"mark": self.mark(row)} for row in self.rows]
+        return {
+            "names": list(self.names),
+            "labels": list(self.labels),
+            "summary": self.summary,
+            "rows": rows,
+        }
+
+    def to_dataframe(self):
+        columns = ["counter", "unit", *self.names, "ratio"]
+        return import_pandas().DataFrame(self.rows, columns=columns)
+
+    def table(self, rows=None):
+        """Rows of text with the heading first, of some rows or of all."""
+        heading = ("counter", *self.names, "ratio", "unit", "")
+        return [heading] + [
+            (
+                row[0],
+                *map(write_number, row[2:4]),
+                "-" if row[4] is None else f"{row[4]:.3f}",
+                row[1],
+                self.mark(row),
+            )
+            for row in (self.rows if rows is None else rows)
+        ]
+
+    def split(self):
+        """(rows that differ, names of the counters that do not)."""
+        differing = [row for row in self.rows if self.mark(row)]
+        return differing, [row[0] for row in self.rows if not self.mark(row)]
+
+    def notes(self):
+        """What must be known of either report: that it is a sample of the blocks."""
+        return [
+            f"{name}: {label}"
+            for name, label in zip(self.names, self.labels, strict=True)
+            if label.startswith(("SAMPLE", "INCOMPLETE"))
+        ]
+
+    def __str__(self):
+        differing, equal = self.split()
+        parts = wrap(self.summary, 0)
+        if differing:
+            parts += ["", *tabulate(self.table(differing), numbers=(1, 2, 3))]
+        if equal:
+            parts += ["", *wrap(f"equal ({len(equal)}): {', '.join(equal)}", 0)]
+        return "\n".join([*parts, *self.notes()])
+
+    def __repr__(self):
+        return f"<Comparison of {self.names[0]} and {self.names[1]}: {len(self.rows)} counters>"
+
+    def _repr_html_(self):
+        from . import html  # drawing is for notebooks
+
+        return html.draw_comparison(self)

@@ -1,0 +1,113 @@
+"""Advice, and the kernel that it judges: all launches of it, with their counts summed."""
+
+from dataclasses import dataclass, field
+
+from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
+
+
+@dataclass(frozen=True)
+class Advice:
+    """kind, lines ((file, line), ...), text, and evidence: what was counted.
+
+    text is made of subject (the first line as file:line, or the kernel's name where the advice is
+    of a whole launch), message (what is wrong, and what to do) and source (the text of that line).
+    """
+
+    kind: str
+    lines: tuple
+    message: str
+    evidence: dict = field(default_factory=dict)
+    subject: str = ""
+    source: str = ""
+
+    @property
+    def text(self):
+        source = f" [{self.source}]" if self.source else ""
+        return f"{self.subject}: {self.message}{source}"
+
+    @property
+    def line(self):
+        """Number of the first line, or None."""
+        return self.lines[0][1] if self.lines else None
+
+    def __str__(self):
+        return self.text
+
+    def to_dict(self):
+        return {
+            "kind": self.kind,
+            "lines": [list(place) for place in self.lines],
+            "subject": self.subject,
+            "message": self.message,
+            "source": self.source,
+            "text": self.text,
+            "evidence": dict(self.evidence),
+        }
+
+
+class Kernel:
+    """All launches of one kernel, with their instructions summed."""
+
+    def __init__(self, launches):
+        self.name = launches[0].kernel
+        self.launches = launches
+        self.sources = launches[0].sources
+        self.sums = add_sums(launch.counters for launch in launches)
+        self.lines = collect_lines(launches)
+        rows, samples, self.first = {}, {}, {}
+        for launch in launches:
+            for facts in launch.instructions:
+                rows.setdefault((facts["function"], facts["ptx_line"]), []).append(facts)
+                place = place_of(facts)
+                self.first[place] = choose_ptx(self.first.get(place), facts["ptx"])
+            for sample in launch.samples:
+                key = (sample.function, sample.ptx_line, sample.space, sample.op)
+                if key not in samples or samples[key].cost < sample.cost:
+                    samples[key] = sample
+        self.samples = samples
+        self.instructions = [
+            {**same[0], "counters": add_sums(instruction["counters"] for instruction in same)}
+            for _, same in sorted(rows.items())
+        ]
+
+    def sample(self, facts, space, op):
+        return self.samples.get((facts["function"], facts["ptx_line"], space, op))
+
+    def gather(self, chosen):
+        """(place, [(facts, more)]) for chosen instructions, those of one source line together."""
+        places = {}
+        for facts, more in chosen:
+            places.setdefault(place_of(facts), []).append((facts, more))
+        return sorted(places.items())
+
+    def advise(self, kind, places, message, evidence, *, is_access=False):
+        """Advice on source lines, the first of which gives its text."""
+        source = self.access_text(places[0]) if is_access else self.text(places[0])
+        subject = name_place(places[0])
+        return Advice(kind, tuple(places), message, evidence, subject=subject, source=source)
+
+    def advise_launch(self, kind, message, evidence):
+        """Advice on whole launches of the kernel."""
+        return Advice(kind, (), message, evidence, subject=self.name)
+
+    def text(self, place):
+        """The text of the source line, or the PTX where the source is missing."""
+        return self.sources.text(*place, self.first.get(place, ""))
+
+    def access_text(self, place):
+        """The same for an access, which may have been moved there."""
+        moved = "; moved by the compiler" if self.sources.is_moved(*place) else ""
+        return f"{self.text(place)}{moved}"
+
+    def ptx(self, sample):
+        return self.sources.text(PTX_FILE, sample.ptx_line)
+
+
+def name_place(place):
+    return f"{place[0]}:{place[1]}"
+
+
+def add_rows(rows, *names):
+    """The sums of the counters of instructions."""
+    sums = add_sums(facts["counters"] for facts, _ in rows)
+    return {name: sums.get(name, 0) for name in names}
