@@ -160,7 +160,7 @@ def judge_padding(kernel):
                 "wavefronts of 16 bytes a lane, not padded": fused,
             }
             text = (
-                "padding costs more than it saves here. Rows of {pitch} bytes "
+                f"padding costs more than it saves here. Rows of {pitch} bytes "
                 f"are not aligned to 16, so {len(members)} neighbouring elements are read by "
                 f"{width}-byte loads: {now} wavefronts for 16 bytes a lane. Rows of "
                 f"{pitch - width} bytes let ptxas fuse them: {fused}, still without a conflict on "
