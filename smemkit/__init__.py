@@ -163,7 +163,7 @@ from ._core import (
 from ._version import __version__
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
-from .report import check, counters, explain, profile
+from .report import check, counters, explain, load_report, profile
 
 __all__ = [
     "ArgumentError",
@@ -204,6 +204,7 @@ __all__ = [
     "get_backend",
     "kernel",
     "limits",
+    "load_report",
     "occupancy",
     "profile",
     "ptx",

@@ -1,18 +1,67 @@
-"""The command compare: the simulator's counts beside those of Nsight Compute."""
+"""The command compare: two saved reports, or the simulator's counts beside Nsight Compute's."""
 
 import json
 from pathlib import Path
 
+import smemkit
+
 from ..bench import ncu, workloads
+from ..report import Report
+from .errors import UsageError
+from .profile import check_endings
 
 MISSING_SHOWN = 20
 
 
 def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
-    parser = commands.add_parser("compare", help="our counts beside those of Nsight Compute")
+    words = "two saved reports side by side, or our counts beside those of Nsight Compute"
+    parser = commands.add_parser(
+        "compare",
+        help=words,
+        description=f"{words}. With two files that `smemkit profile --save x.json` wrote it "
+        "compares these; without, it counts kernels on the simulator and by Nsight Compute.",
+    )
+    parser.add_argument(
+        "reports", nargs="*", metavar="REPORT", help="two .json files of profile --save"
+    )
+    parser.add_argument(
+        "--save", metavar="FILE", action="append", default=[], help="of two reports: x.html, x.json"
+    )
+    ours = {option.dest for option in parser._actions}
     add_arguments(parser)
-    parser.set_defaults(run=run)
+    others = {o.dest: o.default for o in parser._actions if o.dest not in ours}
+    parser.set_defaults(run=choose, of_counts=others)
+
+
+def choose(arguments):
+    """Runs what the arguments ask for and returns the exit status."""
+    if arguments.reports:
+        return compare_reports(arguments)
+    if arguments.save:
+        raise UsageError("--save keeps the comparison of two reports; name their .json files")
+    return run(arguments)
+
+
+def compare_reports(arguments):
+    """Prints two saved reports side by side; their names are those of the files."""
+    for name, usual in arguments.of_counts.items():
+        if getattr(arguments, name) != usual:
+            words = name.replace("_", "-")
+            raise UsageError(f"--{words} belongs to counts of Nsight Compute, not to two reports")
+    if len(arguments.reports) != 2:
+        raise UsageError(f"two reports are compared, not {len(arguments.reports)}")
+    check_endings(arguments.save)
+    reports = [smemkit.load_report(path) for path in arguments.reports]
+    for path, report in zip(arguments.reports, reports, strict=True):
+        if not isinstance(report, Report):
+            raise UsageError(f"{path} is no report of `smemkit profile`")
+    names = [Path(path).stem for path in arguments.reports]
+    compared = reports[0].compare(reports[1], names if names[0] != names[1] else None)
+    print(compared)
+    for path in arguments.save:
+        compared.save(path)
+    return 0
 
 
 def add_arguments(parser):

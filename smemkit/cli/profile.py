@@ -17,6 +17,7 @@ from ..bench import workloads
 from ..bench.families import find_class
 from ..report import counts, html
 from ..report.capture import ORDERS
+from ..report.saved import check_ending
 from .errors import UsageError
 
 ARGUMENTS = """\
@@ -101,6 +102,14 @@ def add_commands(commands):
         parser.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
         parser.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
         parser.add_argument("--html", metavar="FILE", help="write it as a page")
+        parser.add_argument(
+            "--save",
+            metavar="FILE",
+            action="append",
+            default=[],
+            help="keep the report: x.html is a page, x.json is read by `smemkit compare` and "
+            "smemkit.load_report (repeatable)",
+        )
         if name == "check":
             parser.add_argument(
                 "--ignore-same-value",
@@ -336,11 +345,21 @@ def make_call(chosen):
 # Running -----------------------------------------------------------------------------------------
 
 
+def check_endings(paths):
+    """UsageError where --save names a file that no report is saved to; before the kernel runs."""
+    for path in paths:
+        try:
+            check_ending(path)
+        except smemkit.ArgumentError as error:
+            raise UsageError(f"--save: {error}") from None
+
+
 def run(chosen):
     """Runs the command and returns the exit status."""
     conditions = [parse_condition(text) for text in getattr(chosen, "fail_on", [])]
     if chosen.blocks is not None and chosen.blocks < 1:
         raise UsageError(f"--blocks {chosen.blocks}: 1 or more is needed")
+    check_endings(chosen.save)
     function, arguments, keywords = make_call(chosen)
     if chosen.command == "check":
         ways = {"order": chosen.order, "padding": chosen.padding}
@@ -359,6 +378,8 @@ def run(chosen):
     if chosen.html:
         page = html.make_page(done, f"smemkit {chosen.command} {chosen.what}")
         Path(chosen.html).write_text(page, encoding="utf-8")
+    for path in chosen.save:
+        done.save(path)
     if chosen.command == "check":
         return 0 if done else 1
     return judge(conditions, done)

@@ -20,6 +20,7 @@ from .counts import (
     UnknownCounterError,
     counters,
 )
+from .saved import load_report
 
 __all__ = [
     "Advice",
@@ -36,6 +37,7 @@ __all__ = [
     "check",
     "counters",
     "explain",
+    "load_report",
     "profile",
 ]
 

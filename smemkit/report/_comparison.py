@@ -1,8 +1,10 @@
 """Comparison: the counters of two reports side by side, and what changed in a sentence."""
 
 from .._pandas import import_pandas
+from .._version import __version__
 from ._layout import tabulate, wrap, write_number
 from .counts import CONFLICTS, WAVEFRONTS, counters
+from .saved import Saved, describe_origin, restore_report, say_launches
 
 CHANGED = 0.005  # of the larger value; less is equal in the sentence and has no mark
 # Of these more is better; of those with a NEUTRAL ending neither, as they say what was asked for.
@@ -54,15 +56,18 @@ def _tell(words, a, b):
     return f"{share:.2g} % {'more' if b > a else 'fewer'} {words} {numbers}"
 
 
-class Comparison:
+class Comparison(Saved):
     """Two reports side by side.
 
     Attributes: names (the headings of the two), rows of (counter, unit, a, b, b / a) where one is
-    not zero, and summary, a sentence that says what changed.
+    not zero, summary, a sentence that says what changed, reports (the two), and origin (date,
+    version, machines).
     """
 
     def __init__(self, a, b, names):
         self.names = names
+        self.reports = (a, b)
+        self.origin = describe_origin()
         self.labels = (a.label, b.label)
         facts = counters()
         self.rows = [
@@ -109,11 +114,35 @@ class Comparison:
         keys = ("counter", "unit", *("a", "b"), "ratio")
         rows = [dict(zip(keys, row, strict=True)) | {"mark": self.mark(row)} for row in self.rows]
         return {
+            "smemkit": __version__,
+            "kind": "comparison",
             "names": list(self.names),
             "labels": list(self.labels),
             "summary": self.summary,
             "rows": rows,
         }
+
+    @property
+    def _title(self):
+        return f"{self.names[0]} and {self.names[1]} compared"
+
+    @property
+    def _launched(self):
+        pairs = zip(self.names, self.reports, strict=True)
+        told = [(name, say_launches(report._captured)) for name, report in pairs]
+        return [words if words.startswith(name) else f"{name}: {words}" for name, words in told]
+
+    def _capture(self):
+        reports = [
+            {"kind": "profile", "origin": report.origin, "captured": report._capture()}
+            for report in self.reports
+        ]
+        return {"names": list(self.names), "reports": reports}
+
+    @classmethod
+    def _restore(cls, captured):
+        a, b = map(restore_report, captured["reports"])
+        return cls(a, b, tuple(captured["names"]))
 
     def to_dataframe(self):
         columns = ["counter", "unit", *self.names, "ratio"]

@@ -3,6 +3,9 @@
 from .._version import __version__
 from ._variables import SharedVariables, strip_index
 from .counts import Sources, place_of, split_refused
+from .saved import Saved, describe_origin, describe_sources, restore_launches, say_launches
+
+SIDES = ("first", "second")
 
 
 class Side:
@@ -101,7 +104,7 @@ class Finding:
         }
 
 
-class CheckReport:
+class CheckReport(Saved):
     """What check found: findings, and the result of the call. True where nothing was found.
 
     Attributes: result, findings, kernels (a name for each launch), sampled ((checked, total)
@@ -110,10 +113,14 @@ class CheckReport:
     there were too many to remember: races may have been missed),
     stopped (why a launch ended early, or None), refused ((kernel, message) of each launch that
     failed where the function went on: stopped says it too), ignored (how many findings were left
-    out: races of stores of one value, with ignore_same_value=True).
+    out: races of stores of one value, with ignore_same_value=True), origin (date, version,
+    machines).
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None, ignore_same_value=False):
+        self._captured, self._sources = list(launches), []
+        self._settings = {"blocks": blocks, "ignore_same_value": ignore_same_value}
+        self.origin = describe_origin()
         self.result = result
         launches, self.refused = split_refused(launches)
         self.kernels = tuple(launch["kernel"] for launch in launches)
@@ -129,7 +136,8 @@ class CheckReport:
             )
         kept = {}
         for launch in launches:
-            sources = Sources(launch["kernel"], launch["ptx"], launch.get("source") or given)
+            sources = Sources.of(launch, given)
+            self._sources.append(sources)
             shared = SharedVariables(launch["ptx"], sources)
             for facts in launch["findings"]:
                 finding = Finding(facts, launch["kernel"], sources, shared)
@@ -160,6 +168,30 @@ class CheckReport:
             f"Races may have been missed: at {self.incomplete:,} accesses not all earlier ones of "
             "other blocks could be remembered. Check a smaller grid."
         )
+
+    @property
+    def _title(self):
+        return f"Check of {', '.join(dict.fromkeys(self.kernels))}"
+
+    @property
+    def _launched(self):
+        return [say_launches(self._captured)]
+
+    def _capture(self):
+        sources, rows = iter(self._sources), []
+        for facts in self._captured:
+            if "refused" not in facts:
+                sides = [row.get(side) or {} for row in facts["findings"] for side in SIDES]
+                places = {side.get("file") for side in sides}
+                facts = facts | {"sources": describe_sources(next(sources), places)}
+            rows.append(facts)
+        return {**self._settings, "launches": rows}
+
+    @classmethod
+    def _restore(cls, captured):
+        rows = restore_launches(captured["launches"])
+        settings = {name: captured[name] for name in ("blocks", "ignore_same_value")}
+        return cls(rows, None, **settings)
 
     def __repr__(self):
         return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {self._count()}>"

@@ -21,6 +21,7 @@ from .counts import (
     read_condition,
     split_refused,
 )
+from .saved import Saved, describe_origin, describe_sources, restore_launches
 from .what_if import waste
 
 RANKINGS = (
@@ -40,17 +41,19 @@ def _name_access(sample):
     return sample.kernel, sample.file, sample.line, sample.space, sample.op
 
 
-class Report:
+class Report(Saved):
     """What the launches of a call did.
 
     Attributes: result (of the call), launches, main_kernel (the name of the one that did most),
     counters (sums over the launches), lines (by file and line), samples (the costliest request of
     each access), sampled ((counted, total) blocks where blocks= was given, else None), refused
     ((kernel, message) of each launch that failed, where the function went on), time_ms and times_ms
-    (measured on a GPU, else None and ()).
+    (measured on a GPU, else None and ()), origin (date, version, machines).
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None):
+        self._captured, self._blocks = list(launches), blocks
+        self.origin = describe_origin()
         launches, self.refused = split_refused(launches)
         self.launches = tuple(Launch(facts, given) for facts in launches)
         self.result = result
@@ -225,6 +228,30 @@ class Report:
         frame = pandas.DataFrame(rows, columns=columns)
         frame.attrs["label"] = self.label
         return frame
+
+    @property
+    def _title(self):
+        return f"Profile of {', '.join(dict.fromkeys(launch.kernel for launch in self.launches))}"
+
+    def _capture(self):
+        ran, rows = iter(self.launches), []
+        for facts in self._captured:
+            facts = {name: value for name, value in facts.items() if name != "lines"}
+            if "refused" not in facts:
+                launch = next(ran)
+                places = {row.get("file") for row in (*facts["instructions"], *facts["samples"])}
+                facts["sources"] = describe_sources(launch.sources, places)
+                facts["times_ms"] = list(launch.times_ms)
+            rows.append(facts)
+        return {"blocks": self._blocks, "launches": rows}
+
+    @classmethod
+    def _restore(cls, captured):
+        rows = restore_launches(captured["launches"])
+        report = cls(rows, None, blocks=captured["blocks"])
+        for launch, facts in zip(report.launches, split_refused(rows)[0], strict=True):
+            launch.times_ms = tuple(facts["times_ms"])
+        return report
 
     def __repr__(self):
         names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))

@@ -158,7 +158,7 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
         _demand_launches("profile", function, launches)
         return Report(launches, result, blocks=number, given=given)
     copies, words = _copy_call(args, kwargs)
-    _core.device_info(backend="cuda")  # raises the error of the call where there is no GPU
+    device = _core.device_info(backend="cuda")  # raises the call's error where there is no GPU
     words["backend"] = "sim"
     _, launches = _core._capture("profile", function, copies, words, number, bool(model))
     _demand_launches("profile", function, launches)
@@ -166,6 +166,7 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
     report = Report(launches, result, blocks=number, given=given)
     for launch, times_ms in zip(report.launches, times, strict=True):
         launch.times_ms = times_ms
+    report.origin["timed_on"] = device["name"]
     return report
 
 

@@ -165,13 +165,26 @@ def add_sums(tables):
 
 
 class Sources:
-    """Source text by file name, for one module. variant: its (family, variant), or None."""
+    """Source text by file name, for one module. variant: its (family, variant), or None.
 
-    def __init__(self, kernel, ptx, given=None):
+    saved is what a saved report brings along: {"texts": {file: lines}, "variant": ... or None}.
+    """
+
+    def __init__(self, kernel, ptx, given=None, saved=None):
         self.ptx = ptx.splitlines()
-        self._given = given
-        self.variant = _find_variant(kernel, ptx)
+        self._given, self._saved = given, saved is not None
         self._texts, self._without_access = {}, {}
+        if saved is None:
+            self.variant = _find_variant(kernel, ptx)
+        else:
+            self.variant = tuple(saved["variant"]) if saved["variant"] else None
+            self._texts = {file: list(lines) for file, lines in saved["texts"].items()}
+
+    @classmethod
+    def of(cls, facts, given=None):
+        """The sources of a captured launch, or of a saved one."""
+        source = facts.get("source") or given
+        return cls(facts["kernel"], facts["ptx"], source, facts.get("sources"))
 
     def lines(self, file):
         """The lines of a file, or None where it cannot be read."""
@@ -182,6 +195,8 @@ class Sources:
         return self._texts[file]
 
     def _read(self, file):
+        if self._saved:  # a file of that name here may be another one
+            return None
         from ..compile import FILE_NAME  # slow to import, and not needed to call kernels
 
         name = os.path.basename(file)
@@ -313,7 +328,7 @@ class Launch:
         self.ptx = facts["ptx"]
         self.instructions = facts["instructions"]
         self.counters = Counters(add_sums([facts["counters"]]))
-        self.sources = Sources(self.kernel, self.ptx, facts.get("source") or given)
+        self.sources = Sources.of(facts, given)
         self.samples = [Sample(sample, self.kernel, self.sources) for sample in facts["samples"]]
         self.times_ms = ()
 

@@ -17,6 +17,9 @@ from .counts import (
     get_sources,
     say_count,
 )
+from .highlight import STYLE as CODE_STYLE
+from .highlight import colour_line, colour_lines
+from .saved import say_origin
 
 ORANGE, BLUE = "213,94,0", "0,114,178"
 STYLE = """<style>
@@ -26,13 +29,29 @@ STYLE = """<style>
  font-variant-numeric:tabular-nums;white-space:pre}
 .smemkit th{font-weight:600;border-bottom:1px solid rgba(128,128,128,.6);vertical-align:bottom}
 .smemkit td.t,.smemkit th.t{text-align:left}
-.smemkit td.c{text-align:left;font-family:ui-monospace,monospace;font-size:12px}
+.smemkit td.c{text-align:left;font-family:ui-monospace,monospace;font-size:12px;
+ white-space:pre-wrap;overflow-wrap:anywhere;min-width:28em;tab-size:4;
+ padding-left:calc(8px + 4ch);text-indent:-4ch}
 .smemkit td.n{opacity:.65}
+.smemkit td.c div{font:13px/1.45 system-ui,sans-serif;opacity:.75;text-indent:0;margin-left:-4ch}
+.smemkit td{vertical-align:top}
+@media (max-width:50em){.smemkit th,.smemkit td{padding:1px 4px;font-size:11px}
+ .smemkit td.c{min-width:22em}}
 .smemkit .scroll{overflow-x:auto;max-height:70em;overflow-y:auto}
 .smemkit .note{border-left:4px solid rgb(213,94,0);padding:.2em .6em;margin:.5em 0}
 .smemkit h4{margin:.8em 0 .2em}
 .smemkit svg{max-width:100%;height:auto;color:inherit}
 .smemkit svg text{fill:currentColor;font:9px system-ui,sans-serif}
+"""
+STYLE += CODE_STYLE + "</style>"
+PAGE_STYLE = """<style>
+:root{color-scheme:light dark}
+body{margin:0 auto;padding:1.2em 1em 3em;max-width:75em;background:Canvas;color:CanvasText;
+ font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}
+header{border-bottom:1px solid rgba(128,128,128,.6);margin-bottom:1em}
+h1{font-size:1.35em;font-weight:600;margin:0}
+header p{margin:.2em 0;opacity:.75;font-size:.87em}
+header{padding-bottom:.5em}
 </style>"""
 MARKED = {  # the rows of a comparison, by their marks
     "better": f' style="background:rgba({BLUE},.15)"',
@@ -127,6 +146,7 @@ def _mark_line(report, file, line):
 
 def _list_file(report, file, text, lines, alone):
     counted = {line.line: line for line in lines}
+    colours = colour_lines(text, file) if text else ()
     heats = [(shade or value) for _, value, shade in COLUMNS]
     most = [max(heat(line.counters) or 0 for line in lines) for heat in heats]
     head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in COLUMNS)
@@ -142,11 +162,12 @@ def _list_file(report, file, text, lines, alone):
                 _margin(line.counters, value, shade, top)
                 for (_, value, shade), top in zip(COLUMNS, most, strict=True)
             )
-        code = text[number - 1] if text and number <= len(text) else line.text if line else ""
+        if number <= len(colours):
+            code = colours[number - 1]
+        else:
+            code = colour_line(line.text, file) if line is not None else ""
         mark = f' id="{_mark_line(report, file, number)}"' if line is not None else ""
-        rows.append(
-            f'<tr{mark}><td class="n">{number}</td>{cells}<td class="c">{escape(code)}</td></tr>'
-        )
+        rows.append(f'<tr{mark}><td class="n">{number}</td>{cells}<td class="c">{code}</td></tr>')
     title = f'<tr><th></th>{head}<th class="t">{escape(str(file))}</th></tr>'
     listing = f'<div class="scroll"><table>{title}{"".join(rows)}</table></div>'
     if file != PTX_FILE:
@@ -227,8 +248,9 @@ def draw_findings(report):
     parts = [f"<p><b>{names}</b>: {escape(report._count())}; {escape(report.label)}</p>"]
     for finding in report.findings:
         sides = "".join(
-            f'<tr><td class="t">{escape(side.place)}</td><td class="c">{escape(side.text)}</td>'
-            f'<td class="t">{escape(str(side).partition(chr(10))[2].strip())}</td></tr>'
+            f'<tr><td class="t">{escape(side.place)}</td>'
+            f'<td class="c">{colour_line(side.text, side.file)}'
+            f"<div>{escape(str(side).partition(chr(10))[2].strip())}</div></td></tr>"
             for side in (finding.first, finding.second)
             if side is not None
         )
@@ -428,10 +450,16 @@ def _draw_sectors(sample):
     )
 
 
-def make_page(report, title):
-    """A whole HTML page of a report, for a file."""
+def make_page(report, title=None):
+    """A whole HTML page of a report, for a file: what a notebook shows, below a header."""
+    title = escape(title or report._title)
+    facts = [say_origin(report.origin), *report._launched]
+    facts = "".join(f"<p>{escape(words)}</p>" for words in facts)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
         '<meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)}</title></head><body>{report._repr_html_()}</body></html>\n"
+        f"<title>{title}</title>{PAGE_STYLE}</head>\n<body><header><h1>{title}</h1>"
+        f"{facts}</header>\n"
+        f"{report._repr_html_()}</body></html>\n"
     )

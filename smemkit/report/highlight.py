@@ -1,0 +1,71 @@
+"""Syntax colours of source lines in HTML, by Pygments where it is installed."""
+
+import functools
+from html import escape
+
+from .counts import PTX_FILE
+
+# Each colour has a contrast of 3.9 or more to white and to the dark of notebooks (#111), so the
+# same rules serve both themes; a test computes it. A comment takes the text's own colour, fainter.
+COLOURS = {"keyword": "#8660cf", "builtin": "#2b7bbd", "number": "#a8641a", "string": "#23844a"}
+STYLE = "".join(
+    f".smemkit span.{name[0]}{{color:{colour}}}\n" for name, colour in COLOURS.items()
+) + (".smemkit span.q{opacity:.65}\n")
+MOST_CHARACTERS = 1_000_000  # a longer text stays plain: the lexer would take seconds
+
+
+@functools.cache
+def _make_lexer(is_ptx):
+    """The lexer for CUDA C or PTX, or None without a Pygments that has it."""
+    try:
+        from pygments.lexers import get_lexer_by_name
+
+        return get_lexer_by_name("ptx" if is_ptx else "cuda", stripnl=False, ensurenl=False)
+    except Exception:  # ImportError, or ClassNotFound, a ValueError whose module may be missing
+        return None
+
+
+def _classify(token):
+    """The CSS class of a token's type, or None for plain text."""
+    from pygments import token as kinds
+
+    if token in kinds.Comment:
+        return "k" if token in kinds.Comment.Preproc else "q"
+    if token in kinds.Keyword:
+        return "k"
+    if token in kinds.Name.Builtin or token in kinds.Name.Label or token in kinds.Name.Variable:
+        return "b"
+    if token in kinds.Number:
+        return "n"
+    return "s" if token in kinds.String else None
+
+
+def _mark(text, name):
+    return f'<span class="{name}">{escape(text)}</span>' if name and text else escape(text)
+
+
+@functools.lru_cache(maxsize=16)
+def _colour(text, is_ptx):
+    lexer = _make_lexer(is_ptx) if len(text) <= MOST_CHARACTERS else None
+    if lexer is None:
+        return tuple(map(escape, text.split("\n")))
+    rows = [[]]
+    for token, part in lexer.get_tokens(text):
+        name = _classify(token)
+        for number, piece in enumerate(part.split("\n")):
+            if number:
+                rows.append([])
+            rows[-1].append(_mark(piece, name))
+    return tuple("".join(row) for row in rows)
+
+
+def colour_lines(lines, file):
+    """The HTML of each of these consecutive lines of a file; escaped text without Pygments."""
+    lines = [line.replace("\r", "") for line in lines]
+    rows = _colour("\n".join(lines), file == PTX_FILE)
+    return rows if len(rows) == len(lines) else tuple(map(escape, lines))
+
+
+def colour_line(line, file):
+    """The HTML of one line without its neighbours."""
+    return " ".join(colour_lines(line.splitlines() or [""], file))

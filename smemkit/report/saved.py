@@ -1,0 +1,279 @@
+"""Reports in files: save, load_report, and a whole HTML page.
+
+A JSON file has two parts: what to_dict gives, for other programs, and under "captured" what the
+launches left, of which load_report makes an equal report.
+"""
+
+import contextlib
+import datetime
+import functools
+import json
+import os
+import platform
+import secrets
+from pathlib import Path
+
+import numpy
+
+from .. import _core
+from .._version import __version__
+
+FORMAT = 1  # of the JSON file; a reader refuses other numbers
+ENDINGS = (".html", ".json")
+KINDS = ("profile", "check", "comparison")
+LAUNCHES_TOLD = 3
+SIMULATOR = "simulator of compute capability 9.0"
+
+
+@functools.cache
+def _describe_host():
+    return f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+
+
+def describe_origin():
+    """What the header of a saved report says of its origin: date (UTC), version, machines."""
+    now = datetime.datetime.now(datetime.UTC)
+    return {
+        "date": now.isoformat(timespec="seconds"),
+        "smemkit": __version__,
+        "counted_on": SIMULATOR,
+        "timed_on": None,
+        "host": _describe_host(),
+    }
+
+
+def say_origin(origin):
+    """The origin in one line."""
+    date = str(origin["date"]).replace("T", " ").replace("+00:00", " UTC")
+    timed = f", times of {origin['timed_on']}" if origin["timed_on"] else ""
+    return (
+        f"{date} · smemkit {origin['smemkit']} · {origin['counted_on']}{timed} · {origin['host']}"
+    )
+
+
+def say_launches(rows):
+    """The launches of captured rows, in one line."""
+    words = {}
+    for facts in rows:
+        if "grid" in facts:
+            grid, block = (" × ".join(map(str, facts[name])) for name in ("grid", "block"))
+            text = f"{facts['kernel']}, grid {grid}, block {block}"
+            words[text] = words.get(text, 0) + 1
+    told = [text if times == 1 else f"{text} ({times} times)" for text, times in words.items()]
+    more = f"; and {len(told) - LAUNCHES_TOLD} more" if len(told) > LAUNCHES_TOLD else ""
+    return "; ".join(told[:LAUNCHES_TOLD]) + more
+
+
+# Files -------------------------------------------------------------------------------------------
+
+
+def check_ending(path):
+    """The path as a Path; ArgumentError for an ending that save does not know."""
+    if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
+        raise _core.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
+    path = Path(path)
+    if path.suffix.lower() not in ENDINGS:
+        raise _core.ArgumentError(
+            f"a report is saved as .html (a page to look at) or .json (load_report reads it back); "
+            f"{str(path)!r:.200} has neither ending"
+        )
+    return path
+
+
+def write_whole(path, text):
+    """Writes a file that has its old content until it has all of the new one."""
+    path = Path(os.path.realpath(path))  # a link stays a link
+    part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
+    try:
+        with open(part, "x", encoding="utf-8") as stream:
+            stream.write(text)
+        with contextlib.suppress(FileNotFoundError):
+            os.chmod(part, path.stat().st_mode & 0o7777)
+        os.replace(part, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+def _write_value(value):
+    if isinstance(value, numpy.ndarray):
+        return value.tolist()
+    if isinstance(value, numpy.generic):
+        return value.item()
+    raise TypeError(f"a report holds a {type(value).__name__}")
+
+
+def _write_document(document):
+    """JSON text with a line for each top-level name."""
+    rows = (
+        f" {json.dumps(name)}: {json.dumps(value, default=_write_value, allow_nan=False)}"
+        for name, value in document.items()
+    )
+    return "{\n" + ",\n".join(rows) + "\n}\n"
+
+
+class Saved:
+    """What reports have in common: save and to_html.
+
+    A subclass has `origin`, to_dict, _repr_html_, _title (a heading in words), _launched (lines for
+    the header that tell its launches, unless its own HTML does) and _capture, which gives what its
+    _restore needs to make an equal report.
+    """
+
+    _launched = ()
+
+    def to_html(self):
+        """A whole page, for a browser: str. It needs no other file, and follows light and dark.
+
+        A notebook shows a report as it is; for a page of your own take report._repr_html_().
+        """
+        from . import html
+
+        return html.make_page(self)
+
+    def save(self, path):
+        """Write the report to a file: a page (.html), or JSON that load_report reads (.json).
+
+        Parameters
+        ----------
+        path : str or Path
+            A file of that name is replaced as a whole: who reads meanwhile sees the old one.
+
+        Shapes
+        ------
+        None.
+
+        Returns
+        -------
+        None.
+
+        Raises
+        ------
+        ArgumentError (ValueError) for another ending, ArgumentTypeError (TypeError) for what is no
+        path, OSError where the file cannot be written.
+
+        Example
+        -------
+        >>> import os, tempfile
+        >>> import numpy, smemkit
+        >>> a = numpy.ones((64, 64), dtype="float32")
+        >>> report = smemkit.profile(smemkit.transpose, a, variant="naive")
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = os.path.join(folder, "naive.json")
+        ...     report.save(path)
+        ...     again = smemkit.load_report(path)
+        >>> again.counters == report.counters
+        True
+        """
+        path = check_ending(path)
+        text = (
+            self.to_html() if path.suffix.lower() == ".html" else _write_document(self._document())
+        )
+        write_whole(path, text)
+
+    def _document(self):
+        plain = self.to_dict()
+        head = {name: plain.pop(name) for name in ("smemkit", "kind")}
+        head |= {"format": FORMAT, "origin": self.origin}
+        return head | plain | {"captured": self._capture()}
+
+
+# Launches ----------------------------------------------------------------------------------------
+
+
+def describe_sources(sources, files):
+    """The texts that a report shows, so that it can be read where the files are not at hand."""
+    texts = {file: sources.lines(file) for file in sorted({*files} - {None})}
+    variant = list(sources.variant) if sources.variant else None
+    return {"texts": {file: lines for file, lines in texts.items() if lines}, "variant": variant}
+
+
+def _restore_launch(facts):
+    """A launch as the capture gave it."""
+    facts = dict(facts)
+    for sample in facts.get("samples", ()):
+        sample["addresses"] = numpy.array(sample["addresses"], dtype="uint64")
+    return facts
+
+
+def restore_launches(rows):
+    return [_restore_launch(facts) for facts in rows]
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def restore_report(document):
+    """The report of a document that save wrote, of which it needs kind, origin and captured."""
+    from . import CheckReport, Comparison, Report  # these modules import this one
+
+    kinds = dict(zip(KINDS, (Report, CheckReport, Comparison), strict=True))
+    report = kinds[document["kind"]]._restore(document["captured"])
+    report.origin = {name: document["origin"][name] for name in describe_origin()}
+    return report
+
+
+def restore_document(document):
+    """The report of a document; ArgumentError for any other."""
+    if not isinstance(document, dict) or document.get("kind") not in KINDS:
+        raise _core.ArgumentError("it is no report of smemkit")
+    if "captured" not in document:
+        raise _core.ArgumentError(
+            "it is what to_dict or --json wrote, without what a report is made of; save the report "
+            "by report.save or --save"
+        )
+    if document.get("format") != FORMAT:
+        raise _core.ArgumentError(
+            f"it has format {document.get('format')!r:.40}; this version of smemkit reads {FORMAT}"
+        )
+    try:
+        return restore_report(document)
+    except _core.Error:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _core.ArgumentError(f"its content is not that of a report: {error!r:.200}") from error
+
+
+def load_report(path):
+    """Read a report that report.save wrote as JSON.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    Report, CheckReport or Comparison: all that the saved one had, but the result of the call.
+
+    Raises
+    ------
+    ArgumentError (ValueError) for a file that holds no report or one of another format,
+    ArgumentTypeError (TypeError) for what is no path, OSError where there is no such file.
+
+    Example
+    -------
+    >>> import os, tempfile
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.check(smemkit.transpose, a, variant="shared")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "shared.json")
+    ...     report.save(path)
+    ...     print(smemkit.load_report(path))
+    transpose_shared_bits32: nothing found; all blocks checked
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise _core.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
+    try:
+        document = json.loads(Path(os.fsdecode(path)).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise _core.ArgumentError(f"{os.fsdecode(path)} is not JSON: {error}") from error
+    try:
+        return restore_document(document)
+    except _core.ArgumentError as error:
+        raise _core.ArgumentError(f"{os.fsdecode(path)}: {error}") from error
