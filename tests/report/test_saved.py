@@ -1,5 +1,6 @@
 """Reports in files: what is read back is what was saved; a file is whole or not there."""
 
+import doctest
 import json
 import os
 import stat
@@ -9,7 +10,7 @@ import pytest
 from support.small_kernels import make_stride
 
 import smemkit
-from smemkit.report import highlight, html
+from smemkit.report import highlight, html, saved
 
 ENDINGS = r"\.html.*\.json"
 RACE = """
@@ -226,3 +227,9 @@ def test_colours_are_readable_on_light_and_dark(name, background):
 
 def test_long_lines_wrap():
     assert "pre-wrap" in html.STYLE and "overflow-wrap:anywhere" in html.STYLE
+
+
+def test_example_of_save():
+    (example,) = doctest.DocTestFinder().find(saved.Saved.save, "save", globs={})
+    assert example.examples
+    assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
