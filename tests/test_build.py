@@ -11,11 +11,12 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 import setuptools
 from support.paths import ROOT
 
-OWN = ("read_tables", "nvcc", "compile_kernels")  # what setup.py imports of csrc
+OWN = ("read_tables", "nvcc", "compile_c", "compile_kernels")  # what setup.py imports of csrc
 EXHIBIT = Path("csrc/kernels/gemm/tiled.cu")
 TABLE = Path("csrc/registry/variants.def")
 
@@ -37,7 +38,7 @@ def tree(tmp_path):
 
 
 def copy_modules(tree):
-    for path in [ROOT / "csrc/read_tables.py", *(ROOT / "csrc/kernels").glob("*.py")]:
+    for path in [*ROOT.glob("csrc/*.py"), *(ROOT / "csrc/kernels").glob("*.py")]:
         target = tree / path.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, target)
@@ -305,15 +306,15 @@ def compile_probe(monkeypatch, run_setup, tmp_path):
         (tree / "csrc/py/probe.c").write_text(PROBE)
         for variable, value in variables.items():
             monkeypatch.setenv(variable, value)
-        names = run_setup(tree)
-        command = names["BuildExtension"](setuptools.Distribution())
-        command.build_temp = "build/temp"
-        command.compiler = setuptools.distutils.ccompiler.new_compiler()
-        setuptools.distutils.sysconfig.customize_compiler(command.compiler)
-        flags, _ = names["choose_flags"](None)
-        folders, versions = names["list_headers"](None)
+        run_setup(tree)
+        own = sys.modules["compile_c"]
+        flags, _ = own.choose_flags(None)
+        folders, versions = own.list_headers(None, np)
         folders = [*folders, str(tree / "headers")]  # pip puts those of NumPy anywhere
-        path = command.compile_object("csrc/py/probe.c", flags, folders, versions)
+        known = setuptools.distutils.ccompiler.new_compiler()
+        setuptools.distutils.sysconfig.customize_compiler(known)
+        compiler = own.Compiler(known.compiler_so, flags, folders, versions)
+        path = compiler.compile("csrc/py/probe.c", "build/temp")
         return (tree / path).read_bytes()
 
     return compile_it

@@ -1,6 +1,9 @@
 /* Load and store handlers for AVX2. */
 #if defined(__x86_64__)
-#pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
+#if !defined(__AVX2__)
+#error "csrc/compile_c.py lists the flags that this file needs"
+#endif
+
 #include "sim/code/bits.h"
 
 #include <immintrin.h>

@@ -1,6 +1,9 @@
 /* Load and store handlers for AVX-512. */
 #if defined(__x86_64__)
-#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt,prefer-vector-width=512")
+#if !defined(__AVX512F__)
+#error "csrc/compile_c.py lists the flags that this file needs"
+#endif
+
 #include "sim/code/bits.h"
 
 #include <immintrin.h>

@@ -2,9 +2,8 @@
  * handler has just written is read by the next, and that passes through the store buffer faster in halves. Without BW:
  * gcc 13 fails on masked 16-bit extremes, and 16-bit rows gain little from it. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=256")
-#if !defined(__clang__)
-#pragma GCC optimize("O3")
+#if !defined(__AVX512F__)
+#error "csrc/compile_c.py lists the flags that this file needs"
 #endif
 
 #define SMK_ALU_CLONE smk_alu_avx512

@@ -1,8 +1,7 @@
 /* Matrix products for AVX2 with fused products. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#pragma GCC target("avx2,fma")
-#if !defined(__clang__)
-#pragma GCC optimize("O3")
+#if !defined(__AVX2__)
+#error "csrc/compile_c.py lists the flags that this file needs"
 #endif
 
 #define SMK_MMA_CLONE smk_mma_avx2

@@ -1,8 +1,7 @@
 /* Matrix products for AVX-512 (the F, DQ, VL parts) with fused products: 8 columns in 256 bits. */
 #if defined(__x86_64__) && defined(__GNUC__)
-#pragma GCC target("avx512f,avx512dq,avx512vl,avx2,fma,prefer-vector-width=256")
-#if !defined(__clang__)
-#pragma GCC optimize("O3")
+#if !defined(__AVX512F__)
+#error "csrc/compile_c.py lists the flags that this file needs"
 #endif
 
 #define SMK_MMA_CLONE smk_mma_avx512
