@@ -30,7 +30,7 @@ from smemkit import bench, plot
 rng = numpy.random.default_rng(6)
 
 # %% [markdown]
-# # Histogram
+# ## Histogram
 #
 # Count how often each of 256 byte values occurs. Two threads may meet the same bin, so a bin is
 # incremented by an *atomic*. Lanes of a warp that update the same address are served one after the
@@ -83,7 +83,7 @@ ax = plot.banks(reports["lane", "black"].access(space="shared", op="atomic"))
 # Here shared memory is not a cache. It is a place with 32 independent ports and fast atomics, and
 # the layout is made so that each lane has a port.
 #
-# # Convolution
+# ## Convolution
 #
 # Each pixel of the result is a weighted sum of p x q pixels around it, and neighbours share most
 # of theirs. With a 5 x 5 filter every pixel is wanted 25 times. The textbook cure: stage a tile

@@ -18,9 +18,8 @@ def open_streams():
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
 
 
-def main(arguments=None):
-    """Runs a command and returns the exit status."""
-    open_streams()
+def make_parser():
+    """The parser of all commands."""
     parser = argparse.ArgumentParser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", required=True)
@@ -32,7 +31,13 @@ def main(arguments=None):
     record.add_command(commands)
     compare.add_command(commands)
     dev.add_command(commands)
-    chosen = parser.parse_args(arguments)
+    return parser
+
+
+def main(arguments=None):
+    """Runs a command and returns the exit status."""
+    open_streams()
+    chosen = make_parser().parse_args(arguments)
     try:
         status = chosen.run(chosen)
         sys.stdout.flush()

@@ -5,6 +5,7 @@
     python -m smemkit dev fuzz kernels [argument of tests/run.py fuzz.differential ...]
     python -m smemkit dev fuzz ptx [argument of libFuzzer ...]
     python -m smemkit dev docs [--check]
+    python -m smemkit dev site [--links | --words]
     python -m smemkit dev release
 
 An installed package has neither the tests nor the sources, so there the command only says so.
@@ -28,7 +29,7 @@ SANITIZERS = "address,undefined"
 # Leaks: Python itself frees little when it ends. Tests ask for more memory than there is.
 ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
 # What a copy of the clone needs to be built and tested.
-COPIED = ("csrc", "smemkit", "tests", "notebooks", "setup.py", "pyproject.toml")
+COPIED = ("csrc", "smemkit", "tests", "notebooks", "docs", "setup.py", "pyproject.toml")
 COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
 FUZZ_SECONDS = 60
 TASKS = """\
@@ -43,6 +44,8 @@ tasks:
   docs      make every generated text anew: type stubs of the families, tables and pictures of the
             READMEs, and the notebooks whose cells or outputs have changed; --check only says
             which are stale
+  site      build the documentation site, build/docs/index.html; --links asks its links to other
+            sites, --words looks for misspelt words (needs the extra [docs])
   release   what a release needs beside the tests: every kernel is counted and timed on hardware,
             and every generated text is as it is made; names what is missing
 """
@@ -52,7 +55,7 @@ def add_command(commands):
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser(
         "dev",
-        help="test, sanitize, fuzz, docs, release: in a clone of the repository",
+        help="test, sanitize, fuzz, docs, site, release: in a clone of the repository",
         epilog=TASKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -75,11 +78,11 @@ def run(chosen):
 # Shared ------------------------------------------------------------------------------------------
 
 
-def demand_modules(task, *names):
+def demand_modules(task, *names, extra="test"):
     """Raises smemkit.Error where a module is not installed, with the command that installs it."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
-        raise smemkit.Error(f'dev {task} needs {", ".join(missing)}: pip install ".[test]"')
+        raise smemkit.Error(f'dev {task} needs {", ".join(missing)}: pip install ".[{extra}]"')
 
 
 def call(command, folder=None, **variables):
@@ -201,6 +204,12 @@ def make_docs(rest):
     return 0
 
 
+def make_site(rest):
+    names = ("sphinx", "furo", "myst_nb", "sphinx_design", "sphinxarg", "codespell_lib")
+    demand_modules("site", *names, extra="docs")
+    return call([sys.executable, "docs/build.py", *rest])
+
+
 def check_release(rest):
     demand_modules("release", "pytest", "jupytext", "nbclient", "matplotlib")
     command = [sys.executable, "-m", "pytest", "-q", "--release", "-m", "release or generated"]
@@ -212,5 +221,6 @@ RUN = {
     "sanitize": run_sanitized,
     "fuzz": run_fuzz,
     "docs": make_docs,
+    "site": make_site,
     "release": check_release,
 }

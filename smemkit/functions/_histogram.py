@@ -83,6 +83,11 @@ def _make_edges(x, bins, range):
 def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None):
     """Count how many elements lie in each bin, as numpy.histogram does.
 
+    A bin holds what is not below its left edge and below its right one; the last bin holds its
+    right edge too. NaN is in no bin, and needs a range. numpy.histogram_bin_edges(x, bins, range)
+    are the edges. For a device array without range, its least and its greatest element alone are
+    copied to the host, and the call waits for them.
+
     Parameters
     ----------
     x : array-like or DeviceArray
@@ -99,11 +104,6 @@ def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None
         Takes the counts: int64, one for each bin; of the same kind as x.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend(), or that of x.
-
-    A bin holds what is not below its left edge and below its right one; the last bin holds its
-    right edge too. NaN is in no bin, and needs a range. numpy.histogram_bin_edges(x, bins, range)
-    are the edges. For a device array without range, its least and its greatest element alone are
-    copied to the host, and the call waits for them.
 
     Shapes
     ------

@@ -143,9 +143,8 @@ static void write_parameters(document *d, const contract *c)
                "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
                "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
                "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-               "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n\n"
-               "The inputs are all NumPy or all device arrays%s.\n\n",
-               c->family->name, c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "");
+               "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n\n",
+               c->family->name);
 }
 
 static void write_signature(document *d, const contract *c)
@@ -168,7 +167,8 @@ static void write_document(document *d, const contract *c)
 {
     write_signature(d, c);
     write_sentence(d, c->family->sentence);
-    write_text(d, ".\n\n");
+    write_text(d, ".\n\nThe inputs are all NumPy or all device arrays%s.\n\n",
+               c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "");
     write_parameters(d, c);
     write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", c->family->signature);
     write_text(

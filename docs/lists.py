@@ -1,0 +1,286 @@
+"""The lists of the site, made of the tables of csrc and of the package: none of them is typed.
+
+A page of docs/ has a mark where a list belongs, a line of its own; build.py puts the list there:
+
+    <!-- list: counters -->                 in Markdown
+    .. list: names smemkit asarray empty    in reStructuredText
+
+The first word is a function of LISTS, those behind it are its arguments.
+"""
+
+import importlib
+import inspect
+import re
+
+from read_tables import read_rows
+
+import smemkit
+
+MARK = re.compile(r"^(?:<!-- list: (.+?) -->|\.\. list: (.+))$", re.MULTILINE)
+
+
+def fill(text):
+    """The text of a page with each mark replaced by its list."""
+
+    def write(found):
+        name, *words = (found[1] or found[2]).split()
+        return LISTS[name](*words)
+
+    return MARK.sub(write, text)
+
+
+# Markdown ----------------------------------------------------------------------------------------
+
+
+def escape(text):
+    """A plain text as Markdown that shows just this text; what stands between ` is code in both."""
+    parts = re.split(r"(`[^`|]+`)", text)
+    parts[::2] = [re.sub(r"([\\`*_\[\]<>|])", r"\\\1", part) for part in parts[::2]]
+    return "".join(parts)
+
+
+def code(text):
+    """A text as code, also within a table."""
+    return f"`{text}`".replace("|", "\\|") if text else ""
+
+
+def table(heads, rows):
+    """A Markdown table; its cells are Markdown already."""
+    lines = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows]) + "\n"
+
+
+def upper(text):
+    return text[:1].upper() + text[1:]
+
+
+# What is counted and found -----------------------------------------------------------------------
+
+
+def counters(*_):
+    """Each group of counters as a table: name, unit, meaning with the metric of Nsight Compute."""
+    rows = read_rows("sim/profile/counters.def", "SMK_COUNTER", "SMK_RATIO")
+    groups = {}
+    for row in rows:
+        groups.setdefault(row["name"].rpartition(".")[0], []).append(row)
+    parts = []
+    for group, members in groups.items():
+        cells = [
+            [
+                code(row["name"]),
+                escape(row["unit"]),
+                escape(upper(row["meaning"])) + "." + metric(row),
+            ]
+            for row in members
+        ]
+        parts.append(f"## {group}\n\n{table(('counter', 'unit', 'meaning'), cells)}")
+    return "\n".join(parts)
+
+
+def metric(row):
+    """What Nsight Compute calls a counter, in a line below its meaning."""
+    names = " + ".join(code(name) for name in row["ncu"].split("+") if name)
+    return f"<br>Nsight Compute: {names}" if names else ""
+
+
+def findings(*_):
+    rows = read_rows("sim/check/finding.def", "SMK_FINDING")
+    cells = [[code(row["name"]), escape(upper(row["meaning"])) + "."] for row in rows]
+    return table(("kind", "what it is"), cells)
+
+
+def errors(*_):
+    """Each error class as a row; the reference of the class stands on the page of the API."""
+    rows = read_rows("base/status.def", "SMK_STATUS")
+    cells = [
+        [
+            f"{{py:exc}}`smemkit.{row['class']}`",
+            f"{{py:exc}}`smemkit.{row['base']}`",
+            code(row["mixin"].strip("-")) or "none",
+            escape(row["sentence"]),
+        ]
+        for row in rows
+    ]
+    return table(("error", "is a", "is also Python's", "meaning"), cells)
+
+
+# PTX ---------------------------------------------------------------------------------------------
+
+
+def words(cell):
+    """The slots of a form in words: "rn|rz? ftz?" -> `.rn`/`.rz` or none, ..."""
+    slots = []
+    for slot in cell.split():
+        choices = "/".join(f".{word}" for word in slot.rstrip("?").split("|"))
+        slots.append(f"[{choices}]" if slot.endswith("?") else choices)
+    return " ".join(slots)
+
+
+def ptx(*_):
+    """A section for each class of instruction, with a row for each opcode and each of its forms."""
+    opcodes = {row["id"]: row for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")}
+    forms = {}
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM"):
+        forms.setdefault(row["id"], []).append(row)
+    parts = []
+    for kind in read_rows("ptx/opcode.def", "SMK_PTX_CLASS"):
+        cells = []
+        for name, row in opcodes.items():
+            if row["class"] != kind["id"]:
+                continue
+            known = [one for one in forms.get(name, ()) if one["operands"] != "!"]
+            lines = [
+                code(" ".join(filter(None, (words(one["words"]), words(one["types"])))))
+                for one in known
+            ]
+            shown = "<br>".join(dict.fromkeys(filter(None, lines)))
+            cells.append([code(row["spelling"]), escape(upper(row["meaning"])) + ".", shown])
+        if cells:
+            heads = ("opcode", "meaning", "words and types")
+            parts.append(f"## {escape(upper(kind['meaning']))}\n\n{table(heads, cells)}")
+    return "\n".join(parts)
+
+
+def special(*_):
+    rows = read_rows("ptx/special.def", "SMK_PTX_SPECIAL")
+    return table(("register", "bits"), [[code(row["spelling"]), row["bits"]] for row in rows])
+
+
+def refused(*_):
+    """What the simulator knows and refuses: opcodes, forms of known opcodes, words, registers."""
+    opcodes = {row["id"]: row["spelling"] for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")}
+    forms = [
+        ".".join(
+            filter(None, (opcodes[row["id"]], *(words(row[key]) for key in ("words", "types"))))
+        )
+        for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM")
+        if row["operands"] == "!"
+    ]
+    forms = [re.sub(r"\.+", ".", form) for form in forms]
+    parts = []
+    for title, kind in (("Opcodes", "OPCODE"), ("Words", "WORD"), ("Special registers", "SPECIAL")):
+        rows = read_rows("ptx/unsupported.def", f"SMK_PTX_UNSUPPORTED_{kind}")
+        spellings = dict.fromkeys(row["spelling"] for row in rows)
+        parts.append(f"**{title}:** {', '.join(map(code, spellings))}.\n")
+    lines = "".join(f"- {code(form)}\n" for form in dict.fromkeys(forms))
+    return "\n".join([*parts, f"**Forms of opcodes that it otherwise knows:**\n\n{lines}"])
+
+
+# Machines ----------------------------------------------------------------------------------------
+
+
+def manual(*title):
+    """A section of help(smemkit) as Markdown."""
+    pieces = re.split(r"^(\S.*)\n-{3,}\n", smemkit.__doc__, flags=re.MULTILINE)
+    sections = dict(zip(pieces[1::2], pieces[2::2], strict=True))
+    text = sections[" ".join(title)].strip("\n")
+    if re.match(r"[A-Z]+_\w+  +", text):  # aligned columns: a word, its meaning
+        rows = re.findall(r"^([A-Z]\w+) +(.*(?:\n +.*)*)", text, re.MULTILINE)
+        return table(
+            ("variable", "meaning"),
+            [[code(name), escape(re.sub(r"\s+", " ", meaning))] for name, meaning in rows],
+        )
+    return escape(text) + "\n"
+
+
+def capabilities(*_):
+    """A row for each compute capability, the newest first, of the limits in which they differ."""
+    rows = read_rows("registry/limits.def", "SMK_LIMITS")
+    names = [f"{row['major']}.{row['minor']}" for row in reversed(rows)]
+    facts = {name: smemkit.limits(name) for name in names}
+    first = facts[names[0]]
+    keys = [key for key, value in first.items() if type(value) is int]
+    differing = [key for key in keys if len({facts[name][key] for name in names}) > 1]
+    same = [f"- {code(key)}: {first[key]:,}" for key in keys if key not in differing]
+    cells = [[name, *(f"{facts[name][key]:,}" for key in differing)] for name in names]
+    heads = ["", *(key.replace("multiprocessor", "SM").replace("_", " ") for key in differing)]
+    lines = table(heads, cells).split("\n")
+    lines[1] = f"| --- |{' ---: |' * len(differing)}"
+    return "\n".join([*lines, "The same in all:", "", *same, ""])
+
+
+# Names of the package ----------------------------------------------------------------------------
+
+
+def names(package, *words):
+    """A summary and the whole reference of public names; without words all of a package's own.
+
+    each-family stands for the functions of the kernel families, each-error for the exceptions.
+    What smemkit has itself is left out of a package below it.
+    """
+    module = importlib.import_module(package)
+    found = []
+    for word in words or module.__all__:
+        found += GROUPS[word]() if word in GROUPS else [word]
+    parts = []
+    if package != "smemkit":
+        own = {id(getattr(smemkit, name)) for name in smemkit.__all__}
+        found = [name for name in found if id(getattr(module, name)) not in own]
+        parts.append(f".. automodule:: {package}\n")
+    within = "" if package != "smemkit" else "smemkit."
+    summary = "".join(
+        f"   {within}{name}\n" for name in found if not is_constant(getattr(module, name))
+    )
+    parts.append(f".. autosummary::\n   :nosignatures:\n\n{summary}")
+    parts += [document(f"{package}.{name}", getattr(module, name)) for name in found]
+    return "\n".join(parts)
+
+
+def list_families():
+    return [name for name in smemkit.families() if name in smemkit.__all__]
+
+
+def list_errors():
+    return [name for name in smemkit.__all__ if is_error(getattr(smemkit, name))]
+
+
+GROUPS = {"each-family": list_families, "each-error": list_errors}
+
+
+def is_constant(thing):
+    return not callable(thing)
+
+
+def is_error(thing):
+    return inspect.isclass(thing) and issubclass(thing, BaseException)
+
+
+def document(path, thing):
+    """The directive that shows a name's docstring; a constant has none, and shows its value."""
+    if is_constant(thing):
+        shown = f"   :value: {thing!r}\n" if isinstance(thing, str) else ""
+        values = ", ".join(f"``{value!r}``" for value in thing)
+        text = "" if isinstance(thing, str) else f"\n   The values that are taken: {values}.\n"
+        package, _, name = path.rpartition(".")
+        return f".. py:currentmodule:: {package}\n.. py:data:: {name}\n{shown}{text}"
+    if is_error(thing):
+        return f".. autoexception:: {path}\n   :show-inheritance:\n"
+    if inspect.isclass(thing):
+        special = [name for name in ("__call__", "__getitem__") if describes(thing, name)]
+        options = "   :members:\n   :inherited-members: tuple, dict, object, Mapping\n"
+        if special:
+            options += f"   :special-members: {', '.join(special)}\n"
+        return f".. autoclass:: {path}\n{options}"
+    return f".. autofunction:: {path}\n"
+
+
+def describes(thing, name):
+    """Whether a class has a special method with a docstring of its own."""
+    text = getattr(vars(thing).get(name), "__doc__", None) or ""
+    return "\n" in text.strip()
+
+
+LISTS = {
+    function.__name__: function
+    for function in (
+        counters,
+        findings,
+        errors,
+        ptx,
+        special,
+        refused,
+        manual,
+        capabilities,
+        names,
+    )
+}

@@ -1,0 +1,215 @@
+"""The documentation site: its lists come from the tables, its pages and links are whole."""
+
+import html.parser
+import importlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import urllib.parse
+
+import pytest
+from read_tables import read_rows
+from support.paths import ROOT
+
+import smemkit
+
+DOCS = ROOT / "docs"
+NEEDS = "needs what pip install '.[docs]' brings"
+PACKAGES = ("smemkit", "smemkit.bench", "smemkit.plot", "smemkit.probe", "smemkit.report")
+
+
+# Lists -------------------------------------------------------------------------------------------
+
+
+def load(name):
+    """A module of docs/, which is no package."""
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def lists():
+    return load("lists")
+
+
+def read_page(lists, name):
+    """A page of docs/ with its lists."""
+    return lists.fill((DOCS / name).read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("page", "table", "macros", "column"),
+    [
+        ("reference/counters.md", "sim/profile/counters.def", "SMK_COUNTER SMK_RATIO", "name"),
+        ("reference/findings.md", "sim/check/finding.def", "SMK_FINDING", "name"),
+        ("reference/errors.md", "base/status.def", "SMK_STATUS", "class"),
+        ("reference/ptx.md", "ptx/opcode.def", "SMK_PTX_OPCODE", "spelling"),
+        ("reference/ptx.md", "ptx/special.def", "SMK_PTX_SPECIAL", "spelling"),
+        ("reference/ptx.md", "ptx/unsupported.def", "SMK_PTX_UNSUPPORTED_OPCODE", "spelling"),
+    ],
+)
+def test_page_has_every_row_of_its_table(lists, page, table, macros, column):
+    text = read_page(lists, page)
+    rows = read_rows(table, *macros.split())
+    shown = set(re.findall(r"`(?:smemkit\.)?([^`]+)`", text))
+    assert {row[column] for row in rows} <= shown
+
+
+def test_pages_have_every_section_of_the_manual(lists):
+    """But for marks of Markdown, word for word; variables as a table."""
+    pages = ("machines.md", "errors.md", "environment.md")
+    shown = " ".join(read_page(lists, f"reference/{page}") for page in pages)
+    shown = re.sub(r"\\(.)", r"\1", shown)
+    sections = re.split(r"^(\S.*)\n-{3,}\n", smemkit.__doc__, flags=re.MULTILINE)[1:]
+    assert len(sections) >= 10
+    plain = " ".join(re.sub(r"[|`]", " ", shown).split())
+    for title, text in zip(sections[::2], sections[1::2], strict=True):
+        for paragraph in re.split(r"\n\n|\n(?=- )|\n(?=SMEMKIT_)", text.strip()):
+            assert " ".join(paragraph.replace("`", " ").split()) in plain, title
+
+
+def test_capabilities_are_those_of_limits(lists):
+    text = read_page(lists, "reference/capabilities.md")
+    rows = re.findall(r"^\| (\d+\.\d) \| (.+) \|$", text, re.MULTILINE)
+    assert len(rows) == len(read_rows("registry/limits.def", "SMK_LIMITS"))
+    for name, cells in rows:
+        values = {f"{value:,}" for value in smemkit.limits(name).values() if type(value) is int}
+        assert set(cells.split(" | ")) <= values
+
+
+def test_a_mark_without_a_list_is_an_error(lists):
+    with pytest.raises(KeyError):
+        lists.fill("<!-- list: nothing -->")
+    assert lists.escape("a_b*c|<d>") == r"a\_b\*c\|\<d\>"
+
+
+def test_gallery_has_every_picture_of_the_notebooks():
+    notebooks = sorted((ROOT / "notebooks").glob("[0-9][0-9]_*.ipynb"))
+    files, cards = load("gallery").write(notebooks)
+    stored = sum(path.read_text(encoding="utf-8").count('"image/png"') for path in notebooks)
+    assert len(files) == stored > 20
+    assert all(name in cards and data.startswith(b"\x89PNG") for name, data in files.items())
+
+
+# The built site ----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the site, built from nothing; a warning fails."""
+    for name in ("sphinx", "furo", "myst_nb", "sphinx_design", "sphinxarg"):
+        pytest.importorskip(name, reason=NEEDS)
+    folder = tmp_path_factory.mktemp("site") / "docs"
+    build("--folder", str(folder))
+    return folder
+
+
+def build(*arguments):
+    done = subprocess.run(
+        [sys.executable, "docs/build.py", *arguments],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+    )
+    assert done.returncode == 0 and not re.search("WARNING|ERROR", done.stderr), done.stderr
+    return done.stdout
+
+
+class Page(html.parser.HTMLParser):
+    """What a page links to, what it loads, and the names of its places."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links, self.loads, self.places = [], [], set()
+        self.feed(path.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag, attributes):
+        facts = dict(attributes)
+        self.places |= {facts[key] for key in ("id", "name") if facts.get(key)}
+        if tag == "a" and facts.get("href"):
+            self.links.append(facts["href"])
+        elif tag == "link" and facts.get("rel") in ("stylesheet", "icon", "preload"):
+            self.loads.append(facts["href"])
+        elif tag in ("script", "img", "iframe", "source") and facts.get("src"):
+            self.loads.append(facts["src"])
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return {path: Page(path) for path in sorted(site.rglob("*.html"))}
+
+
+@pytest.mark.slow
+def test_every_link_within_the_site_leads_somewhere(site, pages):
+    followed = 0
+    for path, page in pages.items():
+        for link in page.links:
+            target = urllib.parse.urlsplit(link)
+            if target.scheme or target.netloc:
+                continue
+            file = (path.parent / urllib.parse.unquote(target.path)).resolve()
+            file = file if target.path else path
+            assert file.is_file(), f"{path.relative_to(site)} links to {link}"
+            place = urllib.parse.unquote(target.fragment)
+            if place and file in pages:
+                assert place in pages[file].places, f"{path.relative_to(site)} links to {link}"
+            followed += 1
+    assert followed > 1000
+
+
+@pytest.mark.slow
+def test_the_site_loads_nothing_from_elsewhere(site, pages):
+    for path, page in pages.items():
+        for link in page.loads:
+            target = urllib.parse.urlsplit(link)
+            assert target.scheme in ("", "data") and not target.netloc, f"{path} loads {link}"
+            if not target.scheme:
+                assert (path.parent / target.path).is_file(), f"{path} loads {link}"
+    for path in site.rglob("*.css"):
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"@import|url\([\"']?(https?:)?//", text), path
+
+
+@pytest.mark.slow
+def test_every_public_name_is_documented_once(pages):
+    places = [place for page in pages.values() for place in page.places]
+    for package in PACKAGES:
+        module = importlib.import_module(package)
+        for name in set(module.__all__) - {"__version__"}:
+            own = getattr(smemkit, name, None) is getattr(module, name)
+            path = f"smemkit.{name}" if own else f"{package}.{name}"
+            assert places.count(path) == 1, path
+
+
+@pytest.mark.slow
+def test_every_command_and_option_is_shown(site):
+    from smemkit.__main__ import make_parser
+
+    shown = (site / "reference/command_line.html").read_text(encoding="utf-8")
+    shown = re.sub(r"<.*?>", "", shown)
+    usage = make_parser().format_usage()
+    (commands,) = re.findall(r"\{([\w,]+)\}", usage)
+    for command in commands.split(","):
+        assert f"smemkit {command} [-h]" in shown
+    assert "--fail-on" in shown and "--variant" in shown
+
+
+@pytest.mark.slow
+def test_the_search_knows_counters_errors_and_opcodes(site):
+    index = (site / "searchindex.js").read_text(encoding="utf-8")
+    for word in ("wavefront", "outofboundserror", "ldmatrix", "smemkit_thread"):
+        assert word in index
+
+
+@pytest.mark.slow
+def test_no_word_is_misspelt():
+    for name in ("codespell_lib", "nbformat"):
+        pytest.importorskip(name, reason=NEEDS)
+    assert build("--words") == ""
