@@ -80,7 +80,7 @@ def test_a_real_task_runs_in_the_clone(monkeypatch, capfd):
 
 def test_what_is_not_installed(calls, monkeypatch, capsys):
     monkeypatch.setattr(dev.importlib.util, "find_spec", lambda name: None)
-    for words in (["test"], ["sanitize"], ["docs"], ["docs", "--check"]):
+    for words in (["test"], ["sanitize"], ["docs"], ["docs", "--check"], ["site"]):
         assert re.match(rf"smemkit: dev {words[0]} needs .*: pip install", fail(capsys, *words))
     assert calls == []
 
@@ -227,6 +227,16 @@ def test_docs_check_runs_the_tests_of_generated_texts(calls, docs_modules):
     ((words, _, _),) = calls
     assert words[-2:] == ["-m", "generated"]
     check_collected(words, "test_tables_are_not_stale", "test_runs_and_prints", "test_stub.py")
+
+
+# site --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("words", [[], ["--links"], ["--words"]])
+def test_site_runs_its_program(words, calls, docs_modules):
+    assert run("site", *words) == 0
+    (((_, program, *rest), _, _),) = calls
+    assert program == "docs/build.py" and rest == words and (ROOT / program).exists()
 
 
 # release -----------------------------------------------------------------------------------------
