@@ -3,7 +3,8 @@
 smemkit.gemm(a, b, variant="padded") multiplies; smemkit.variants("gemm") says what each kernel
 shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKernel runs your own.
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
-smemkit.bench measures, smemkit.plot draws, and smemkit.probe asks the memory one question at a
+smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
+smemkit.plot draws, and smemkit.probe asks the memory one question at a
 time. `python -m smemkit --help` lists the commands.
 
 Machines
@@ -163,6 +164,7 @@ from ._core import (
 from ._version import __version__
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
+from .lessons import exercise, exercises
 from .report import check, counters, explain, load_report, profile
 
 __all__ = [
@@ -199,6 +201,8 @@ __all__ = [
     "counters",
     "device_info",
     "empty",
+    "exercise",
+    "exercises",
     "explain",
     "families",
     "get_backend",

@@ -30,6 +30,7 @@ LAYERS = {
     "functions": set(),
     "compile": set(),
     "report": {"compile"},
+    "lessons": {"compile", "report"},
     "probe": {"report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
@@ -37,7 +38,7 @@ LAYERS = {
 }
 # The modules at the top that import packages.
 FACES = {
-    "__init__": {"functions", "report", "bench", "plot", "probe"},
+    "__init__": {"functions", "lessons", "report", "bench", "plot", "probe"},
     "__main__": {"cli"},
     "_configured": {"report"},  # for the types of its annotations
     "_kernel_code": {"compile"},
@@ -46,7 +47,7 @@ FACES = {
     "results": {"bench"},
 }
 # What smemkit itself imports, so that these may not import smemkit.
-BELOW = {"functions", "report", "config", "compile", "_pandas", "_public", "_version"}
+BELOW = {"functions", "lessons", "report", "config", "compile", "_pandas", "_public", "_version"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {
     "_core",
@@ -62,6 +63,7 @@ TESTED = {
 TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
 TESTED |= {"compile._options", "compile._toolchain"}
 TESTED |= {"bench._tile_sweep", "bench.families._workload", "probe._probes", "report._moved"}
+TESTED |= {"lessons._catalog"}
 
 
 def list_modules():

@@ -31,6 +31,7 @@ from ._options import FILE_NAME, complete_options, list_folders, list_included
 from ._toolchain import find_include_folders, find_nvcc, find_nvrtc, identify
 
 __all__ = [
+    "ADVICE",
     "add_expressions",
     "take_names",
     "FILE_NAME",

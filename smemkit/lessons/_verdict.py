@@ -1,0 +1,86 @@
+"""Verdict: which demands of an exercise an attempt meets, and what it misses."""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from html import escape
+
+from ..report import CheckReport, Report
+
+WIDTH = 96  # columns of printed sentences
+MARKS = {True: "ok", False: "no", None: "--"}
+STYLE = (
+    "margin:0;white-space:pre-wrap;line-height:1.45;color:inherit;background:none;"
+    "font-family:ui-monospace,monospace;font-size:13px"
+)
+COLOURS = {True: "rgb(0,158,115)", False: "rgb(213,94,0)", None: "inherit"}  # for every sight
+
+
+@dataclass(frozen=True)
+class Step:
+    """One demand: name, passed (None where it was not judged), and sentence: what was found."""
+
+    name: str
+    passed: bool | None
+    sentence: str = ""
+
+
+class Verdict:
+    """The judgement of an attempt. True where the exercise is solved.
+
+    Attributes: exercise (its name), steps (a Step for each demand, in order), sentence (what to
+    change next, or "" where it is solved), next (what to do after reading it), report (the Report
+    whose counters were judged, or None), checked (the CheckReport of the case in which something
+    was found, else of the last one; or None).
+    """
+
+    def __init__(
+        self,
+        exercise: str,
+        steps: tuple[Step, ...],
+        next: str,
+        report: Report | None = None,
+        checked: CheckReport | None = None,
+    ) -> None:
+        self.exercise, self.steps, self.next = exercise, steps, next
+        self.report, self.checked = report, checked
+
+    def __bool__(self) -> bool:
+        return all(step.passed for step in self.steps)
+
+    @property
+    def sentence(self) -> str:
+        return next((step.sentence for step in self.steps if step.passed is False), "")
+
+    @property
+    def title(self) -> str:
+        """The name of the exercise, and how far the attempt has come."""
+        if self:
+            return f"{self.exercise}: solved"
+        done = sum(step.passed is True for step in self.steps)
+        return f"{self.exercise}: not yet ({done} of {len(self.steps)})"
+
+    def __repr__(self) -> str:
+        lines = [self.title]
+        for step in self.steps:
+            lines.append(f"  {MARKS[step.passed]}  {step.name}")
+            lines += [f"      {line}" for line in self._wrap(step)]
+        return "\n".join([*lines, self.next])
+
+    @staticmethod
+    def _wrap(step: Step) -> list[str]:
+        """The lines of a step's sentence; lines that quote code stay as they are."""
+        wrapped: list[str] = []
+        for line in step.sentence.splitlines():
+            quoted = line.startswith(" ")
+            wrapped += [line] if quoted else textwrap.wrap(line, WIDTH, break_long_words=False)
+        return wrapped
+
+    def _repr_html_(self) -> str:
+        lines = [f"<b>{escape(self.title)}</b>"]
+        for step in self.steps:
+            mark = f'<b style="color:{COLOURS[step.passed]}">{MARKS[step.passed]}</b>'
+            lines.append(f"  {mark}  {escape(step.name)}")
+            lines += [f"      {escape(line)}" for line in self._wrap(step)]
+        return f'<pre style="{STYLE}">' + "\n".join([*lines, escape(self.next)]) + "</pre>"
