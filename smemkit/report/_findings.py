@@ -1,6 +1,7 @@
 """Findings of check: faults of a launch, each with its two accesses."""
 
 from .._version import __version__
+from ._layout import wrap
 from ._variables import SharedVariables, strip_index
 from .counts import Sources, place_of, split_refused
 from .saved import Saved, describe_origin, describe_sources, restore_launches, say_launches
@@ -51,8 +52,9 @@ class Side:
 
 
 class Finding:
-    """A fault: kind, message, count (how often alike), first and second (Side, or None).
+    """A fault: kind, message, action, count (how often alike), first and second (Side, or None).
 
+    action says what to do about it; the lines that it names are those of first and second.
     same_value is true of a race of two stores that write the same value, each time it was found.
 
     Alike are those of one kernel with the same kind, source lines, operations and variable: a loop
@@ -65,12 +67,13 @@ class Finding:
         self.first = Side(facts["first"], sources, shared)
         self.second = Side(facts["second"], sources, shared) if facts.get("second") else None
         self.message = shared.translate(facts["message"], self.first.file)
+        self.action = facts["action"]
 
     def add(self, other):
         """Merges an equal finding; it becomes the example where only its stored values differ."""
         if self.same_value and not other.same_value:
             self.first, self.second, self.message = other.first, other.second, other.message
-            self.same_value = False
+            self.action, self.same_value = other.action, False
         self.count += other.count
 
     def __str__(self):
@@ -78,6 +81,7 @@ class Finding:
         parts = [f"{self.kind} in {self.kernel}: {self.message}{times}", f"    {self.first}"]
         if self.second is not None:
             parts.append(f"    {self.second}")
+        parts += wrap(f"advice: {self.action}", 4)
         return "\n".join(parts)
 
     def __repr__(self):
@@ -97,6 +101,7 @@ class Finding:
             "kind": self.kind,
             "kernel": self.kernel,
             "message": self.message,
+            "action": self.action,
             "count": self.count,
             "same_value": self.same_value,
             "first": self.first.to_dict(),

@@ -258,7 +258,8 @@ def draw_findings(report):
         parts.append(
             f'<div class="note"><b>{escape(finding.kind)}</b> in {escape(finding.kernel)}: '
             f"{escape(finding.message)}{times}"
-            f'<div class="scroll"><table>{sides}</table></div></div>'
+            f'<div class="scroll"><table>{sides}</table></div>'
+            f"<p>advice: {escape(finding.action)}</p></div>"
         )
     if report.truncated:
         parts.append("<p>There are more; cure these first.</p>")

@@ -286,10 +286,11 @@ static PyObject *list_findings(const description *d)
     for (uint32_t i = 0; list != NULL && i < check->finding_count; i++) {
         const smk_finding *finding = &check->finding[i];
         PyObject *dict =
-            Py_BuildValue("{s:s,s:N,s:K,s:O,s:N,s:N}", "kind", smk_finding_name(finding->kind), "message",
-                          decode(finding->message, strlen(finding->message)), "count",
-                          (unsigned long long)finding->count, "same_value", finding->same_value ? Py_True : Py_False,
-                          "first", make_side(d, &finding->first), "second", make_side(d, &finding->second));
+            Py_BuildValue("{s:s,s:N,s:N,s:K,s:O,s:N,s:N}", "kind", smk_finding_name(finding->kind), "message",
+                          decode(finding->message, strlen(finding->message)), "action",
+                          decode(finding->action, strlen(finding->action)), "count", (unsigned long long)finding->count,
+                          "same_value", finding->same_value ? Py_True : Py_False, "first",
+                          make_side(d, &finding->first), "second", make_side(d, &finding->second));
         if (dict == NULL) {
             Py_CLEAR(list);
         } else {

@@ -50,6 +50,7 @@ typedef struct smk_finding {
     uint64_t count;
     bool same_value; /* a race of two stores that wrote the same value each time */
     char message[512];
+    char action[512]; /* what to do about it */
 } smk_finding;
 
 typedef struct smk_check_result {

@@ -6,6 +6,7 @@
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
+#include "sim/check/action.h"
 #include "sim/exec/access.h"
 
 #include <inttypes.h>
@@ -411,6 +412,7 @@ smk_status smk_finding_list(const smk_finding_sink *sink, const smk_instruction_
         fill_side(&w, &sink->entry[i].first, &finding->first);
         fill_side(&w, &sink->entry[i].second, &finding->second);
         write_message(&w, &sink->entry[i], finding);
+        smk_action_write(ids, finding);
     }
     qsort(result->finding, count, sizeof *result->finding, compare);
     result->truncated = sink->truncated || count > KEPT_MAX;

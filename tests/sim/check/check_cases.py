@@ -230,6 +230,7 @@ case("atomic_grid_bins", 4, 64, right=lambda args: bins(args, 256))
 case("atomic_grid_bins_plain", 4, 64, cure="atomic_grid_bins")
 case("atomic_grid_total_plain", 8, 32, cure="atomic_grid_total")
 case("atomic_grid_total", 8, 32, right=lambda args: args[0][:8].sum(keepdims=True))
+case("atomic_grid_total_block", 8, 32, cure="atomic_grid_total")
 case("atomic_grid_read", 3, 32, cure="atomic_grid_total")
 
 # Barriers ----------------------------------------------------------------------------------------

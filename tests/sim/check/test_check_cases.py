@@ -13,6 +13,7 @@ from sim.check.check_cases import CASES, MARKS
 
 import smemkit
 
+ACTIONS = read_rows("sim/check/finding.def", "SMK_ACTION")
 KINDS = [row["name"] for row in read_rows("sim/check/finding.def", "SMK_FINDING")]
 RUNS = [(case, mode) for case in CASES for mode in case.modes]
 CLEAN = {case.entry for case in CASES if not case.groups}
@@ -103,6 +104,44 @@ def test_findings_are_complete(number):
             if finding.kind != "barrier" and not is_use:
                 assert side.bytes in (1, 2, 4, 8, 16)
                 assert side.space in ("shared", "global", "local", "const", "param")
+
+
+def match_action(row, text):
+    """Whether a text is that of a row of finding.def, for some lines."""
+    pattern = re.sub(r"\\\{\w+\\\}", "(.+)", re.escape(row["text"]))
+    return re.fullmatch(pattern, text) is not None
+
+
+def find_unsaid(actions, findings):
+    """(finding, situation) of rows of finding.def with a text that none of some findings says."""
+    return [
+        (row["finding"], row["situation"])
+        for row in actions
+        if not any(match_action(row, finding.action) for finding in findings)
+    ]
+
+
+def test_every_finding_says_what_to_do():
+    """Lines that it names are its own, and each text of the table is said of some kernel."""
+    findings = [finding for number in range(len(RUNS)) for finding in check_run(number)[0].findings]
+    for finding in findings:
+        rows = [row for row in ACTIONS if row["finding"].lower() == finding.kind]
+        assert any(match_action(row, finding.action) for row in rows), finding.action
+        named = {int(number) for number in re.findall(r"lines? (\d+)", finding.action)}
+        named |= {int(number) for number in re.findall(r"lines \d+ and (\d+)", finding.action)}
+        sides = [side for side in (finding.first, finding.second) if side is not None]
+        assert named <= {side.line for side in sides}, finding.action
+        assert f"advice: {finding.action[:40]}" in str(finding)
+        assert finding.to_dict()["action"] == finding.action
+    assert find_unsaid(ACTIONS, findings) == []
+    assert find_unsaid([{"finding": "RACE", "situation": "X", "text": "planted"}], findings)
+
+
+def test_every_kind_has_advice_for_what_is_left():
+    last = {row["finding"]: row["situation"] for row in ACTIONS}
+    assert [kind.lower() for kind in last] == KINDS
+    assert set(last.values()) == {"ALWAYS"}
+    assert [row["situation"] for row in ACTIONS].count("ALWAYS") == len(KINDS)
 
 
 def test_every_kernel_has_a_case():

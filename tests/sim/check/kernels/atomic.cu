@@ -162,3 +162,11 @@ extern "C" __global__ void atomic_grid_read(const int *in, int *out)
         out[1] = out[0]; // <- global_race: second
     }
 }
+
+// Atomic within each block only: additions of two blocks may be lost.
+extern "C" __global__ void atomic_grid_total_block(const int *in, int *out)
+{
+    if (threadIdx.x == 0) {
+        atomicAdd_block(out, in[blockIdx.x]); // <- global_race: first, second
+    }
+}

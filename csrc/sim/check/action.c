@@ -1,0 +1,340 @@
+/* Chooses what to do about a finding by the first situation of finding.def that holds, and fills in its lines. */
+#include "sim/check/action.h"
+
+#include "ptx/opcode.h"
+#include "sim/code/image.h"
+#include "sim/exec/access.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { NULL_BYTES = 4096 };
+
+typedef enum situation {
+    ALWAYS,
+    SAME_VALUE,     /* stores of one value */
+    COPY,           /* a cp.async, and an access of another thread */
+    BLOCK_SCOPE,    /* an atomic operation whose scope is its block, and another block */
+    BLOCKS_ATOMIC,  /* an atomic operation and another access, of two blocks */
+    BLOCKS_OF_LINE, /* two accesses of one line, of two blocks */
+    BLOCKS,         /* any other accesses of two blocks */
+    STORES_OF_LINE,
+    LINE_REPEATS, /* a load and a store of one line, which runs repeatedly without a barrier between two runs */
+    LINE,         /* a load and a store of one line */
+    NEXT_TURN,    /* a barrier stands between the lines; the later line and the earlier one of the loop's next turn */
+    UNROLLED,     /* a load and the store of the next turn, which the code has one behind the other */
+    ATOMIC,       /* an atomic operation and another access */
+    WARP_SYNC,    /* lanes of a warp synchronise */
+    NAMED,        /* a barrier with a number or a count of threads */
+    IN_NULL,
+    IN_GLOBAL,
+    IN_SHARED,
+    IN_LOCAL
+} situation;
+
+typedef struct action_row {
+    smk_finding_kind kind;
+    situation situation;
+    const char *text;
+} action_row;
+
+static const action_row actions[] = {
+#define SMK_ACTION(finding, situation, text) {SMK_FINDING_##finding, situation, text},
+#include "sim/check/finding.def"
+};
+
+/* Both sides of a finding, and what the situations ask for. */
+typedef struct context {
+    const smk_module *module;
+    const smk_finding *finding;
+    const smk_finding_side *earlier, *later; /* of two sides, in the order of the code; else the first side twice */
+} context;
+
+static const smk_function *function_of(const context *c)
+{
+    return &c->module->functions[c->earlier->function];
+}
+
+static const smk_instruction *instruction_of(const context *c, const smk_finding_side *side)
+{
+    const smk_function *function = &c->module->functions[side->function];
+    return side->present && side->instruction < function->instruction_count ? &function->instructions[side->instruction]
+                                                                            : NULL;
+}
+
+/* Where the two sides stand ----------------------------------------------------------------------- */
+
+/* The label to which an instruction branches, or NULL. */
+static const smk_operand *find_label(const smk_instruction *branch)
+{
+    for (unsigned k = 0; k < branch->operand_count && smk_opcode_class(branch) == SMK_CLASS_BRANCH; k++) {
+        if (branch->operands[k].kind == SMK_OPERAND_LABEL && branch->opcode != SMK_OPCODE_BRX) {
+            return &branch->operands[k];
+        }
+    }
+    return NULL;
+}
+
+/* Does a branch lead back from behind one instruction to before another one, or to it? */
+static bool is_in_loop(const context *c, uint32_t first, uint32_t last)
+{
+    const smk_function *function = function_of(c);
+    for (uint32_t i = last; i < function->instruction_count; i++) {
+        const smk_operand *label = find_label(&function->instructions[i]);
+        if (label != NULL && function->labels[label->index].target <= first) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool has_barrier(const context *c, uint32_t first, uint32_t last)
+{
+    const smk_function *function = function_of(c);
+    for (uint32_t i = first; i < last && i < function->instruction_count; i++) {
+        if (smk_opcode_class(&function->instructions[i]) == SMK_CLASS_BARRIER) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Is there a barrier in the innermost loop that holds an instruction? */
+static bool has_barrier_around(const context *c, uint32_t at)
+{
+    uint32_t start = 0, end = 0;
+    const smk_function *function = function_of(c);
+    for (uint32_t i = at; i < function->instruction_count; i++) {
+        const smk_operand *label = find_label(&function->instructions[i]);
+        uint32_t target = label == NULL ? SMK_NO_INDEX : function->labels[label->index].target;
+        if (target <= at && (end == 0 || target > start)) {
+            start = target;
+            end = i;
+        }
+    }
+    return has_barrier(c, start, end);
+}
+
+static bool is_one_line(const context *c)
+{
+    const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
+    if (a == NULL || b == NULL) {
+        return false;
+    }
+    return a->source_line != 0 ? a->source_line == b->source_line && a->source_file == b->source_file
+                               : a->line == b->line;
+}
+
+static bool is_one_function(const context *c)
+{
+    return c->earlier->function == c->later->function;
+}
+
+static bool writes(const smk_finding_side *side)
+{
+    return side->kind == SMK_ACCESS_STORE || side->kind == SMK_ACCESS_COPY;
+}
+
+/* Do the instructions between two numbers have one like another: with its opcode and on its line? */
+static bool has_alike(const context *c, uint32_t first, uint32_t last, const smk_instruction *wanted)
+{
+    const smk_function *function = function_of(c);
+    for (uint32_t i = first; i < last && i < function->instruction_count && wanted->source_line != 0; i++) {
+        const smk_instruction *other = &function->instructions[i];
+        if (other->opcode == wanted->opcode && other->source_line == wanted->source_line &&
+            other->source_file == wanted->source_file) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Does a store that follows a load stand before it too, as its line's store of the turn before? */
+static bool is_unrolled(const context *c)
+{
+    const smk_instruction *load = instruction_of(c, c->earlier), *store = instruction_of(c, c->later);
+    return load != NULL && store != NULL && is_one_function(c) && c->earlier->kind == SMK_ACCESS_LOAD &&
+           writes(c->later) && store->source_line < load->source_line &&
+           has_alike(c, 0, c->earlier->instruction, store);
+}
+
+static bool is_of_blocks(const context *c)
+{
+    return memcmp(c->earlier->block, c->later->block, sizeof c->earlier->block) != 0;
+}
+
+static bool has_kind(const context *c, smk_access_kind kind)
+{
+    return c->earlier->kind == kind || c->later->kind == kind;
+}
+
+static bool has_block_scope(const context *c)
+{
+    const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
+    return (a != NULL && smk_image_is_block_scope(a)) || (b != NULL && smk_image_is_block_scope(b));
+}
+
+/* Does the line run again, so that its store meets its load of another time, with no barrier on the way? In a loop that
+ * is unrolled the store stands before the load, or has another one before it. */
+static bool repeats(const context *c)
+{
+    if (!is_one_line(c) || !is_one_function(c)) {
+        return false;
+    }
+    const smk_instruction *later = instruction_of(c, c->later);
+    bool unrolled = (writes(c->earlier) && c->later->kind == SMK_ACCESS_LOAD) ||
+                    (c->earlier->kind == SMK_ACCESS_LOAD && writes(c->later) &&
+                     has_alike(c, c->earlier->instruction + 1, c->later->instruction, later));
+    return unrolled || (is_in_loop(c, c->earlier->instruction, c->later->instruction) &&
+                        !has_barrier_around(c, c->earlier->instruction));
+}
+
+static bool is_named(const smk_instruction *barrier)
+{
+    const smk_operand *number = &barrier->operands[0];
+    return barrier->operand_count > 1 || number->kind != SMK_OPERAND_IMMEDIATE || number->bits != 0;
+}
+
+static bool holds(const context *c, situation wanted)
+{
+    const smk_instruction *first = instruction_of(c, &c->finding->first);
+    bool barrier =
+        first != NULL && smk_opcode_class(first) == SMK_CLASS_BARRIER && !smk_module_has(first, SMK_MODIFIER_WARP);
+    switch (wanted) {
+    case ALWAYS:
+        return true;
+    case SAME_VALUE:
+        return c->finding->same_value;
+    case COPY:
+        return has_kind(c, SMK_ACCESS_COPY);
+    case BLOCK_SCOPE:
+        return is_of_blocks(c) && has_block_scope(c);
+    case BLOCKS_ATOMIC:
+        return is_of_blocks(c) && has_kind(c, SMK_ACCESS_ATOMIC);
+    case BLOCKS_OF_LINE:
+        return is_of_blocks(c) && is_one_line(c);
+    case BLOCKS:
+        return is_of_blocks(c);
+    case STORES_OF_LINE:
+        return is_one_line(c) && writes(c->earlier) && writes(c->later);
+    case LINE_REPEATS:
+        return repeats(c);
+    case LINE:
+        return is_one_line(c);
+    case NEXT_TURN:
+        return is_one_function(c) && has_barrier(c, c->earlier->instruction, c->later->instruction) &&
+               is_in_loop(c, c->earlier->instruction, c->later->instruction);
+    case UNROLLED:
+        return is_unrolled(c);
+    case ATOMIC:
+        return has_kind(c, SMK_ACCESS_ATOMIC);
+    case WARP_SYNC:
+        return first != NULL && !barrier;
+    case NAMED:
+        return barrier && is_named(first);
+    case IN_NULL:
+        return c->finding->first.space == SMK_SPACE_GLOBAL && c->finding->first.address < NULL_BYTES;
+    case IN_SHARED:
+        return c->finding->first.space == SMK_SPACE_SHARED;
+    case IN_GLOBAL:
+        return c->finding->first.space == SMK_SPACE_GLOBAL;
+    case IN_LOCAL:
+        return c->finding->first.space == SMK_SPACE_LOCAL;
+    }
+    return false;
+}
+
+/* Text -------------------------------------------------------------------------------------------- */
+
+/* As in "line 9", or "PTX line 9" where there is no source. */
+static void write_line(const context *c, const smk_finding_side *side, char *text, size_t size)
+{
+    const smk_instruction *instruction = instruction_of(c, side);
+    if (instruction == NULL) {
+        (void)snprintf(text, size, "the end of %.*s", SMK_TEXT_PRINT(c->module->functions[side->function].name));
+    } else if (instruction->source_line != 0) {
+        (void)snprintf(text, size, "line %" PRIu32, instruction->source_line);
+    } else {
+        (void)snprintf(text, size, "PTX line %" PRIu32, instruction->line);
+    }
+}
+
+static void write_lines(const context *c, char *text, size_t size)
+{
+    const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
+    char first[80], second[80];
+    if (is_one_line(c)) {
+        write_line(c, c->earlier, text, size);
+        return;
+    }
+    if (a != NULL && b != NULL && (a->source_line != 0) == (b->source_line != 0)) {
+        bool source = a->source_line != 0;
+        uint32_t x = source ? a->source_line : a->line, y = source ? b->source_line : b->line;
+        (void)snprintf(text, size, "%s %" PRIu32 " and %" PRIu32, source ? "lines" : "PTX lines", x < y ? x : y,
+                       x < y ? y : x);
+        return;
+    }
+    write_line(c, c->earlier, first, sizeof first);
+    write_line(c, c->later, second, sizeof second);
+    (void)snprintf(text, size, "%s and %s", first, second);
+}
+
+/* The side that stands first, or last, in the body of a loop: by its source line, as the loop may be unrolled. */
+static const smk_finding_side *find_end(const context *c, bool is_first)
+{
+    const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
+    bool turned = a != NULL && b != NULL && b->source_line != 0 && a->source_file == b->source_file &&
+                  a->source_line > b->source_line;
+    return is_first == turned ? c->later : c->earlier;
+}
+
+/* What a word in braces stands for. */
+static void write_word(const context *c, const char *word, size_t length, char *text, size_t size)
+{
+    const smk_finding *finding = c->finding;
+    bool warp = finding->kind == SMK_FINDING_WARP_HAZARD;
+    char name[16];
+    (void)snprintf(name, sizeof name, "%.*s", (int)length, word);
+    if (strcmp(name, "lines") == 0) {
+        write_lines(c, text, size);
+    } else if (strcmp(name, "barrier") == 0) {
+        (void)snprintf(text, size, "%s", warp ? "__syncwarp()" : "__syncthreads()");
+    } else if (strcmp(name, "all") == 0) {
+        (void)snprintf(text, size, "%s", warp ? "every lane of its mask" : "every thread of the block");
+    } else if (strcmp(name, "bytes") == 0) {
+        (void)snprintf(text, size, "%" PRIu32, finding->first.bytes);
+    } else {
+        const smk_finding_side *side = strcmp(name, "second") == 0   ? &finding->second
+                                       : strcmp(name, "before") == 0 ? find_end(c, true)
+                                       : strcmp(name, "behind") == 0 ? find_end(c, false)
+                                                                     : &finding->first;
+        write_line(c, side, text, size);
+        if (name[0] == 'F' && text[0] == 'l') {
+            text[0] = 'L';
+        }
+    }
+}
+
+void smk_action_write(const smk_instruction_ids *ids, smk_finding *finding)
+{
+    const smk_finding_side *a = &finding->first, *b = finding->second.present ? &finding->second : a;
+    bool turned = a->function == b->function && a->instruction > b->instruction;
+    const context c = {ids->module, finding, turned ? b : a, turned ? a : b};
+    const char *text = "";
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0] && text[0] == '\0'; i++) {
+        text = actions[i].kind == finding->kind && holds(&c, actions[i].situation) ? actions[i].text : "";
+    }
+    size_t used = 0;
+    for (const char *at = text; *at != '\0' && used + 1 < sizeof finding->action; at++) {
+        const char *close = *at == '{' ? strchr(at, '}') : NULL;
+        if (close == NULL) {
+            finding->action[used++] = *at;
+            continue;
+        }
+        write_word(&c, at + 1, (size_t)(close - at - 1), finding->action + used, sizeof finding->action - used);
+        used += strlen(finding->action + used);
+        at = close;
+    }
+    finding->action[used] = '\0';
+}
