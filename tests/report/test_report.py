@@ -368,7 +368,7 @@ def test_time_by_a_fake_gpu(matrices, monkeypatch):
         return "result", [facts]
 
     monkeypatch.setattr(_core, "_capture", watch)
-    monkeypatch.setattr(_core, "device_info", lambda **words: {})
+    monkeypatch.setattr(_core, "device_info", lambda **words: {"name": "a GPU"})
     report = smemkit.profile(smemkit.gemm, *matrices, variant="tiled", backend="cuda")
     assert report.result == "result"
     assert seen[-1][0] is matrices[0]
@@ -422,7 +422,14 @@ def test_alike_findings_are_one():
         return facts | {"space": "shared", "address": 4, "bytes": 4, "variable": variable}
 
     def race(first, second, count):
-        return {"kind": "race", "message": "m", "count": count, "first": first, "second": second}
+        return {
+            "kind": "race",
+            "message": "m",
+            "action": "a",
+            "count": count,
+            "first": first,
+            "second": second,
+        }
 
     launch = {"kernel": "k", "ptx": "", "blocks": 1, "blocks_total": 1}
     launch |= {"truncated": False, "stopped": None}
@@ -434,7 +441,14 @@ def test_alike_findings_are_one():
         race(store, side("load", 7, 15, "tile, byte 0"), 5),
         race(store, side("load", 6, 11, "other, byte 0"), 6),
         race(store, side("store", 5, 10, "tile, byte 0"), 7),
-        {"kind": "uninitialized", "message": "m", "count": 8, "first": store, "second": None},
+        {
+            "kind": "uninitialized",
+            "message": "m",
+            "action": "a",
+            "count": 8,
+            "first": store,
+            "second": None,
+        },
     ]
     report = smemkit.report.CheckReport([launch, launch], None)
     assert [finding.count for finding in report.findings] == [18, 10, 12, 14, 16]
@@ -449,8 +463,22 @@ def test_check_report_of_made_findings():
     launch = {"kernel": "k", "ptx": "one\ntwo", "blocks": 1, "blocks_total": 8}
     launch |= {"truncated": True, "stopped": "the step budget is spent"}
     launch["findings"] = [
-        {"kind": "race", "message": "m & m", "count": 7, "first": side, "second": side},
-        {"kind": "barrier", "message": "n", "count": 1, "first": side, "second": None},
+        {
+            "kind": "race",
+            "message": "m & m",
+            "action": "a & b",
+            "count": 7,
+            "first": side,
+            "second": side,
+        },
+        {
+            "kind": "barrier",
+            "message": "n",
+            "action": "a",
+            "count": 1,
+            "first": side,
+            "second": None,
+        },
     ]
     report = smemkit.report.CheckReport([launch], None, blocks=1)
     assert not report and report.sampled == (1, 8)

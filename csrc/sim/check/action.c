@@ -116,7 +116,7 @@ static bool has_barrier_around(const context *c, uint32_t at)
     return has_barrier(c, start, end);
 }
 
-static bool is_one_line(const context *c)
+static bool is_same_line(const context *c)
 {
     const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
     if (a == NULL || b == NULL) {
@@ -126,7 +126,7 @@ static bool is_one_line(const context *c)
                                : a->line == b->line;
 }
 
-static bool is_one_function(const context *c)
+static bool is_same_function(const context *c)
 {
     return c->earlier->function == c->later->function;
 }
@@ -154,7 +154,7 @@ static bool has_alike(const context *c, uint32_t first, uint32_t last, const smk
 static bool is_unrolled(const context *c)
 {
     const smk_instruction *load = instruction_of(c, c->earlier), *store = instruction_of(c, c->later);
-    return load != NULL && store != NULL && is_one_function(c) && c->earlier->kind == SMK_ACCESS_LOAD &&
+    return load != NULL && store != NULL && is_same_function(c) && c->earlier->kind == SMK_ACCESS_LOAD &&
            writes(c->later) && store->source_line < load->source_line &&
            has_alike(c, 0, c->earlier->instruction, store);
 }
@@ -179,7 +179,7 @@ static bool has_block_scope(const context *c)
  * is unrolled the store stands before the load, or has another one before it. */
 static bool repeats(const context *c)
 {
-    if (!is_one_line(c) || !is_one_function(c)) {
+    if (!is_same_line(c) || !is_same_function(c)) {
         return false;
     }
     const smk_instruction *later = instruction_of(c, c->later);
@@ -213,17 +213,17 @@ static bool holds(const context *c, situation wanted)
     case BLOCKS_ATOMIC:
         return is_of_blocks(c) && has_kind(c, SMK_ACCESS_ATOMIC);
     case BLOCKS_OF_LINE:
-        return is_of_blocks(c) && is_one_line(c);
+        return is_of_blocks(c) && is_same_line(c);
     case BLOCKS:
         return is_of_blocks(c);
     case STORES_OF_LINE:
-        return is_one_line(c) && writes(c->earlier) && writes(c->later);
+        return is_same_line(c) && writes(c->earlier) && writes(c->later);
     case LINE_REPEATS:
         return repeats(c);
     case LINE:
-        return is_one_line(c);
+        return is_same_line(c);
     case NEXT_TURN:
-        return is_one_function(c) && has_barrier(c, c->earlier->instruction, c->later->instruction) &&
+        return is_same_function(c) && has_barrier(c, c->earlier->instruction, c->later->instruction) &&
                is_in_loop(c, c->earlier->instruction, c->later->instruction);
     case UNROLLED:
         return is_unrolled(c);
@@ -264,7 +264,7 @@ static void write_lines(const context *c, char *text, size_t size)
 {
     const smk_instruction *a = instruction_of(c, c->earlier), *b = instruction_of(c, c->later);
     char first[80], second[80];
-    if (is_one_line(c)) {
+    if (is_same_line(c)) {
         write_line(c, c->earlier, text, size);
         return;
     }
