@@ -77,9 +77,9 @@ not depend on the number of threads, with two exceptions:
 
 Limits
 ------
-- Linux with gcc. Wheels of nvcc, which the build fetches, exist for x86-64 and aarch64.
+- Linux; gcc or clang builds it. Wheels of nvcc, which the build fetches, exist for x86-64 and aarch64.
 - Python's main interpreter, not its subinterpreters, which NumPy does not support either. A
-  free-threaded Python turns the GIL on.
+  free-threaded Python stays without the GIL.
 - The simulator has no clock. Its running time says nothing about a GPU's.
 - Threads of a warp run in lock step and reconverge where their paths join. The exception is a
   .sync operation (__syncwarp, __shfl_sync, votes): while lanes wait at one, the other lanes of its

@@ -165,9 +165,10 @@ static PyModuleDef_Slot module_slots[] = {
     {Py_mod_multiple_interpreters, Py_MOD_MULTIPLE_INTERPRETERS_NOT_SUPPORTED},
 #endif
 #if PY_VERSION_HEX >= 0x030D0000
-    /* The GIL guards the state of the module: the loaded kernels, the choice of machine, the captures. Nothing here has
-     * been tested without it, so a free-threaded Python turns the GIL on for this module. */
-    {Py_mod_gil, Py_MOD_GIL_USED},
+    /* What calls share is atomic (the loaded kernels, the choice of machine), of one thread (the captures) or behind a
+     * lock (the simulator's memory); an object is written once, while only its maker knows it.
+     * tests/py/test_free_threads.py holds it. */
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
 #endif
     {0, NULL},
 };

@@ -2,6 +2,11 @@
 
 enum { LARGE = 1 << 20, POLL_ITEMS = 1 << 16, RANK_MAX = 8 };
 
+#if !defined(Py_BEGIN_CRITICAL_SECTION) /* Python before 3.13 always has the GIL */
+#define Py_BEGIN_CRITICAL_SECTION(object) {
+#define Py_END_CRITICAL_SECTION() }
+#endif
+
 _Static_assert(sizeof(npy_intp) == sizeof(long long), "NumPy's int holds what PyLong_AsLongLong returns");
 
 typedef enum { DONE, LEFT_TO_NUMPY, INTERRUPTED } outcome;
@@ -17,24 +22,41 @@ typedef struct conversion {
     } target; /* of the next item */
 } conversion;
 
-/* Reads rank, shape and type from the first item of each list. False where they are none for this conversion. */
-static bool read_first(PyObject *object, conversion *c)
+/* An item of a list that had `length` items, as a new reference; NULL where the length is another now. Where there is
+ * no GIL the critical section keeps other threads from changing the list. */
+static PyObject *get_item(PyObject *list, Py_ssize_t index, Py_ssize_t length)
 {
-    npy_intp count = 1;
-    while (PyList_CheckExact(object)) {
-        const Py_ssize_t length = PyList_GET_SIZE(object);
-        if (length == 0 || c->rank == RANK_MAX || count > NPY_MAX_INTP / (npy_intp)sizeof(double) / length) {
-            return false;
-        }
-        count *= length;
-        c->shape[c->rank++] = length;
-        object = PyList_GET_ITEM(object, 0);
+    PyObject *item = NULL;
+    Py_BEGIN_CRITICAL_SECTION(list);
+    if (PyList_GET_SIZE(list) == length) {
+        item = Py_NewRef(PyList_GET_ITEM(list, index));
     }
-    c->is_float = PyFloat_CheckExact(object);
-    return count >= LARGE && (c->is_float || PyLong_CheckExact(object));
+    Py_END_CRITICAL_SECTION();
+    return item;
 }
 
-/* Runs no Python code. */
+/* Reads rank, shape and type from the first item of each list. False where they are none for this conversion. */
+static bool read_first(PyObject *list, conversion *c)
+{
+    npy_intp count = 1;
+    PyObject *object = Py_NewRef(list);
+    while (object != NULL && PyList_CheckExact(object)) {
+        const Py_ssize_t length = PyList_GET_SIZE(object);
+        if (length == 0 || c->rank == RANK_MAX || count > NPY_MAX_INTP / (npy_intp)sizeof(double) / length) {
+            Py_CLEAR(object);
+        } else {
+            count *= length;
+            c->shape[c->rank++] = length;
+            Py_SETREF(object, get_item(object, 0, length));
+        }
+    }
+    c->is_float = object != NULL && PyFloat_CheckExact(object);
+    const bool numbers = c->is_float || (object != NULL && PyLong_CheckExact(object));
+    Py_XDECREF(object);
+    return numbers && count >= LARGE;
+}
+
+/* Runs no Python code, within a critical section of the list. */
 static outcome convert_items(conversion *c, PyObject *list, Py_ssize_t start, Py_ssize_t end)
 {
     for (Py_ssize_t i = start; i < end; i++) {
@@ -61,7 +83,18 @@ static outcome convert_items(conversion *c, PyObject *list, Py_ssize_t start, Py
     return DONE;
 }
 
-/* Converts the list at a depth. A signal's handler may change any list, so lengths are read again after it. */
+static outcome convert_part(conversion *c, PyObject *list, Py_ssize_t start, Py_ssize_t step, Py_ssize_t length)
+{
+    outcome result = LEFT_TO_NUMPY;
+    Py_BEGIN_CRITICAL_SECTION(list);
+    if (PyList_GET_SIZE(list) == length) {
+        result = convert_items(c, list, start, length - start < step ? length : start + step);
+    }
+    Py_END_CRITICAL_SECTION();
+    return result;
+}
+
+/* Converts the list at a depth. A signal's handler or another thread may change any list, so lengths are read again. */
 static outcome convert_list(conversion *c, PyObject *list, int depth)
 {
     const Py_ssize_t length = c->shape[depth];
@@ -69,15 +102,15 @@ static outcome convert_list(conversion *c, PyObject *list, int depth)
     const Py_ssize_t step = last ? POLL_ITEMS : 1;
     outcome result = DONE;
     for (Py_ssize_t i = 0; i < length && result == DONE; i += step) {
-        if (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != length) {
+        if (!PyList_CheckExact(list)) {
             return LEFT_TO_NUMPY;
         }
         if (last) {
-            result = convert_items(c, list, i, length - i < step ? length : i + step);
+            result = convert_part(c, list, i, step, length);
         } else {
-            PyObject *inner = Py_NewRef(PyList_GET_ITEM(list, i));
-            result = convert_list(c, inner, depth + 1);
-            Py_DECREF(inner);
+            PyObject *inner = get_item(list, i, length);
+            result = inner == NULL ? LEFT_TO_NUMPY : convert_list(c, inner, depth + 1);
+            Py_XDECREF(inner);
         }
         if (last && result == DONE && PyErr_CheckSignals() < 0) {
             result = INTERRUPTED;

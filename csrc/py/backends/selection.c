@@ -6,19 +6,26 @@
 #include "py/error.h"
 #include "py/keywords.h"
 
+#include "base/heap.h"
 #include "gpu/gpu.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { CHOICE_NONE = -1, CHOICE_AUTO = SMK_BACKEND_COUNT };
 
-/* Read and written under the GIL. A process has one driver, so the answer is kept. */
-static int preferred = CHOICE_NONE;
-static const smk_backend *automatic; /* NULL until it was needed */
-static smk_error absence;            /* the reason why there is no GPU; status OK where there is one */
-static char reason_text[1024];
+/* What the driver says about GPUs. A process has one driver, so the first answer is kept, and never changed. */
+typedef struct detection {
+    const smk_backend *automatic;
+    smk_error absence; /* the reason why there is no GPU; status OK where there is one */
+} detection;
+
+/* Threads read and write these at once where Python has no GIL. */
+static _Atomic int preferred = CHOICE_NONE;
+static detection *_Atomic detected; /* NULL until it was needed */
+static _Thread_local char reason_text[1024];
 
 static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
 
@@ -38,43 +45,69 @@ static int find_choice(const char *name)
     return strcmp(name, "auto") == 0 ? CHOICE_AUTO : CHOICE_NONE;
 }
 
-static void detect(void)
+/* Two threads may ask the driver at once; one answer is kept. NULL with a MemoryError. */
+static const detection *detect(void)
 {
-    smk_error error = {0};
-    int count = 0;
+    detection *created = NULL, *present = atomic_load(&detected);
     smk_status status = SMK_OK;
-    if (automatic != NULL) {
-        return;
+    int count = 0;
+    if (present != NULL) {
+        return present;
+    }
+    created = smk_heap_allocate(1, sizeof *created);
+    if (created == NULL) {
+        (void)PyErr_NoMemory();
+        return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_context_count(&count, &error);
+    status = smk_context_count(&count, &created->absence);
     Py_END_ALLOW_THREADS
     if (status == SMK_OK && count <= 0) {
-        status = smk_status_fail(&error, SMK_BACKEND, "there is no CUDA device");
+        status = smk_status_fail(&created->absence, SMK_BACKEND, "there is no CUDA device");
     }
-    absence = error;
-    absence.status = status;
-    automatic = status == SMK_OK ? &smk_backend_cuda : &smk_backend_sim;
+    created->absence.status = status;
+    created->automatic = status == SMK_OK ? &smk_backend_cuda : &smk_backend_sim;
+    if (atomic_compare_exchange_strong(&detected, &present, created)) {
+        return created;
+    }
+    smk_heap_free(created);
+    return present;
 }
 
-/* The machine of a choice. Returns 0, or -1 with a BackendError where it is not present. */
+/* The machine of a choice. Returns 0, or -1 with an exception: a BackendError where it is not present. */
 static int get_machine(const smk_state *state, int choice, const smk_backend **backend)
 {
-    if (choice != SMK_BACKEND_SIM) {
-        detect();
+    const detection *answer = choice == SMK_BACKEND_SIM ? NULL : detect();
+    if (choice != SMK_BACKEND_SIM && answer == NULL) {
+        return -1;
     }
     if (choice == CHOICE_AUTO) {
-        *backend = automatic;
+        *backend = answer->automatic;
         return 0;
     }
-    if (choice == SMK_BACKEND_CUDA && absence.status != SMK_OK) {
-        smk_error error = absence;
+    if (choice == SMK_BACKEND_CUDA && answer->absence.status != SMK_OK) {
+        smk_error error = answer->absence;
         error.status = SMK_BACKEND;
         smk_error_raise(state, &error);
         return -1;
     }
     *backend = machines[choice];
     return 0;
+}
+
+/* The words for a choice whose machine was found. */
+static const char *explain_choice(int choice, const char *source)
+{
+    if (choice != CHOICE_AUTO) {
+        (void)snprintf(reason_text, sizeof reason_text, "asked for by %s", source);
+        return reason_text;
+    }
+    const detection *answer = atomic_load(&detected);
+    if (answer->absence.status == SMK_OK) {
+        return "auto: there is a CUDA device";
+    }
+    (void)snprintf(reason_text, sizeof reason_text, "auto: %s", answer->absence.message);
+    return reason_text;
 }
 
 static int read_choice(const smk_state *state, PyObject *name, int *choice)
@@ -107,7 +140,7 @@ static int read_environment(const smk_state *state, int *choice)
 int smk_selection_explain(const smk_state *state, const smk_backend **backend, const char **reason)
 {
     const char *source = "set_backend";
-    int choice = preferred;
+    int choice = atomic_load(&preferred);
     if (smk_capture_simulates()) {
         *backend = machines[SMK_BACKEND_SIM];
         *reason = "profile and check work on the simulator";
@@ -126,14 +159,7 @@ int smk_selection_explain(const smk_state *state, const smk_backend **backend, c
     if (get_machine(state, choice, backend) < 0) {
         return -1;
     }
-    if (choice != CHOICE_AUTO) {
-        (void)snprintf(reason_text, sizeof reason_text, "asked for by %s", source);
-    } else if (absence.status == SMK_OK) {
-        (void)snprintf(reason_text, sizeof reason_text, "auto: there is a CUDA device");
-    } else {
-        (void)snprintf(reason_text, sizeof reason_text, "auto: %s", absence.message);
-    }
-    *reason = reason_text;
+    *reason = explain_choice(choice, source);
     return 0;
 }
 
@@ -178,6 +204,6 @@ int smk_selection_prefer(const smk_state *state, PyObject *name)
                          (choice == SMK_BACKEND_CUDA && get_machine(state, choice, &backend) < 0))) {
         return -1;
     }
-    preferred = choice;
+    atomic_store(&preferred, choice);
     return 0;
 }

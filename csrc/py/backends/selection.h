@@ -12,7 +12,7 @@ const smk_backend *smk_selection_backend(smk_backend_id id);
  * -1 with an exception set. */
 int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_backend **backend);
 
-/* The same without a keyword, and the reason as a text in static memory. */
+/* The same without a keyword, and the reason as a text that lives until the thread asks again. */
 int smk_selection_explain(const smk_state *state, const smk_backend **backend, const char **reason);
 
 /* Sets the machine that set_backend names; NULL resets it. Returns 0, or -1 with an exception set. */

@@ -290,11 +290,12 @@ static bool has_variables(const smk_module *module)
 }
 
 /* True where no other call can change the global memory of this one: there is no other Python thread, or the call
- * allocates all memory itself (and no address was passed as a number). Needs the GIL. */
+ * allocates all memory itself (and no address was passed as a number). Needs an attached thread. */
 static bool is_alone(const smk_execution *execution)
 {
-    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-    bool others = first != NULL && PyThreadState_Next(first) != NULL;
+    /* the state of another thread may go away meanwhile where there is no GIL: it is compared, and not read */
+    PyThreadState *own = PyThreadState_Get();
+    bool others = PyInterpreterState_ThreadHead(PyInterpreterState_Get()) != own || PyThreadState_Next(own) != NULL;
     return !others || (execution->wait && !has_variables(atomic_load(&execution->binary->module)));
 }
 

@@ -179,8 +179,8 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
     step.launch.arrays = arguments.arrays;
-    step.launch.prefers_carveout = kernel->carveout != SMK_RAW_KERNEL_NO_CARVEOUT;
     step.launch.carveout_percent = kernel->carveout;
+    step.launch.prefers_carveout = step.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
     execution.transfers = arguments.transfers;
     execution.transfer_count = arguments.transfer_count;
     if (smk_execute_run(arguments.state, &execution) < 0 || smk_argument_copy_back(&arguments) < 0) {
