@@ -53,8 +53,8 @@ def list_pages():
         for path in sorted(ROOT.glob(pattern)):
             name = path.relative_to(ROOT).as_posix()
             pages[name] = path.read_bytes()
-            if name == "README.md":  # smemkit is the title of the whole site
-                pages[name] = re.sub(rb"\A# .*", b"# At a glance", pages[name])
+            if name == "README.md":  # its opening stands on the first page
+                pages[name] = f"# At a glance\n\n{lists.split_readme()[1]}".encode()
             if path.suffix == ".md":
                 pages |= list_linked(path)
             else:

@@ -9,13 +9,14 @@ import inspect
 import re
 
 from docutils import nodes
+from lists import list_packages
 from sphinx import addnodes
 from sphinx.ext.napoleon import Config, NumpyDocstring
 from sphinx.transforms import SphinxTransform
 
 import smemkit
 
-PACKAGES = ("smemkit", "smemkit.bench", "smemkit.plot", "smemkit.probe", "smemkit.report")
+PACKAGES = list_packages()
 WORD = re.compile(r"\bsmemkit(?:\.[A-Za-z_]\w*)+|\b[A-Z]\w*[a-z]\w*\b")
 CODE = re.compile(r"(smemkit(?:\.[A-Za-z_]\w*)+)(?:\(.*\))?")
 
@@ -100,6 +101,9 @@ class LinkNames(SphinxTransform):
             for content in described.findall(addnodes.desc_content):
                 for node in list(content.findall(nodes.Text)):
                     self.link(node, package)
+        if self.env.docname.startswith("reference/"):
+            for node in list(self.document.findall(nodes.Text)):
+                self.link(node, "smemkit")
 
     def link(self, node, package):
         closed = (
@@ -109,6 +113,7 @@ class LinkNames(SphinxTransform):
             nodes.reference,
             nodes.strong,
             nodes.rubric,
+            nodes.title,
             addnodes.pending_xref,
             addnodes.desc_signature,
         )

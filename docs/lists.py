@@ -11,8 +11,9 @@ The first word is a function of LISTS, those behind it are its arguments.
 import importlib
 import inspect
 import re
+from pathlib import Path
 
-from read_tables import read_rows
+from read_tables import CSRC, read_rows
 
 import smemkit
 
@@ -52,6 +53,20 @@ def table(heads, rows):
 
 def upper(text):
     return text[:1].upper() + text[1:]
+
+
+# The first page ----------------------------------------------------------------------------------
+
+
+def split_readme():
+    """The README without its title, cut before its first heading: (opening, rest)."""
+    text = (CSRC.parent / "README.md").read_text(encoding="utf-8")
+    opening, mark, rest = text.partition("\n## ")
+    return opening.partition("\n")[2].strip(), mark.lstrip() + rest
+
+
+def opening(*_):
+    return split_readme()[0]
 
 
 # What is counted and found -----------------------------------------------------------------------
@@ -94,8 +109,8 @@ def errors(*_):
     rows = read_rows("base/status.def", "SMK_STATUS")
     cells = [
         [
-            f"{{py:exc}}`smemkit.{row['class']}`",
-            f"{{py:exc}}`smemkit.{row['base']}`",
+            f"{{py:exc}}`~smemkit.{row['class']}`",
+            f"{{py:exc}}`~smemkit.{row['base']}`",
             code(row["mixin"].strip("-")) or "none",
             escape(row["sentence"]),
         ]
@@ -202,20 +217,30 @@ def capabilities(*_):
 # Names of the package ----------------------------------------------------------------------------
 
 
+def list_packages():
+    """smemkit, and the packages below it that have public names of their own."""
+    below = sorted(path.parent.name for path in Path(smemkit.__path__[0]).glob("*/__init__.py"))
+    return ["smemkit", *(name for name in map("smemkit.{}".format, below) if list_own(name))]
+
+
+def list_own(package):
+    """The public names of a package that smemkit itself does not have."""
+    module = importlib.import_module(package)
+    shared = {id(getattr(smemkit, name)) for name in smemkit.__all__}
+    found = getattr(module, "__all__", ())
+    return [name for name in found if id(getattr(module, name)) not in shared]
+
+
 def names(package, *words):
     """A summary and the whole reference of public names; without words all of a package's own.
 
     each-family stands for the functions of the kernel families, each-error for the exceptions.
-    What smemkit has itself is left out of a package below it.
     """
     module = importlib.import_module(package)
-    found = []
-    for word in words or module.__all__:
+    found, parts = [], []
+    for word in words or list_own(package):
         found += GROUPS[word]() if word in GROUPS else [word]
-    parts = []
     if package != "smemkit":
-        own = {id(getattr(smemkit, name)) for name in smemkit.__all__}
-        found = [name for name in found if id(getattr(module, name)) not in own]
         parts.append(f".. automodule:: {package}\n")
     within = "" if package != "smemkit" else "smemkit."
     summary = "".join(
@@ -257,11 +282,17 @@ def document(path, thing):
         return f".. autoexception:: {path}\n   :show-inheritance:\n"
     if inspect.isclass(thing):
         special = [name for name in ("__call__", "__getitem__") if describes(thing, name)]
-        options = "   :members:\n   :inherited-members: tuple, dict, object, Mapping\n"
+        options = "   :members:\n   :inherited-members: tuple, dict, object, Mapping, Results\n"
+        options += "   :show-inheritance:\n" if is_derived(thing) else ""
         if special:
             options += f"   :special-members: {', '.join(special)}\n"
         return f".. autoclass:: {path}\n{options}"
     return f".. autofunction:: {path}\n"
+
+
+def is_derived(thing):
+    """Whether a class derives from a class of its own package."""
+    return any(base.__module__ == thing.__module__ for base in thing.__bases__)
 
 
 def describes(thing, name):
@@ -273,6 +304,7 @@ def describes(thing, name):
 LISTS = {
     function.__name__: function
     for function in (
+        opening,
         counters,
         findings,
         errors,

@@ -1,7 +1,6 @@
 """The documentation site: its lists come from the tables, its pages and links are whole."""
 
 import html.parser
-import importlib
 import importlib.util
 import os
 import re
@@ -17,7 +16,6 @@ import smemkit
 
 DOCS = ROOT / "docs"
 NEEDS = "needs what pip install '.[docs]' brings"
-PACKAGES = ("smemkit", "smemkit.bench", "smemkit.plot", "smemkit.probe", "smemkit.report")
 
 
 # Lists -------------------------------------------------------------------------------------------
@@ -55,7 +53,7 @@ def read_page(lists, name):
 def test_page_has_every_row_of_its_table(lists, page, table, macros, column):
     text = read_page(lists, page)
     rows = read_rows(table, *macros.split())
-    shown = set(re.findall(r"`(?:smemkit\.)?([^`]+)`", text))
+    shown = set(re.findall(r"`(?:~smemkit\.)?([^`]+)`", text))
     assert {row[column] for row in rows} <= shown
 
 
@@ -79,6 +77,23 @@ def test_capabilities_are_those_of_limits(lists):
     for name, cells in rows:
         values = {f"{value:,}" for value in smemkit.limits(name).values() if type(value) is int}
         assert set(cells.split(" | ")) <= values
+
+
+def test_every_public_name_has_a_page(lists):
+    """A new name belongs on a page of docs/api: a word of its list."""
+    text = "".join(lists.fill(path.read_text(encoding="utf-8")) for path in DOCS.glob("api/*.rst"))
+    shown = re.findall(r"^\.\. auto(?:function|class|exception):: (\S+)$", text, re.MULTILINE)
+    shown += re.findall(r"currentmodule:: (\S+)\n\.\. py:data:: (\S+)$", text, re.MULTILINE)
+    shown = [".".join(one) if isinstance(one, tuple) else one for one in shown]
+    assert sorted(shown) == sorted(list_names(lists)) and len(set(shown)) == len(shown)
+
+
+def list_names(lists):
+    """The public names, each once: smemkit's own, and what only a package below it has."""
+    packages = lists.list_packages()
+    assert packages[0] == "smemkit" and {"smemkit.bench", "smemkit.report"} <= set(packages)
+    names = [f"{package}.{name}" for package in packages[1:] for name in lists.list_own(package)]
+    return [*names, *(f"smemkit.{name}" for name in smemkit.__all__ if name != "__version__")]
 
 
 def test_a_mark_without_a_list_is_an_error(lists):
@@ -178,14 +193,10 @@ def test_the_site_loads_nothing_from_elsewhere(site, pages):
 
 
 @pytest.mark.slow
-def test_every_public_name_is_documented_once(pages):
+def test_every_public_name_is_documented_once(lists, pages):
     places = [place for page in pages.values() for place in page.places]
-    for package in PACKAGES:
-        module = importlib.import_module(package)
-        for name in set(module.__all__) - {"__version__"}:
-            own = getattr(smemkit, name, None) is getattr(module, name)
-            path = f"smemkit.{name}" if own else f"{package}.{name}"
-            assert places.count(path) == 1, path
+    for name in list_names(lists):
+        assert places.count(name) == 1, name
 
 
 @pytest.mark.slow
