@@ -162,6 +162,7 @@ from ._core import (
     variants,
 )
 from ._version import __version__
+from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros, zeros_like
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
@@ -194,6 +195,7 @@ __all__ = [
     "TrapError",
     "UnsupportedError",
     "__version__",
+    "arange",
     "asarray",
     "asnumpy",
     "bank_access",
@@ -201,15 +203,20 @@ __all__ = [
     "counters",
     "device_info",
     "empty",
+    "empty_like",
     "exercise",
     "exercises",
     "explain",
     "families",
+    "full",
+    "full_like",
     "get_backend",
     "kernel",
     "limits",
     "load_report",
     "occupancy",
+    "ones",
+    "ones_like",
     "profile",
     "ptx",
     "sectors",
@@ -218,6 +225,8 @@ __all__ = [
     "source",
     "suggest_block",
     "variants",
+    "zeros",
+    "zeros_like",
 ]
 __all__ += functions.__all__
 

@@ -22,6 +22,7 @@ TOP = {
     "_ptxas": "registers of a kernel by ptxas",
     "_public": "how a package presents its public names",
     "_version": "the version",
+    "arrays": "device arrays that Python code makes or prints",
     "config": "show_config",
     "results": "Measurement and Results by an older path",
 }
@@ -47,7 +48,8 @@ FACES = {
     "results": {"bench"},
 }
 # What smemkit itself imports, so that these may not import smemkit.
-BELOW = {"functions", "lessons", "report", "config", "compile", "_pandas", "_public", "_version"}
+BELOW = {"functions", "lessons", "report", "arrays", "config", "compile", "_pandas"}
+BELOW |= {"_public", "_version"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {
     "_core",

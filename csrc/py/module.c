@@ -1,6 +1,6 @@
 /* The definition of the module smemkit._core, which gathers the functions and types of all files. */
 #define SMK_PY_IMPORTS_NUMPY
-#include "py/arrays/array.h"
+#include "py/arrays/array_type.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
@@ -112,7 +112,7 @@ static int execute(PyObject *module)
     }
     state->folder = find_folder(module);
     if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_package_kernels_create(state) < 0 ||
-        add_functions(module) < 0 || add_type(module, &smk_array_spec, &state->array_type) < 0 ||
+        add_functions(module) < 0 || add_type(module, &smk_array_type_spec, &state->array_type) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
         smk_access_query_create(module, state) < 0 || smk_occupancy_query_create(module, state) < 0) {

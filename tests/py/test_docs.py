@@ -35,7 +35,7 @@ def test_parts(name):
     assert all(line.isprintable() for line in lines)
     assert lines[0][0].isupper() or lines[0][0].isdigit()
     assert lines[0] and not lines[0].startswith(name + "(")
-    own = ("config", "functions", "lessons", "report")
+    own = ("arrays", "config", "functions", "lessons", "report")
     assert thing.__module__ in ("smemkit", "smemkit._core", *(f"smemkit.{name}" for name in own))
     parts = ["Shapes", "Example"]
     if name != "DeviceArray":
@@ -57,6 +57,11 @@ def test_example(name, monkeypatch):
 @pytest.mark.parametrize(
     ("kind", "name"),
     [
+        ("DeviceArray", "astype"),
+        ("DeviceArray", "copy"),
+        ("DeviceArray", "fill"),
+        ("DeviceArray", "item"),
+        ("DeviceArray", "reshape"),
         ("RawModule", "get_function"),
         ("RawKernel", "__call__"),
         ("RawKernel", "profile"),

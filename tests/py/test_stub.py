@@ -30,6 +30,7 @@ def describe_stub(function, drop=0):
     kinds += [(arg, "positional or keyword") for arg in spec.args]
     defaults = [None] * (len(kinds) - len(spec.defaults)) + spec.defaults
     rows = [(arg, kind, default) for (arg, kind), default in zip(kinds, defaults, strict=True)]
+    rows += [(spec.vararg, "variadic positional", None)] if spec.vararg else []
     rows += [
         (arg, "keyword-only", default)
         for arg, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
@@ -51,6 +52,8 @@ def describe_real(function, drop=0):
     ]
 
 
+# Methods of the interpreter's protocols, which have no signature of their own.
+PROTOCOLS = ("__buffer__", "__copy__", "__deepcopy__", "__getitem__", "__len__")
 STALE = "python -m smemkit dev docs makes it anew"
 
 
@@ -101,8 +104,8 @@ def test_class(name):
             [f"{member.name}.setter"],
         ):
             assert inspect.isgetsetdescriptor(vars(real)[member.name])
-        elif member.name == "__len__":
-            assert callable(real.__len__)
+        elif member.name in PROTOCOLS:
+            assert callable(getattr(real, member.name, None)) or member.name == "__buffer__"
         else:
             assert describe_stub(member, drop=1) == describe_real(getattr(real, member.name), 1)
 

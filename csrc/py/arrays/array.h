@@ -1,4 +1,4 @@
-/* smemkit.DeviceArray: a C-contiguous array in the memory of either machine. */
+/* smemkit.DeviceArray: an array in the memory of either machine, with the strides of NumPy. */
 #ifndef SMK_PY_ARRAYS_ARRAY_H
 #define SMK_PY_ARRAYS_ARRAY_H
 
@@ -8,17 +8,27 @@
 typedef struct smk_array {
     PyObject_HEAD const smk_backend *backend;
     PyArray_Descr *descr; /* native byte order */
+    PyObject *owner;      /* keeps the memory of a view alive; NULL: the array has memory of its own */
     int device;           /* of the machine: the one that holds the memory */
-    uint64_t address;
-    uint64_t bytes;
-    bool owns; /* the memory is to be freed */
+    uint64_t address;     /* of the first element */
+    uint64_t bytes;       /* of all elements */
+    bool owns;            /* the memory is to be freed */
+    bool readonly;        /* the library that owns the memory forbids writes */
+    bool contiguous;      /* the elements lie side by side, in C order */
     int rank;
     npy_intp size; /* elements */
     npy_intp shape[NPY_MAXDIMS];
+    npy_intp strides[NPY_MAXDIMS]; /* bytes */
     PyObject *weak_references;
 } smk_array;
 
-extern PyType_Spec smk_array_spec;
+/* Where the elements of a view lie. */
+typedef struct smk_array_layout {
+    PyArray_Descr *descr; /* native, existing on a device; its reference is not stolen */
+    int rank;
+    const npy_intp *shape;
+    const npy_intp *strides; /* NULL: C-contiguous */
+} smk_array_layout;
 
 /* NULL where the object is no device array. */
 smk_array *smk_array_cast(const smk_state *state, PyObject *object);
@@ -29,8 +39,21 @@ smk_array *smk_array_cast(const smk_state *state, PyObject *object);
 smk_array *smk_array_create(const smk_state *state, const char *subject, const smk_backend *backend, int device,
                             PyArray_Descr *descr, int rank, const npy_intp *shape);
 
-/* Copies between host memory and the elements, on the array's device; without the GIL. Errors: those of the machine,
- * INTERRUPTED. */
+/* An array over memory that `owner` keeps alive, with its first element at `address`. NULL with an exception set. */
+smk_array *smk_array_wrap(const smk_state *state, const smk_backend *backend, int device, PyObject *owner,
+                          uint64_t address, const smk_array_layout *layout);
+
+/* Frees the memory that the array has, and its references; for its deallocation. */
+void smk_array_release(smk_array *array);
+
+/* The bytes from the lowest to the highest element: their number, and how many of them lie before the first element. */
+void smk_array_extent(const smk_array *array, uint64_t *bytes, uint64_t *before);
+
+/* Do two arrays lie on one device, and do their extents have a byte in common? */
+bool smk_array_overlaps(const smk_array *a, const smk_array *b);
+
+/* Copies between host memory and the elements of a contiguous array, on the array's device; without the GIL. Errors:
+ * those of the machine, INTERRUPTED. */
 smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
 smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
 

@@ -1,6 +1,6 @@
 #include "py/arrays/transfer.h"
 
-#include "py/arrays/array.h"
+#include "py/arrays/array_view.h"
 #include "py/arrays/list.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/backend.h"
@@ -10,8 +10,7 @@
 #include "py/keywords.h"
 #include "py/state.h"
 
-/* Converts a dtype argument to a native type, a new reference. NULL with an exception set. */
-static PyArray_Descr *read_type(const smk_state *state, const char *subject, PyObject *dtype)
+PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype)
 {
     PyArray_Descr *wanted = NULL, *native = NULL;
     if (PyArray_DescrConverter(dtype, &wanted) == NPY_FAIL) {
@@ -22,12 +21,13 @@ static PyArray_Descr *read_type(const smk_state *state, const char *subject, PyO
     return native;
 }
 
-static smk_array *upload_array(const smk_state *state, const smk_backend *backend, int device, PyArrayObject *plain)
+static smk_array *upload_array(const smk_state *state, const char *subject, const smk_backend *backend, int device,
+                               PyArrayObject *plain)
 {
     smk_error error = {0};
     smk_interrupt interrupt;
     smk_status status = SMK_OK;
-    smk_array *array = smk_array_create(state, "asarray", backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
+    smk_array *array = smk_array_create(state, subject, backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
                                         PyArray_DIMS(plain));
     if (array == NULL) {
         return NULL;
@@ -44,14 +44,19 @@ static smk_array *upload_array(const smk_state *state, const smk_backend *backen
 }
 
 /* `plain` is C-contiguous and of the array's type and shape. Returns 0, or -1 with an exception set. */
-static int download_array(const smk_state *state, const smk_array *array, PyArrayObject *plain)
+static int download_array(const smk_state *state, smk_array *array, PyArrayObject *plain)
 {
     smk_error error = {0};
     smk_interrupt interrupt;
     smk_status status = SMK_OK;
+    smk_array *packed = smk_array_view_pack(state, "asnumpy", array);
+    if (packed == NULL) {
+        return -1;
+    }
     smk_interrupt_begin(&interrupt);
-    status = smk_array_download(array, PyArray_DATA(plain), &error);
+    status = smk_array_download(packed, PyArray_DATA(plain), &error);
     status = smk_interrupt_end(&interrupt, status);
+    Py_DECREF(packed);
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
         return -1;
@@ -66,13 +71,13 @@ static PyArrayObject *create_host(const smk_array *array)
                                                  NULL);
 }
 
-/* Copies a host array to a device array of the type `wanted` (NULL: its own). */
-static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Descr *wanted, const smk_backend *backend,
-                           int device)
+smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyObject *object, PyArray_Descr *wanted,
+                               const smk_backend *backend, int device)
 {
-    PyObject *result = NULL, *held = NULL;
+    PyObject *held = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
-    if (smk_ndarray_check_mask(state, "asarray", "x", object) < 0) {
+    smk_array *result = NULL;
+    if (smk_ndarray_check_mask(state, "", subject, object) < 0) {
         return NULL;
     }
     if (PyArray_Check(object)) {
@@ -88,10 +93,10 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     }
     held = smk_ndarray_hold(host);
     if (held != NULL) {
-        plain = wanted != NULL ? smk_ndarray_cast(host, wanted) : smk_ndarray_plain(state, "asarray: x", host);
+        plain = wanted != NULL ? smk_ndarray_cast(host, wanted) : smk_ndarray_plain(state, subject, host);
     }
     if (plain != NULL) {
-        result = (PyObject *)upload_array(state, backend, device, plain);
+        result = upload_array(state, subject, backend, device, plain);
     }
     Py_XDECREF(held);
     Py_DECREF(host);
@@ -99,22 +104,34 @@ static PyObject *take_host(const smk_state *state, PyObject *object, PyArray_Des
     return result;
 }
 
-/* The device array itself, or a copy of another type or on another machine by way of the host. A copy of another type
- * stays on its device. */
-static PyObject *take_device(const smk_state *state, smk_array *array, PyArray_Descr *wanted,
-                             const smk_backend *backend)
+PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array)
 {
-    PyObject *result = NULL;
-    if ((wanted == NULL || PyArray_EquivTypes(wanted, array->descr)) && backend == array->backend) {
-        return Py_NewRef((PyObject *)array);
-    }
     PyArrayObject *host = create_host(array);
-    if (host != NULL && download_array(state, array, host) == 0) {
+    if (host != NULL && download_array(state, array, host) < 0) {
+        Py_CLEAR(host);
+    }
+    return host;
+}
+
+/* The device array itself, or a copy of another type or on another machine by way of the host. */
+static smk_array *move(const smk_state *state, smk_array *array, PyArray_Descr *wanted, const smk_backend *backend)
+{
+    smk_array *result = NULL;
+    if ((wanted == NULL || PyArray_EquivTypes(wanted, array->descr)) && backend == array->backend) {
+        return (smk_array *)Py_NewRef((PyObject *)array);
+    }
+    PyArrayObject *host = smk_transfer_download(state, array);
+    if (host != NULL) {
         const int device = backend == array->backend ? array->device : SMK_DEVICE_PRESENT;
-        result = take_host(state, (PyObject *)host, wanted, backend, device);
+        result = smk_transfer_upload(state, "asarray: x", (PyObject *)host, wanted, backend, device);
     }
     Py_XDECREF(host);
     return result;
+}
+
+smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted)
+{
+    return move(state, array, wanted, array->backend);
 }
 
 static const char asarray_doc[] =
@@ -136,7 +153,7 @@ static const char asarray_doc[] =
     "Example\n-------\n"
     ">>> import smemkit\n"
     ">>> smemkit.asarray([[1, 2, 3]], dtype=\"float32\", backend=\"sim\")\n"
-    "DeviceArray(shape=(1, 3), dtype=float32, backend='sim')\n";
+    "DeviceArray([[1., 2., 3.]], shape=(1, 3), dtype=float32, device='sim')\n";
 
 static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
@@ -151,7 +168,7 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     }
     smk_array *array = smk_array_cast(state, values[0]);
     PyObject *dtype = smk_keywords_optional(values[1]), *choice = smk_keywords_optional(values[2]);
-    if (dtype != NULL && (wanted = read_type(state, "asarray: dtype", dtype)) == NULL) {
+    if (dtype != NULL && (wanted = smk_transfer_type(state, "asarray: dtype", dtype)) == NULL) {
         return NULL;
     }
     if (array != NULL && choice == NULL) {
@@ -159,8 +176,9 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     } else if (smk_selection_choose(state, choice, &backend) < 0) {
         goto done;
     }
-    result = array != NULL ? take_device(state, array, wanted, backend)
-                           : take_host(state, values[0], wanted, backend, SMK_DEVICE_PRESENT);
+    result = array != NULL
+                 ? (PyObject *)move(state, array, wanted, backend)
+                 : (PyObject *)smk_transfer_upload(state, "asarray: x", values[0], wanted, backend, SMK_DEVICE_PRESENT);
 done:
     Py_XDECREF(wanted);
     return result;
@@ -212,7 +230,7 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         smk_error_fail(state, SMK_SHAPE, "empty: %d axes, but an array has at most %d", shape.len, NPY_MAXDIMS);
         goto done;
     }
-    descr = dtype != NULL ? read_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
+    descr = dtype != NULL ? smk_transfer_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
     if (descr == NULL || smk_selection_choose(state, smk_keywords_optional(values[2]), &backend) < 0) {
         goto done;
     }
@@ -235,10 +253,10 @@ static PyObject *call_beside(PyObject *module, PyObject *const *arguments, Py_ss
         return NULL;
     }
     if (given == 2) {
-        return take_host(state, arguments[1], NULL, array->backend, array->device);
+        return (PyObject *)smk_transfer_upload(state, "_beside", arguments[1], NULL, array->backend, array->device);
     }
     npy_intp length = PyLong_AsSsize_t(arguments[1]);
-    PyArray_Descr *descr = PyErr_Occurred() ? NULL : read_type(state, "_beside: dtype", arguments[2]);
+    PyArray_Descr *descr = PyErr_Occurred() ? NULL : smk_transfer_type(state, "_beside: dtype", arguments[2]);
     PyObject *result = NULL;
     if (descr != NULL) {
         result = (PyObject *)smk_array_create(state, "_beside", array->backend, array->device, descr, 1, &length);
@@ -307,7 +325,7 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    const smk_array *array = smk_array_cast(state, values[0]);
+    smk_array *array = smk_array_cast(state, values[0]);
     PyObject *out = smk_keywords_optional(values[1]);
     if (array == NULL) {
         return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
@@ -320,8 +338,8 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
         result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
         goto done;
     }
-    host = create_host(array);
-    if (host == NULL || download_array(state, array, host) < 0) {
+    host = smk_transfer_download(state, array);
+    if (host == NULL) {
         goto done;
     }
     if (out != NULL && smk_ndarray_copy((PyArrayObject *)out, host) < 0) {

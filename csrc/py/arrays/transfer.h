@@ -2,8 +2,23 @@
 #ifndef SMK_PY_ARRAYS_TRANSFER_H
 #define SMK_PY_ARRAYS_TRANSFER_H
 
-#include "py/api.h"
+#include "py/arrays/array.h"
 
 extern PyMethodDef smk_transfer_methods[];
+
+/* A copy of an array-like of the host on a device, of the type `wanted` (NULL: its own). Messages begin with `subject`.
+ * A new reference, or NULL with an exception set. */
+smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyObject *object, PyArray_Descr *wanted,
+                               const smk_backend *backend, int device);
+
+/* The elements of a device array of any strides as a new NumPy array, or NULL with an exception set. */
+PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array);
+
+/* The device array itself, or a copy of another type (NULL: its own) on the same device. A new reference, or NULL with
+ * an exception set. */
+smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted);
+
+/* The native type that a dtype argument names, a new reference. NULL with an exception set. */
+PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype);
 
 #endif

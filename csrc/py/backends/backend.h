@@ -51,6 +51,10 @@ typedef struct smk_backend {
     smk_status (*give_back)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
     smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
+    /* Where the host finds memory of the machine, and memory of the host as memory of the machine until it is
+     * released, as sim/code/memory.h has them. NULL where the machine has memory of its own. */
+    smk_status (*host)(uint64_t address, uint64_t bytes, bool writeable, void **host, smk_error *error);
+    smk_status (*adopt)(void *host, uint64_t bytes, uint64_t *address, smk_error *error);
     /* On the device, in order with the launches. */
     smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);

@@ -75,6 +75,20 @@ static smk_status download(uint64_t address, void *host, uint64_t bytes, smk_err
     return status == SMK_OK && bytes > 0 ? smk_memory_read(present, address, host, bytes, error) : status;
 }
 
+static smk_status find_host(uint64_t address, uint64_t bytes, bool writeable, void **host, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK ? smk_memory_host(present, address, bytes, writeable, host, error) : status;
+}
+
+static smk_status adopt(void *host, uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    return status == SMK_OK ? smk_memory_adopt(present, host, bytes, address, error) : status;
+}
+
 /* The simulated machine is an H200: its counts are those of one. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
@@ -315,6 +329,8 @@ const smk_backend smk_backend_sim = {
     .give_back = give_back,
     .upload = upload,
     .download = download,
+    .host = find_host,
+    .adopt = adopt,
     .clear = clear,
     .copy = copy,
     .load = load,

@@ -240,7 +240,8 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     arguments->backend = device->backend;
     arguments->device = device->device;
     arguments->parameters[index] = &device->address;
-    return describe_array(arguments, index, device->descr, device->rank, device->shape);
+    /* messages number the elements in C order, so a view of other strides stays without a name */
+    return device->contiguous ? describe_array(arguments, index, device->descr, device->rank, device->shape) : 0;
 }
 
 /* All values ------------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 #include "py/calls/family_call.h"
 
-#include "py/arrays/array.h"
+#include "py/arrays/array_view.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/selection.h"
 #include "py/error.h"
@@ -73,7 +73,7 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
                        call->family->name, input->name, (PyObject *)smk_family_call_type(call, value), input->type);
         return NULL;
     }
-    return Py_NewRef(value);
+    return (PyObject *)smk_array_view_pack(call->state, call->family->name, smk_array_cast(call->state, value));
 }
 
 /* Keeps the memory of an operand in place: the conversion of the next one may run any Python code. */

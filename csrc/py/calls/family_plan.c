@@ -139,6 +139,35 @@ static int bind_shapes(smk_family_call *call)
     return 0;
 }
 
+/* Checks that a kernel can write to out: it lies in one piece, and no input shares its memory. */
+static int check_device_out(const smk_family_call *call, const smk_array *out)
+{
+    const char *family = call->family->name;
+    if (out->readonly) {
+        smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is read-only", family);
+        return -1;
+    }
+    if (!out->contiguous) {
+        smk_error_fail(call->state, SMK_ARGUMENT,
+                       "%s: out is a view whose elements are not in C order side by side; pass a whole array, or leave "
+                       "out away",
+                       family);
+        return -1;
+    }
+    for (size_t i = 0; i < call->inputs; i++) {
+        const smk_array *input = smk_array_cast(call->state, call->operands[i]);
+        if (smk_array_overlaps(input, out)) {
+            const char *name = smk_family_call_name(call, i);
+            smk_error_fail(call->state, SMK_ARGUMENT,
+                           input == out ? "%s: out is %s itself, which is read while out is written"
+                                        : "%s: out shares memory with %s, which is read while out is written",
+                           family, name);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* Checks the type and the memory of out; its shape is bound with the others. */
 static int check_out(const smk_family_call *call)
 {
@@ -156,14 +185,7 @@ static int check_out(const smk_family_call *call)
         smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is read-only", family);
         return -1;
     }
-    for (size_t i = 0; call->on_device && i < call->inputs; i++) {
-        if (call->operands[i] == call->out) { /* two device arrays never share memory */
-            smk_error_fail(call->state, SMK_ARGUMENT, "%s: out is %s itself, which is read while out is written",
-                           family, smk_family_call_name(call, i));
-            return -1;
-        }
-    }
-    return 0;
+    return call->on_device ? check_device_out(call, smk_array_cast(call->state, call->out)) : 0;
 }
 
 int smk_family_plan_select(smk_family_call *call, const char *variant)

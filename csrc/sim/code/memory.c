@@ -32,6 +32,7 @@ typedef struct smk_allocation_record {
     uint32_t holders;
     bool constant;
     bool paged;                         /* `host` is of base/pages.h */
+    bool adopted;                       /* `host` belongs to the caller */
     bool initialized;                   /* all of its bytes have been written */
     uint64_t first;                     /* else that many bytes from the start have, */
     unsigned char *written;             /* and further ones, a bit each; NULL: none */
@@ -68,6 +69,9 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
 
 static void free_host(const smk_allocation_record *record)
 {
+    if (record->adopted) {
+        return;
+    }
     if (record->paged) {
         smk_pages_free(record->host, (size_t)record->bytes);
     } else {
@@ -79,7 +83,7 @@ static void free_host(const smk_allocation_record *record)
 static void drop(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
 {
     if (--record->holders == 0) {
-        memory->used -= record->bytes;
+        memory->used -= record->adopted ? 0 : record->bytes;
         record->next = *dead;
         *dead = record;
     }
@@ -178,14 +182,15 @@ static bool insert(smk_memory *memory, smk_allocation_record *record)
     if (address == 0) {
         address = find_room(memory, FIRST_ADDRESS, record->bytes);
     }
-    if (address == 0 || record->bytes > memory->limit - memory->used || !grow_table(memory)) {
+    const uint64_t used = record->adopted ? 0 : record->bytes; /* adopted memory is in use already */
+    if (address == 0 || used > memory->limit - memory->used || !grow_table(memory)) {
         return false;
     }
     size_t at = lower_bound(memory, address);
     memmove(&memory->record[at + 1], &memory->record[at], (memory->count - at) * sizeof *memory->record);
     memory->record[at] = record;
     memory->count++;
-    memory->used += record->bytes;
+    memory->used += used;
     record->address = address;
     record->room = room_of(record->bytes);
     memory->next = address + record->room;
@@ -247,6 +252,25 @@ smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, si
                                         uint64_t bytes, uint64_t *address, smk_error *error)
 {
     return allocate(memory, name, name_length, constant, bytes, address, error);
+}
+
+smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    smk_allocation_record *made = smk_heap_allocate(1, sizeof *made);
+    bool done = false;
+    if (made != NULL) {
+        *made =
+            (smk_allocation_record){.bytes = bytes, .host = host, .holders = 1, .adopted = true, .initialized = true};
+        smk_fork_lock_take(&memory->lock);
+        done = insert(memory, made);
+        smk_fork_lock_give(&memory->lock);
+    }
+    if (!done) {
+        smk_heap_free(made);
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to take %" PRIu64 " bytes of the host", bytes);
+    }
+    *address = made->address;
+    return SMK_OK;
 }
 
 smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error)
@@ -416,6 +440,30 @@ static void prepare_pages(smk_memory *memory, const smk_allocation_record *recor
     }
 }
 
+static smk_status report_outside(uint64_t address, uint64_t bytes, smk_error *error)
+{
+    return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
+                           "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator", bytes,
+                           address);
+}
+
+smk_status smk_memory_host(smk_memory *memory, uint64_t address, uint64_t bytes, bool writeable, void **host,
+                           smk_error *error)
+{
+    smk_allocation_record *record = hold(memory, address, bytes);
+    if (record == NULL) {
+        return report_outside(address, bytes, error);
+    }
+    *host = record->host + (address - record->address);
+    if (writeable) {
+        smk_fork_lock_take(&memory->lock);
+        record->initialized = true;
+        smk_fork_lock_give(&memory->lock);
+    }
+    release(memory, record);
+    return SMK_OK;
+}
+
 static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
                        smk_error *error)
 {
@@ -424,9 +472,7 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     }
     smk_allocation_record *record = hold(memory, address, bytes);
     if (record == NULL) {
-        return smk_status_fail(error, SMK_OUT_OF_BOUNDS,
-                               "%" PRIu64 " bytes at 0x%" PRIx64 " are not inside one allocation of the simulator",
-                               bytes, address);
+        return report_outside(address, bytes, error);
     }
     unsigned char *device = record->host + (address - record->address);
     if (from != NULL) {

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +38,15 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count);
 /* Host to device, device to host. Errors: OUT_OF_BOUNDS. */
 smk_status smk_memory_write(smk_memory *memory, uint64_t address, const void *host, uint64_t bytes, smk_error *error);
 smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uint64_t bytes, smk_error *error);
+
+/* Where the host finds these bytes of an allocation, for as long as the allocation lives. Where the caller may write
+ * there, all of the allocation counts as written. Errors: OUT_OF_BOUNDS. */
+smk_status smk_memory_host(smk_memory *memory, uint64_t address, uint64_t bytes, bool writeable, void **host,
+                           smk_error *error);
+
+/* Makes memory of the host an allocation, without a copy. The host memory must stay until the allocation is freed and
+ * launches that began before have ended. Errors: MEMORY. */
+smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint64_t *address, smk_error *error);
 
 /* Sets the least number of free bytes behind later allocations of this host thread. */
 void smk_memory_pad(uint64_t bytes);

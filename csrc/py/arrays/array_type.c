@@ -1,0 +1,378 @@
+#include "py/arrays/array_type.h"
+
+#include "py/arrays/array_view.h"
+#include "py/arrays/ndarray.h"
+#include "py/arrays/transfer.h"
+#include "py/error.h"
+
+static smk_array *get_array(PyObject *self)
+{
+    return (smk_array *)(void *)self;
+}
+
+/* Properties -------------------------------------------------------------------------------------- */
+
+static PyObject *get_dtype(PyObject *self, void *closure)
+{
+    (void)closure;
+    return Py_NewRef((PyObject *)get_array(self)->descr);
+}
+
+static PyObject *get_shape(PyObject *self, void *closure)
+{
+    (void)closure;
+    return smk_ndarray_shape(get_array(self)->rank, get_array(self)->shape);
+}
+
+static PyObject *get_strides(PyObject *self, void *closure)
+{
+    (void)closure;
+    return smk_ndarray_shape(get_array(self)->rank, get_array(self)->strides);
+}
+
+static PyObject *get_rank(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromLong(get_array(self)->rank);
+}
+
+static PyObject *get_size(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSsize_t(get_array(self)->size);
+}
+
+static PyObject *get_item_bytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromSsize_t(PyDataType_ELSIZE(get_array(self)->descr));
+}
+
+static PyObject *get_bytes(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(get_array(self)->bytes);
+}
+
+static PyObject *get_backend(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyUnicode_FromString(get_array(self)->backend->name);
+}
+
+static PyObject *get_device(PyObject *self, void *closure)
+{
+    const smk_array *array = get_array(self);
+    (void)closure;
+    return array->backend->enter == NULL ? PyUnicode_FromString(array->backend->name)
+                                         : PyUnicode_FromFormat("%s:%d", array->backend->name, array->device);
+}
+
+static PyObject *get_pointer(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyLong_FromUnsignedLongLong(get_array(self)->address);
+}
+
+static PyObject *get_transposed(PyObject *self, void *closure)
+{
+    (void)closure;
+    return (PyObject *)smk_array_view_transpose(smk_state_of_instance(self), get_array(self));
+}
+
+static PyGetSetDef properties[] = {
+    {"dtype", get_dtype, NULL, "Element type, a numpy.dtype in native byte order.", NULL},
+    {"shape", get_shape, NULL, "Length of each axis.", NULL},
+    {"strides", get_strides, NULL, "Bytes from one element to the next along each axis.", NULL},
+    {"ndim", get_rank, NULL, "Number of axes.", NULL},
+    {"size", get_size, NULL, "Number of elements.", NULL},
+    {"itemsize", get_item_bytes, NULL, "Bytes of an element.", NULL},
+    {"nbytes", get_bytes, NULL, "Bytes of all elements.", NULL},
+    {"backend", get_backend, NULL, "The machine whose memory holds it: 'cuda' or 'sim'.", NULL},
+    {"device", get_device, NULL, "The device whose memory holds it: 'sim', or 'cuda:0' for the first GPU.", NULL},
+    {"pointer", get_pointer, NULL, "Address of the first element on that device, an int.", NULL},
+    {"T", get_transposed, NULL, "The axes in reverse order: a view.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+/* Methods ----------------------------------------------------------------------------------------- */
+
+static const char copy_doc[] = "copy($self, /)\n--\n\n"
+                               "A C-contiguous copy on the same device.\n\n"
+                               "Shapes\n------\nAny, with any strides.\n\n"
+                               "Raises\n------\nOutOfMemoryError (MemoryError).\n\n"
+                               "Example\n-------\n"
+                               ">>> import numpy, smemkit\n"
+                               ">>> d = smemkit.asarray(numpy.arange(6).reshape(2, 3), backend=\"sim\")\n"
+                               ">>> d.T.strides, d.T.copy().strides\n"
+                               "((8, 24), (16, 8))\n";
+
+static PyObject *copy(PyObject *self, PyObject *ignored)
+{
+    (void)ignored;
+    return (PyObject *)smk_array_view_copy(smk_state_of_instance(self), "copy", get_array(self));
+}
+
+static const char astype_doc[] = "astype($self, dtype, /)\n--\n\n"
+                                 "A copy of another element type on the same device; converts as numpy.astype does.\n\n"
+                                 "Shapes\n------\nAny, with any strides; the copy is C-contiguous.\n\n"
+                                 "Raises\n------\n"
+                                 "ArgumentTypeError (TypeError) for a type that does not exist on a device,\n"
+                                 "OutOfMemoryError (MemoryError).\n\n"
+                                 "Example\n-------\n"
+                                 ">>> import smemkit\n"
+                                 ">>> smemkit.asarray([1.5, 2.5], backend=\"sim\").astype(\"int32\")\n"
+                                 "DeviceArray([1, 2], shape=(2,), dtype=int32, device='sim')\n";
+
+static PyObject *astype(PyObject *self, PyObject *dtype)
+{
+    const smk_state *state = smk_state_of_instance(self);
+    PyArray_Descr *wanted = smk_transfer_type(state, "astype: dtype", dtype);
+    smk_array *array = get_array(self), *result = NULL;
+    if (wanted != NULL) {
+        result = PyArray_EquivTypes(wanted, array->descr) ? smk_array_view_copy(state, "astype", array)
+                                                          : smk_transfer_convert(state, array, wanted);
+    }
+    Py_XDECREF(wanted);
+    return (PyObject *)result;
+}
+
+static const char reshape_doc[] = "reshape($self, /, *shape)\n--\n\n"
+                                  "The elements in C order with another shape; one length may be -1.\n\n"
+                                  "A view where the array is C-contiguous, else a copy.\n\n"
+                                  "Raises\n------\n"
+                                  "ShapeError (ValueError) where the shape has another number of elements.\n\n"
+                                  "Example\n-------\n"
+                                  ">>> import smemkit\n"
+                                  ">>> smemkit.zeros(6, backend=\"sim\").reshape(2, -1).shape\n"
+                                  "(2, 3)\n";
+
+static PyObject *reshape(PyObject *self, PyObject *arguments)
+{
+    PyObject *shape = PyTuple_GET_SIZE(arguments) == 1 ? PyTuple_GET_ITEM(arguments, 0) : arguments;
+    return (PyObject *)smk_array_view_reshape(smk_state_of_instance(self), get_array(self), shape);
+}
+
+static const char fill_doc[] = "fill($self, value, /)\n--\n\n"
+                               "Give all elements one value, converted to the element type.\n\n"
+                               "Raises\n------\n"
+                               "ArgumentError (ValueError) where another library forbids writes to the memory.\n\n"
+                               "Example\n-------\n"
+                               ">>> import smemkit\n"
+                               ">>> d = smemkit.zeros((2, 3), backend=\"sim\")\n"
+                               ">>> d[:, 1].fill(7)\n"
+                               ">>> d\n"
+                               "DeviceArray([[0., 7., 0.],\n"
+                               "             [0., 7., 0.]], shape=(2, 3), dtype=float32, device='sim')\n";
+
+static PyObject *fill(PyObject *self, PyObject *value)
+{
+    const smk_state *state = smk_state_of_instance(self);
+    smk_array *array = get_array(self);
+    if (array->readonly) {
+        return smk_error_fail(state, SMK_ARGUMENT, "fill: the library that owns this memory made it read-only");
+    }
+    smk_array *element = smk_transfer_upload(state, "fill: value", value, array->descr, array->backend, array->device);
+    if (element != NULL && element->size != 1) {
+        Py_CLEAR(element);
+        smk_error_fail(state, SMK_SHAPE, "fill: value has several elements; one is needed");
+    }
+    smk_array *single = element == NULL ? NULL : smk_array_view_index(state, element, Py_Ellipsis);
+    const int status = single == NULL ? -1 : smk_array_view_assign(state, array, single);
+    Py_XDECREF(element);
+    Py_XDECREF(single);
+    return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static const char item_doc[] = "item($self, /, *index)\n--\n\n"
+                               "One element as a number of Python: the only one, or that at an index.\n\n"
+                               "Raises\n------\n"
+                               "ShapeError (ValueError) where there are several elements, IndexError.\n\n"
+                               "Example\n-------\n"
+                               ">>> import smemkit\n"
+                               ">>> d = smemkit.asarray([[1, 2], [3, 4]], backend=\"sim\")\n"
+                               ">>> d.item(1, 0)\n"
+                               "3\n";
+
+static PyObject *get_item(PyObject *self, PyObject *index)
+{
+    const smk_state *state = smk_state_of_instance(self);
+    smk_array *found = smk_array_view_index(state, get_array(self), index);
+    PyObject *result = NULL;
+    if (found != NULL && found->size != 1) {
+        smk_error_fail(state, SMK_SHAPE,
+                       "item: %zd elements; say which one, as in d.item(0), or take them all by "
+                       "smemkit.asnumpy(d)",
+                       (Py_ssize_t)found->size);
+    } else if (found != NULL) {
+        PyArrayObject *host = smk_transfer_download(state, found);
+        result = host == NULL ? NULL : PyObject_CallMethod((PyObject *)host, "item", NULL);
+        Py_XDECREF(host);
+    }
+    Py_XDECREF(found);
+    return result;
+}
+
+/* NumPy's functions, ufuncs and operators all convert by __array__ where they find no buffer. The type has no
+ * __array_ufunc__ = None beside it: that gives vaguer messages, and the reductions of NumPy 2.4 then leak a reference to
+ * the object. */
+static const char refuse_conversion_doc[] = "__array__($self, /, *args, **kwargs)\n--\n\n"
+                                            "Raises TypeError: use smemkit.asnumpy(d).";
+
+static PyObject *refuse_conversion(PyObject *self, PyObject *arguments, PyObject *keywords)
+{
+    (void)arguments;
+    (void)keywords;
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "a DeviceArray on a GPU is not copied to the host implicitly; use smemkit.asnumpy(d)");
+}
+
+static const char refuse_pickle_doc[] = "__reduce__($self, /)\n--\n\n"
+                                        "Raises TypeError: pickle smemkit.asnumpy(d).";
+
+static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
+{
+    (void)ignored;
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "a DeviceArray cannot be pickled; pickle smemkit.asnumpy(d)");
+}
+
+static PyMethodDef methods[] = {
+    {"copy", copy, METH_NOARGS, copy_doc},
+    {"astype", astype, METH_O, astype_doc},
+    {"reshape", reshape, METH_VARARGS, reshape_doc},
+    {"fill", fill, METH_O, fill_doc},
+    {"item", get_item, METH_VARARGS, item_doc},
+    {"__copy__", copy, METH_NOARGS, NULL},
+    {"__deepcopy__", copy, METH_O, NULL},
+    {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS, refuse_conversion_doc},
+    {"__reduce__", refuse_pickle, METH_NOARGS, refuse_pickle_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+/* Protocols --------------------------------------------------------------------------------------- */
+
+/* The values take NumPy's printing, which Python code does. */
+static PyObject *represent(PyObject *self)
+{
+    PyObject *module = PyImport_ImportModule("smemkit.arrays");
+    PyObject *text = module == NULL ? NULL : PyObject_CallMethod(module, "represent", "O", self);
+    Py_XDECREF(module);
+    return text;
+}
+
+static Py_ssize_t get_length(PyObject *self)
+{
+    const smk_array *array = get_array(self);
+    if (array->rank == 0) {
+        PyErr_SetString(PyExc_TypeError, "len() of a DeviceArray without axes");
+        return -1;
+    }
+    return array->shape[0];
+}
+
+static PyObject *subscript(PyObject *self, PyObject *index)
+{
+    return (PyObject *)smk_array_view_index(smk_state_of_instance(self), get_array(self), index);
+}
+
+static int refuse_assignment(PyObject *self, PyObject *index, PyObject *value)
+{
+    (void)index;
+    (void)value;
+    smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                   "a DeviceArray takes no assignment by index; d[index].fill(value) gives elements one value");
+    return -1;
+}
+
+static int judge_truth(PyObject *self)
+{
+    smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                   "a DeviceArray has no truth value; copy it to the host with smemkit.asnumpy(d)");
+    return -1;
+}
+
+/* Without these two Python reads the bytes of the buffer as a text. */
+static PyObject *refuse_number(PyObject *self)
+{
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "a DeviceArray is no number; d.item() copies its only element to the host");
+}
+
+/* The simulator's memory is the host's: NumPy and others access the elements where they lie. */
+static int get_buffer(PyObject *self, Py_buffer *buffer, int flags)
+{
+    smk_array *array = get_array(self);
+    const smk_state *state = smk_state_of_instance(self);
+    buffer->obj = NULL;
+    if (array->backend->host == NULL) {
+        PyErr_SetString(PyExc_BufferError,
+                        "a DeviceArray on a GPU has no buffer on the host; copy it there with smemkit.asnumpy(d)");
+        return -1;
+    }
+    PyArrayObject *view = smk_array_view_host(state, array, !array->readonly);
+    const int status = view == NULL ? -1 : PyObject_GetBuffer((PyObject *)view, buffer, flags);
+    Py_XDECREF(view);
+    return status;
+}
+
+static void deallocate(PyObject *self)
+{
+    smk_array *array = get_array(self);
+    PyTypeObject *type = Py_TYPE(self);
+    if (array->weak_references != NULL) {
+        PyObject_ClearWeakRefs(self);
+    }
+    smk_array_release(array);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(smk_array, weak_references), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static const char documentation[] =
+    "An array in the memory of the GPU or of the simulator.\n\n"
+    "Made by smemkit.asarray, empty, zeros, ones, full and arange; freed with the last reference to it and to its\n"
+    "views. d[1:, ::2] and d.T are views by NumPy's rules for integers, slices, None and ...; functions take views of\n"
+    "any strides, and a RawKernel gets the address of the first element, whatever the strides are. There is no\n"
+    "arithmetic.\n\n"
+    "An array on a GPU is never copied to the host implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d),\n"
+    "numpy.add(d, 1) or float(d) raise TypeError. An array of the simulator lies in the host's memory:\n"
+    "numpy.asarray(d) sees its elements without a copy. Of several GPUs an array lies on the one that was present\n"
+    "when it was made, and calls run there, whichever is present by then; arrays of two GPUs do not mix in a call.\n\n"
+    "Shapes\n------\nAny, also without axes and without elements.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> d = smemkit.asarray(numpy.arange(6.0).reshape(2, 3), backend=\"sim\")\n"
+    ">>> d\n"
+    "DeviceArray([[0., 1., 2.],\n"
+    "             [3., 4., 5.]], shape=(2, 3), dtype=float64, device='sim')\n"
+    ">>> d.nbytes, d.T[1].strides\n"
+    "(48, (24,))\n";
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, properties},
+    {Py_tp_members, members},
+    {Py_mp_length, SMK_PY_SLOT(get_length)},
+    {Py_mp_subscript, SMK_PY_SLOT(subscript)},
+    {Py_mp_ass_subscript, SMK_PY_SLOT(refuse_assignment)},
+    {Py_nb_bool, SMK_PY_SLOT(judge_truth)},
+    {Py_nb_float, SMK_PY_SLOT(refuse_number)},
+    {Py_nb_int, SMK_PY_SLOT(refuse_number)},
+    {Py_bf_getbuffer, SMK_PY_SLOT(get_buffer)},
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
+    {0, NULL},
+};
+
+PyType_Spec smk_array_type_spec = {
+    .name = "smemkit.DeviceArray",
+    .basicsize = sizeof(smk_array),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+    .slots = slots,
+};

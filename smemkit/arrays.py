@@ -1,0 +1,343 @@
+"""Device arrays that Python code makes or prints."""
+
+import numpy
+
+from ._core import Error, asarray, asnumpy, empty
+
+__all__ = [
+    "arange",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "zeros",
+    "zeros_like",
+]
+
+
+# Making ------------------------------------------------------------------------------------------
+
+
+def full(shape, fill_value, dtype=None, backend=None):
+    """A new device array whose elements all have one value.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    fill_value : scalar
+    dtype : dtype-like, optional
+        By default the type that NumPy gives the value.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    Any, also without axes and without elements.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.full((2, 2), 3, backend="sim")
+    DeviceArray([[3, 3],
+                 [3, 3]], shape=(2, 2), dtype=int64, device='sim')
+    """
+    array = empty(shape, numpy.asarray(fill_value).dtype if dtype is None else dtype, backend)
+    array.fill(fill_value)
+    return array
+
+
+def zeros(shape, dtype="float32", backend=None):
+    """A new device array of zeros.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype-like
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    Any, also without axes and without elements.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.zeros(3, backend="sim")
+    DeviceArray([0., 0., 0.], shape=(3,), dtype=float32, device='sim')
+    """
+    return full(shape, 0, dtype, backend)
+
+
+def ones(shape, dtype="float32", backend=None):
+    """A new device array of ones.
+
+    Parameters
+    ----------
+    shape : int or tuple of int
+    dtype : dtype-like
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    Any, also without axes and without elements.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.ones(3, backend="sim")
+    DeviceArray([1., 1., 1.], shape=(3,), dtype=float32, device='sim')
+    """
+    return full(shape, 1, dtype, backend)
+
+
+def arange(start, stop=None, step=1, dtype=None, backend=None):
+    """A new device array of evenly spaced values, those of numpy.arange.
+
+    Parameters
+    ----------
+    start, stop, step : real numbers
+        With one of them alone, the values from 0 up to it.
+    dtype : dtype-like, optional
+        By default as NumPy chooses it.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    One axis.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError), and what
+    numpy.arange raises.
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.arange(1, 10, 3, backend="sim")
+    DeviceArray([1, 4, 7], shape=(3,), dtype=int64, device='sim')
+    """
+    first, last = (0, start) if stop is None else (start, stop)
+    return asarray(numpy.arange(first, last, step, dtype), backend=backend)
+
+
+def _make_like(like, dtype, backend):
+    """Shape, type and machine of an array-like, as arguments of empty."""
+    given = like if hasattr(like, "dtype") and hasattr(like, "shape") else numpy.asarray(like)
+    machine = getattr(given, "backend", None) if backend is None else backend
+    return given.shape, given.dtype if dtype is None else dtype, machine
+
+
+def empty_like(like, dtype=None, backend=None):
+    """A new device array of the shape and type of another array; its elements are unspecified.
+
+    Parameters
+    ----------
+    like : DeviceArray or array-like
+    dtype : dtype-like, optional
+        By default the type of `like`.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    The shape of `like`, in C order.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> smemkit.empty_like(numpy.ones((2, 3)), "float32", backend="sim").nbytes
+    24
+    """
+    return empty(*_make_like(like, dtype, backend))
+
+
+def full_like(like, fill_value, dtype=None, backend=None):
+    """A new device array of the shape and type of another array, filled with one value.
+
+    Parameters
+    ----------
+    like : DeviceArray or array-like
+    fill_value : scalar
+    dtype : dtype-like, optional
+        By default the type of `like`.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    The shape of `like`, in C order.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.full_like([1, 2], 7, backend="sim")
+    DeviceArray([7, 7], shape=(2,), dtype=int64, device='sim')
+    """
+    array = empty_like(like, dtype, backend)
+    array.fill(fill_value)
+    return array
+
+
+def zeros_like(like, dtype=None, backend=None):
+    """A new device array of zeros with the shape and type of another array.
+
+    Parameters
+    ----------
+    like : DeviceArray or array-like
+    dtype : dtype-like, optional
+        By default the type of `like`.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    The shape of `like`, in C order.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.zeros_like([1.5, 2.5], backend="sim")
+    DeviceArray([0., 0.], shape=(2,), dtype=float64, device='sim')
+    """
+    return full_like(like, 0, dtype, backend)
+
+
+def ones_like(like, dtype=None, backend=None):
+    """A new device array of ones with the shape and type of another array.
+
+    Parameters
+    ----------
+    like : DeviceArray or array-like
+    dtype : dtype-like, optional
+        By default the type of `like`.
+    backend : "auto", "cuda" or "sim", optional
+        The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+
+
+    Shapes
+    ------
+    The shape of `like`, in C order.
+
+    Returns
+    -------
+    DeviceArray
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+
+
+    Example
+    -------
+    >>> import smemkit
+    >>> smemkit.ones_like([1.5, 2.5], backend="sim")
+    DeviceArray([1., 1.], shape=(2,), dtype=float64, device='sim')
+    """
+    return full_like(like, 1, dtype, backend)
+
+
+# Printing ----------------------------------------------------------------------------------------
+
+NAME = "DeviceArray"
+
+
+def _fetch_edges(array, edge):
+    """A NumPy array that NumPy, when it leaves out the middle, prints as it would print `array`.
+
+    It has the first and last elements along each axis, and of a long axis one element between them.
+    """
+    for axis in range(array.ndim):
+        if array.shape[axis] > 2 * edge + 1:
+            at = (slice(None),) * axis
+            parts = (slice(None, edge + 1), slice(array.shape[axis] - edge, None))
+            return numpy.concatenate([_fetch_edges(array[*at, part], edge) for part in parts], axis)
+    return asnumpy(array)
+
+
+def represent(array):
+    """The text of repr(array): the values as NumPy abbreviates them, shape, type and device."""
+    facts = f"shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
+    options = numpy.get_printoptions()
+    edge = options["edgeitems"]
+    shortens = array.size > options["threshold"]
+    try:
+        values = _fetch_edges(array, edge) if shortens and edge > 0 else asnumpy(array)
+    except Error as error:  # a kernel has failed, say: what is known is still worth printing
+        return f"{NAME}(<{type(error).__name__}>, {facts}"
+    text = numpy.array2string(
+        values, separator=", ", prefix=f"{NAME}(", threshold=0 if shortens else values.size
+    )
+    return f"{NAME}({text}, {facts}"
