@@ -1,6 +1,7 @@
-"""The kernels of the shelf "probe", each with two launches, for `compare --cases`.
+"""The kernels that belong to no family, each with two launches, for `compare --cases`.
 
-What they compute is tested in tests/probe/test_probe.py; here inputs must stay as they are.
+What they compute is tested in tests/probe/test_probe.py and tests/kernels/test_copy.py; here inputs
+must stay as they are.
 """
 
 from dataclasses import dataclass
@@ -44,7 +45,19 @@ def staged(dtype, n):
     return 1, (np.arange(n, dtype=dtype), np.zeros(n, dtype), n)
 
 
+def transposed(dtype, m, n):
+    """A copy of an n x m array, turned over: (m, n) elements with the strides (1, m)."""
+    axes = 8
+    fields = [("length", "i8", axes), ("to", "i8", axes), ("from", "i8", axes), ("rank", "i4")]
+    layout = np.zeros((), np.dtype(fields, align=True))
+    layout["length"][:2], layout["to"][:2], layout["from"][:2] = (m, n), (n, 1), (1, m)
+    layout["rank"] = 2
+    same = np.ones(m * n, dtype)
+    return -(-m * n // 1024), (same, same.copy(), m * n, layout)
+
+
 LAUNCHES = {
+    "copy": (transposed, {"m": 64, "n": 64}, {"m": 75, "n": 101}),
     "strided": (
         strided,
         {"n": 4096, "stride": 1, "offset": 0},
@@ -68,9 +81,10 @@ LAUNCHES = {
 
 
 @dataclass(frozen=True)
-class ProbeCase:
+class GroupCase:
     """One launch, as count_launches.Case has them."""
 
+    group: str
     variant: str
     dtype: str
     sizes: dict
@@ -81,7 +95,7 @@ class ProbeCase:
 
     @property
     def entry(self):
-        return f"probe_{self.variant}_{self.dtype}"
+        return f"{self.group}_{self.variant}_{self.dtype}"
 
     @property
     def label(self):
@@ -89,23 +103,27 @@ class ProbeCase:
 
     @property
     def ptx(self):
-        return smemkit.ptx("probe", self.variant)
+        return smemkit.ptx(self.group, self.variant)
 
     def make(self):
         dtype = BITS.get(self.dtype, self.dtype)
         grid, args = LAUNCHES[self.variant][0](dtype, **self.sizes)
         # an output is expected to be what it is: itself
         outputs = {i: a for i, a in enumerate(args) if i > 0 and isinstance(a, np.ndarray)}
-        if self.variant in ("banks", "banks_wide") or LAUNCHES[self.variant][0] is rows:
+        if self.variant in ("banks", "banks_wide") or LAUNCHES[self.variant][0] in (
+            rows,
+            transposed,
+        ):
             outputs = {0: args[0]}
         shared = args[-1] * np.dtype(dtype).itemsize if self.variant == "dynamic_shared" else 0
-        block = smemkit.variants("probe")[self.variant]["block"]
+        block = smemkit.variants(self.group)[self.variant]["block"]
         return Launch((grid,), block, list(args), outputs, shared)
 
 
 CASES = [
-    ProbeCase(variant, dtype, sizes)
-    for variant, facts in smemkit.variants("probe").items()
+    GroupCase(group, variant, dtype, sizes)
+    for group in ("array", "probe")
+    for variant, facts in smemkit.variants(group).items()
     for dtype in facts["dtypes"]
     for sizes in LAUNCHES[variant][1:]
 ]
