@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import dataclass
-from html import escape
 
 from ..report import CheckReport, Report
 
@@ -78,6 +77,8 @@ class Verdict:
         return wrapped
 
     def _repr_html_(self) -> str:
+        from html import escape  # import smemkit would load it each time
+
         lines = [f"<b>{escape(self.title)}</b>"]
         for step in self.steps:
             mark = f'<b style="color:{COLOURS[step.passed]}">{MARKS[step.passed]}</b>'

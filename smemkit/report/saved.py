@@ -7,7 +7,6 @@ launches left, of which load_report makes an equal report.
 import contextlib
 import datetime
 import functools
-import json
 import os
 import platform
 import secrets
@@ -106,6 +105,8 @@ def _write_value(value):
 
 def _write_document(document):
     """JSON text with a line for each top-level name."""
+    import json  # here and below, because import smemkit would load it each time
+
     rows = (
         f" {json.dumps(name)}: {json.dumps(value, default=_write_value, allow_nan=False)}"
         for name, value in document.items()
@@ -267,6 +268,8 @@ def load_report(path):
     ...     print(smemkit.load_report(path))
     transpose_shared_bits32: nothing found; all blocks checked
     """
+    import json
+
     if not isinstance(path, str | os.PathLike):
         raise _core.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
     try:
