@@ -166,7 +166,7 @@ from .arrays import arange, empty_like, full, full_like, ones, ones_like, zeros,
 from .config import show_config
 from .functions import *  # noqa: F403  (the kernel families)
 from .lessons import exercise, exercises
-from .report import check, counters, explain, load_report, profile
+from .report import check, counters, explain, load_report, occupancy_table, profile
 
 __all__ = [
     "ArgumentError",
@@ -215,6 +215,7 @@ __all__ = [
     "limits",
     "load_report",
     "occupancy",
+    "occupancy_table",
     "ones",
     "ones_like",
     "profile",

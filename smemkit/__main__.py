@@ -7,7 +7,18 @@ import sys
 
 import smemkit
 
-from .cli import bench, compare, demo, dev, exercise, info, profile, record, variants
+from .cli import (
+    bench,
+    compare,
+    demo,
+    dev,
+    exercise,
+    info,
+    occupancy,
+    profile,
+    record,
+    variants,
+)
 from .cli.errors import UsageError
 
 
@@ -27,6 +38,7 @@ def make_parser():
     info.add_command(commands)
     variants.add_command(commands)
     profile.add_commands(commands)
+    occupancy.add_command(commands)
     exercise.add_command(commands)
     bench.add_commands(commands)
     record.add_command(commands)

@@ -1,50 +1,50 @@
-"""The register count of a kernel, from a ptxas that is installed beside an nvcc."""
+"""What a kernel takes of a multiprocessor in machine code for a compute capability."""
 
 import re
-import subprocess
-import tempfile
-from pathlib import Path
 
 from . import compile
+from .compile import find_ptxas
+
+TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)([af]?)", re.MULTILINE)
 
 
-def find_ptxas():
-    """The path of ptxas, or None."""
-    nvcc = compile.find_nvcc()
-    path = nvcc.resolve().with_name("ptxas") if nvcc else None
-    return path if path and path.is_file() else None
-
-
-def read_report(report, entry):
-    """The register count that `ptxas -v` reports for an entry, or None."""
-    mine = re.search(
-        rf"Compiling entry function '{re.escape(entry)}' for(?:(?!Compiling entry)[\s\S])*?"
-        r"Used (\d+) registers",
-        report,
-    )
-    return int(mine[1]) if mine else None
-
-
-def count_registers(ptx, entry, major, minor):
-    """Registers a thread of a kernel in machine code for a compute capability.
-
-    None without ptxas, or where it cannot assemble the text for that compute capability.
-    """
-    ptxas = find_ptxas()
+def _assemble(ptx, entry, arch):
+    """The usage of an entry of PTX, by ptxas."""
+    ptxas, target = find_ptxas(), TARGET.search(ptx)
+    if target and target[2]:  # sm_90a and its like are targets of their own
+        if target[1] != arch:
+            return f"its PTX is for sm_{target[1]}{target[2]} alone"
+        arch += target[2]
+    elif target and int(target[1]) > int(arch):
+        return f"its PTX is for sm_{target[1]} and newer"
     if ptxas is None:
-        return None
-    arch = f"sm_{major}{minor}"
-    target = re.search(r"^\s*\.target\s+(sm_\d+[af]?)", ptx, re.MULTILINE)
-    if target and target[1][:-1] == arch:  # sm_90a and its like are targets of their own
-        arch = target[1]
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "kernel.ptx")
-        path.write_text(ptx, encoding="utf-8")
-        done = subprocess.run(
-            [ptxas, "-v", f"-arch={arch}", "-o", Path(folder, "kernel.cubin"), path],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
+        return (
+            "they are the machine code's, which ptxas makes of PTX, and there is none: "
+            f"pip install nvidia-cuda-nvcc=={compile.PTXAS_VERSION}"
         )
-    return read_report(done.stdout, entry) if done.returncode == 0 else None
+    try:
+        usage = compile.assemble_usage(ptxas, ptx, arch).get(entry)
+    except compile.UnknownArchError as error:
+        return str(error)
+    return "ptxas did not report it" if usage is None else (usage["registers"], -1, -1, -1)
+
+
+def find_usage(ptx, source, options, names, entry, major, minor):
+    """(registers, static shared bytes, barriers, threads_max), or why they are not known (str).
+
+    A number is -1 where the PTX, as it was given, tells it. CUDA C (source, with its options) is
+    compiled once more for the compute capability, and PTX is assembled. Raises CompileError where
+    the source does not compile for it.
+    """
+    arch = f"{major}{minor}"
+    if source is None or options is None:
+        return _assemble(ptx, entry, arch)
+    if names:
+        source = compile.add_expressions(source, tuple(names))
+    try:
+        usage = compile.compile_usage(source, options, arch).get(entry)
+    except compile.UnknownArchError as error:
+        return str(error)
+    if usage is None:
+        return "its source has no such kernel for it"
+    return tuple(usage[name] for name in ("registers", "shared_bytes", "barriers", "threads_max"))

@@ -172,7 +172,7 @@ def judge_condition(condition, done):
 # The call ------------------------------------------------------------------------------------
 
 
-def _parse_lengths(name, text, most=None):
+def parse_lengths(name, text, most=None):
     try:
         lengths = tuple(int(part) for part in text.split(","))
     except ValueError:
@@ -209,7 +209,7 @@ def make_argument(text, rng):
     try:
         if array:
             dtype = _read_dtype(text, array[1])
-            shape = _parse_lengths("--arg", array[2])
+            shape = parse_lengths("--arg", array[2])
             return _fill(dtype, shape, array[3] or "zeros", rng)
         if number:
             dtype = _read_dtype(text, number[1])
@@ -241,7 +241,7 @@ def _fill(dtype, shape, how, rng):
 
 def _read_sizes(family, text, names):
     """{dimension: size} from one number for all, or one each without those that have a default."""
-    lengths, usual = _parse_lengths("--shape", text), find_class(family).usual_sizes
+    lengths, usual = parse_lengths("--shape", text), find_class(family).usual_sizes
     needed = [name for name in names if name not in usual]
     if len(lengths) == len(names):
         return dict(zip(names, lengths, strict=True))
@@ -300,16 +300,8 @@ def make_family_call(chosen, rng):
     return getattr(smemkit, family), arrays, keywords
 
 
-def make_file_call(chosen, rng):
-    """(kernel, arguments, keywords) of a .cu or .ptx file."""
-    _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
-    for name in ("grid", "block"):
-        if getattr(chosen, name) is None:
-            raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")
-    grid, block = (
-        _parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
-    )
-    values = tuple(make_argument(text, rng) for text in chosen.arg)
+def open_kernel(chosen):
+    """The kernel of a .cu or .ptx file that --kernel names, or the only one."""
     name, more = chosen.kernel, {}
     if name is not None and "<" in name and Path(chosen.what).suffix == ".cu":
         more["name_expressions"] = (name,)  # an instance of a template
@@ -320,7 +312,20 @@ def make_file_call(chosen, rng):
                 f"{chosen.what} has the kernels {', '.join(module.kernels)}: --kernel says which"
             )
         name = module.kernels[0]
-    kernel = module.get_function(name)
+    return module.get_function(name)
+
+
+def make_file_call(chosen, rng):
+    """(kernel, arguments, keywords) of a .cu or .ptx file."""
+    _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
+    for name in ("grid", "block"):
+        if getattr(chosen, name) is None:
+            raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")
+    grid, block = (
+        parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
+    )
+    values = tuple(make_argument(text, rng) for text in chosen.arg)
+    kernel = open_kernel(chosen)
     return kernel, (grid, block, values), {"shared_mem": chosen.shared_mem}
 
 

@@ -17,6 +17,7 @@ text does not tell (#include of a macro, __has_include, __DATE__, options that r
 compiled each time.
 """
 
+import json
 import os
 import re
 
@@ -26,22 +27,37 @@ from . import _cache, _headers
 from ._dependencies import UnknownDependencies, find_headers
 from ._expressions import add_expressions, take_names
 from ._nvcc import compile_nvcc
-from ._nvrtc import compile_nvrtc, describe_nvrtc, lacks_host
+from ._nvrtc import compile_nvrtc, describe_nvrtc, lacks_host, measure_nvrtc
 from ._options import FILE_NAME, complete_options, list_folders, list_included
-from ._toolchain import find_include_folders, find_nvcc, find_nvrtc, identify
+from ._toolchain import (
+    PTXAS_VERSION,
+    find_include_folders,
+    find_nvcc,
+    find_nvrtc,
+    find_ptxas,
+    identify,
+)
+from ._usage import UnknownArchError, assemble_usage, choose_options, join_usage
 
 __all__ = [
     "ADVICE",
     "add_expressions",
     "take_names",
     "FILE_NAME",
+    "PTXAS_VERSION",
+    "UnknownArchError",
+    "assemble_usage",
+    "choose_options",
     "compile_by",
     "compile_nvcc",
     "compile_nvrtc",
     "compile_source",
+    "compile_usage",
     "describe_cache",
     "find_nvcc",
     "find_nvrtc",
+    "find_ptxas",
+    "join_usage",
 ]
 
 ADVICE = (
@@ -116,6 +132,74 @@ def compile_by(source, options=()):
         if key:
             cache.write(key, *found)
     return found
+
+
+def _measure_nvcc(nvcc, source, options, arch):
+    chosen, *rest = choose_options(options, arch)
+    try:
+        ptx = compile_nvcc(nvcc, source, [chosen.replace("sm_", "compute_"), *rest])
+    except _core.CompileError as error:
+        if "Unsupported gpu architecture" not in str(error):
+            raise
+        raise UnknownArchError(f"{nvcc} makes no code for it") from None
+    ptxas = find_ptxas()
+    if ptxas is None:
+        raise UnknownArchError(f"there is no ptxas beside {nvcc}")
+    return assemble_usage(ptxas, ptx, chosen.removeprefix("-arch=sm_"))
+
+
+def _measure(nvrtc, nvcc, source, options, arch):
+    """The usage of each kernel, by NVRTC where it accepts the source, else by nvcc and ptxas."""
+    refusal = None
+    if nvrtc:
+        try:
+            return measure_nvrtc(nvrtc, source, options, arch)
+        except (_core.CompileError, UnknownArchError) as error:
+            ours = isinstance(error, _core.CompileError) and not lacks_host(str(error))
+            if ours or not nvcc:
+                raise
+            refusal = error
+    try:
+        return _measure_nvcc(nvcc, source, options, arch)
+    except UnknownArchError:
+        if isinstance(refusal, UnknownArchError):
+            raise refusal from None  # it lists what there is
+        raise
+
+
+def compile_usage(source, options, arch):
+    """What the kernels of CUDA C take in machine code for an architecture, such as "86".
+
+    Parameters
+    ----------
+    source : str
+    options : sequence of str
+        For the compiler; the architecture takes the place of an -arch of another one.
+    arch : str
+
+    Returns
+    -------
+    dict from the name in PTX to {"registers", "shared_bytes" (static), "barriers", "threads_max"
+    (launch bounds, 0: none)}. It is cached on disk, as PTX is.
+
+    Raises
+    ------
+    CompileError with the compiler's log, or with what to install where there is no compiler;
+    UnknownArchError where it makes no code for that architecture.
+    """
+    nvrtc, nvcc = find_nvrtc(), find_nvcc()
+    if not nvrtc and not nvcc:
+        raise _core.CompileError(ADVICE)
+    cache = _cache.open_cache()
+    words = [*options, f"usage for sm_{arch}"]  # the last one keeps the key apart from PTX's
+    key = _make_key(nvrtc, nvcc, source, words) if cache else None
+    found = cache.read(key) if key else None
+    if found is not None:
+        return json.loads(found[0])
+    usage = _measure(nvrtc, nvcc, source, options, arch)
+    if key:
+        cache.write(key, json.dumps(usage), "usage")
+    return usage
 
 
 def describe_cache():

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from .. import _core
-from . import _headers
+from . import _headers, _usage
 from ._expressions import split_expressions, write_names
 from ._options import FILE_NAME, complete_options
 from ._toolchain import WHEELS, find_include_folders, list_wheels
@@ -112,7 +112,16 @@ class _Nvrtc:
         self.call("nvrtcGetLoweredName", program, expression.encode(), ctypes.byref(name))
         return name.value.decode()
 
+    def list_archs(self):
+        """The architectures for which it makes machine code, as [75, 80, ...]."""
+        count = ctypes.c_int()
+        self.call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
+        archs = (ctypes.c_int * count.value)()
+        self.call("nvrtcGetSupportedArchs", archs)
+        return list(archs)
+
     def compile(self, source, options, headers):
+        """(PTX, log) of a source."""
         program = ctypes.c_void_p()
         source, expressions = split_expressions(source)
         self.call(
@@ -131,8 +140,8 @@ class _Nvrtc:
             if self.library.nvrtcCompileProgram(program, len(options), words) != 0:
                 raise _core.CompileError("NVRTC:\n" + self.get_text(program, "ProgramLog").strip())
             names = [self.get_name(program, one) for one in expressions]
-            ptx = self.get_text(program, "PTX")
-            return write_names(ptx, names) if names else ptx
+            ptx, log = self.get_text(program, "PTX"), self.get_text(program, "ProgramLog")
+            return write_names(ptx, names) if names else ptx, log
         finally:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 
@@ -142,17 +151,19 @@ def _make_array(texts):
     return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
 
 
-def compile_nvrtc(path, source, options=()):
-    """CUDA C -> PTX by the NVRTC library at that path; see compile_source."""
-    options = complete_options(options)
-    folders = find_include_folders(path)
-    options += [f"-I{folder}" for folder in folders]
+def _load(path):
     try:
-        library = _Nvrtc(path)
+        return _Nvrtc(path)
     except OSError as error:
         raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
+
+
+def _compile(library, path, source, options):
+    """(PTX, log), with advice in the message of an error."""
+    folders = find_include_folders(path)
+    options = [*options, *(f"-I{folder}" for folder in folders)]
     try:
-        ptx = library.compile(
+        ptx, log = library.compile(
             source,
             [*_headers.list_options(source), *options],
             _headers.collect_headers(folders),
@@ -164,7 +175,24 @@ def compile_nvrtc(path, source, options=()):
         raise _core.CompileError(f"{error}\n{advice}") from None
     if ".version" not in ptx:
         raise _core.CompileError(f"NVRTC: these options produce no PTX: {' '.join(options)}")
+    return ptx, log
+
+
+def compile_nvrtc(path, source, options=()):
+    """CUDA C -> PTX by the NVRTC library at that path; see compile_source."""
+    ptx, _ = _compile(_load(path), path, source, complete_options(options))
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
+
+
+def measure_nvrtc(path, source, options, arch):
+    """The usage of each kernel in machine code for an architecture, by NVRTC; see _usage.py."""
+    library = _load(path)
+    archs = library.list_archs()
+    if int(arch) not in archs:
+        _usage.refuse_arch("NVRTC", archs)
+    options = [*_usage.choose_options(options, arch), "--ptxas-options=-v"]
+    ptx, log = _compile(library, path, source, options)
+    return _usage.demand_usage(_usage.join_usage(ptx, log), log)
 
 
 def describe_nvrtc(path):

@@ -21,6 +21,8 @@ WHEELS = {
     "nvidia-curand": "10.4.0.35",
 }
 
+PTXAS_VERSION = "13.0.88"  # of the wheel nvidia-cuda-nvcc, of the same set
+
 
 def _list_toolkits():
     """Folders of the CUDA toolkits that environment variables name."""
@@ -73,6 +75,15 @@ def find_nvcc():
             return folder / "bin" / "nvcc"
     found = shutil.which("nvcc")
     return Path(found) if found else None
+
+
+def find_ptxas():
+    """The path of ptxas, or None: the one beside nvcc, else that of NVIDIA's package of nvcc."""
+    nvcc = find_nvcc()
+    places = [nvcc.resolve().with_name("ptxas")] if nvcc else []
+    if os.environ.get("SMEMKIT_NVCC") != "none":  # the package's nvcc may lack its other parts
+        places += [folder / "bin" / "ptxas" for folder in _list_packages()]
+    return next((path for path in places if os.access(path, os.X_OK)), None)
 
 
 def find_include_folders(nvrtc):

@@ -20,6 +20,7 @@ from .counts import (
     UnknownCounterError,
     counters,
 )
+from .occupancy import OccupancyTable, occupancy_table
 from .saved import load_report
 
 __all__ = [
@@ -30,6 +31,7 @@ __all__ = [
     "Finding",
     "Launch",
     "Line",
+    "OccupancyTable",
     "Report",
     "Sample",
     "UncountedError",
@@ -38,6 +40,7 @@ __all__ = [
     "counters",
     "explain",
     "load_report",
+    "occupancy_table",
     "profile",
 ]
 

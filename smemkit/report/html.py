@@ -34,6 +34,7 @@ STYLE = """<style>
  padding-left:calc(8px + 4ch);text-indent:-4ch}
 .smemkit td.n{opacity:.65}
 .smemkit td.c div{font:13px/1.45 system-ui,sans-serif;opacity:.75;text-indent:0;margin-left:-4ch}
+.smemkit td.w{white-space:normal;overflow-wrap:anywhere;min-width:12em}
 .smemkit td{vertical-align:top}
 @media (max-width:50em){.smemkit th,.smemkit td{padding:1px 4px;font-size:11px}
  .smemkit td.c{min-width:22em}}
@@ -448,6 +449,40 @@ def _draw_sectors(sample):
     )
     return _frame(
         LEFT + columns * CELL + 10, foot + 42, "lanes and sectors of one request", "".join(parts)
+    )
+
+
+def draw_occupancy(table):
+    """The HTML of an OccupancyTable, with a bar for each share of the warps."""
+    from .occupancy import HEADINGS
+
+    words = ("", "cards", *HEADINGS)
+    head = "".join(
+        f'<th class="{"t" if n in (0, 1, len(words) - 1) else ""}">{escape(word)}</th>'
+        for n, word in enumerate(words)
+    )
+    rows = []
+    for row in table:
+        capability, cards, *numbers, said = map(escape, table._write(row))
+        cells = "".join(f"<td>{number}</td>" for number in numbers[:-1])
+        share = row.get("percent", 0)
+        colour = BLUE if share >= 50 else ORANGE
+        bar = (
+            f' style="background:linear-gradient(to right,rgba({colour},.35) {share:.0f}%,'
+            f'transparent {share:.0f}%)"'
+        )
+        said = f'<td class="t w">{said}</td>'
+        rows.append(
+            f'<tr><td class="t"><b>{capability}</b></td><td class="t w">{cards}</td>{cells}'
+            f"<td{bar}>{numbers[-1]}</td>{said}</tr>"
+        )
+    notes = "".join(
+        f'<p class="note">{escape(capabilities)}: {escape(reason)}</p>'
+        for capabilities, reason in table._notes()
+    )
+    return _wrap(
+        f"<p>{escape(table._say_block())}</p>"
+        f'<div class="scroll"><table><tr>{head}</tr>{"".join(rows)}</table></div>{notes}'
     )
 
 

@@ -19,7 +19,7 @@ from .._version import __version__
 
 FORMAT = 1  # of the JSON file; a reader refuses other numbers
 ENDINGS = (".html", ".json")
-KINDS = ("profile", "check", "comparison")
+KINDS = ("profile", "check", "comparison", "occupancy")
 LAUNCHES_TOLD = 3
 SIMULATOR = "simulator of compute capability 9.0"
 
@@ -207,9 +207,9 @@ def restore_launches(rows):
 
 def restore_report(document):
     """The report of a document that save wrote, of which it needs kind, origin and captured."""
-    from . import CheckReport, Comparison, Report  # these modules import this one
+    from . import CheckReport, Comparison, OccupancyTable, Report  # these import this module
 
-    kinds = dict(zip(KINDS, (Report, CheckReport, Comparison), strict=True))
+    kinds = dict(zip(KINDS, (Report, CheckReport, Comparison, OccupancyTable), strict=True))
     report = kinds[document["kind"]]._restore(document["captured"])
     report.origin = {name: document["origin"][name] for name in describe_origin()}
     return report
@@ -249,7 +249,8 @@ def load_report(path):
 
     Returns
     -------
-    Report, CheckReport or Comparison: all that the saved one had, but the result of the call.
+    Report, CheckReport, Comparison or OccupancyTable: all that the saved one had, but the result
+    of the call.
 
     Raises
     ------

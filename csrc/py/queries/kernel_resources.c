@@ -238,40 +238,70 @@ static int read_built(smk_kernel_resources *resources, int *registers, char *kno
     return 0;
 }
 
-/* Asks ptxas, where one is installed: smemkit._ptxas.count_registers(ptx, entry, major, minor), which may return
- * None. */
-static int assemble(const smk_kernel_resources *resources, int *registers)
+/* Reads (registers, static shared bytes, barriers, threads_max) of a compilation; the last three are -1 where the
+ * compiler does not tell. Returns 0, or -1 with an exception set. */
+static int read_usage(smk_kernel_resources *resources, PyObject *usage, int *registers)
 {
-    PyObject *assembler = PyImport_ImportModule("smemkit._ptxas"), *answer = NULL;
-    int status = -1;
-    if (assembler != NULL) {
-        answer = PyObject_CallMethod(assembler, "count_registers", "s#sii", resources->module->binary->ptx,
-                                     (Py_ssize_t)resources->module->binary->ptx_length, resources->entry,
+    int threads_max = -1, barriers = -1;
+    long long shared = -1;
+    if (!PyArg_ParseTuple(usage, "iLii", registers, &shared, &barriers, &threads_max)) {
+        return -1;
+    }
+    if (shared >= 0) {
+        resources->block.shared_static = (uint64_t)shared;
+    }
+    if (barriers >= 0) {
+        resources->block.barriers = (uint32_t)barriers;
+    }
+    if (threads_max >= 0) {
+        resources->block.threads_max = (uint32_t)threads_max;
+    }
+    return 0;
+}
+
+static PyObject *or_none(PyObject *value)
+{
+    return value == NULL ? Py_None : value;
+}
+
+/* Compiles the kernel for the compute capability: smemkit._ptxas.find_usage(ptx, source, options, expressions, entry,
+ * major, minor), which returns the usage, or a str that says why there is none. That goes to *reason, a new reference.
+ * Returns 0, or -1 with an exception set. */
+static int compile_kernel(smk_kernel_resources *resources, int *registers, PyObject **reason)
+{
+    const smk_raw_module *module = resources->module;
+    PyObject *compiler = PyImport_ImportModule("smemkit._ptxas"), *answer = NULL;
+    if (compiler != NULL) {
+        answer = PyObject_CallMethod(compiler, "find_usage", "s#OOOsii", module->binary->ptx,
+                                     (Py_ssize_t)module->binary->ptx_length, or_none(module->source),
+                                     or_none(module->options), or_none(module->names), resources->entry,
                                      resources->limits->major, resources->limits->minor);
     }
-    if (answer != NULL && answer != Py_None) {
-        *registers = (int)PyLong_AsLong(answer);
+    Py_XDECREF(compiler);
+    if (answer == NULL) {
+        return -1;
     }
-    status = answer == NULL || PyErr_Occurred() ? -1 : 0;
-    Py_XDECREF(assembler);
-    Py_XDECREF(answer);
+    if (PyUnicode_Check(answer)) {
+        *reason = answer;
+        return 0;
+    }
+    const int status = read_usage(resources, answer, registers);
+    Py_DECREF(answer);
     return status;
 }
 
-static int refuse_unknown(const smk_kernel_resources *resources, const char *known)
+/* `known`: the architectures for which the package has machine code, or empty; `reason`: why no compiler knows. */
+static int refuse_unknown(const smk_kernel_resources *resources, const char *known, PyObject *reason)
 {
     const smk_limits *limits = resources->limits;
-    if (known[0] != '\0') {
+    PyObject *built = known[0] == '\0' ? PyUnicode_FromString("")
+                                       : PyUnicode_FromFormat("this build has machine code of it for %s, and ", known);
+    if (built != NULL) {
         smk_error_fail(resources->state, SMK_ARGUMENT,
-                       "%s: the registers of %s are not known for compute capability %d.%d: this build has machine "
-                       "code of it for %s; give registers=",
-                       resources->function, resources->entry, limits->major, limits->minor, known);
-    } else {
-        smk_error_fail(resources->state, SMK_ARGUMENT,
-                       "%s: the registers of %s are not known for compute capability %d.%d: they are the machine "
-                       "code's, and there is neither such a GPU nor a ptxas that makes code for it; give registers=",
-                       resources->function, resources->entry, limits->major, limits->minor);
+                       "%s: the registers of %s are not known for compute capability %d.%d: %U%U; or give registers=",
+                       resources->function, resources->entry, limits->major, limits->minor, built, reason);
     }
+    Py_XDECREF(built);
     return -1;
 }
 
@@ -301,10 +331,11 @@ static int read_registers(const smk_kernel_resources *resources, PyObject *value
     return 0;
 }
 
-/* Reads from the best source: the loaded kernel, the build's record, ptxas. `given` overrides the registers. */
+/* Reads from the best source: the loaded kernel, the build's record, a compilation. `given` overrides the registers. */
 static int read_resources(smk_kernel_resources *resources, PyObject *given)
 {
     char known[NAME_BYTES] = "";
+    PyObject *reason = NULL;
     int registers = UNKNOWN, wanted = UNKNOWN;
     if (given != NULL && read_registers(resources, given, &wanted) < 0) {
         return -1;
@@ -320,13 +351,15 @@ static int read_resources(smk_kernel_resources *resources, PyObject *given)
     if (registers == UNKNOWN) {
         int ignored = UNKNOWN;
         if (read_loaded(resources, &smk_backend_sim, &ignored) < 0 ||
-            (wanted == UNKNOWN && assemble(resources, &registers) < 0)) {
+            (wanted == UNKNOWN && compile_kernel(resources, &registers, &reason) < 0)) {
             return -1;
         }
     }
     registers = wanted == UNKNOWN ? registers : wanted;
     if (registers == UNKNOWN) {
-        return refuse_unknown(resources, known);
+        const int status = refuse_unknown(resources, known, reason);
+        Py_XDECREF(reason);
+        return status;
     }
     resources->block.registers = (uint32_t)registers;
     return 0;

@@ -6,6 +6,8 @@
 #include "py/keywords.h"
 #include "py/queries/config.h"
 
+#include "registry/cards.h"
+
 #include <stdlib.h>
 
 /* Compute capabilities ------------------------------------------------------------------------------ */
@@ -34,6 +36,23 @@ static bool parse_text(const char *text, int *major, int *minor)
     return *text == '\0';
 }
 
+/* The name of a card: digits come first in a compute capability. */
+static int find_card(const smk_state *state, const char *function, PyObject *value, const char *text, int *major,
+                     int *minor)
+{
+    const smk_card *card = smk_cards_find(text);
+    if (card == NULL) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%s: compute_capability is %R, which is neither written like \"9.0\" nor a card of the table; "
+                       "developer.nvidia.com/cuda-gpus has all of them",
+                       function, value);
+        return -1;
+    }
+    *major = card->major;
+    *minor = card->minor;
+    return 0;
+}
+
 static int parse_value(const smk_state *state, const char *function, PyObject *value, int *major, int *minor)
 {
     if (PyUnicode_Check(value)) {
@@ -41,12 +60,7 @@ static int parse_value(const smk_state *state, const char *function, PyObject *v
         if (text == NULL) {
             return -1;
         }
-        if (!parse_text(text, major, minor)) {
-            smk_error_fail(state, SMK_ARGUMENT, "%s: compute_capability is %R; it is written like \"9.0\"", function,
-                           value);
-            return -1;
-        }
-        return 0;
+        return parse_text(text, major, minor) ? 0 : find_card(state, function, value, text, major, minor);
     }
     if ((!PyTuple_Check(value) && !PyList_Check(value)) || PySequence_Size(value) != 2) {
         return refuse_form(state, function, value);
@@ -262,7 +276,8 @@ static const char limits_doc[] =
     "What a multiprocessor of a compute capability holds, from NVIDIA's table.\n\n"
     "Parameters\n----------\n"
     "compute_capability : str or tuple of two ints, optional\n"
-    "    \"9.0\" or (9, 0), 3.0 to 12.1; by default the present machine's (the simulator's is 9.0).\n\n"
+    "    \"9.0\" or (9, 0), 3.0 to 12.1, or the name of a card, as \"RTX 3060\"; by default the present machine's\n"
+    "    (the simulator's is 9.0).\n\n"
     "Shapes\n------\n"
     "None.\n\n"
     "Returns\n-------\n"
@@ -300,7 +315,48 @@ static PyObject *call_limits(PyObject *module, PyObject *const *arguments, Py_ss
     return facts;
 }
 
+/* The names of the cards of a compute capability, a new tuple. */
+static PyObject *list_cards(const smk_limits *limits)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list != NULL && i < smk_cards_count(); i++) {
+        const smk_card *card = smk_cards_row(i);
+        if (card->major == limits->major && card->minor == limits->minor) {
+            PyObject *name = PyUnicode_FromString(card->name);
+            if (name == NULL || PyList_Append(list, name) < 0) {
+                Py_CLEAR(list);
+            }
+            Py_XDECREF(name);
+        }
+    }
+    PyObject *tuple = list == NULL ? NULL : PyList_AsTuple(list);
+    Py_XDECREF(list);
+    return tuple;
+}
+
+/* _limits_table() -> (((major, minor), whether kernels are built for it, (name of a card, ...)), ...) */
+static const char limits_table_doc[] = "_limits_table()\n--\n\n";
+
+static PyObject *call_limits_table(PyObject *module, PyObject *ignored)
+{
+    (void)module;
+    (void)ignored;
+    PyObject *rows = PyTuple_New((Py_ssize_t)smk_occupancy_limits_count());
+    for (size_t i = 0; rows != NULL && i < smk_occupancy_limits_count(); i++) {
+        const smk_limits *limits = smk_occupancy_limits(i);
+        PyObject *row = Py_BuildValue("((ii)NN)", limits->major, limits->minor,
+                                      PyBool_FromLong(smk_occupancy_has_kernels(limits)), list_cards(limits));
+        if (row == NULL) {
+            Py_CLEAR(rows);
+        } else {
+            PyTuple_SET_ITEM(rows, (Py_ssize_t)i, row);
+        }
+    }
+    return rows;
+}
+
 PyMethodDef smk_limits_methods[] = {
+    {"_limits_table", call_limits_table, METH_NOARGS, limits_table_doc},
     {"limits", SMK_PY_FUNCTION(call_limits), SMK_PY_FAST, limits_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -148,14 +148,18 @@ static PyObject *create_result(const smk_state *state, const smk_limits *limits,
 /* Parameters that occupancy and suggest_block have in common. */
 #define KERNEL_PARAMETERS                                                                                              \
     "compute_capability : str or tuple of two ints, optional\n"                                                        \
-    "    \"9.0\" or (9, 0); by default the present machine's (the simulator's is 9.0).\n"                              \
+    "    \"9.0\" or (9, 0), or the name of a card, as \"RTX 3060\"; by default the present machine's (the\n"           \
+    "    simulator's is 9.0).\n"                                                                                       \
     "dtype : dtype-like, optional\n"                                                                                   \
     "    Of a variant; by default the first that it takes.\n"                                                          \
     "choice : str, optional\n"                                                                                         \
     "    Of a variant whose family compiles a choice in (the op of reduce).\n"                                         \
     "registers : int, optional\n"                                                                                      \
     "    Of a thread, in the place of what is known: on a GPU of that compute capability the loaded kernel's; else\n"  \
-    "    for the package's kernels what ptxas used when they were built; else what a ptxas that is found uses.\n"
+    "    for the package's kernels what ptxas used when they were built; else those of a compilation for that\n"       \
+    "    compute capability, which takes CUDA C and NVRTC or nvcc, or PTX and ptxas. (RawKernel runs what\n"           \
+    "    NVRTC makes, which is asked first; nvcc may differ by a few registers.) It also gives the static\n"           \
+    "    shared memory, barriers and launch bounds, which the source may choose by __CUDA_ARCH__.\n"
 
 static const char occupancy_doc[] =
     "occupancy(kernel, block=None, shared_bytes=None, compute_capability=None, *, dtype=None, choice=None, "
@@ -181,7 +185,9 @@ static const char occupancy_doc[] =
     "storage that holds the blocks; compute_capability.\n\n"
     "Raises\n------\n"
     "ArgumentError (ValueError) for an unknown variant or compute capability, and where the registers are not\n"
-    "known; ArgumentTypeError (TypeError); LaunchError for a length below 1; BackendError.\n\n"
+    "known; CompileError where the source does not compile for that compute capability; ArgumentTypeError\n"
+    "(TypeError); LaunchError for a length below 1; BackendError.\n\n"
+    "See also occupancy_table, for every compute capability at once.\n\n"
     "Example\n-------\n"
     ">>> import smemkit\n"
     ">>> found = smemkit.occupancy(\"gemm/tiled\", (32, 32), compute_capability=\"8.6\", registers=40)\n"

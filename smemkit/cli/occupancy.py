@@ -1,0 +1,82 @@
+"""The command occupancy: resident blocks of a kernel, on one card or on all."""
+
+from pathlib import Path
+
+import smemkit
+
+from . import profile
+from .errors import UsageError
+
+
+def add_command(commands):
+    """Adds the command to the subparsers of the main parser."""
+    words = "how many blocks of a kernel each card holds at once, and what limits them"
+    parser = commands.add_parser("occupancy", help=words, description=f"{words}; no GPU needed")
+    parser.set_defaults(run=run)
+    parser.add_argument(
+        "what", help="a kernel of the package (gemm/tiled), or a file: kernel.cu or kernel.ptx"
+    )
+    parser.add_argument("--kernel", help="name of the kernel (where the file has several)")
+    parser.add_argument(
+        "--block", help="threads of a block: x[,y[,z]] (default: that of the package's kernel)"
+    )
+    parser.add_argument(
+        "--shared-mem",
+        type=int,
+        metavar="BYTES",
+        help="dynamic shared memory of a block (default: 0, or what a package's kernel asks for)",
+    )
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="CARD",
+        help='compute capability (8.6) or card ("RTX 3060"); repeatable; default: all from 7.5 up',
+    )
+    parser.add_argument("--dtype", help="element type, of a package's kernel")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        help="for the compiler, as in --option=-DTILE=16",
+    )
+    parser.add_argument(
+        "--save",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="keep the table: x.html is a page, x.json data (repeatable)",
+    )
+
+
+def _choose(chosen):
+    """(kernel, further arguments of occupancy_table)."""
+    if Path(chosen.what).suffix in (".cu", ".ptx"):
+        if chosen.dtype is not None:
+            raise UsageError(f"--dtype is for a kernel of the package, which {chosen.what} is not")
+        if chosen.block is None:
+            raise UsageError("a kernel of a file needs --block, as in --block 16,16")
+        return profile.open_kernel(chosen), {}
+    for name in ("kernel", "option"):
+        if getattr(chosen, name):
+            raise UsageError(f"--{name} is for a .cu or .ptx file, which {chosen.what} is not")
+    family, slash, variant = chosen.what.partition("/")
+    if not slash or variant not in smemkit.families().get(family, {}).get("variants", ()):
+        raise UsageError(
+            f"{chosen.what!r} is neither a kernel such as gemm/tiled (`smemkit variants` lists "
+            "them) nor a .cu or .ptx file"
+        )
+    return chosen.what, {"dtype": chosen.dtype}
+
+
+def run(chosen):
+    """Prints the table and returns the exit status."""
+    profile.check_endings(chosen.save)
+    kernel, more = _choose(chosen)
+    block = chosen.block and profile.parse_lengths("--block", chosen.block, 3)
+    devices = None if chosen.device in ([], ["all"]) else chosen.device
+    table = smemkit.occupancy_table(kernel, block, chosen.shared_mem, devices, **more)
+    print(table)
+    for path in chosen.save:
+        table.save(path)
+    return 0

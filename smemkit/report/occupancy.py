@@ -1,0 +1,220 @@
+"""The occupancy of a kernel on every card: a table of compute capabilities."""
+
+from .. import _core
+from .._pandas import import_pandas
+from .._version import __version__
+from ._layout import tabulate
+from .saved import Saved, describe_origin
+
+# 10.1 is left out: CUDA 13 calls that device 11.0.
+RENAMED = ((10, 1),)
+CARDS_TOLD = 2
+COLUMNS = (
+    "registers",
+    "shared_bytes",
+    "blocks",
+    "warps",
+    "percent",
+)
+
+HEADINGS = (
+    "registers",
+    "shared [bytes]",
+    "blocks",
+    "warps",
+    "occupancy",
+    "limited by",
+)
+
+
+def list_capabilities():
+    """The compute capabilities that a compiler of today makes code for, as "7.5"."""
+    return [
+        f"{major}.{minor}"
+        for (major, minor), is_built, _ in _core._limits_table()
+        if is_built and (major, minor) not in RENAMED
+    ]
+
+
+def _find_cards(capability):
+    for (major, minor), _, cards in _core._limits_table():
+        if f"{major}.{minor}" == capability:
+            return list(cards)
+    return []
+
+
+class OccupancyTable(Saved):
+    """The occupancy of a kernel by compute capability; iterating gives its rows.
+
+    Attributes: kernel (its name), block, rows: a dict for each compute capability with cards (names
+    of some that have it), limited_by, registers, shared_bytes, blocks, warps and percent;
+    or with error, which says why there are no numbers. origin: date, version.
+    """
+
+    def __init__(self, kernel, block, rows):
+        self.kernel, self.block, self.rows = kernel, block, list(rows)
+        self.origin = {**describe_origin(), "counted_on": "from NVIDIA's table of limits"}
+
+    def __iter__(self):
+        return iter(self.rows)
+
+    def __len__(self):
+        return len(self.rows)
+
+    def __getitem__(self, capability):
+        """The row of a compute capability, as "8.6", or of a card, as "RTX 3060"."""
+        wanted = _core.limits(capability)["compute_capability"]
+        for row in self.rows:
+            if row["compute_capability"] == wanted:
+                return row
+        raise KeyError(capability)
+
+    @property
+    def _title(self):
+        return f"Occupancy of {self.kernel}"
+
+    def _capture(self):
+        return {"kernel": self.kernel, "block": self.block, "rows": self.rows}
+
+    @classmethod
+    def _restore(cls, captured):
+        return cls(captured["kernel"], captured["block"], map(dict, captured["rows"]))
+
+    def to_dict(self):
+        return {"smemkit": __version__, "kind": "occupancy", **self._capture()}
+
+    def to_dataframe(self):
+        """A pandas.DataFrame: a row for each compute capability."""
+        names = ("compute_capability", "cards", *COLUMNS, "limited_by", "error")
+        rows = [{name: row.get(name) for name in names} for row in self.rows]
+        return import_pandas().DataFrame(rows, columns=names)
+
+    @staticmethod
+    def _write(row):
+        """The cells of a row: capability, cards, numbers, what limits."""
+        cards = ", ".join(row["cards"][:CARDS_TOLD])
+        if "error" in row:
+            return (row["compute_capability"], cards, *["-"] * len(COLUMNS), "not known, see below")
+        numbers = [f"{row[name]:,}" for name in COLUMNS[:-1]]
+        limits = ", ".join(name.replace("_", " ") for name in row["limited_by"])
+        return (row["compute_capability"], cards, *numbers, f"{row['percent']:.0f} %", limits)
+
+    def _say_block(self):
+        return f"{self.kernel}, block {' x '.join(map(str, self.block))}"
+
+    def _notes(self):
+        """(compute capabilities, why they have no numbers), one for each reason."""
+        reasons = {}
+        for row in self.rows:
+            if "error" in row:
+                reasons.setdefault(row["error"], []).append(row["compute_capability"])
+        return [(", ".join(capabilities), reason) for reason, capabilities in reasons.items()]
+
+    def __str__(self):
+        rows = [("", "cards", *HEADINGS), *map(self._write, self.rows)]
+        numbers = range(2, 2 + len(COLUMNS))
+        notes = [f"{capabilities}: {reason}" for capabilities, reason in self._notes()]
+        return "\n".join([self._say_block(), *tabulate(rows, numbers=numbers), *notes])
+
+    def __repr__(self):
+        return f"<OccupancyTable of {self.kernel}: {len(self.rows)} compute capabilities>"
+
+    def _repr_html_(self):
+        from . import html  # drawing is for notebooks
+
+        return html.draw_occupancy(self)
+
+
+def _make_row(capability, names, kernel, arguments):
+    """The row of a compute capability; `names` of cards that were asked for come first."""
+    cards = list(dict.fromkeys([*names, *_find_cards(capability)]))
+    head = {"compute_capability": capability, "cards": cards}
+    try:
+        found = _core.occupancy(kernel, compute_capability=capability, **arguments)
+    except (_core.CompileError, _core.ArgumentError) as error:
+        words = str(error)
+        known = f"not known for compute capability {capability}: "
+        return {**head, "error": words.partition(known)[2] or words}
+    facts = {name: getattr(found, name) for name in COLUMNS}
+    return {**head, **facts, "limited_by": list(found.limited_by)}
+
+
+def _name_kernel(kernel):
+    if isinstance(kernel, tuple | list):
+        return "/".join(map(str, kernel))
+    return str(getattr(kernel, "name", kernel))
+
+
+def _read_block(kernel, block):
+    """The lengths of the block; of a variant without one, those of its row."""
+    if block is None and not isinstance(kernel, _core.RawKernel):
+        parts = kernel.split("/") if isinstance(kernel, str) else list(kernel)
+        return list(_core.variants(parts[0])[parts[1]]["block"])
+    return [int(length) for length in (block if isinstance(block, tuple | list) else [block])]
+
+
+def occupancy_table(
+    kernel,
+    block=None,
+    shared_bytes=None,
+    compute_capabilities=None,
+    *,
+    dtype=None,
+    choice=None,
+    registers=None,
+):
+    """How many blocks of a kernel a multiprocessor holds at once, for every compute capability.
+
+    The kernel is compiled for each of them, so that a card that is not at hand has its row too.
+
+    Parameters
+    ----------
+    kernel, block, shared_bytes, dtype, choice, registers
+        As of occupancy.
+    compute_capabilities : sequence of str or tuple, optional
+        "8.6", (8, 6), or the name of a card, as "RTX 3060"; by default 7.5 to 12.1.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    OccupancyTable: print it, show it in a notebook, iterate over its rows, take one by
+    table["RTX 3060"], or save() it. A compute capability for which the kernel does not compile has
+    a row that says why.
+
+    Raises
+    ------
+    ArgumentError (ValueError) for an unknown variant or compute capability, and where no row has
+    numbers; CompileError where the source compiles for none; ArgumentTypeError (TypeError);
+    LaunchError for a length below 1.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> table = smemkit.occupancy_table("gemm/tiled", (32, 32), registers=40)
+    >>> table["RTX 3060"]["blocks"], table["9.0"]["blocks"]
+    (1, 1)
+    >>> table["7.5"]["limited_by"]
+    ['threads', 'registers']
+    """
+    arguments = {"block": block, "shared_bytes": shared_bytes, "dtype": dtype}
+    arguments |= {"choice": choice, "registers": registers}
+    if compute_capabilities is None:
+        wanted = {capability: [] for capability in list_capabilities()}
+    elif isinstance(compute_capabilities, str):
+        raise _core.ArgumentTypeError(
+            "compute_capabilities is a sequence, as in ['8.6', 'RTX 4090'], not a str"
+        )
+    else:
+        wanted = {}
+        for given in compute_capabilities:
+            capability = _core.limits(given)["compute_capability"]
+            is_card = isinstance(given, str) and given != capability
+            wanted.setdefault(capability, []).extend([given] if is_card else [])
+    rows = [_make_row(capability, names, kernel, arguments) for capability, names in wanted.items()]
+    if all("error" in row for row in rows):  # none of them has numbers: raise the last one's error
+        last = list(wanted)[-1] if wanted else None
+        _core.occupancy(kernel, compute_capability=last, **arguments)
+    return OccupancyTable(_name_kernel(kernel), _read_block(kernel, block), rows)
