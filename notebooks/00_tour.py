@@ -262,7 +262,7 @@ ax = plot.speed(rows)
 print(reports[0].holds("shared.load.conflicts > 0"), reports[1].holds("shared.load.conflicts > 0"))
 
 # %% [markdown]
-# ## Exercise 1: which transpose?
+# ## Question: which transpose?
 #
 # A transpose should read *and* write global memory with 4 sectors a request (32 lanes, 4 bytes
 # each, side by side), without a bank conflict. Which variants of `transpose` do both for a 64 x 64
@@ -293,26 +293,66 @@ if answer is not None:
 check_variants({"padded", "swizzled"})
 
 # %% [markdown]
-# ## Exercise 2: mend the race
+# ## Exercises
 #
-# Put into `reverse` what is missing. Check: `check` finds nothing, and the result is right.
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: a guard for the last block
+#
+# `twice` doubles n numbers by blocks of 256 threads. Where n is no multiple of 256 the last block
+# has threads without an element, and they touch memory behind the arrays. Let only threads with
+# an element work.
 
 # %%
-answer = text  # your answer: the text, mended
+source = r"""
+extern "C" __global__ void twice(const float *x, float *y, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    y[i] = 2 * x[i];
+}
+"""
+exercise = smemkit.exercise("tour.guard")
+exercise.judge(source)
 
+# %% [markdown]
+# ### Exercise 2: which line is to blame?
+#
+# `flip` turns each 32 x 32 tile of a picture upside down. It is right, and far too slow. The
+# verdict on the start names a counter and a line. Mend that line, and the other one that it
+# belongs to.
 
-def check_reverse(text):
-    x = numpy.arange(256, dtype="float32")
-    report = smemkit.RawKernel(text, "reverse").check((1,), (256,), (x,))
-    assert report, report
-    assert (x == numpy.arange(256)[::-1]).all(), "nothing is found, but the result is wrong"
-    print("right: nothing found, and the numbers are reversed")
+# %%
+source = r"""
+extern "C" __global__ void flip(const float *x, float *y, int n)
+{
+    __shared__ float tile[32][32];
+    int col = 32 * blockIdx.x + threadIdx.x, row = 32 * blockIdx.y + threadIdx.y;
+    tile[threadIdx.x][threadIdx.y] = x[row * n + col];
+    __syncthreads();
+    y[row * n + col] = tile[threadIdx.x][31 - threadIdx.y];
+}
+"""
+exercise = smemkit.exercise("tour.blame")
+exercise.judge(source)
 
+# %% [markdown]
+# ### Exercise 3: mend the race
+#
+# `reverse` turns the numbers of a block round. Each thread stores one and reads another thread's.
+# Something must see to it that all are stored before any is read. One such thing is enough.
 
-if answer != text:
-    check_reverse(answer)
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-check_reverse(
-    text.replace("    x[threadIdx", "    __syncthreads();  // all is stored\n    x[threadIdx")
-)
+# %%
+source = r"""
+extern "C" __global__ void reverse(float *x)
+{
+    __shared__ float tile[256];
+    tile[threadIdx.x] = x[threadIdx.x];
+    x[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+}
+"""
+exercise = smemkit.exercise("tour.reverse")
+exercise.judge(source)

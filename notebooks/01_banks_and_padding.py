@@ -234,61 +234,87 @@ for what, one, other in (("columns", "column", "column_padded"), ("rows", "tiled
 # far below the library. Notebook 03 climbs on from here.)
 
 # %% [markdown]
-# ## Exercise 1: another element type
+# ## Exercises
 #
-# A warp walks down a column of `double tile[32][32 + PAD]`. Which is the smallest `PAD` without a
-# conflict? (A `double` has 8 bytes, so think about which lanes go together.)
-
-# %%
-PAD = None  # your answer
-
-
-def check_pad(pad):
-    access = smemkit.bank_access(8 * (32 + pad) * lane, width=8)
-    assert access.conflicts == 0, f"{access.conflicts} conflicts are left"
-    smaller = [p for p in range(pad) if not smemkit.bank_access(8 * (32 + p) * lane, 8).conflicts]
-    assert not smaller, f"a smaller one does it too: {smaller[0]}"
-    print("right:", access[:2], "(wavefronts, conflicts)")
-
-
-if PAD is not None:
-    check_pad(PAD)
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
 
 # %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-# 16 lanes go together, two banks each. A pad of one double moves each row by two banks.
-check_pad(1)
-
-# %% [markdown]
-# ## Exercise 2: no space for a pad
+# ### Exercise 1: a pad for numbers of 8 bytes
 #
-# A tile of exactly 32 x 32 floats, no pad. Store element (row, col) somewhere else in *its own
-# row*, so that rows **and** columns are read without conflict. Write the function that says where.
-
+# A warp sums the rows of a tile of `double`, one lane a row, and so its lanes walk down a column.
+# A `double` takes two neighbouring banks, and a warp's access of 8 bytes a lane goes in two
+# halves of 16 lanes. Find the smallest `PAD` without a conflict.
 
 # %%
-def place(row, col):
-    """The column, 0 to 31, in which element (row, col) is kept."""
-    return col  # your answer: something of row and col
+source = r"""
+constexpr int PAD = 0;
 
+extern "C" __global__ void row_sums(const double *x, double *y)   // x is (tiles, 32, 32)
+{
+    __shared__ double tile[32][32 + PAD];
+    int lane = threadIdx.x;
+    for (int row = 0; row < 32; ++row)
+        tile[row][lane] = x[(blockIdx.x * 32 + row) * 32 + lane];
+    __syncwarp();
+    double sum = 0;
+    for (int col = 0; col < 32; ++col)
+        sum += tile[lane][col];                     // the lanes walk down a column
+    y[blockIdx.x * 32 + lane] = sum;
+}
+"""
+exercise = smemkit.exercise("banks.double")
+exercise.judge(source)
 
-def check_place(place):
-    table = numpy.array([[place(row, col) for col in range(32)] for row in range(32)])
-    for row in table:
-        assert sorted(row) == list(range(32)), "two elements of a row would share a place"
-    address = 4 * (32 * lane[:, None] + table)
-    worst = max(smemkit.bank_access(address).conflicts.max(), 0)
-    assert worst == 0, f"a row read has {worst} conflicts"
-    worst = smemkit.bank_access(address.T).conflicts.max()
-    assert worst == 0, f"a column read has {worst} conflicts"
-    print("right: no conflict in any row or column")
+# %% [markdown]
+# ### Exercise 2: the same sums without a pad
+#
+# Each lane sums a row of the tile. There is no memory left for a pad. But a sum may be taken in
+# any order, and nothing forces all lanes to begin with column 0. Choose for each lane where it
+# begins.
 
+# %%
+source = r"""
+extern "C" __global__ void row_sums(const float *x, float *y)   // x is (tiles, 32, 32)
+{
+    __shared__ float tile[32][32];
+    int lane = threadIdx.x;
+    for (int row = 0; row < 32; ++row)
+        tile[row][lane] = x[(blockIdx.x * 32 + row) * 32 + lane];
+    __syncwarp();
+    float sum = 0;
+    for (int i = 0; i < 32; ++i)
+        sum += tile[lane][i];
+    y[blockIdx.x * 32 + lane] = sum;
+}
+"""
+exercise = smemkit.exercise("banks.rotate")
+exercise.judge(source)
 
-if place(1, 0) != 0:
-    check_place(place)
+# %% [markdown]
+# ### Exercise 3: no space for a pad: a swizzle
+#
+# `turn` transposes tiles of exactly 32 x 32 floats. `place` says where in the tile element (row,
+# col) is kept. Keep every element in its own row, but elsewhere in it, so that warps can store
+# rows *and* read columns without a conflict.
 
-# %% jupyter={"source_hidden": true} tags=["solution"]
-# The xor of row and column: a "swizzle". gemm has it as a variant, transpose too.
-check_place(lambda row, col: row ^ col)
+# %%
+source = r"""
+__device__ int place(int row, int col)
+{
+    return 32 * row + col;                          // your code: another place in the same row
+}
+
+extern "C" __global__ void turn(const float *x, float *y)   // both are (tiles, 32, 32)
+{
+    __shared__ float tile[32 * 32];
+    int at = 32 * (32 * blockIdx.x + threadIdx.y) + threadIdx.x;
+    tile[place(threadIdx.y, threadIdx.x)] = x[at];
+    __syncthreads();
+    y[at] = tile[place(threadIdx.x, threadIdx.y)];  // a column of the tile
+}
+"""
+exercise = smemkit.exercise("banks.swizzle")
+exercise.judge(source)

@@ -211,46 +211,7 @@ for name, rate in speed.items():
 print(f"coalesced: {speed['naive'] / speed['naive_uncoalesced']:.1f} times as fast")
 
 # %% [markdown]
-# ## Exercise 1: sums of rows, sums of columns
-#
-# This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can
-# be. Sum each *column* instead, one thread a column: change the index, and look at the sectors.
-
-# %%
-source = r"""
-extern "C" __global__ void sums(const float *x, float *y, int n)   // x is (n, n)
-{
-    int t = blockIdx.x * blockDim.x + threadIdx.x;
-    float sum = 0;
-    for (int i = 0; i < n; ++i)
-        sum += x[t * n + i];
-    y[t] = sum;
-}
-"""
-answer = source  # your answer: source.replace("...", "..."), or the whole text anew
-
-
-def check_sums(text):
-    x = numpy.random.default_rng(4).random((256, 256), dtype="float32")
-    y = numpy.zeros(256, dtype="float32")
-    report = smemkit.RawKernel(text, "sums").profile(8, 32, (x, y, 256))
-    numpy.testing.assert_allclose(y, x.sum(axis=0), rtol=1e-5, err_msg="these are no column sums")
-    count = report.counters["global.load.sectors_per_request"]
-    assert count == 4, f"{count} sectors a request"
-    print("right:", count, "sectors a request")
-
-
-if answer != source:
-    check_sums(answer)
-
-# %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-check_sums(source.replace("x[t * n + i]", "x[i * n + t]"))
-
-# %% [markdown]
-# ## Exercise 2: rows that begin at a sector
+# ## Question: rows that begin at a sector
 #
 # A picture has rows of 101 floats. Rows may be stored with a gap at their end, so that each begins
 # at `row * PITCH` floats. Which is the smallest `PITCH` with which *every* row is read with as few
@@ -277,6 +238,83 @@ def check_pitch(pitch):
 if PITCH is not None:
     check_pitch(PITCH)
 
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
 # %% jupyter={"source_hidden": true} tags=["solution"]
 # Each row must begin at a multiple of 32 bytes: 8 floats. 101 rounded up to a multiple of 8:
 check_pitch(104)
+
+# %% [markdown]
+# ## Exercises
+#
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: four elements a thread
+#
+# Each thread doubles four numbers, as on a CPU: four neighbours. Deal them out in another way, so
+# that each access of a warp is to 32 neighbours.
+
+# %%
+source = r"""
+extern "C" __global__ void twice(const float *x, float *y, int n)
+{
+    int thread = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < 4; ++k) {
+        int i = 4 * thread + k;
+        if (i < n)
+            y[i] = 2 * x[i];
+    }
+}
+"""
+exercise = smemkit.exercise("coalescing.chunks")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: sums of columns
+#
+# This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can
+# be. Let it sum each *column* instead, one thread a column. Then look at the sectors: what was
+# bad for rows is right for columns.
+
+# %%
+source = r"""
+extern "C" __global__ void sums(const float *x, float *y, int rows, int cols)
+{
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= rows)
+        return;
+    float sum = 0;
+    for (int i = 0; i < cols; ++i)
+        sum += x[t * cols + i];
+    y[t] = sum;
+}
+"""
+exercise = smemkit.exercise("coalescing.column_sums")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: an array of records
+#
+# Particles lie in memory as records of x, y and z, and that cannot be changed. So a lane's x lies
+# 12 bytes from the next lane's, and each load of a warp touches 12 sectors instead of 4. Let the
+# block fetch its 3 * 128 floats as if they were a plain array, keep them in shared memory, and
+# let each thread take its record from there. What does a stride of 3 words cost in shared memory?
+
+# %%
+source = r"""
+extern "C" __global__ void norms(const float *p, float *norm, int n)   // p is (n, 3)
+{
+    int i = 128 * blockIdx.x + threadIdx.x;         // blocks have 128 threads
+    if (i < n) {
+        float x = p[3 * i], y = p[3 * i + 1], z = p[3 * i + 2];
+        norm[i] = x * x + y * y + z * z;
+    }
+}
+"""
+exercise = smemkit.exercise("coalescing.records")
+exercise.judge(source)

@@ -248,38 +248,7 @@ for name in ("column_padded", "column_swizzled"):
     print(f"{name:16} {each:5.2f} instructions a product")
 
 # %% [markdown]
-# ## Exercise 1: predict
-#
-# How many sectors do the global loads of `tiled16` touch (tiles of 16 x 16, float32), for n x n
-# matrices with n a multiple of 32? Careful: a warp is now *two* rows of a block 16 wide.
-
-
-# %%
-def predict(n):
-    return None  # your answer
-
-
-def check_predict(predict):
-    for n in (32, 64, 96):
-        x = numpy.ones((n, n), dtype="float32")
-        report = smemkit.profile(smemkit.gemm, x, x, variant="tiled16", backend="sim")
-        count = report.counters["global.load.sectors"]
-        assert predict(n) == count, f"for n = {n} it is {count}, not {predict(n)}"
-    print("right")
-
-
-if predict(32) is not None:
-    check_predict(predict)
-
-# %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-# (n/16)² blocks, n/16 steps, 8 warps, two reads; each reads two rows of 64 bytes: 4 sectors.
-check_predict(lambda n: (n // 16) ** 3 * 8 * 2 * 4)
-
-# %% [markdown]
-# ## Exercise 2: a pad that costs nothing
+# ## Question: a pad that costs nothing
 #
 # If rows must be longer (say, because another part of the kernel walks down columns), which is the
 # smallest pad, above 0, with which the compiler still makes its wide loads? Here is `tiled` with a
@@ -311,6 +280,107 @@ def check_pad(pad):
 if PAD is not None:
     check_pad(PAD)
 
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
 # %% jupyter={"source_hidden": true} tags=["solution"]
 # Rows must begin at multiples of 16 bytes: four floats.
 check_pad(4)
+
+# %% [markdown]
+# ## Exercises
+#
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: write the tiled product
+#
+# A block of 16 x 16 threads makes a 16 x 16 tile of c = a @ b, with a of m x k and b of k x n.
+# Fill the loop: stage a tile of a and one of b in shared memory, and add 16 products. Any m, n
+# and k must do, so a tile may reach over the edge: keep zeros there. Each element must come from
+# global memory once a block.
+
+# %%
+source = r"""
+extern "C" __global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    __shared__ float tile_a[16][16], tile_b[16][16];
+    int row = 16 * blockIdx.y + threadIdx.y, col = 16 * blockIdx.x + threadIdx.x;
+    float sum = 0;
+    for (int start = 0; start < k; start += 16) {
+        // your code: stage a[row][start + x] and b[start + y][col], and 0 outside of a and b
+        // your code: add 16 products of a row of tile_a and a column of tile_b to sum
+    }
+    if (row < m && col < n)
+        c[row * n + col] = sum;
+}
+"""
+exercise = smemkit.exercise("gemm.tile")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: use each number four times
+#
+# A thread makes four elements of one column of c: rows y, y + 8, y + 16 and y + 24 of a 32 x 32
+# tile. Add the products of step i to all four sums. They need the same element of `tile_b`: read
+# once, it serves four products. So the shared loads take half the wavefronts of `tiled`, 0.75 a
+# product.
+
+# %%
+source = r"""
+extern "C" __global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    __shared__ float tile_a[32][32], tile_b[32][32];
+    int x = threadIdx.x, y = threadIdx.y, row = 32 * blockIdx.y, col = 32 * blockIdx.x + x;
+    float sum[4] = {0, 0, 0, 0};                    // of rows row + y + 8 * r, in column col
+    for (int start = 0; start < k; start += 32) {
+        for (int r = y; r < 32; r += 8) {           // 8 rows at a time
+            tile_a[r][x] = row + r < m && start + x < k ? a[(row + r) * k + start + x] : 0;
+            tile_b[r][x] = start + r < k && col < n ? b[(start + r) * n + col] : 0;
+        }
+        __syncthreads();
+        for (int i = 0; i < 32; ++i) {
+            // your code: add the products of step i to the four sums
+        }
+        __syncthreads();
+    }
+    for (int r = 0; r < 4; ++r)
+        if (row + y + 8 * r < m && col < n)
+            c[(row + y + 8 * r) * n + col] = sum[r];
+}
+"""
+exercise = smemkit.exercise("gemm.register")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: one barrier a step
+#
+# This kernel is right, and waits twice in each step: until the tiles are whole, and until all
+# have used them. With *two* pairs of tiles that take turns, one barrier a step is enough. Which
+# two things does it then order at a time?
+
+# %%
+source = r"""
+extern "C" __global__ void product(const float *a, const float *b, float *c, int m, int n, int k)
+{
+    __shared__ float tile_a[16][16], tile_b[16][16];
+    int row = 16 * blockIdx.y + threadIdx.y, col = 16 * blockIdx.x + threadIdx.x;
+    float sum = 0;
+    for (int start = 0; start < k; start += 16) {
+        int x = start + threadIdx.x, y = start + threadIdx.y;
+        tile_a[threadIdx.y][threadIdx.x] = row < m && x < k ? a[row * k + x] : 0;
+        tile_b[threadIdx.y][threadIdx.x] = y < k && col < n ? b[y * n + col] : 0;
+        __syncthreads();
+        for (int i = 0; i < 16; ++i)
+            sum += tile_a[threadIdx.y][i] * tile_b[i][threadIdx.x];
+        __syncthreads();
+    }
+    if (row < m && col < n)
+        c[row * n + col] = sum;
+}
+"""
+exercise = smemkit.exercise("gemm.one_barrier")
+exercise.judge(source)

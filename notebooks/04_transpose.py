@@ -184,7 +184,7 @@ ax = plot.ladder(table)
 # is left for the last step?
 
 # %% [markdown]
-# ## Exercise 1: predict
+# ## Question: predict
 #
 # How many conflicts has `shared` in all, for an n x n matrix of float64, n a multiple of 32? (A
 # warp's read of 8-byte elements goes in two halves of 16 lanes.)
@@ -215,32 +215,91 @@ if predict(32) is not None:
 check_predict(lambda n: n * n // 32 * 30)
 
 # %% [markdown]
-# ## Exercise 2: a smaller tile
+# ## Exercises
 #
-# Shared memory is scarce, so someone takes a tile of 16 x 16 floats, `float tile[16][16 + PAD]`. A
-# warp now reads *two* columns of 16 elements at once (lanes 0 to 15 one, lanes 16 to 31 the next).
-# Which is the smallest PAD without a conflict?
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: write along rows
+#
+# `b`, of cols x rows, becomes the transpose of `a`, of rows x cols. The tile is filled along rows
+# of a, but each warp still writes down a column of b: 32 sectors a request. Change the second
+# half: let a warp write 32 neighbours of a row of b, and take them from the tile. Both sizes may
+# be ragged.
 
 # %%
-PAD = None  # your answer
+source = r"""
+extern "C" __global__ void transpose(const float *a, float *b, int rows, int cols)
+{
+    __shared__ float tile[32][33];
+    int col = 32 * blockIdx.x + threadIdx.x, row = 32 * blockIdx.y + threadIdx.y;
+    for (int r = 0; r < 32; r += 8)                 // 32 x 8 threads: 8 rows at a time
+        if (row + r < rows && col < cols)
+            tile[threadIdx.y + r][threadIdx.x] = a[(row + r) * cols + col];
+    __syncthreads();
+    for (int r = 0; r < 32; r += 8)
+        if (row + r < rows && col < cols)           // your code: write along rows of b
+            b[col * rows + row + r] = tile[threadIdx.y + r][threadIdx.x];
+}
+"""
+exercise = smemkit.exercise("transpose.tile")
+exercise.judge(source)
 
+# %% [markdown]
+# ### Exercise 2: the smallest pad
+#
+# Reads and writes of global memory are perfect now. What is left is in shared memory: a warp
+# reads a column of the tile. Cure it with as little more shared memory as possible.
 
-def count_conflicts(pad):
-    lane = numpy.arange(32)
-    element = (lane % 16) * (16 + pad) + lane // 16  # tile[lane % 16][lane // 16]
-    return smemkit.bank_access(4 * element).conflicts
+# %%
+source = r"""
+extern "C" __global__ void transpose(const float *a, float *b, int rows, int cols)
+{
+    __shared__ float tile[32][32];
+    int col = 32 * blockIdx.x + threadIdx.x, row = 32 * blockIdx.y + threadIdx.y;
+    for (int r = 0; r < 32; r += 8)                 // 32 x 8 threads: 8 rows at a time
+        if (row + r < rows && col < cols)
+            tile[threadIdx.y + r][threadIdx.x] = a[(row + r) * cols + col];
+    __syncthreads();
+    int to_col = 32 * blockIdx.y + threadIdx.x, to_row = 32 * blockIdx.x + threadIdx.y;
+    for (int r = 0; r < 32; r += 8)
+        if (to_row + r < cols && to_col < rows)     // b has cols rows
+            b[(to_row + r) * rows + to_col] = tile[threadIdx.x][threadIdx.y + r];
+}
+"""
+exercise = smemkit.exercise("transpose.padding")
+exercise.judge(source)
 
+# %% [markdown]
+# ### Exercise 3: a tile of 16 x 16
+#
+# With blocks of 16 x 16 threads a warp stores *two* rows of the tile at once, and reads two
+# columns. A pad that cures the columns spoils the rows: with 18 words a row, two neighbouring
+# rows share two banks. Find a `place` for element (row, col) within 16 * 16 words, so that both
+# are free of conflicts.
 
-def check_pad(pad):
-    assert count_conflicts(pad) == 0, f"{count_conflicts(pad)} conflicts are left"
-    assert all(count_conflicts(less) for less in range(pad)), "a smaller one does it too"
-    print("right; with 1 there would be", count_conflicts(1))
+# %%
+source = r"""
+__device__ int place(int row, int col)
+{
+    return 16 * row + col;                          // your code
+}
 
-
-if PAD is not None:
-    check_pad(PAD)
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-# A column of 16 takes 16 banks; those of the second column must be the others. Two elements a row:
-# the rows begin at banks 0, 18, 4, 22, ...: all even ones, and the second column has the odd ones.
-check_pad(2)
+extern "C" __global__ void transpose(const float *a, float *b, int rows, int cols)
+{
+    __shared__ float tile[16 * 16];
+    int x = threadIdx.x, y = threadIdx.y;
+    int row = 16 * blockIdx.y + y, col = 16 * blockIdx.x + x;
+    if (row < rows && col < cols)
+        tile[place(y, x)] = a[row * cols + col];
+    __syncthreads();
+    int to_row = 16 * blockIdx.x + y, to_col = 16 * blockIdx.y + x;
+    if (to_row < cols && to_col < rows)
+        b[to_row * rows + to_col] = tile[place(x, y)];
+}
+"""
+exercise = smemkit.exercise("transpose.small_tile")
+exercise.judge(source)

@@ -192,46 +192,7 @@ ax = plot.ladder(table)
 # their way at once.
 
 # %% [markdown]
-# ## Exercise 1: a maximum by shuffle
-#
-# Write the function `warp_max`: after it, *every* lane has the largest of the 32 values.
-# (`__shfl_xor_sync(0xffffffff, value, k)` gives the value of the lane whose number is lane ^ k.)
-
-# %%
-answer = r"""
-    // your answer: make value the largest of all lanes
-"""
-
-
-def check_max(text):
-    kernel = smemkit.RawKernel(
-        'extern "C" __global__ void most(float *x) {'
-        f" float value = x[threadIdx.x]; {text} x[threadIdx.x] = value; }}",
-        "most",
-    )
-    for seed in range(5):
-        x = numpy.random.default_rng(seed).normal(size=32).astype("float32")
-        expected = x.max()
-        report = kernel.profile(1, 32, (x,))
-        assert (x == expected).all(), f"{(x != expected).sum()} lanes have something else"
-        assert not report.counters["shared.load.instructions"], "without shared memory"
-    print("right")
-
-
-if "your answer" not in answer:
-    check_max(answer)
-
-# %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-check_max(r"""
-    for (int k = 16; k > 0; k /= 2)
-        value = fmaxf(value, __shfl_xor_sync(0xffffffff, value, k));
-""")
-
-# %% [markdown]
-# ## Exercise 2: predict the conflicts
+# ## Question: predict the conflicts
 #
 # In `conflicting`, step number s (from 0) reads `tree[2 * reach * t]` with reach = 2^s. What is
 # the number of conflicts of a *full* warp's read in steps 0, 1 and 2? (With 256 threads, step 3
@@ -253,6 +214,81 @@ def check_conflicts(numbers):
 if answer is not None:
     check_conflicts(answer)
 
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
 # %% jupyter={"source_hidden": true} tags=["solution"]
 # Strides of 2, 4 and 8 words: gcd with 32 wavefronts, of which one is needed.
 check_conflicts([1, 3, 7])
+
+# %% [markdown]
+# ## Exercises
+#
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: a maximum by shuffles
+#
+# After this kernel *every* element is the largest of the 32 numbers that its warp has read. Use
+# `__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is lane ^
+# k. No shared memory, and five shuffles are enough.
+
+# %%
+source = r"""
+extern "C" __global__ void most(float *x)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    float value = x[i];
+    // your code: make value the largest of the 32 values of the warp, in every lane
+    x[i] = value;
+}
+"""
+exercise = smemkit.exercise("reduction.warp_max")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: a tree without divergence and conflicts
+#
+# Each block sums 256 numbers. In this tree every second thread works, then every fourth, and so
+# on: all warps stay busy with few lanes each. Let threads 0 to 127 work in the first step, 0 to
+# 63 in the second, ... *and* let the elements that they add lie side by side.
+
+# %%
+source = r"""
+extern "C" __global__ void sums(const float *x, float *y)
+{
+    __shared__ float tree[256];
+    int t = threadIdx.x;
+    tree[t] = x[blockIdx.x * 256 + t];
+    for (int reach = 1; reach < 256; reach *= 2) {
+        __syncthreads();
+        if (t % (2 * reach) == 0)
+            tree[t] += tree[t + reach];
+    }
+    if (t == 0)
+        y[blockIdx.x] = tree[0];
+}
+"""
+exercise = smemkit.exercise("reduction.sequential")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: one atomic a block
+#
+# The sum of n numbers by blocks of 128 threads. This kernel adds each number to one place of
+# global memory by an atomic, one after the other. Let each thread sum in a register, each warp by
+# shuffles, the block through shared memory, and add once a block. One barrier is enough.
+
+# %%
+source = r"""
+extern "C" __global__ void sum(const float *x, float *total, int n)   // total is 0 before
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(total, x[i]);
+}
+"""
+exercise = smemkit.exercise("reduction.block_sum")
+exercise.judge(source)

@@ -164,7 +164,7 @@ ax = plot.ladder(measure("conv2d", 4096))
 # with what the number of instructions says.
 
 # %% [markdown]
-# ## Exercise 1: half-way
+# ## Question: half-way
 #
 # 32 copies of 256 bins take 32 KB. With 16 copies, which two lanes share (`copy = lane % 16`), it
 # is half of that. Element (bin, copy) is word `bin * 16 + copy`. How many wavefronts does an
@@ -198,28 +198,87 @@ if answer is not None:
 check_copies((2, 2))
 
 # %% [markdown]
-# ## Exercise 2: the halo
+# ## Exercises
 #
-# A tile of 32 x 8 results needs (32 + q - 1) x (8 + p - 1) pixels. For a q x q filter: how many
-# pixels are read for each result, on the average, with tiles of 32 x 8 and of 32 x 32? For which q
-# does the smaller tile read more than *three* pixels a result?
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: bins of the block's own
+#
+# All blocks count into the same 256 words of global memory. Give each block bins of its own in
+# shared memory, and add them to `counts` at the end: 8 requests of atomics for 256 bins. A block
+# has 128 threads.
 
 # %%
-smallest_q = None  # your answer
+source = r"""
+extern "C" __global__ void histogram(const unsigned char *x, int *counts, int n)
+{
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&counts[x[i]], 1);                // counts are 0 before
+}
+"""
+exercise = smemkit.exercise("histogram.shared")
+exercise.judge(source)
 
+# %% [markdown]
+# ### Exercise 2: no input is slow
+#
+# `sums[c]` becomes the sum of the weights of all pixels of colour c, which is below 64. Where a
+# picture has one colour, 32 lanes add to one word, one after the other. This kernel has 32 copies
+# of the bins, but gives one to each *warp*, where it does not help. Choose the copy and its place
+# so that no picture at all can make two lanes of a warp share a bank.
 
-def pixels_a_result(width, height, q):
-    return (width + q - 1) * (height + q - 1) / (width * height)
+# %%
+source = r"""
+__device__ int place(int bin, int copy)
+{
+    return 64 * copy + bin;                         // your code: a word below 64 * 32
+}
 
+extern "C" __global__ void histogram(const unsigned char *x, const int *weights, int *sums, int n)
+{
+    __shared__ int bins[64 * 32];                   // 32 copies of 64 bins
+    int copy = threadIdx.x / 32;                    // your code: whose copy?
+    for (int i = threadIdx.x; i < 64 * 32; i += blockDim.x)
+        bins[i] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&bins[place(x[i], copy)], weights[i]);
+    __syncthreads();
+    if (threadIdx.x < 64) {
+        int sum = 0;
+        for (int i = 0; i < 32; ++i)
+            sum += bins[place(threadIdx.x, i)];
+        atomicAdd(&sums[threadIdx.x], sum);
+    }
+}
+"""
+exercise = smemkit.exercise("histogram.lanes")
+exercise.judge(source)
 
-def check_q(q):
-    assert pixels_a_result(32, 8, q) > 3, f"it is {pixels_a_result(32, 8, q):.2f}"
-    assert pixels_a_result(32, 8, q - 1) <= 3, "a smaller one does too"
-    print(f"right; with 32 x 32 it is only {pixels_a_result(32, 32, q):.2f}")
+# %% [markdown]
+# ### Exercise 3: a tile with its halo
+#
+# Each pixel of the result is the sum of the 5 x 5 pixels around it; outside of the picture there
+# are zeros. Each pixel of x is asked for 25 times. Stage the 16 x 16 tile of a block in shared
+# memory, with a *halo* of two pixels on each side, so that a block asks for each pixel once.
 
-
-if smallest_q is not None:
-    check_q(smallest_q)
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-check_q(next(q for q in range(1, 99) if pixels_a_result(32, 8, q) > 3))
+# %%
+source = r"""
+extern "C" __global__ void box(const float *x, float *y, int rows, int cols)
+{
+    int row = 16 * blockIdx.y + threadIdx.y, col = 16 * blockIdx.x + threadIdx.x;
+    float sum = 0;
+    for (int i = -2; i <= 2; ++i)
+        for (int j = -2; j <= 2; ++j)
+            if (row + i >= 0 && row + i < rows && col + j >= 0 && col + j < cols)
+                sum += x[(row + i) * cols + col + j];
+    if (row < rows && col < cols)
+        y[row * cols + col] = sum;
+}
+"""
+exercise = smemkit.exercise("convolution.halo")
+exercise.judge(source)

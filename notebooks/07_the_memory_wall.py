@@ -200,7 +200,7 @@ for row in tables["smooth"]:
 # memory?
 
 # %% [markdown]
-# ## Exercise 1: with a pencil
+# ## Question 1: with a pencil
 #
 # `y = a * x + y` for vectors of float32 (*axpy*; 2 operations an element). What is its arithmetic
 # intensity, and what is the largest speed, in GFLOP/s, that an H200 can reach with it?
@@ -226,7 +226,7 @@ if answer is not None:
 check_axpy((2 / 12, GB_PER_S * 2 / 12))
 
 # %% [markdown]
-# ## Exercise 2: how large must a tile be?
+# ## Question 2: how large must a tile be?
 #
 # A matrix product whose blocks stage T x T tiles fetches, for n x n matrices, each element n / T
 # times: 8 n³ / T bytes of float32 in all, for 2 n³ operations. If no cache helped: from which T on
@@ -254,3 +254,83 @@ if tile is not None:
 # %% jupyter={"source_hidden": true} tags=["solution"]
 # 4 / T bytes an operation at 60000 GFLOP/s are 240000 / T GB/s: T >= 57.1.
 check_tile(64)
+
+# %% [markdown]
+# ## Exercises
+#
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: take it out again
+#
+# Somebody has read that shared memory is fast, and stages every number in it. Who uses a number
+# here again: other threads, or the same one? Write the kernel that question leads to. It still
+# reads each number once.
+
+# %%
+source = r"""
+extern "C" __global__ void square(const float *x, float *y, int n)
+{
+    __shared__ float tile[256];
+    int i = blockIdx.x * 256 + threadIdx.x;
+    if (i < n)
+        tile[threadIdx.x] = x[i];
+    __syncthreads();
+    if (i < n)
+        y[i] = tile[threadIdx.x] * tile[threadIdx.x];
+}
+"""
+exercise = smemkit.exercise("wall.needless")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: one pass instead of two
+#
+# Mean and variance of each column. This kernel is coalesced, and yet it asks for every byte
+# twice: it needs the mean before it can add the squares. At the memory wall that is twice the
+# time. Find both in *one* loop. (Mean of the squares minus square of the mean will do for these
+# numbers. It is inaccurate where the mean is large; Welford's update is not.)
+
+# %%
+source = r"""
+extern "C" __global__ void moments(const float *x, float *mean, float *variance, int rows, int cols)
+{
+    int col = blockIdx.x * blockDim.x + threadIdx.x;
+    if (col >= cols)
+        return;
+    float sum = 0;
+    for (int row = 0; row < rows; ++row)
+        sum += x[row * cols + col];
+    float middle = sum / rows, squares = 0;
+    for (int row = 0; row < rows; ++row) {
+        float off = x[row * cols + col] - middle;
+        squares += off * off;
+    }
+    mean[col] = middle;
+    variance[col] = squares / rows;
+}
+"""
+exercise = smemkit.exercise("wall.one_pass")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: fewer requests for the same bytes
+#
+# y = a * x + y moves 12 bytes an element, and that cannot change. But each request of a warp can
+# carry 512 bytes instead of 128: let a thread take four neighbours by one `float4`. Arrays begin
+# at multiples of 16 bytes; n may be anything, so the last elements need care.
+
+# %%
+source = r"""
+extern "C" __global__ void axpy(const float *x, float *y, float a, int n)
+{
+    int threads = gridDim.x * blockDim.x;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += threads)
+        y[i] += a * x[i];
+}
+"""
+exercise = smemkit.exercise("wall.vector")
+exercise.judge(source)

@@ -231,60 +231,7 @@ for name in ("tiled", "padded", "column_padded"):
 print("nothing found")
 
 # %% [markdown]
-# ## Exercise 1: a histogram
-#
-# It has three faults. Find them by `check`, and cure them.
-
-# %%
-text = r"""
-extern "C" __global__ void histogram(const unsigned char *x, int *counts, int n)
-{
-    __shared__ int bins[256];
-    if (threadIdx.x < 128)
-        bins[threadIdx.x] = 0;
-    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
-        bins[x[i]] += 1;
-    for (int bin = threadIdx.x; bin < 256; bin += blockDim.x)
-        atomicAdd(&counts[bin], bins[bin]);
-}
-"""
-answer = text  # your answer: the text with its cures
-
-
-def check_histogram(text):
-    x = numpy.random.default_rng(10).integers(0, 256, 3000).astype("uint8")
-    counts = numpy.zeros(256, dtype="int32")
-    report = smemkit.RawKernel(text, "histogram").check(3, 128, (x, counts, x.size))
-    assert report, report
-    assert (counts == numpy.bincount(x, minlength=256)).all(), "no race, but wrong counts"
-    print("right: nothing found, and the counts are those of NumPy")
-
-
-if answer != text:
-    check_histogram(answer)
-
-# %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-solution = (
-    text.replace(
-        "    if (threadIdx.x < 128)\n        bins[threadIdx.x] = 0;\n",
-        "    for (int bin = threadIdx.x; bin < 256; bin += blockDim.x)  // all of them\n"
-        "        bins[bin] = 0;\n"
-        "    __syncthreads();  // all bins are 0 before any is counted up\n",
-    )
-    .replace("bins[x[i]] += 1;", "atomicAdd(&bins[x[i]], 1);")
-    .replace(
-        "    for (int bin = threadIdx.x; bin < 256; bin += blockDim.x)\n        atomicAdd(&counts",
-        "    __syncthreads();  // all is counted before any bin is read\n"
-        "    for (int bin = threadIdx.x; bin < 256; bin += blockDim.x)\n        atomicAdd(&counts",
-    )
-)
-check_histogram(solution)
-
-# %% [markdown]
-# ## Exercise 2: one barrier too many
+# ## Question: one barrier too many
 #
 # One of these three barriers orders nothing that another does not order already. Which one can go?
 # (`check` finds what is missing; that nothing is missing without it is your proof.)
@@ -319,6 +266,108 @@ def check_number(number):
 if NUMBER is not None:
     check_number(NUMBER)
 
+# %% [markdown]
+# The solution is in the next cell. Think first.
+
 # %% jupyter={"source_hidden": true} tags=["solution"]
 # Before barrier 1 each thread has only read its own element of x, and nothing of the tile.
 check_number(1)
+
+# %% [markdown]
+# ## Exercises
+#
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
+
+# %% [markdown]
+# ### Exercise 1: a barrier that not all reach
+#
+# Twice each element gets its right neighbour added; the last one of a block gets the first. The
+# kernel is right while every block is full. In the last block of 200 elements only some threads
+# reach the first barrier. Let all threads of a block reach it, and only those with an element
+# touch memory.
+
+# %%
+source = r"""
+extern "C" __global__ void pairs(const float *x, float *y, int n)
+{
+    __shared__ float tile[128];
+    int t = threadIdx.x, i = 128 * blockIdx.x + t;
+    int next = (t + 1) % min(128, n - 128 * blockIdx.x);    // the last element's is the first
+    float sum = 0;
+    if (i < n) {
+        tile[t] = x[i];
+        __syncthreads();
+        sum = tile[t] + tile[next];
+    }
+    __syncthreads();
+    if (i < n)
+        tile[t] = sum;
+    __syncthreads();
+    if (i < n)
+        y[i] = tile[t] + tile[next];
+}
+"""
+exercise = smemkit.exercise("races.barrier_in_branch")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: three faults
+#
+# A histogram of bytes, by blocks of 128 threads, with bins of the block's own. It has three kinds
+# of faults. Find them by the findings of `check`, one after the other, and cure each. (You have
+# seen the cure of one in notebook 06; here you find it from the symptoms.)
+
+# %%
+source = r"""
+extern "C" __global__ void histogram(const unsigned char *x, int *counts, int n)
+{
+    __shared__ int bins[256];
+    if (threadIdx.x < 128)
+        bins[threadIdx.x] = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        bins[x[i]] += 1;
+    for (int bin = threadIdx.x; bin < 256; bin += blockDim.x)
+        atomicAdd(&counts[bin], bins[bin]);
+}
+"""
+exercise = smemkit.exercise("races.histogram")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: who comes last
+#
+# Each block writes its sum and draws a ticket. The block with the last ticket adds up all sums. A
+# ticket says that the others have *drawn*; nothing says that their sums can be *seen*. Put in
+# what is missing, on both sides: the writers', and that of the block that reads. No barrier can
+# do it.
+
+# %%
+source = r"""
+extern "C" __global__ void sum(const float *x, float *parts, int *tickets, float *total, int n)
+{
+    __shared__ float warps[2];
+    float mine = 0;
+    for (int i = 64 * blockIdx.x + threadIdx.x; i < n; i += 64 * gridDim.x)
+        mine += x[i];
+    for (int k = 16; k > 0; k /= 2)
+        mine += __shfl_xor_sync(0xffffffff, mine, k);
+    if (threadIdx.x % 32 == 0)
+        warps[threadIdx.x / 32] = mine;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+        parts[blockIdx.x] = warps[0] + warps[1];
+        int ticket = atomicAdd(tickets, 1);         // tickets is 0 before
+        if (ticket == gridDim.x - 1) {              // all others have drawn theirs
+            float sum = 0;
+            for (int block = 0; block < gridDim.x; ++block)
+                sum += parts[block];
+            *total = sum;
+        }
+    }
+}
+"""
+exercise = smemkit.exercise("races.last_block")
+exercise.judge(source)

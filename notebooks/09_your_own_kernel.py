@@ -206,97 +206,95 @@ else:
     print("no GPU here: counts only")
 
 # %% [markdown]
-# ## Exercise 1: any grid
+# ## Exercises
 #
-# `second` needs as many warps as rows. Let it work with *any* grid: each warp takes every
-# so-many-th row until none is left (a *grid-stride loop*). Check: one block of one warp makes all
-# rows.
-
-# %%
-text = second.source
-answer = text  # your answer
-
-
-def check_any_grid(text):
-    kernel = smemkit.RawKernel(text, "softmax")
-    for grid, block in (((1,), (32, 1)), ((3,), (32, 4)), ((40,), (32, 4))):
-        y = numpy.full_like(x, numpy.nan)
-        report = kernel.check(grid, block, (x, y, rows, cols))
-        assert report, report
-        assert numpy.isfinite(y).all(), f"grid {grid}, block {block}: not all rows were made"
-        numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5)
-    print("right")
-
-
-if answer != text:
-    check_any_grid(answer)
+# Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+# several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+# one way to do it.
 
 # %% [markdown]
-# The solution is in the next cell. Think first.
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-solution = (
-    text.replace(
-        "    int row = blockIdx.x * blockDim.y + threadIdx.y;\n    if (row >= rows)\n"
-        "        return;  // the whole warp has the same row\n",
-        "    for (int row = blockIdx.x * blockDim.y + threadIdx.y; row < rows;\n"
-        "         row += gridDim.x * blockDim.y) {\n",
-    ).rstrip()
-    + "\n}\n"
-)
-check_any_grid(solution)
-
-# %% [markdown]
-# ## Exercise 2: read once
+# ### Exercise 1: softmax that reads once
 #
-# `second` reads each element three times from global memory (and trusts the caches). For rows of
-# 256 columns each lane could keep its 8 elements in registers: `float mine[8]`. Write that kernel,
-# for cols = 256. Check: a third of the load requests.
+# The softmax of this notebook, one warp a row, reads each element three times and trusts the
+# caches. For rows of up to 128 elements a lane has no more than four of them, and can keep them
+# in registers: `float mine[4]`. Read each element once. Rows may be shorter, and of any length.
 
 # %%
-answer = text  # your answer
-
-
-def check_once(text):
-    kernel = smemkit.RawKernel(text, "softmax")
-    y = numpy.zeros_like(x)
-    report = kernel.profile((25,), (32, 4), (x, y, rows, cols))
-    numpy.testing.assert_allclose(y, softmax(x), rtol=1e-5)
-    count, before = (r.counters["global.load.requests"] for r in (report, fast))
-    assert count <= before / 3, f"{count:,} requests; a third of before is {before // 3:,}"
-    assert not report.counters["local.load.requests"], "the array lies in memory: unroll the loops"
-    print(f"right: {count:,} requests, before {before:,}")
-
-
-if answer != text:
-    check_once(answer)
-
-# %% jupyter={"source_hidden": true} tags=["solution"]
-check_once(r"""
+source = r"""
 extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
 {
-    int lane = threadIdx.x;
-    int row = blockIdx.x * blockDim.y + threadIdx.y;
+    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
     if (row >= rows)
-        return;
-    const float *in = x + (long long)row * cols;
-    float *out = y + (long long)row * cols;
-
-    float mine[8], most = -INFINITY, sum = 0;
-#pragma unroll
-    for (int i = 0; i < 8; ++i) {
-        mine[i] = in[32 * i + lane];
-        most = fmaxf(most, mine[i]);
-    }
-    for (int step = 16; step > 0; step /= 2)
-        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, step));
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-        sum += mine[i] = __expf(mine[i] - most);
-    for (int step = 16; step > 0; step /= 2)
-        sum += __shfl_xor_sync(0xffffffff, sum, step);
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-        out[32 * i + lane] = mine[i] / sum;
+        return;                                     // the whole warp has the same row
+    x += row * cols;
+    y += row * cols;
+    float most = -INFINITY;
+    for (int i = lane; i < cols; i += 32)
+        most = fmaxf(most, x[i]);
+    for (int k = 16; k > 0; k /= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, k));
+    float sum = 0;
+    for (int i = lane; i < cols; i += 32)
+        sum += __expf(x[i] - most);
+    for (int k = 16; k > 0; k /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, k);
+    for (int i = lane; i < cols; i += 32)
+        y[i] = __expf(x[i] - most) / sum;
 }
-""")
+"""
+exercise = smemkit.exercise("own.softmax")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 2: a scan with a missing barrier
+#
+# Each block makes the running sums of its 256 numbers: y[i] = x[0] + ... + x[i]. In each step an
+# element gets the one added that lies 1, 2, 4, ... places before it. The kernel looks right, and
+# a barrier ends each step; yet the result is wrong. Where is a second one needed, and why?
+
+# %%
+source = r"""
+extern "C" __global__ void scan(const int *x, int *y, int n)
+{
+    __shared__ int tile[256];
+    int t = threadIdx.x, i = 256 * blockIdx.x + t;
+    tile[t] = i < n ? x[i] : 0;
+    __syncthreads();
+    for (int step = 1; step < 256; step *= 2) {
+        int before = t >= step ? tile[t - step] : 0;
+        tile[t] += before;
+        __syncthreads();
+    }
+    if (i < n)
+        y[i] = tile[t];
+}
+"""
+exercise = smemkit.exercise("own.scan")
+exercise.judge(source)
+
+# %% [markdown]
+# ### Exercise 3: a stencil with its halo
+#
+# y[i] is the sum of x[i - 3] to x[i + 3], with zeros where x ends. The block has staged its own
+# 128 elements. Its first and last threads also need three neighbours on each side, which belong
+# to other blocks: the halo. Stage it, with zeros where there is nothing.
+
+# %%
+source = r"""
+extern "C" __global__ void stencil(const float *x, float *y, int n)
+{
+    __shared__ float tile[128 + 6];                 // the block's elements, and 3 on each side
+    int t = threadIdx.x, i = 128 * blockIdx.x + t;
+    tile[t + 3] = i < n ? x[i] : 0;
+    // your code: the halo, tile[0] to tile[2] and tile[131] to tile[133]
+    __syncthreads();
+    float sum = 0;
+    for (int k = 0; k < 7; ++k)
+        sum += tile[t + k];
+    if (i < n)
+        y[i] = sum;
+}
+"""
+exercise = smemkit.exercise("own.stencil")
+exercise.judge(source)

@@ -4,7 +4,8 @@
     python notebooks/build.py 03 08      those whose names begin so
     python notebooks/build.py --run      executes them only, and writes nothing
 
-The .py file (jupytext's percent format) is what people edit and compare. The .ipynb holds the same
+The .py file (jupytext's percent format) is what people edit and compare. What stands below its
+heading "Exercises" is written of smemkit.exercises, and not edited. The .ipynb holds the same
 cells and what they print, and nothing else that changes from run to run: no times of execution, no
 random names of cells. A notebook whose cells and printed texts are what they were is not written:
 its pictures would change with the version of matplotlib. It needs smemkit[notebook].
@@ -37,6 +38,44 @@ CHANGING = (
 def list_sources():
     """The .py files that are notebooks, in order."""
     return sorted(FOLDER.glob("[0-9][0-9]_*.py"))
+
+
+EXERCISES = "# %% [markdown]\n# ## Exercises\n"
+ABOUT_EXERCISES = """\
+Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
+several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
+names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
+one way to do it.
+"""
+
+
+def comment(text):
+    """A text as the comment that jupytext makes of a cell of Markdown."""
+    return "".join(f"# {line}".rstrip() + "\n" for line in text.strip().splitlines())
+
+
+def write_exercises(number):
+    """The cells of a notebook's exercises, in jupytext's percent format."""
+    import smemkit
+
+    parts = [f"{EXERCISES}#\n{comment(ABOUT_EXERCISES)}"]
+    for count, exercise in enumerate(smemkit.exercises(number), 1):
+        words = comment(f"### Exercise {count}: {exercise.title}\n\n{exercise.text}")
+        parts.append(f"# %% [markdown]\n{words}")
+        parts.append(
+            f'# %%\nsource = r"""{exercise.start}"""\n'
+            f'exercise = smemkit.exercise("{exercise.name}")\nexercise.judge(source)\n'
+        )
+    return "\n".join(parts)
+
+
+def fill(path):
+    """Writes the exercises into a notebook's .py file, where it has a heading for them."""
+    text = path.read_text(encoding="utf-8")
+    above, found, _ = text.partition(EXERCISES)
+    filled = above + write_exercises(path.name[:2]) if found else text
+    if filled != text:
+        path.write_text(filled, encoding="utf-8")
 
 
 def read_source(path):
@@ -138,6 +177,8 @@ def main(arguments=None):
         return 1
     for path in chosen:
         target = path.with_suffix(".ipynb")
+        if not options.run:
+            fill(path)
         made = run(read_source(path))
         written = not options.run and write(made, target)
         print(f"{target.name}{' (written)' if written else ''}", flush=True)

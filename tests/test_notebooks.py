@@ -78,22 +78,66 @@ def test_committed_outputs_are_clean(source):
 
 
 def test_shape_of_a_lesson(source):
-    """A question first, two exercises at the end, each with a solution that runs."""
+    """A question first; at the end two or three exercises; what is asked before has a solution."""
     notebook = build.read_source(source)
     words = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
     assert re.match(rf"# {source.stem[:2]} .+\n\n\*\*Question\.\*\* ", words[0])
     assert "**Predict**" in "".join(words)
-    heads = re.findall(r"^## (Exercise \d):", "\n".join(words), re.MULTILINE)
-    assert heads == ["Exercise 1", "Exercise 2"]
+    heads = re.findall(r"^#+ (Question|Exercise)\b", "\n".join(words), re.MULTILINE)
+    assert heads == sorted(heads, reverse=True) and heads.count("Exercise") in (2, 3)
     solutions = [
         cell
         for cell in notebook.cells
         if cell.cell_type == "code" and "solution" in cell.metadata.get("tags", [])
     ]
-    assert len(solutions) == 2
+    assert len(solutions) == heads.count("Question")
     for cell in solutions:
         assert cell.metadata["jupyter"]["source_hidden"]
         assert re.search(r"^check_\w+\(", cell.source, re.MULTILINE)
+
+
+@pytest.mark.generated
+def test_exercises_are_those_of_the_package(source):
+    """Below their heading stands what build.py writes: the text, the start, the judge."""
+    text = source.read_text(encoding="utf-8")
+    above, found, below = text.partition(build.EXERCISES)
+    assert found and found + below == build.write_exercises(source.name[:2]), STALE
+    assert "smemkit.exercise(" not in above
+
+
+def test_exercises_are_judged_unsolved(source):
+    """Each verdict that lies here is of the start, and line 1 of its cell is line 1 of it."""
+    verdicts = 0
+    for cell in read_committed(source).cells:
+        if "exercise.judge(source)" in cell.source and cell.cell_type == "code":
+            (output,) = cell.outputs
+            text = output.data["text/plain"]
+            assert ": not yet (" in text and "This is the start as it was given." in text
+            assert cell.source.startswith('source = r"""\n')
+            rows = cell.source.splitlines()
+            for number, quoted in re.findall(r"^ +line (\d+): (.+)$", text, re.MULTILINE):
+                assert rows[int(number) - 1].strip() == quoted
+            verdicts += 1
+    assert verdicts in (2, 3)
+
+
+@pytest.mark.parametrize("name", ["03_any.py", "10_none.py"])
+def test_exercises_are_written_below_their_heading(name, tmp_path):
+    path = tmp_path / name
+    path.write_text("# %% [markdown]\n# Text.\n")
+    build.fill(path)
+    assert path.read_text() == "# %% [markdown]\n# Text.\n"  # no heading, nothing to write
+    path.write_text(f"above\n\n{build.EXERCISES}old\n")
+    if name.startswith("10"):
+        with pytest.raises(ValueError, match="no exercises of notebook"):
+            build.fill(path)
+        return
+    build.fill(path)
+    text = path.read_text()
+    assert text.startswith(f"above\n\n{build.EXERCISES}#\n# Change the kernel")
+    assert "old" not in text and text.count("exercise.judge(source)") == 3
+    build.fill(path)
+    assert path.read_text() == text
 
 
 def test_first_cell_installs_where_nothing_is_installed(source):

@@ -44,8 +44,8 @@ def test_task_is_whole(name):
     assert f" {task.kernel}(" in task.start and f" {task.kernel}(" in task.solution
     assert task.start.startswith("\n") and task.start != task.solution
     assert len(task.mistakes) >= 2 and len(task.sizes) >= 2
-    lines = [*task.text.splitlines(), *task.start.splitlines(), *task.solution.splitlines()]
-    assert max(map(len, lines)) <= 100
+    assert max(map(len, task.text.splitlines())) <= 96  # a comment in a notebook's .py
+    assert max(map(len, [*task.start.splitlines(), *task.solution.splitlines()])) <= 100
     for limit in task.limits:
         limit.read()
         assert limit.words.format(value=3)[0].islower()

@@ -35,9 +35,9 @@ TASK = Task(
     number=1,
     title="a pad for numbers of 8 bytes",
     text="""
-A warp sums the rows of a tile of `double`, one lane a row, and so its lanes walk down a column. A
-`double` takes two neighbouring banks, and a warp's access of 8 bytes a lane goes in two halves of
-16 lanes. Find the smallest `PAD` without a conflict.
+A warp sums the rows of a tile of `double`, one lane a row, and so its lanes walk down a column.
+A `double` takes two neighbouring banks, and a warp's access of 8 bytes a lane goes in two
+halves of 16 lanes. Find the smallest `PAD` without a conflict.
 """,
     kernel="row_sums",
     start=START,

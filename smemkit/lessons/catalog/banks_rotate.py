@@ -33,8 +33,9 @@ TASK = Task(
     number=2,
     title="the same sums without a pad",
     text="""
-Each lane sums a row of the tile. There is no memory left for a pad. But a sum may be taken in any
-order, and nothing forces all lanes to begin with column 0. Choose for each lane where it begins.
+Each lane sums a row of the tile. There is no memory left for a pad. But a sum may be taken in
+any order, and nothing forces all lanes to begin with column 0. Choose for each lane where it
+begins.
 """,
     kernel="row_sums",
     start=START,

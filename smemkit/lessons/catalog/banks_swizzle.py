@@ -38,9 +38,9 @@ TASK = Task(
     number=3,
     title="no space for a pad: a swizzle",
     text="""
-`turn` transposes tiles of exactly 32 x 32 floats. `place` says where in the tile element (row, col)
-is kept. Keep every element in its own row, but elsewhere in it, so that warps can store rows *and*
-read columns without a conflict.
+`turn` transposes tiles of exactly 32 x 32 floats. `place` says where in the tile element (row,
+col) is kept. Keep every element in its own row, but elsewhere in it, so that warps can store
+rows *and* read columns without a conflict.
 """,
     kernel="turn",
     start=START,

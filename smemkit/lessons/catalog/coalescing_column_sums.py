@@ -30,9 +30,9 @@ TASK = Task(
     number=2,
     title="sums of columns",
     text="""
-This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can be.
-Let it sum each *column* instead, one thread a column. Then look at the sectors: what was bad for
-rows is right for columns.
+This kernel sums each *row* of a matrix, one thread a row, and its reads are as bad as reads can
+be. Let it sum each *column* instead, one thread a column. Then look at the sectors: what was
+bad for rows is right for columns.
 """,
     kernel="sums",
     start=START,

@@ -48,10 +48,10 @@ TASK = Task(
     number=3,
     title="an array of records",
     text="""
-Particles lie in memory as records of x, y and z, and that cannot be changed. So a lane's x lies 12
-bytes from the next lane's, and each load of a warp touches 12 sectors instead of 4. Let the block
-fetch its 3 * 128 floats as if they were a plain array, keep them in shared memory, and let each
-thread take its record from there. What does a stride of 3 words cost in shared memory?
+Particles lie in memory as records of x, y and z, and that cannot be changed. So a lane's x lies
+12 bytes from the next lane's, and each load of a warp touches 12 sectors instead of 4. Let the
+block fetch its 3 * 128 floats as if they were a plain array, keep them in shared memory, and
+let each thread take its record from there. What does a stride of 3 words cost in shared memory?
 """,
     kernel="norms",
     start=START,

@@ -56,9 +56,9 @@ TASK = Task(
     number=3,
     title="a tile with its halo",
     text="""
-Each pixel of the result is the sum of the 5 x 5 pixels around it; outside of the picture there are
-zeros. Each pixel of x is asked for 25 times. Stage the 16 x 16 tile of a block in shared memory,
-with a *halo* of two pixels on each side, so that a block asks for each pixel once.
+Each pixel of the result is the sum of the 5 x 5 pixels around it; outside of the picture there
+are zeros. Each pixel of x is asked for 25 times. Stage the 16 x 16 tile of a block in shared
+memory, with a *halo* of two pixels on each side, so that a block asks for each pixel once.
 """,
     kernel="box",
     start=START,

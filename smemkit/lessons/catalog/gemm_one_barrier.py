@@ -60,9 +60,9 @@ TASK = Task(
     number=3,
     title="one barrier a step",
     text="""
-This kernel is right, and waits twice in each step: until the tiles are whole, and until all have
-used them. With *two* pairs of tiles that take turns, one barrier a step is enough. Which two things
-does it then order at a time?
+This kernel is right, and waits twice in each step: until the tiles are whole, and until all
+have used them. With *two* pairs of tiles that take turns, one barrier a step is enough. Which
+two things does it then order at a time?
 """,
     kernel="product",
     start=START,

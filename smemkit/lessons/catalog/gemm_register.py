@@ -42,9 +42,10 @@ TASK = Task(
     number=2,
     title="use each number four times",
     text="""
-A thread makes four elements of one column of c: rows y, y + 8, y + 16 and y + 24 of a 32 x 32 tile.
-Add the products of step i to all four sums. They need the same element of `tile_b`: read once, it
-serves four products. So the shared loads take half the wavefronts of `tiled`, 0.75 a product.
+A thread makes four elements of one column of c: rows y, y + 8, y + 16 and y + 24 of a 32 x 32
+tile. Add the products of step i to all four sums. They need the same element of `tile_b`: read
+once, it serves four products. So the shared loads take half the wavefronts of `tiled`, 0.75 a
+product.
 """,
     kernel="product",
     start=START,

@@ -54,10 +54,10 @@ TASK = Task(
     number=1,
     title="write the tiled product",
     text="""
-A block of 16 x 16 threads makes a 16 x 16 tile of c = a @ b, with a of m x k and b of k x n. Fill
-the loop: stage a tile of a and one of b in shared memory, and add 16 products. Any m, n and k must
-do, so a tile may reach over the edge: keep zeros there. Each element must come from global memory
-once a block.
+A block of 16 x 16 threads makes a 16 x 16 tile of c = a @ b, with a of m x k and b of k x n.
+Fill the loop: stage a tile of a and one of b in shared memory, and add 16 products. Any m, n
+and k must do, so a tile may reach over the edge: keep zeros there. Each element must come from
+global memory once a block.
 """,
     kernel="product",
     start=START,

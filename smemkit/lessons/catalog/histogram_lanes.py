@@ -47,9 +47,9 @@ TASK = Task(
     title="no input is slow",
     text="""
 `sums[c]` becomes the sum of the weights of all pixels of colour c, which is below 64. Where a
-picture has one colour, 32 lanes add to one word, one after the other. This kernel has 32 copies of
-the bins, but gives one to each *warp*, where it does not help. Choose the copy and its place so
-that no picture at all can make two lanes of a warp share a bank.
+picture has one colour, 32 lanes add to one word, one after the other. This kernel has 32 copies
+of the bins, but gives one to each *warp*, where it does not help. Choose the copy and its place
+so that no picture at all can make two lanes of a warp share a bank.
 """,
     kernel="histogram",
     start=START,

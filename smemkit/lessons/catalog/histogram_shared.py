@@ -41,9 +41,9 @@ TASK = Task(
     number=1,
     title="bins of the block's own",
     text="""
-All blocks count into the same 256 words of global memory. Give each block bins of its own in shared
-memory, and add them to `counts` at the end: 8 requests of atomics for 256 bins. A block has 128
-threads.
+All blocks count into the same 256 words of global memory. Give each block bins of its own in
+shared memory, and add them to `counts` at the end: 8 requests of atomics for 256 bins. A block
+has 128 threads.
 """,
     kernel="histogram",
     start=START,

@@ -35,8 +35,8 @@ TASK = Task(
     title="a scan with a missing barrier",
     text="""
 Each block makes the running sums of its 256 numbers: y[i] = x[0] + ... + x[i]. In each step an
-element gets the one added that lies 1, 2, 4, ... places before it. The kernel looks right, and a
-barrier ends each step; yet the result is wrong. Where is a second one needed, and why?
+element gets the one added that lies 1, 2, 4, ... places before it. The kernel looks right, and
+a barrier ends each step; yet the result is wrong. Where is a second one needed, and why?
 """,
     kernel="scan",
     start=START,

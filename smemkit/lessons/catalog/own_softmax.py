@@ -1,4 +1,4 @@
-"""Softmax of rows of any length, a warp a row."""
+"""Softmax of short rows, a warp a row, with each element read once."""
 
 import numpy
 
@@ -6,7 +6,7 @@ from .._task import Case, Limit, Mistake, Task
 
 
 def make(rng, rows, cols):
-    x = (40 * rng.normal(size=(rows, cols))).astype("float32")
+    x = (40 * rng.normal(size=(rows, cols)) - 200).astype("float32")
     y = numpy.full_like(x, numpy.nan)
     powers = numpy.exp(x.astype("float64") - x.max(axis=1, keepdims=True))
     expected = {"y": powers / powers.sum(axis=1, keepdims=True)}
@@ -22,14 +22,7 @@ extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
         return;                                     // the whole warp has the same row
     x += row * cols;
     y += row * cols;
-    // your code: the largest element of the row; the sum of __expf(element - largest); the result
-}
-"""
-
-SOLUTION = START.replace(
-    "    // your code: the largest element of the row; the sum of __expf(element - largest);"
-    " the result\n",
-    """    float most = -INFINITY;
+    float most = -INFINITY;
     for (int i = lane; i < cols; i += 32)
         most = fmaxf(most, x[i]);
     for (int k = 16; k > 0; k /= 2)
@@ -41,51 +34,84 @@ SOLUTION = START.replace(
         sum += __shfl_xor_sync(0xffffffff, sum, k);
     for (int i = lane; i < cols; i += 32)
         y[i] = __expf(x[i] - most) / sum;
-""",
-)
+}
+"""
+
+SOLUTION = r"""
+extern "C" __global__ void softmax(const float *x, float *y, int rows, int cols)
+{
+    int lane = threadIdx.x, row = blockIdx.x * blockDim.y + threadIdx.y;
+    if (row >= rows)
+        return;                                     // the whole warp has the same row
+    x += row * cols;
+    y += row * cols;
+    float mine[4], most = -INFINITY, sum = 0;       // up to 4 elements a lane, in registers
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+        mine[j] = 32 * j + lane < cols ? x[32 * j + lane] : -INFINITY;
+        most = fmaxf(most, mine[j]);
+    }
+    for (int k = 16; k > 0; k /= 2)
+        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, k));
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+        sum += mine[j] = __expf(mine[j] - most);    // of -INFINITY it is 0
+    for (int k = 16; k > 0; k /= 2)
+        sum += __shfl_xor_sync(0xffffffff, sum, k);
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+        if (32 * j + lane < cols)
+            y[32 * j + lane] = mine[j] / sum;
+}
+"""
 
 TASK = Task(
     notebook=9,
     number=1,
-    title="softmax from memory",
+    title="softmax that reads once",
     text="""
-Write the softmax of this notebook yourself, without looking up: y = exp(x - max) / sum(exp(x -
-max)) of each row. One warp makes one row of any length; its lanes walk side by side. The numbers
-are large: without the maximum exp overflows.
+The softmax of this notebook, one warp a row, reads each element three times and trusts the
+caches. For rows of up to 128 elements a lane has no more than four of them, and can keep them
+in registers: `float mine[4]`. Read each element once. Rows may be shorter, and of any length.
 """,
     kernel="softmax",
     start=START,
-    start_says="the kernel has not changed y; y[0][0] should be",
+    start_says="72 requests",
     hints=(
-        "Three loops over the row, each for (int i = lane; i < cols; i += 32): maximum, sum, "
-        "result.",
-        "After the first loop each lane has the maximum of its own elements. Five shuffles with "
-        "__shfl_xor_sync give every lane the maximum of all; the same for the sum.",
-        "Begin with -INFINITY, because a lane may have no element at all.",
+        "mine[j] is element 32 * j + lane, for j from 0 to 3. What should it be where the row has "
+        "ended, so that neither the maximum nor the sum notices it?",
+        "-INFINITY: it is never the maximum, and __expf of it is 0.",
+        "An array of the thread stays in registers only where every index is known to the "
+        "compiler: let the loops run over j from 0 to 3, and put #pragma unroll above them.",
     ),
     solution=SOLUTION,
     make=make,
-    sizes=((8, 96), (3, 33), (5, 7), (1, 1)),
+    sizes=((8, 96), (5, 128), (3, 33), (1, 1)),
     limits=(
+        Limit(
+            "global.load.requests <= 24",
+            "its loads make {value} requests, where 24 read each element once",
+        ),
+        Limit(
+            "local.load.requests == 0",
+            "it reads local memory {value} times: the array is not in registers",
+        ),
         Limit("global.load.sectors_per_request <= 4", "its loads take {value} sectors a request"),
         Limit("global.store.sectors_per_request <= 4", "its stores take {value} sectors a request"),
-        Limit("global.load.requests <= 72", "its loads make {value} requests: 3 passes take 72"),
-        Limit(
-            "barrier.count == 0", "its warps arrive {value} times at barriers; they share nothing"
-        ),
     ),
     mistakes=(
-        Mistake("x[i] - most) / sum", "x[i]) / sum", "it should be"),
+        Mistake(": -INFINITY;", ": 0;", "it should be"),
+        Mistake("__expf(mine[j] - most)", "__expf(mine[j])", "it should be"),
+        Mistake(
+            "32 * j + lane < cols ? x[32 * j + lane] : -INFINITY",
+            "x[32 * j + lane]",
+            "an access out of bounds",
+        ),
         Mistake(
             "        most = fmaxf(most, __shfl_xor_sync(0xffffffff, most, k));",
             "        ;",
             "it should be",
         ),
-        Mistake("float most = -INFINITY;", "float most = x[lane];", "an access out of bounds"),
-        Mistake(
-            "        sum += __shfl_xor_sync(0xffffffff, sum, k);",
-            "        sum += __shfl_down_sync(0xffffffff, sum, k);",
-            "it should be",
-        ),
+        Mistake("x[32 * j + lane] : -INFINITY", "x[4 * lane + j] : -INFINITY", "it should be"),
     ),
 )

@@ -43,9 +43,9 @@ TASK = Task(
     number=3,
     title="a stencil with its halo",
     text="""
-y[i] is the sum of x[i - 3] to x[i + 3], with zeros where x ends. The block has staged its own 128
-elements. Its first and last threads also need three neighbours on each side, which belong to other
-blocks: the halo. Stage it, with zeros where there is nothing.
+y[i] is the sum of x[i - 3] to x[i + 3], with zeros where x ends. The block has staged its own
+128 elements. Its first and last threads also need three neighbours on each side, which belong
+to other blocks: the halo. Stage it, with zeros where there is nothing.
 """,
     kernel="stencil",
     start=START,

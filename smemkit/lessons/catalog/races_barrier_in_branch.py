@@ -41,8 +41,9 @@ TASK = Task(
     title="a barrier that not all reach",
     text="""
 Twice each element gets its right neighbour added; the last one of a block gets the first. The
-kernel is right while every block is full. In the last block of 200 elements only some threads reach
-the first barrier. Let all threads of a block reach it, and only those with an element touch memory.
+kernel is right while every block is full. In the last block of 200 elements only some threads
+reach the first barrier. Let all threads of a block reach it, and only those with an element
+touch memory.
 """,
     kernel="pairs",
     start=START,

@@ -21,9 +21,9 @@ TASK = Task(
     number=2,
     title="three faults",
     text="""
-A histogram of bytes, by blocks of 128 threads, with bins of the block's own. It has three kinds of
-faults. Find them by the findings of `check`, one after the other, and cure each. (You have seen the
-cure of one in notebook 06; here you find it from the symptoms.)
+A histogram of bytes, by blocks of 128 threads, with bins of the block's own. It has three kinds
+of faults. Find them by the findings of `check`, one after the other, and cure each. (You have
+seen the cure of one in notebook 06; here you find it from the symptoms.)
 """,
     kernel="histogram",
     start=START,

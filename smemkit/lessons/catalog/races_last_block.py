@@ -55,8 +55,9 @@ TASK = Task(
     title="who comes last",
     text="""
 Each block writes its sum and draws a ticket. The block with the last ticket adds up all sums. A
-ticket says that the others have *drawn*; nothing says that their sums can be *seen*. Put in what is
-missing, on both sides: the writers', and that of the block that reads. No barrier can do it.
+ticket says that the others have *drawn*; nothing says that their sums can be *seen*. Put in
+what is missing, on both sides: the writers', and that of the block that reads. No barrier can
+do it.
 """,
     kernel="sum",
     start=START,

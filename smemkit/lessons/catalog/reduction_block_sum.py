@@ -42,9 +42,9 @@ TASK = Task(
     number=3,
     title="one atomic a block",
     text="""
-The sum of n numbers by blocks of 128 threads. This kernel adds each number to one place of global
-memory by an atomic, one after the other. Let each thread sum in a register, each warp by shuffles,
-the block through shared memory, and add once a block. One barrier is enough.
+The sum of n numbers by blocks of 128 threads. This kernel adds each number to one place of
+global memory by an atomic, one after the other. Let each thread sum in a register, each warp by
+shuffles, the block through shared memory, and add once a block. One barrier is enough.
 """,
     kernel="sum",
     start=START,

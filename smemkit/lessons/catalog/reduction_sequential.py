@@ -33,9 +33,9 @@ TASK = Task(
     number=2,
     title="a tree without divergence and conflicts",
     text="""
-Each block sums 256 numbers. In this tree every second thread works, then every fourth, and so on:
-all warps stay busy with few lanes each. Let threads 0 to 127 work in the first step, 0 to 63 in the
-second, ... *and* let the elements that they add lie side by side.
+Each block sums 256 numbers. In this tree every second thread works, then every fourth, and so
+on: all warps stay busy with few lanes each. Let threads 0 to 127 work in the first step, 0 to
+63 in the second, ... *and* let the elements that they add lie side by side.
 """,
     kernel="sums",
     start=START,

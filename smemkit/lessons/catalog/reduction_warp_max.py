@@ -27,8 +27,8 @@ TASK = Task(
     title="a maximum by shuffles",
     text="""
 After this kernel *every* element is the largest of the 32 numbers that its warp has read. Use
-`__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is lane ^ k.
-No shared memory, and five shuffles are enough.
+`__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is lane ^
+k. No shared memory, and five shuffles are enough.
 """,
     kernel="most",
     start=START,

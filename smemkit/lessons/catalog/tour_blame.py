@@ -34,8 +34,9 @@ TASK = Task(
     number=2,
     title="which line is to blame?",
     text="""
-`flip` turns each 32 x 32 tile of a picture upside down. It is right, and far too slow. The verdict
-on the start names a counter and a line. Mend that line, and the other one that it belongs to.
+`flip` turns each 32 x 32 tile of a picture upside down. It is right, and far too slow. The
+verdict on the start names a counter and a line. Mend that line, and the other one that it
+belongs to.
 """,
     kernel="flip",
     start=START,

@@ -23,9 +23,9 @@ TASK = Task(
     number=1,
     title="a guard for the last block",
     text="""
-`twice` doubles n numbers by blocks of 256 threads. Where n is no multiple of 256 the last block has
-threads without an element, and they touch memory behind the arrays. Let only threads with an
-element work.
+`twice` doubles n numbers by blocks of 256 threads. Where n is no multiple of 256 the last block
+has threads without an element, and they touch memory behind the arrays. Let only threads with
+an element work.
 """,
     kernel="twice",
     start=START,

@@ -11,8 +11,8 @@ TASK = Task(
     number=2,
     title="the smallest pad",
     text="""
-Reads and writes of global memory are perfect now. What is left is in shared memory: a warp reads a
-column of the tile. Cure it with as little more shared memory as possible.
+Reads and writes of global memory are perfect now. What is left is in shared memory: a warp
+reads a column of the tile. Cure it with as little more shared memory as possible.
 """,
     kernel="transpose",
     start=START,

@@ -38,10 +38,10 @@ TASK = Task(
     number=3,
     title="a tile of 16 x 16",
     text="""
-With blocks of 16 x 16 threads a warp stores *two* rows of the tile at once, and reads two columns.
-A pad that cures the columns spoils the rows: with 18 words a row, two neighbouring rows share two
-banks. Find a `place` for element (row, col) within 16 * 16 words, so that both are free of
-conflicts.
+With blocks of 16 x 16 threads a warp stores *two* rows of the tile at once, and reads two
+columns. A pad that cures the columns spoils the rows: with 18 words a row, two neighbouring
+rows share two banks. Find a `place` for element (row, col) within 16 * 16 words, so that both
+are free of conflicts.
 """,
     kernel="transpose",
     start=START,

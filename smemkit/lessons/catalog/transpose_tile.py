@@ -45,9 +45,10 @@ TASK = Task(
     number=1,
     title="write along rows",
     text="""
-`b`, of cols x rows, becomes the transpose of `a`, of rows x cols. The tile is filled along rows of
-a, but each warp still writes down a column of b: 32 sectors a request. Change the second half: let
-a warp write 32 neighbours of a row of b, and take them from the tile. Both sizes may be ragged.
+`b`, of cols x rows, becomes the transpose of `a`, of rows x cols. The tile is filled along rows
+of a, but each warp still writes down a column of b: 32 sectors a request. Change the second
+half: let a warp write 32 neighbours of a row of b, and take them from the tile. Both sizes may
+be ragged.
 """,
     kernel="transpose",
     start=START,

@@ -40,9 +40,9 @@ TASK = Task(
     number=1,
     title="take it out again",
     text="""
-Somebody has read that shared memory is fast, and stages every number in it. Who uses a number here
-again: other threads, or the same one? Write the kernel that question leads to. It still reads each
-number once.
+Somebody has read that shared memory is fast, and stages every number in it. Who uses a number
+here again: other threads, or the same one? Write the kernel that question leads to. It still
+reads each number once.
 """,
     kernel="square",
     start=START,

@@ -56,10 +56,10 @@ TASK = Task(
     number=2,
     title="one pass instead of two",
     text="""
-Mean and variance of each column. This kernel is coalesced, and yet it asks for every byte twice: it
-needs the mean before it can add the squares. At the memory wall that is twice the time. Find both
-in *one* loop. (Mean of the squares minus square of the mean will do for these numbers. It is
-inaccurate where the mean is large; Welford's update is not.)
+Mean and variance of each column. This kernel is coalesced, and yet it asks for every byte
+twice: it needs the mean before it can add the squares. At the memory wall that is twice the
+time. Find both in *one* loop. (Mean of the squares minus square of the mean will do for these
+numbers. It is inaccurate where the mean is large; Welford's update is not.)
 """,
     kernel="moments",
     start=START,

@@ -41,8 +41,8 @@ TASK = Task(
     title="fewer requests for the same bytes",
     text="""
 y = a * x + y moves 12 bytes an element, and that cannot change. But each request of a warp can
-carry 512 bytes instead of 128: let a thread take four neighbours by one `float4`. Arrays begin at
-multiples of 16 bytes; n may be anything, so the last elements need care.
+carry 512 bytes instead of 128: let a thread take four neighbours by one `float4`. Arrays begin
+at multiples of 16 bytes; n may be anything, so the last elements need care.
 """,
     kernel="axpy",
     start=START,
