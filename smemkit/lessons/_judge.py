@@ -178,7 +178,8 @@ def say_findings(case: Case, checked: CheckReport, right: bool) -> str:
     lines += dict.fromkeys(f"  line {side.line}: {side.text}" for side in sides)
     more = len(checked.findings) - 1
     if more:
-        lines.append(f"There {'is 1 more finding' if more == 1 else f'are {more} more findings'}.")
+        words = "is 1 more finding" if more == 1 else f"are {more} more findings"
+        lines.append(f"There {words}: the verdict's .checked shows all.")
     return "\n".join(lines)
 
 
