@@ -1,16 +1,19 @@
 """explain: advice in words. Each advice follows from counters and shows them as evidence."""
 
 from .. import _core
-from . import _advise_code, _advise_global, _advise_launch, _advise_shared
+from . import _advise_code, _advise_double, _advise_global, _advise_launch, _advise_shared
 from ._kernel import Kernel
 from .counts import Launch
 
 JUDGES = (
+    _advise_launch.judge_block,
+    _advise_launch.judge_grid,
     _advise_global.judge_coalescing,
     _advise_shared.judge_conflicts,
     _advise_shared.judge_padding,
     _advise_shared.judge_reuse,
     _advise_launch.judge_occupancy,
+    _advise_double.judge_doubles,
     _advise_code.judge_divergence,
     _advise_code.judge_barriers,
     _advise_code.judge_local_memory,
@@ -46,10 +49,12 @@ def explain(report):
 
     Returns
     -------
-    list of Advice, each with kind, lines, text and evidence (counter to value). The kinds are
-    "uncoalesced", "misaligned", "bank_conflict", "padding", "data_read_once", "occupancy",
-    "divergence", "redundant_barrier", "local_memory" and "atomic_contention". Empty where the
-    counters show nothing wrong.
+    list of Advice, each with kind, lines, text and evidence (counter to value); text is made of
+    subject (file:line, or the kernel), message and source (the text of the line). The kinds are
+    "block_size", "small_grid", "uncoalesced", "misaligned", "bank_conflict", "padding",
+    "data_read_once", "occupancy", "double_arithmetic", "divergence", "redundant_barrier",
+    "local_memory" and "atomic_contention". Launches that leave the GPU idle come first, then what
+    wastes most. Empty where the counters show nothing wrong.
 
     Raises
     ------

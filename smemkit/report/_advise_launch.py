@@ -1,4 +1,7 @@
-"""Advice on launches: what the block, the grid and the shared memory of a block leave idle."""
+"""Advice on launches: what the block, the grid and the shared memory of a block leave idle.
+
+Block and grid are judged of kernels of the user's own: those of the package are launched by it.
+"""
 
 import numpy
 
@@ -6,6 +9,77 @@ from .. import _core
 from .counts import say_count
 
 COMPUTE_CAPABILITY = "9.0"  # of the simulated machine
+CARD, MULTIPROCESSORS = "an H200", 132  # a card of it; the record of its benchmarks has the number
+WARP = 32
+LONG_THREAD = 100  # instructions of one thread alone that are more than to set a flag or a pointer
+LONG_WARP = 1000  # instructions of a warp that take about as long as a launch itself
+
+
+def _list_shapes(kernel):
+    """(launch, threads of a block, blocks) of each different launch of a kernel of the user's."""
+    shapes = {}
+    for launch in kernel.launches if kernel.sources.variant is None else ():
+        threads, blocks = (int(numpy.prod(size)) for size in (launch.block, launch.grid))
+        kept = shapes.setdefault((threads, blocks), launch)
+        if launch.counters["instructions.warp"] > kept.counters["instructions.warp"]:
+            shapes[threads, blocks] = launch
+    return [(launch, *shape) for shape, launch in shapes.items()]
+
+
+def judge_block(kernel):
+    """Blocks whose last warp has idle lanes; a launch of one thread."""
+    for launch, threads, blocks in _list_shapes(kernel):
+        executed = launch.counters["instructions.warp"]
+        if threads * blocks == 1 and executed >= LONG_THREAD:
+            text = (
+                f"one thread does all the work, {executed:,} instructions one after the other; a "
+                "GPU runs tens of thousands of threads at once. Give each thread an element of its "
+                "own, int i = blockIdx.x * blockDim.x + threadIdx.x, and launch (n + 255) / 256 "
+                "blocks of 256 threads."
+            )
+            yield kernel.advise_launch("block_size", text, {"threads": 1})
+        idle = -threads % WARP
+        if not idle or threads * blocks == 1:
+            continue
+        warps = -(-threads // WARP)
+        evidence = {
+            "threads a block": threads,
+            "warps a block": warps,
+            "idle lanes a block": idle,
+        }
+        share = 100 * idle / (WARP * warps)
+        text = (
+            f"a block of {say_count(threads, 'thread')} takes {say_count(warps, 'warp')} of {WARP} "
+            f"lanes: {idle} of its {WARP * warps} lanes ({share:.2g} %) are idle in every "
+            "instruction. "
+        )
+        if threads < WARP:
+            text += (
+                "Take 128 or 256 threads a block, and fewer blocks: lanes of a warp cost the same "
+                "whether they work or not."
+            )
+        else:
+            more, less = WARP * warps, WARP * (warps - 1)
+            text += f"Take a multiple of {WARP}, such as {less} or {more} threads."
+        yield kernel.advise_launch("block_size", text, evidence)
+
+
+def judge_grid(kernel):
+    """Grids that leave multiprocessors without a block, of launches that are long enough."""
+    for launch, threads, blocks in _list_shapes(kernel):
+        warps = launch.blocks * -(-threads // WARP)
+        executed = launch.counters["instructions.warp"] / warps
+        if blocks >= MULTIPROCESSORS or executed < LONG_WARP or threads * blocks == 1:
+            continue
+        evidence = {"blocks": blocks, "multiprocessors": MULTIPROCESSORS}
+        evidence["instructions of a warp"] = executed
+        text = (
+            f"a grid of {say_count(blocks, 'block')} keeps at most {blocks} of the "
+            f"{MULTIPROCESSORS} multiprocessors of {CARD} busy (other cards have other numbers), "
+            f"while each warp executes {executed:,.0f} instructions. Let more blocks have less to "
+            "do each: fewer elements a thread, a smaller tile, or a part of the sum a block."
+        )
+        yield kernel.advise_launch("small_grid", text, evidence)
 
 
 def _read_registers(kernel, launch):

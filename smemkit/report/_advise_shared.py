@@ -4,6 +4,7 @@ import re
 
 import numpy
 
+from ._advise_global import is_noticed
 from ._kernel import add_rows
 from .counts import place_of, say_count
 from .what_if import (
@@ -34,6 +35,8 @@ def judge_conflicts(kernel):
         for place, same in kernel.gather(rows):
             evidence = add_rows(same, *names)
             if evidence[names[0]] < CONFLICTED * evidence[names[1]]:
+                continue
+            if not is_noticed(kernel, evidence[names[0]]):
                 continue
             recorded = [row for row in same if row[1] is not None]
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
