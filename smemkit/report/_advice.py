@@ -21,18 +21,18 @@ JUDGES = (
 )
 
 
-LAUNCH = ("block_size", "small_grid")
+FIRST, LAST = ("block_size",), ("small_grid", "misaligned")  # small grids are often of a trial
 
 
 def _rank(advice):
-    """The sort key: launches that idle first, then by what accesses waste, the cheap ones last."""
+    """The sort key: idle lanes first, then by what accesses waste, what is often cheap last."""
     evidence = advice.evidence
     wasted = sum(value for name, value in evidence.items() if name.endswith(".conflicts"))
     for op in ("load", "store", "atomic"):
         if f"global.{op}.sectors" in evidence:
             needed = evidence["expected sectors per request"] * evidence[f"global.{op}.requests"]
             wasted += evidence[f"global.{op}.sectors"] - needed
-    return advice.kind not in LAUNCH, advice.kind == "misaligned", -wasted
+    return advice.kind not in FIRST, advice.kind in LAST, -wasted
 
 
 def explain(report):
@@ -53,8 +53,8 @@ def explain(report):
     subject (file:line, or the kernel), message and source (the text of the line). The kinds are
     "block_size", "small_grid", "uncoalesced", "misaligned", "bank_conflict", "padding",
     "data_read_once", "occupancy", "double_arithmetic", "divergence", "redundant_barrier",
-    "local_memory" and "atomic_contention". Launches that leave the GPU idle come first, then what
-    wastes most. Empty where the counters show nothing wrong.
+    "local_memory" and "atomic_contention". Idle lanes come first, then what wastes most, then
+    what is often cheap. Empty where the counters show nothing wrong.
 
     Raises
     ------
