@@ -2,13 +2,11 @@
 
 import importlib.resources
 import json
-import re
 
 import numpy
 import pytest
 
 import smemkit
-from smemkit.report import _advise_launch
 
 ONE_ELEMENT = r"""
 extern "C" __global__ void k(float *y, const float *x, int n)
@@ -89,20 +87,15 @@ def test_small_grid():
     """Of a launch that takes long; blocks as many as multiprocessors are enough."""
     (advice,) = add_up(2, 64, 40000)["small_grid"]
     assert advice.evidence["blocks"] == 2 and "an H200" in advice.text
-    assert add_up(2, 64, 1000) == {}
-    assert "small_grid" not in add_up(_advise_launch.MULTIPROCESSORS, 32, 1000 * 132 * 32 // 8)
-    square = numpy.ones((128, 128), "float32")  # the package chooses the grid of its own kernels
-    kinds = [
-        one.kind for one in smemkit.profile(smemkit.gemm, square, square, variant="naive").advice
-    ]
-    assert kinds == []
-
-
-def test_multiprocessors_are_those_of_the_record():
     file = importlib.resources.files("smemkit") / "recorded/variants_h200.json"
-    provenance = json.loads(file.read_text(encoding="utf-8"))["provenance"]
-    found = re.search(r"'multiprocessors': (\d+)", repr(provenance))
-    assert int(found[1]) == _advise_launch.MULTIPROCESSORS
+    facts = json.loads(file.read_text(encoding="utf-8"))["provenance"]["device_facts"]
+    assert advice.evidence["multiprocessors"] == facts["multiprocessors"] == 132
+    assert add_up(2, 64, 1000) == {}
+    assert "small_grid" in add_up(131, 32, 131 * 4000)
+    assert "small_grid" not in add_up(132, 32, 132 * 4000)
+    square = numpy.ones((128, 128), "float32")  # the package chooses the grid of its own kernels
+    report = smemkit.profile(smemkit.gemm, square, square, variant="naive")
+    assert report.advice == []
 
 
 # Doubles -----------------------------------------------------------------------------------------
