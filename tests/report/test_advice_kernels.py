@@ -43,10 +43,10 @@ def element(body, grid=4, block=256, n=None):
     return profile(ONE_ELEMENT.replace("BODY", body), grid, block, x.copy(), x, numpy.int32(n))
 
 
-def add_up(grid, block, n, term="x[i]", kind="float"):
+def add_up(grid, block, n, term="x[i]", kind="float", **words):
     source = SUM.replace("TERM", term).replace("TYPE", kind)
     y, x = numpy.zeros(grid * block, "float32"), numpy.ones(n, "float32")
-    return profile(source, grid, block, y, x, numpy.int32(n))
+    return profile(source, grid, block, y, x, numpy.int32(n), **words)
 
 
 # Launches ----------------------------------------------------------------------------------------
@@ -91,8 +91,9 @@ def test_small_grid():
     facts = json.loads(file.read_text(encoding="utf-8"))["provenance"]["device_facts"]
     assert advice.evidence["multiprocessors"] == facts["multiprocessors"] == 132
     assert add_up(2, 64, 1000) == {}
-    assert "small_grid" in add_up(131, 32, 131 * 4000)
-    assert "small_grid" not in add_up(132, 32, 132 * 4000)
+    for blocks in (131, 132):
+        found = add_up(blocks, 32, blocks * 32 * 500, blocks=2)
+        assert ("small_grid" in found) == (blocks < 132)
     square = numpy.ones((128, 128), "float32")  # the package chooses the grid of its own kernels
     report = smemkit.profile(smemkit.gemm, square, square, variant="naive")
     assert report.advice == []
