@@ -7,6 +7,14 @@
 #
 # Nothing here needs a GPU: smemkit's simulator executes the kernels and counts what a GPU's memory
 # would do. Times come from a record that was made on an H200, or from your GPU if you have one.
+#
+# **The words.** A *kernel* is a function that a GPU runs in thousands of threads at once. Threads
+# come in *blocks*, and a block runs in *warps*: 32 threads, its *lanes*, that execute one
+# instruction together. All threads can reach *global memory*, which is large and far away. It moves
+# in *sectors* of 32 bytes. The threads of a block have a small and fast *shared memory* too, which
+# has 32 *banks*: in one pass, a *wavefront*, each bank hands out one 4-byte word. Where lanes want
+# different words of one bank, that is a *conflict*, and takes a wavefront more. At a *barrier* each
+# thread of the block waits until all have come.
 
 # %% jupyter={"source_hidden": true} tags=["setup"]
 import importlib.util
@@ -242,16 +250,17 @@ ax = plot.speed(rows)
 # ## On the command line
 #
 # ```sh
-# python -m smemkit variants gemm                # the kernels, and what each shows
-# python -m smemkit bench gemm --variants naive,tiled,padded --sizes 256:4096 --plot out.png
-# python -m smemkit bench gemm --sizes 2048 --compare out.json   # with an earlier run's --json
-# python -m smemkit bench --peers                # beside CuPy, torch, CUB, cuBLAS where found
-# python -m smemkit plot h200 --family gemm --out speed.png
-# python -m smemkit record                       # what notebooks show, measured on your GPU
-# python -m smemkit profile gemm --variant padded --shape 256,256,256
-# python -m smemkit profile mine.cu --kernel mine --grid 8 --block 128 --arg "float32[1024]" \
+# smemkit variants gemm                          # the kernels, and what each shows
+# smemkit bench gemm --variants naive,tiled,padded --sizes 256:4096 --plot out.png
+# smemkit bench gemm --sizes 2048 --compare out.json # with an earlier run's --json
+# smemkit bench --peers                          # beside CuPy, torch, CUB, cuBLAS where found
+# smemkit plot h200 --family gemm --out speed.png
+# smemkit record                                 # what notebooks show, measured on your GPU
+# smemkit profile gemm --variant padded --shape 256,256,256
+# smemkit profile mine.cu --kernel mine --grid 8 --block 128 --arg "float32[1024]" \
 #     --fail-on "shared.load.conflicts>0" --json counts.json
-# python -m smemkit check gemm --variant tiled --shape 64,33,65
+# smemkit check gemm --variant tiled --shape 64,33,65
+# smemkit exercise tour.guard mine.cu            # judge an exercise; without names: list them
 # ```
 #
 # `--fail-on` ends with status 1 where its condition holds, and with 2 where it cannot be judged:

@@ -35,8 +35,9 @@ from smemkit import bench, plot, probe
 # %% [markdown]
 # ## What a bank is
 #
-# Threads run in *warps* of 32 lanes, and one instruction of a warp reads shared memory for all 32.
-# Shared memory is spread over 32 *banks*, 4-byte word by 4-byte word: word 0 lies in bank 0, word
+# Shared memory is a small, fast memory that the threads of a block have in common. Threads run in
+# *warps* of 32 lanes, and one instruction of a warp reads shared memory for all 32. Shared memory
+# is spread over 32 *banks*, 4-byte word by 4-byte word: word 0 lies in bank 0, word
 # 1 in bank 1, word 32 in bank 0 again. In one pass, a **wavefront**, each bank hands out one word.
 #
 # So the cost of a read follows from its 32 addresses: it takes as many wavefronts as *different*
@@ -108,7 +109,7 @@ strides = range(1, 34)
 counted = [count_wavefronts(stride) for stride in strides]
 predicted = [math.gcd(stride, 32) for stride in strides]
 for stride in (1, 2, 3, 4, 8, 16, 24, 32, 33):
-    print(f"stride {stride:2}: {counted[stride - 1]:2} wavefronts")
+    print(f"stride {stride:2}, wavefronts: {counted[stride - 1]:2}")
 assert counted == predicted
 
 # %% [markdown]

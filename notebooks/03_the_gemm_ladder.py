@@ -2,7 +2,8 @@
 # # 03 The GEMM ladder: naive, tiled, padded
 #
 # **Question.** All kernels of this notebook multiply the same two matrices. Their speeds differ by
-# large factors. Which step of the ladder buys what, and which buys nothing?
+# large factors. Which step of the ladder buys what, and which buys nothing? (The first cell lists
+# the steps in a line each. What its words mean comes step by step.)
 #
 # Nothing here needs a GPU: smemkit counts on a simulator what the GPU's memory would do. Times
 # come from a record that was made on an H200, or from your GPU if you have one.
@@ -108,8 +109,8 @@ for name, report in reports.items():
     print(f"{name:18}" + "".join(f"{report.counters[c]:15,}" for c in columns.values()))
 
 # %% [markdown]
-# (Where a kernel copies from global to shared memory by `cp.async`, those sectors are counted
-# apart, as `async.sectors`.)
+# (`async` and the kernels below it copy from global to shared memory by `cp.async`, an instruction
+# that needs no register on the way. Those sectors are counted apart, as `async.sectors`.)
 #
 # In one cycle a multiprocessor of an H200 serves one wavefront of shared memory, and it could
 # begin four warp-wide multiply-adds (it has 128 units for 32-bit floats). So a kernel that needs w

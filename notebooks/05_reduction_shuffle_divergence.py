@@ -128,19 +128,17 @@ text = body("reduce", "shuffle")
 print(text[text.index("    // Compute in registers") : text.index("    // The first warp")])
 
 # %% [markdown]
-# A shuffle orders the lanes that take part in it, so no barrier is needed within a warp: the count
-# of barriers in the table has gone from eight a warp and block to one.
+# A shuffle orders the lanes that take part in it, so no barrier is needed within a warp. Each warp
+# of `shuffle` comes to one barrier, each of `unrolled` to eight: compare their barriers in the
+# table.
 #
-# Last, `single_pass`: one launch instead of several. The blocks draw tickets with an atomic. The
-# one that draws the last knows that all others have begun: it waits for their sums and adds them.
-# (It is made for large arrays, with a fixed number of blocks that take turns; on this small one
-# most of its instructions are overhead.)
-
-# %%
-text = body("reduce", "single_pass")
-print(text[text.index("    // Write the block's part") :])
-
-# %% [markdown]
+# Last, `single_pass`: one launch instead of several. The blocks draw tickets with an *atomic*, a
+# read, change and write of memory that nothing can come between. The block that draws the last
+# ticket knows that all others have begun: it waits for their sums and adds them. (It is made for
+# large arrays, with a fixed number of blocks that take turns; on this small one most of its
+# instructions are overhead. `smemkit.source("reduce", "single_pass")` is its text, and notebook 08
+# has an exercise on how such blocks go wrong.)
+#
 # ## Order matters for floating-point numbers
 #
 # All variants add in different orders. For the small integers above every order gives the same

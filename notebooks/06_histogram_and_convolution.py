@@ -32,9 +32,10 @@ rng = numpy.random.default_rng(6)
 # %% [markdown]
 # ## Histogram
 #
-# Count how often each of 256 byte values occurs. Two threads may meet the same bin, so a bin is
-# incremented by an *atomic*. Lanes of a warp that update the same address are served one after the
-# other.
+# Count how often each of 256 byte values occurs: each value has a *bin*, a counter. Two threads may
+# meet the same bin. Both would read it, add 1 and store it, and one addition would be lost. So a
+# bin is incremented by an *atomic*, a read, change and write that nothing can come between.
+# Threads that update one address at the same time have to be served one after the other.
 
 # %%
 for name, facts in smemkit.variants("histogram").items():
@@ -67,18 +68,27 @@ for (name, what), report in reports.items():
 # %% [markdown]
 # - `global` sends every element's atomic to global memory: the bins of all blocks are the same 256
 #   words.
-# - `shared` gives each block a copy of its own. Noise spreads over the banks, with some conflicts
-#   by chance. Black is the worst case: 32 lanes, one word, 32 wavefronts. (For an *atomic*, lanes
-#   that meet in one word are no broadcast.)
+# - `shared` gives each block a copy of its own, in shared memory. Noise spreads over the banks with
+#   conflicts by chance: some three wavefronts an atomic. Black has none, although 32 lanes meet in
+#   one word: all of them add 1, and for that the hardware counts the lanes and adds once.
 # - `lane` gives each *lane* a copy of its own, laid out so that the bank is the lane. **No input
 #   can make two lanes meet.**
 #
-# The pictures of one atomic, for black:
+# Where an atomic adds anything but 1, nobody counts for it: 32 lanes in one word are 32 wavefronts
+# then. (Lanes that *read* one word are a broadcast; lanes that *change* it go one by one.)
 
 # %%
-ax = plot.banks(reports["shared", "black"].access(space="shared", op="atomic"))
+one_word = numpy.zeros(32, dtype="int64")
+for words, op in (("add 1", "increment"), ("add another number", "atomic")):
+    print(f"all lanes {words}: {smemkit.bank_access(one_word, op=op).wavefronts} wavefronts")
+
+# %% [markdown]
+# The pictures of one atomic, for noise:
+
 # %%
-ax = plot.banks(reports["lane", "black"].access(space="shared", op="atomic"))
+ax = plot.banks(reports["shared", "noise"].access(space="shared", op="atomic"))
+# %%
+ax = plot.banks(reports["lane", "noise"].access(space="shared", op="atomic"))
 # %% [markdown]
 # Here shared memory is not a cache. It is a place with 32 independent ports and fast atomics, and
 # the layout is made so that each lane has a port.
@@ -87,7 +97,7 @@ ax = plot.banks(reports["lane", "black"].access(space="shared", op="atomic"))
 #
 # Each pixel of the result is a weighted sum of p x q pixels around it, and neighbours share most
 # of theirs. With a 5 x 5 filter every pixel is wanted 25 times. The textbook cure: stage a tile
-# with its halo in shared memory.
+# in shared memory, with the pixels around it that its edge needs: its *halo*.
 
 # %%
 for name, facts in smemkit.variants("conv2d").items():
@@ -168,7 +178,7 @@ ax = plot.ladder(measure("conv2d", 4096))
 #
 # 32 copies of 256 bins take 32 KB. With 16 copies, which two lanes share (`copy = lane % 16`), it
 # is half of that. Element (bin, copy) is word `bin * 16 + copy`. How many wavefronts does an
-# atomic take for *black* (all in bin 0), and at worst, for any input?
+# increment take for *black* (all in bin 0), and at worst, for any input?
 
 # %%
 answer = None  # your answer: (for black, at worst)
@@ -176,7 +186,7 @@ answer = None  # your answer: (for black, at worst)
 
 def count_wavefronts(bins):
     lane = numpy.arange(32)
-    return smemkit.bank_access(4 * (16 * bins + lane % 16), op="atomic").wavefronts
+    return smemkit.bank_access(4 * (16 * bins + lane % 16), op="increment").wavefronts
 
 
 def check_copies(numbers):
@@ -194,8 +204,9 @@ if answer is not None:
 # The solution is in the next cell. Think first.
 
 # %% jupyter={"source_hidden": true} tags=["solution"]
-# Word 16 bin + copy lies in bank copy or copy + 16, so only two lanes (l and l + 16) can ever meet.
-check_copies((2, 2))
+# Word 16 bin + copy lies in bank copy or copy + 16, so only two lanes (l and l + 16) can ever meet:
+# in one word, where increments are counted together, or in two words of one bank.
+check_copies((1, 2))
 
 # %% [markdown]
 # ## Exercises

@@ -158,7 +158,9 @@ for advice in stage.profile(x.size // 256, 256, (x, y, x.size)).advice:
 # ## On a GPU
 #
 # Counters are not time. These are times: of the GPU of this machine, or, where there is none,
-# recorded on an H200 (they come with the package).
+# recorded on an H200 (they come with the package). The picture is called a *roofline*: speed over
+# arithmetic intensity. Its roof is made of the two ceilings: the slope on the left is what the
+# memory can feed, the flat part on the right what the arithmetic can do.
 
 
 # %%
