@@ -13,6 +13,7 @@ It needs smemkit[docs], and smemkit itself built.
 import argparse
 import json
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -107,8 +108,10 @@ def run_sphinx(builder, target, source):
     from sphinx.cmd.build import build_main
 
     lay_out(source)
+    if (target / "objects.inv").exists() or (target / "output.txt").exists():  # an older build
+        shutil.rmtree(target)
+    options = ["-q", "-E", "-W", "--keep-going", "-j", "2", "-b", builder, "-c", str(DOCS)]
     trees = source.with_suffix(".trees")
-    options = ["-q", "-W", "--keep-going", "-j", "2", "-b", builder, "-c", str(DOCS)]
     return build_main([*options, "-d", str(trees), str(source), str(target)])
 
 

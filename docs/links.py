@@ -40,8 +40,10 @@ def convert_docstring(app, what, name, thing, options, lines):
     for at, line in enumerate(lines):
         within_example = bool(line.strip()) and (within_example or line.lstrip().startswith(">>>"))
         if not within_example and not line.startswith("*"):  # a parameter: *args, **kwargs
-            lines[at] = line.replace("*", r"\*")  # float *x: no emphasis
-    lines[:] = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
+            line = re.sub(r"(?<=\w):(?=\w)", r"\:", line)  # file:line is no address
+            lines[at] = line.replace("*", r"\*")  # float *x is no emphasis
+    made = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
+    lines[:] = [line.replace(") -- ", ") \N{EN DASH} ", 1) for line in made]
 
 
 def list_names():
@@ -64,8 +66,8 @@ NAMES, CLASSES = list_names()
 def find_name(found, text, package):
     """The documented name that a match of WORD stands for in a docstring of a package, or None.
 
-    A class may stand without its package: one of smemkit, of reports, or of the docstring's own
-    package. At the beginning of a sentence a word such as Line is mostly just a word.
+    A class may stand without its package: one of smemkit, of reports and lessons, or of the
+    docstring's own package. At the beginning of a sentence Line is mostly just a word.
     """
     word = found[0]
     if word in NAMES:
@@ -73,7 +75,7 @@ def find_name(found, text, package):
     begins = re.search(r"(\A|[.:;]\s+)\Z", text[: found.start()])
     if begins and not re.search(r"[a-z][A-Z]", word) and not re.match(r"[,.]", text[found.end() :]):
         return None
-    places = (package, "smemkit", "smemkit.report")
+    places = (package, "smemkit", "smemkit.report", "smemkit.lessons")
     return next((CLASSES[one][word] for one in places if word in CLASSES.get(one, ())), None)
 
 

@@ -11,6 +11,7 @@ The first word is a function of LISTS, those behind it are its arguments.
 import importlib
 import inspect
 import re
+import sys
 from pathlib import Path
 
 from read_tables import CSRC, read_rows
@@ -223,11 +224,15 @@ def list_packages():
     return ["smemkit", *(name for name in map("smemkit.{}".format, below) if list_own(name))]
 
 
+# Of a package whose names are mostly for other packages of smemkit: what people call.
+CALLED = {"smemkit.compile": "compile_source find_nvrtc find_nvcc find_ptxas describe_cache"}
+
+
 def list_own(package):
     """The public names of a package that smemkit itself does not have."""
     module = importlib.import_module(package)
     shared = {id(getattr(smemkit, name)) for name in smemkit.__all__}
-    found = getattr(module, "__all__", ())
+    found = CALLED[package].split() if package in CALLED else getattr(module, "__all__", ())
     return [name for name in found if id(getattr(module, name)) not in shared]
 
 
@@ -282,7 +287,8 @@ def document(path, thing):
         return f".. autoexception:: {path}\n   :show-inheritance:\n"
     if inspect.isclass(thing):
         special = [name for name in ("__call__", "__getitem__") if describes(thing, name)]
-        options = "   :members:\n   :inherited-members: tuple, dict, object, Mapping, Results\n"
+        others = [base.__name__ for base in thing.__mro__[1:] if is_foreign(base)]
+        options = f"   :members:\n   :inherited-members: {', '.join(others)}\n"
         options += "   :show-inheritance:\n" if is_derived(thing) else ""
         if special:
             options += f"   :special-members: {', '.join(special)}\n"
@@ -291,8 +297,14 @@ def document(path, thing):
 
 
 def is_derived(thing):
-    """Whether a class derives from a class of its own package."""
+    """Whether a class derives from a class of its own package, which is shown beside it."""
     return any(base.__module__ == thing.__module__ for base in thing.__bases__)
+
+
+def is_foreign(base):
+    """Whether members of a base are shown elsewhere: by Python, or beside the class."""
+    own = base.__module__.startswith("smemkit")
+    return not own or base.__name__ in getattr(sys.modules[base.__module__], "__all__", ())
 
 
 def describes(thing, name):

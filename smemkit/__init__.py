@@ -77,7 +77,8 @@ not depend on the number of threads, with two exceptions:
 
 Limits
 ------
-- Linux; gcc or clang builds it. Wheels of nvcc, which the build fetches, exist for x86-64 and aarch64.
+- Linux; gcc or clang builds it. Wheels of nvcc, which the build fetches, exist for x86-64 and
+  aarch64.
 - Python's main interpreter, not its subinterpreters, which NumPy does not support either. A
   free-threaded Python stays without the GIL.
 - The simulator has no clock. Its running time says nothing about a GPU's.

@@ -1,7 +1,9 @@
 """The documentation site: its lists come from the tables, its pages and links are whole."""
 
+import doctest
 import html.parser
 import importlib.util
+import inspect
 import os
 import re
 import subprocess
@@ -13,6 +15,7 @@ from read_tables import read_rows
 from support.paths import ROOT
 
 import smemkit
+from smemkit import compile
 
 DOCS = ROOT / "docs"
 NEEDS = "needs what pip install '.[docs]' brings"
@@ -94,6 +97,48 @@ def list_names(lists):
     assert packages[0] == "smemkit" and {"smemkit.bench", "smemkit.report"} <= set(packages)
     names = [f"{package}.{name}" for package in packages[1:] for name in lists.list_own(package)]
     return [*names, *(f"smemkit.{name}" for name in smemkit.__all__ if name != "__version__")]
+
+
+def list_things(lists):
+    """(dotted name, thing) of all that has a docstring to show, but errors."""
+    for name in list_names(lists):
+        package, _, word = name.rpartition(".")
+        thing = getattr(importlib.import_module(package), word)
+        if callable(thing) and not lists.is_error(thing):
+            yield name, thing
+
+
+def test_docstrings_have_the_parts_that_the_site_shows(lists):
+    """Of functions all of them; of classes an example; each public member has a docstring."""
+    seen = 0
+    for name, thing in list_things(lists):
+        heads = re.findall(r"^(\w+)\n-+$", inspect.getdoc(thing) or "", re.MULTILINE)
+        if inspect.isclass(thing):
+            assert "Example" in heads, name
+            for word, member in vars(thing).items():
+                described = callable(member) or isinstance(member, property | classmethod)
+                if described and not word.startswith("_"):
+                    assert inspect.getdoc(member), f"{name}.{word}"
+                    seen += 1
+        else:
+            assert {"Shapes", "Returns", "Raises", "Example"} <= set(heads), name
+            assert "Parameters" in heads or not inspect.signature(thing).parameters, name
+    assert seen > 60
+
+
+def test_examples_of_classes_run(lists, monkeypatch):
+    """Those of functions, and of their methods, run in the tests of their packages."""
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    for name, thing in list_things(lists):
+        if not inspect.isclass(thing) and not name.startswith("smemkit.compile."):
+            continue
+        needs_compiler = re.search("__global__|smemkit.exercise", thing.__doc__)
+        if needs_compiler and not (compile.find_nvrtc() or compile.find_nvcc()):
+            continue
+        (test,) = doctest.DocTestFinder(recurse=False).find(thing, name, module=False, globs={})
+        log = []
+        assert doctest.DocTestRunner(verbose=False).run(test, out=log.append).failed == 0, log
+        assert test.examples, name
 
 
 def test_a_mark_without_a_list_is_an_error(lists):

@@ -27,7 +27,21 @@ NO_CLOCK = (
 
 @dataclass
 class Ceilings(Results):
-    """Measured ceilings: rows of the family "ceiling", and the rates that follow from them."""
+    """Measured ceilings: rows of the family "ceiling", and the rates that follow from them.
+
+    Attributes
+    ----------
+    rows : list of Measurement
+    provenance : dict
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> recorded = bench.recorded("h200")
+    >>> ceilings = bench.Ceilings(recorded.rows, recorded.provenance)
+    >>> 1000 < ceilings.gb_per_s < 10000 and ceilings.gflop_per_s > ceilings.gb_per_s
+    True
+    """
 
     def _best(self, attribute, *variants, dtype=None):
         rows = [row for row in self.rows if row.family == "ceiling" and row.variant in variants]

@@ -40,7 +40,22 @@ class Step:
 
 @dataclass
 class Evolution(Results):
-    """Results of one family at one shape, from the host's NumPy to a library, and their table."""
+    """Results of one family at one shape, from the host's NumPy to a library, and their table.
+
+    Attributes
+    ----------
+    rows : list of Measurement
+    provenance : dict
+    steps : list of Step
+        variant, machine, time_ms, over_cpu, over_naive and of_library of each row.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> ladder = bench.evolution("gemm", 4096, results=bench.recorded("h200"))
+    >>> ladder.steps[0].variant, ladder.steps[-1].of_library
+    ('numpy', 1.0)
+    """
 
     def _find(self, test):
         return next((row.median_ms for row in self.rows if row.times_ms and test(row)), None)

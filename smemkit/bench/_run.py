@@ -16,9 +16,35 @@ from .stopwatch import Stopwatch
 
 
 def load(path):
-    """The Results of a file that bench has written; ArgumentError for any other file.
+    """Read the results of a benchmark from a file.
 
-    OSError where there is no such file.
+    Parameters
+    ----------
+    path : str or path
+        A JSON file that Results.save or the command bench has written.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    Results.
+
+    Raises
+    ------
+    ArgumentError (ValueError) for any other file, OSError where there is none, ArgumentTypeError
+    (TypeError) for a path of another type.
+
+    Example
+    -------
+    >>> import os, tempfile
+    >>> from smemkit import bench
+    >>> results = bench.recorded("h200").select(family="dot")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     results.save(os.path.join(folder, "dot.json"))
+    ...     bench.load(os.path.join(folder, "dot.json")) == results
+    True
     """
     return Results.load(path)
 

@@ -96,6 +96,13 @@ class Measurement:
         That must move through memory, and operations that must be done.
     parameters : dict
         What else tells this row from others: {"op": "max"}, {"stride": 8}.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> row = bench.Measurement("dot", "mine", (1000,), "float32", "cuda", (2.0, 4.0), nbytes=8e6)
+    >>> row.median_ms, round(row.gb_per_s, 3)
+    (3.0, 2.667)
     """
 
     family: str
@@ -127,7 +134,7 @@ class Measurement:
         return amount / self.median_ms / 1e6 if self.median_ms else float("inf")
 
     def quantile_ms(self, q):
-        """The q-quantile of the samples, NaN where there are none."""
+        """The q-quantile of the samples in milliseconds, 0 <= q <= 1; NaN where there are none."""
         if not is_number(q, 0, 1):
             raise smemkit.ArgumentError(f"q is {q!r:.80}; a number from 0 to 1 is needed")
         return float(numpy.quantile(self.times_ms, q)) if self.times_ms else float("nan")
@@ -162,7 +169,27 @@ class Measurement:
 
 @dataclass
 class Results:
-    """Measurements of one run, with what they were made on (provenance)."""
+    """Measurements of one run, with what they were made on.
+
+    An iterable of its rows; len is their number.
+
+    Parameters
+    ----------
+    rows : list of Measurement
+    provenance : dict
+        Versions, date and device of the run.
+
+    Raises
+    ------
+    ArgumentTypeError (TypeError) for rows of another type.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> results = bench.recorded("h200").select(family="transpose", variant={"naive", "padded"})
+    >>> sorted({row.variant for row in results}), results.provenance["device"]
+    (['naive', 'padded'], 'NVIDIA H200')
+    """
 
     rows: list
     provenance: dict

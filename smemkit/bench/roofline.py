@@ -77,6 +77,14 @@ class MemoryWall:
     gb_per_s, gflop_per_s : float or None
         The measured ceilings, where there are some.
     rows : tuple of Reads
+        What each variant reads: predicted, and counted by the simulator.
+
+    Example
+    -------
+    >>> from smemkit import bench
+    >>> wall = bench.memory_wall("dot", 1000, variants=["atomic"])
+    >>> wall.nbytes, wall.intensity, wall.rows[0].counted_bytes
+    (8000.0, 0.25, 8000.0)
     """
 
     family: str

@@ -36,6 +36,20 @@ class Stopwatch:
         of calls that take longer than LONG_MS, SAMPLES_LONG.
     most : int
         Samples of one subject.
+
+    Raises
+    ------
+    BackendError (RuntimeError) without a GPU: the simulator has no clock.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> from smemkit import bench
+    >>> try:
+    ...     x = smemkit.asarray([1.0, 2.0], backend="cuda")
+    ...     samples = bench.Stopwatch().time(lambda: smemkit.reduce(x), "warm")
+    ... except smemkit.BackendError:
+    ...     print("no GPU")  # doctest: +SKIP
     """
 
     def __init__(self, seconds=0.5, most=SAMPLES_MAX):

@@ -45,7 +45,27 @@ def _list_packages():
 
 
 def find_nvrtc():
-    """The NVRTC library's path, or None."""
+    """The NVRTC library that CUDA C is compiled with.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    pathlib.Path, or None where there is none.
+
+    Raises
+    ------
+    Nothing.
+
+    Example
+    -------
+    >>> from smemkit import compile
+    >>> found = compile.find_nvrtc()
+    >>> found is None or found.name.startswith("libnvrtc.so")
+    True
+    """
     names = ("lib64", "lib", f"lib/{os.uname().machine}-linux-gnu")
     folders = [*_list_packages(), *_list_toolkits(), Path("/usr/local/cuda"), Path("/usr")]
     for folder, name in itertools.product(folders, names):
@@ -56,7 +76,27 @@ def find_nvrtc():
 
 
 def find_nvcc():
-    """The path of nvcc, or None. ArgumentError where SMEMKIT_NVCC is not the path of a program."""
+    """The nvcc that CUDA C is compiled with where NVRTC is not enough.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    pathlib.Path, or None where there is none, or SMEMKIT_NVCC is "none".
+
+    Raises
+    ------
+    ArgumentError (ValueError) where SMEMKIT_NVCC is not the path of a program.
+
+    Example
+    -------
+    >>> from smemkit import compile
+    >>> found = compile.find_nvcc()
+    >>> found is None or found.is_file()
+    True
+    """
     named = os.environ.get("SMEMKIT_NVCC")
     if named == "none":  # as for the build
         return None
@@ -78,7 +118,27 @@ def find_nvcc():
 
 
 def find_ptxas():
-    """The path of ptxas, or None: the one beside nvcc, else that of NVIDIA's package of nvcc."""
+    """The ptxas that tells what a kernel takes in machine code.
+
+    Shapes
+    ------
+    None.
+
+    Returns
+    -------
+    pathlib.Path, or None: the one beside nvcc, else that of NVIDIA's package of nvcc.
+
+    Raises
+    ------
+    ArgumentError (ValueError) as find_nvcc.
+
+    Example
+    -------
+    >>> from smemkit import compile
+    >>> found = compile.find_ptxas()
+    >>> found is None or found.is_file()
+    True
+    """
     nvcc = find_nvcc()
     places = [nvcc.resolve().with_name("ptxas")] if nvcc else []
     if os.environ.get("SMEMKIT_NVCC") != "none":  # the package's nvcc may lack its other parts

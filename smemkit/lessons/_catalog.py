@@ -23,7 +23,14 @@ def list_tasks() -> dict[str, Task]:
 
 
 class Exercises(tuple[Exercise, ...]):
-    """A tuple of exercises that is shown as a table: notebook, name, title."""
+    """A tuple of exercises that is shown as a table: notebook, name, title.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> print(smemkit.exercises("00"))  # doctest: +ELLIPSIS
+    00  tour.guard ...
+    """
 
     def __repr__(self) -> str:
         width = max((len(exercise.name) for exercise in self), default=0)

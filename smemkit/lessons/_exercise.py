@@ -11,7 +11,14 @@ from ._verdict import Step, Verdict
 
 
 class Text(str):
-    """A text that a notebook shows as it is, without quotes."""
+    """A text that a notebook shows as it is, without quotes.
+
+    Example
+    -------
+    >>> from smemkit import lessons
+    >>> lessons.Text("Hint 1 of 2: ...")
+    Hint 1 of 2: ...
+    """
 
     __slots__ = ()
 
@@ -26,8 +33,23 @@ def _normalize(source: str) -> str:
 class Exercise:
     """A kernel to complete or to mend; smemkit.exercise gives one, and showing it says what to do.
 
-    Attributes: name, title, notebook (its number, "04"), text (what to do), kernel (the name that
-    the kernel must have), start (the CUDA C to begin with).
+    Attributes
+    ----------
+    name, title, notebook : str
+        Such as "tour.guard", what it is about, and the number of its notebook, "00".
+    text : str
+        What to do.
+    kernel : str
+        The name that the kernel must have.
+    start : str
+        The CUDA C to begin with.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> exercise = smemkit.exercise("tour.guard")
+    >>> exercise.name, exercise.notebook
+    ('tour.guard', '00')
     """
 
     def __init__(self, name: str, task: Task, following: str | None = None) -> None:

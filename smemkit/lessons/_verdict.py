@@ -18,7 +18,22 @@ COLOURS = {True: "rgb(0,158,115)", False: "rgb(213,94,0)", None: "inherit"}  # f
 
 @dataclass(frozen=True)
 class Step:
-    """One demand: name, passed (None where it was not judged), and sentence: what was found."""
+    """One demand of an exercise.
+
+    Attributes
+    ----------
+    name : str
+    passed : bool or None
+        None where it was not judged.
+    sentence : str
+        What was found.
+
+    Example
+    -------
+    >>> from smemkit import lessons
+    >>> lessons.Step("result", False, "element 3 is 1.0").passed
+    False
+    """
 
     name: str
     passed: bool | None
@@ -28,10 +43,28 @@ class Step:
 class Verdict:
     """The judgement of an attempt. True where the exercise is solved.
 
-    Attributes: exercise (its name), steps (a Step for each demand, in order), sentence (what to
-    change next, or "" where it is solved), next (what to do after reading it), report (the Report
-    whose counters were judged, or None), checked (the CheckReport of the case in which something
-    was found, else of the last one; or None).
+    Attributes
+    ----------
+    exercise : str
+        Its name.
+    steps : tuple of Step
+        One for each demand, in order.
+    sentence : str
+        What to change next; "" where it is solved.
+    next : str
+        What to do after reading it.
+    report : Report or None
+        The report whose counters were judged.
+    checked : CheckReport or None
+        Of the case in which something was found, else of the last one.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> exercise = smemkit.exercise("tour.guard")
+    >>> verdict = exercise.judge(exercise.start)
+    >>> bool(verdict), [step.name for step in verdict.steps if step.passed is False]
+    (False, ['check'])
     """
 
     def __init__(
@@ -50,6 +83,7 @@ class Verdict:
 
     @property
     def sentence(self) -> str:
+        """What to change next; "" where the exercise is solved."""
         return next((step.sentence for step in self.steps if step.passed is False), "")
 
     @property

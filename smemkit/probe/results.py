@@ -64,7 +64,27 @@ def _per_ms(amount, time_ms, scale):
 
 @dataclass(frozen=True, kw_only=True)
 class GlobalAccess(ProbeResult):
-    """What probe.global_access found; elements is of the timed launch (counted without a GPU)."""
+    """What probe.global_access found.
+
+    Attributes
+    ----------
+    kernel, backend, dtype : str
+    stride, offset : int
+        In elements.
+    random : bool
+    elements : int
+        Of the timed launch; without a GPU of the counted one.
+    counters : Mapping
+        Of the simulator.
+    times_ms, time_ms : tuple, float or None
+        The GPU's samples and their median; () and None without a GPU.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> probe.global_access(stride=8, backend="sim").sectors_per_request
+    32.0
+    """
 
     dtype: str
     stride: int
@@ -126,14 +146,53 @@ class SharedAccess(ProbeResult):
 
 @dataclass(frozen=True, kw_only=True)
 class BankAccess(SharedAccess):
-    """What probe.bank_access found."""
+    """What probe.bank_access found.
+
+    Attributes
+    ----------
+    kernel, backend : str
+    stride : int
+        Between neighbouring lanes, in elements.
+    width : int
+        Bytes of an element.
+    requests : float
+        How many a multiprocessor made while it was timed.
+    counters : Mapping
+        Of the simulator.
+    times_ms, time_ms : tuple, float or None
+        The GPU's samples and their median; () and None without a GPU.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> found = probe.bank_access(2, backend="sim")
+    >>> found.wavefronts_per_request, found.conflicts_per_request
+    (2.0, 1.0)
+    """
 
     stride: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class RowColumn:
-    """What probe.row_column found: two SharedAccess, of rows and of columns of the tile."""
+    """What probe.row_column found.
+
+    Attributes
+    ----------
+    padded : bool
+        Whether the tile has one more column.
+    width : int
+        Bytes of an element.
+    row, column : SharedAccess
+        The reads of rows and of columns, with wavefronts_per_request, conflicts_per_request,
+        ns_per_request (None without a GPU), counters and times_ms.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> probe.row_column(backend="sim").wavefronts_ratio
+    32.0
+    """
 
     padded: bool
     width: int
@@ -158,7 +217,24 @@ class RowColumn:
 
 @dataclass(frozen=True, kw_only=True)
 class Divergence(ProbeResult):
-    """What probe.divergence found; elements and steps are of the timed launch, if there is one."""
+    """What probe.divergence found.
+
+    Attributes
+    ----------
+    kernel, backend, pattern : str
+    elements, steps : int
+        Of the timed launch; without a GPU of the counted one.
+    counters : Mapping
+        Of the simulator.
+    times_ms, time_ms : tuple, float or None
+        The GPU's samples and their median; () and None without a GPU.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> probe.divergence("warp", backend="sim").divergent_branches
+    0
+    """
 
     pattern: str
     elements: int
@@ -182,7 +258,24 @@ class Divergence(ProbeResult):
 
 @dataclass(frozen=True, kw_only=True)
 class Latency:
-    """What probe.latency found: nanoseconds of a dependent read, all samples and the median."""
+    """What probe.latency found; it needs a GPU.
+
+    Attributes
+    ----------
+    level : str
+    footprint_bytes : int
+        Of the ring that is walked.
+    steps : int
+        Dependent reads of a sample.
+    samples_ns : tuple of float
+        Nanoseconds of one read, a sample each; ns is their median.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> probe.Latency(level="l2", footprint_bytes=1 << 22, steps=4096, samples_ns=(190.0, 210.0)).ns
+    200.0
+    """
 
     level: str
     footprint_bytes: int
@@ -204,11 +297,28 @@ class Latency:
 class SharedLimits:
     """What probe.shared_limits found: each size ran and gave the right result.
 
-    static_bytes, dynamic_bytes (without opt-in), optin_bytes (with it); a kernel with both kinds
-    ran with mixed_static_bytes and mixed_dynamic_bytes, and refusal is what one word more brought.
-    carveout_bytes is the part of the L1 cache that one block of the largest kernel needs as shared
-    memory (None where the machine has no such table). carveout_percents are the preferences with
-    which that kernel ran too: a preference is a wish, and a launch gets what it needs.
+    Attributes
+    ----------
+    backend : str
+    static_bytes, dynamic_bytes, optin_bytes : int
+        Static, dynamic without opt-in, dynamic with it.
+    mixed_static_bytes, mixed_dynamic_bytes : int
+        With which a kernel with both kinds ran.
+    refusal : str
+        What one word more brought.
+    carveout_bytes : int or None
+        The part of the L1 cache that one block of the largest kernel needs as shared memory; None
+        where the machine has no such table.
+    carveout_percents : tuple of int
+        The preferences with which that kernel ran too: a preference is a wish, and a launch gets
+        what it needs.
+
+    Example
+    -------
+    >>> from smemkit import probe
+    >>> found = probe.shared_limits(backend="sim")
+    >>> found.static_bytes, found.optin_bytes
+    (49152, 232448)
     """
 
     backend: str

@@ -57,11 +57,29 @@ def _tell(words, a, b):
 
 
 class Comparison(Saved):
-    """Two reports side by side.
+    """Two reports side by side; Report.compare gives one.
 
-    Attributes: names (the headings of the two), rows of (counter, unit, a, b, b / a) where one is
-    not zero, summary, a sentence that says what changed, reports (the two), and origin (date,
-    version, machines).
+    Attributes
+    ----------
+    names : tuple of str
+        The headings of the two.
+    rows : list of tuple
+        (counter, unit, a, b, b / a) where one of the two is not zero.
+    summary : str
+        A sentence that says what changed.
+    reports : tuple of Report
+    origin : dict
+        Date, version and machines.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> other = smemkit.profile(smemkit.gemm, a, a, variant="column_padded")
+    >>> compared = report.compare(other, names=("column", "padded"))
+    >>> [row[3] for row in compared.rows if row[0] == "shared.load.conflicts"]
+    [0]
     """
 
     def __init__(self, a, b, names):
@@ -111,6 +129,7 @@ class Comparison(Saved):
         return _judge(name, a, b)
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         keys = ("counter", "unit", *("a", "b"), "ratio")
         rows = [dict(zip(keys, row, strict=True)) | {"mark": self.mark(row)} for row in self.rows]
         return {
@@ -145,6 +164,7 @@ class Comparison(Saved):
         return cls(a, b, tuple(captured["names"]))
 
     def to_dataframe(self):
+        """The rows as a pandas.DataFrame."""
         columns = ["counter", "unit", *self.names, "ratio"]
         return import_pandas().DataFrame(self.rows, columns=columns)
 

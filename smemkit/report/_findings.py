@@ -27,6 +27,7 @@ class Side:
 
     @property
     def place(self):
+        """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
     def __str__(self):
@@ -46,19 +47,46 @@ class Side:
         return f"Side({self.place!r}, {self.op}, block={self.block}, thread={self.thread})"
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         names = ("op", "file", "line", "text", "ptx_line", "ptx", "space", "address", "bytes")
         facts = {name: getattr(self, name) for name in (*names, "variable", "function", "moved")}
         return facts | {"block": list(self.block), "thread": list(self.thread)}
 
 
 class Finding:
-    """A fault: kind, message, action, count (how often alike), first and second (Side, or None).
+    """A fault that smemkit.check has found.
 
-    action says what to do about it; the lines that it names are those of first and second.
-    same_value is true of a race of two stores that write the same value, each time it was found.
-
-    Alike are those of one kernel with the same kind, source lines, operations and variable: a loop
+    Those of one kernel with the same kind, source lines, operations and variable are one: a loop
     that the compiler unrolls is many instructions of one line.
+
+    Attributes
+    ----------
+    kind : str
+        A key of the list of kinds in smemkit.check.
+    message : str
+        What happened, in a sentence.
+    action : str
+        What to do about it; the lines that it names are those of first and second.
+    count : int
+        How often it was found.
+    first, second : Side or None
+        The accesses: file, line, text, block, thread, address, space, variable, bytes and op.
+    same_value : bool
+        True of a race of two stores that write the same value, each time it was found.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> shift = smemkit.RawKernel(r'''
+    ... extern "C" __global__ void shift(float *x)
+    ... {
+    ...     x[threadIdx.x] = x[threadIdx.x + 1];
+    ... }
+    ... ''', "shift")
+    >>> report = shift.check(1, 64, (numpy.ones(65, dtype="float32"),))
+    >>> finding = report.findings[0]
+    >>> finding.kind, finding.first.line
+    ('global_race', 4)
     """
 
     def __init__(self, facts, kernel, sources, shared):
@@ -97,6 +125,7 @@ class Finding:
         return self.kind, self.kernel, tuple(places), frozenset(variables)
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {
             "kind": self.kind,
             "kernel": self.kernel,
@@ -110,16 +139,44 @@ class Finding:
 
 
 class CheckReport(Saved):
-    """What check found: findings, and the result of the call. True where nothing was found.
+    """What check found, and the result of the call. True where nothing was found.
 
-    Attributes: result, findings, kernels (a name for each launch), sampled ((checked, total)
-    blocks where blocks= was given), truncated (there were more different findings than are kept),
-    incomplete (how many accesses were judged without all earlier ones of other blocks, of which
-    there were too many to remember: races may have been missed),
-    stopped (why a launch ended early, or None), refused ((kernel, message) of each launch that
-    failed where the function went on: stopped says it too), ignored (how many findings were left
-    out: races of stores of one value, with ignore_same_value=True), origin (date, version,
-    machines).
+    Attributes
+    ----------
+    result
+        What the call returned.
+    findings : list of Finding
+    kernels : tuple of str
+        A name for each launch.
+    sampled : tuple of two ints or None
+        The blocks that were checked and all blocks, where blocks= was given.
+    truncated : bool
+        Whether there were more different findings than are kept.
+    incomplete : int
+        How many accesses were judged without all earlier ones of other blocks, of which there were
+        too many to remember: races may have been missed.
+    stopped : str or None
+        Why a launch ended early.
+    refused : tuple
+        (kernel, message) of each launch that failed, where the function went on; stopped says it
+        too.
+    ignored : int
+        How many findings were left out: races of stores of one value, with ignore_same_value=True.
+    origin : dict
+        Date, version and machines.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> shift = smemkit.RawKernel(r'''
+    ... extern "C" __global__ void shift(float *x)
+    ... {
+    ...     x[threadIdx.x] = x[threadIdx.x + 1];
+    ... }
+    ... ''', "shift")
+    >>> report = shift.check(1, 64, (numpy.ones(65, dtype="float32"),))
+    >>> bool(report), {finding.kind for finding in report.findings}
+    (False, {'global_race'})
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None, ignore_same_value=False):
@@ -160,6 +217,7 @@ class CheckReport(Saved):
 
     @property
     def label(self):
+        """What the report is of, in words."""
         if self.sampled and self.sampled[0] < self.sampled[1]:
             return f"SAMPLE: {self.sampled[0]:,} of {self.sampled[1]:,} blocks checked"
         return "all blocks checked"
@@ -219,6 +277,7 @@ class CheckReport(Saved):
         return "\n".join(parts)
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {
             "smemkit": __version__,
             "kind": "check",

@@ -7,10 +7,27 @@ from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
 
 @dataclass(frozen=True)
 class Advice:
-    """kind, lines ((file, line), ...), text, and evidence: what was counted.
+    """What is slow, and what would help; smemkit.explain gives a list of them.
 
-    text is made of subject (the first line as file:line, or the kernel's name where the advice is
-    of a whole launch), message (what is wrong, and what to do) and source (the text of that line).
+    Attributes
+    ----------
+    kind : str
+    lines : tuple
+        (file, line) of each line that it is about; line is the number of the first one, or None.
+    text : str
+        Made of subject (the first line as file:line, or the kernel's name where the advice is of a
+        whole launch), message (what is wrong, and what to do) and source (the text of that line).
+    evidence : dict
+        What was counted.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> advice = report.advice[0]
+    >>> advice.kind, advice.subject
+    ('bank_conflict', 'column.cu:37')
     """
 
     kind: str
@@ -22,6 +39,7 @@ class Advice:
 
     @property
     def text(self):
+        """Subject, message and source in one line."""
         source = f" [{self.source}]" if self.source else ""
         return f"{self.subject}: {self.message}{source}"
 
@@ -34,6 +52,7 @@ class Advice:
         return self.text
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {
             "kind": self.kind,
             "lines": [list(place) for place in self.lines],

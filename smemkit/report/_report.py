@@ -42,13 +42,39 @@ def _name_access(sample):
 
 
 class Report(Saved):
-    """What the launches of a call did.
+    """What the launches of a call did; smemkit.profile gives one.
 
-    Attributes: result (of the call), launches, main_kernel (the name of the one that did most),
-    counters (sums over the launches), lines (by file and line), samples (the costliest request of
-    each access), sampled ((counted, total) blocks where blocks= was given, else None), refused
-    ((kernel, message) of each launch that failed, where the function went on), time_ms and times_ms
-    (measured on a GPU, else None and ()), origin (date, version, machines).
+    Attributes
+    ----------
+    result
+        What the call returned.
+    launches : tuple of Launch
+    counters : Counters
+        Sums over the launches; a ratio is that of the sums.
+    lines : list of Line
+        By file and line.
+    samples : list of Sample
+        The costliest request of each access.
+    main_kernel : str
+        The name of the kernel that did most.
+    sampled : tuple of two ints or None
+        The blocks that were counted and all blocks, where blocks= was given.
+    refused : tuple
+        (kernel, message) of each launch that failed, where the function went on.
+    time_ms, times_ms : float or None, tuple
+        Measured on a GPU; else None and ().
+    origin : dict
+        Date, version and machines.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> report.main_kernel, report.holds("shared.load.conflicts > 0")
+    ('gemm_column_float32', True)
+    >>> max(report.lines, key=lambda line: line.counters["shared.load.conflicts"]).place
+    'column.cu:37'
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None):

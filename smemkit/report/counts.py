@@ -112,7 +112,20 @@ def refuse_name(name, names):
 
 
 class Counters(Mapping):
-    """Read-only mapping from counter to number; a ratio whose denominator is 0 is None."""
+    """Read-only mapping from counter to number; a ratio whose denominator is 0 is None.
+
+    Its names are those of smemkit.counters(), and any other is an UnknownCounterError (KeyError).
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> report.counters["global.load.sectors_per_request"]
+    4.0
+    >>> report.counters["shared.atomic.conflicts_per_request"] is None  # it makes no atomics
+    True
+    """
 
     def __init__(self, sums):
         self._values = {row["name"]: sums.get(row["name"], 0) for row in _core._counters()}
@@ -236,10 +249,29 @@ def _find_variant(kernel, ptx):
 
 
 class Line:
-    """A source line: file, line, text, counters, kernels (the names of those that ran it).
+    """A source line and what it did.
 
-    moved is true where its accesses are not its own: the compiler has moved them there, as out of a
-    loop, from a line that PTX does not tell.
+    Attributes
+    ----------
+    file, line : str, int
+        Where it stands; place is "file:line".
+    text : str
+        The line itself; empty where the source is not known.
+    counters : Counters
+    kernels : tuple of str
+        The names of the kernels that ran it.
+    moved : bool
+        Whether its accesses are not its own: the compiler has moved them there, as out of a loop,
+        from a line that PTX does not tell.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> line = next(one for one in report.lines if one.line == 37)
+    >>> line.place, line.counters["shared.load.instructions"]
+    ('column.cu:37', 4096)
     """
 
     def __init__(self, file, line, text, sums, kernels, ptx, moved=False):
@@ -251,12 +283,14 @@ class Line:
 
     @property
     def place(self):
+        """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
     def __repr__(self):
         return f"Line({self.place!r}, {self.text!r})"
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {
             "file": self.file,
             "line": self.line,
@@ -268,11 +302,36 @@ class Line:
 
 
 class Sample:
-    """The costliest request of one access: 32 lane addresses, mask, bytes a lane, cost.
+    """The costliest request of one access; Report.access gives one.
 
-    cost is wavefronts for shared memory and sectors for global memory. Addresses of shared memory
-    count from the block's first byte of it. rule is the op of smemkit.bank_access that this access
-    follows: of atomics, "atomic", "cas" or "increment"; of ldmatrix "matrix".
+    Attributes
+    ----------
+    addresses : numpy.ndarray of 32 ints
+        In bytes, one a lane. Those of shared memory count from the block's first byte of it.
+    mask : int
+        Bit i is set where lane i takes part.
+    bytes : int
+        Of each lane.
+    cost : int
+        Wavefronts for shared memory, sectors for global memory.
+    space, op : str
+        "shared", "global" or "local"; "load", "store", "atomic" or "async".
+    rule : str
+        The op of smemkit.bank_access that the access follows: of atomics "atomic", "cas" or
+        "increment"; of ldmatrix "matrix".
+    kernel, file, line, text, block, warp
+        Where it was made.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> sample = report.access()
+    >>> sample.place, sample.cost
+    ('column.cu:37', 32)
+    >>> smemkit.bank_access(sample.addresses, sample.bytes, mask=sample.mask).wavefronts
+    32
     """
 
     def __init__(self, facts, kernel, sources):
@@ -287,6 +346,7 @@ class Sample:
 
     @property
     def place(self):
+        """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
     def active(self):
@@ -300,6 +360,7 @@ class Sample:
         )
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         names = ("kernel", "file", "line", "ptx_line", "space", "op", "rule", "bytes", "mask")
         facts = {name: getattr(self, name) for name in names}
         facts |= {"cost": self.cost, "warp": self.warp, "block": list(self.block)}
@@ -314,9 +375,29 @@ def place_of(facts):
 
 
 class Launch:
-    """One launch: kernel, grid, block, shared_bytes, blocks of blocks_total counted, counters.
+    """One launch of a kernel.
 
-    times_ms holds the GPU's samples, and time_ms their median; () and None without a GPU.
+    Attributes
+    ----------
+    kernel : str
+    grid, block : tuple of int
+        Blocks of the grid, threads of a block.
+    shared_bytes : int
+        Dynamic shared memory of a block.
+    blocks, blocks_total : int
+        The blocks that were counted, and all.
+    counters : Counters
+    samples : list of Sample
+    times_ms, time_ms : tuple, float or None
+        The GPU's samples and their median; () and None without a GPU.
+
+    Example
+    -------
+    >>> import numpy, smemkit
+    >>> a = numpy.ones((64, 64), dtype="float32")
+    >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
+    >>> report.launches
+    (Launch('gemm_column_float32', grid=(2, 2, 1), block=(32, 32, 1)),)
     """
 
     def __init__(self, facts, given=None):
@@ -334,12 +415,14 @@ class Launch:
 
     @property
     def time_ms(self):
+        """The median of times_ms, in milliseconds; None without a GPU."""
         return median(self.times_ms)
 
     def __repr__(self):
         return f"Launch({self.kernel!r}, grid={self.grid}, block={self.block})"
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {
             "kernel": self.kernel,
             "grid": list(self.grid),

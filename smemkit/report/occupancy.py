@@ -44,11 +44,26 @@ def _find_cards(capability):
 
 
 class OccupancyTable(Saved):
-    """The occupancy of a kernel by compute capability; iterating gives its rows.
+    """The occupancy of a kernel by compute capability; smemkit.occupancy_table gives one.
 
-    Attributes: kernel (its name), block, rows: a dict for each compute capability with cards (names
-    of some that have it), limited_by, registers, shared_bytes, blocks, warps and percent;
-    or with error, which says why there are no numbers. origin: date, version.
+    Iterating gives its rows; table["8.6"] or table["RTX 3060"] is one of them.
+
+    Attributes
+    ----------
+    kernel : str
+    block : tuple of int
+    rows : list of dict
+        For each compute capability its cards (names of some that have it), limited_by, registers,
+        shared_bytes, blocks, warps and percent; or error, which says why there are no numbers.
+    origin : dict
+        Date and version.
+
+    Example
+    -------
+    >>> import smemkit
+    >>> table = smemkit.occupancy_table("gemm/tiled", (32, 32), registers=40)
+    >>> table["8.6"]["blocks"], round(table["8.6"]["percent"])
+    (1, 67)
     """
 
     def __init__(self, kernel, block, rows):
@@ -81,6 +96,7 @@ class OccupancyTable(Saved):
         return cls(captured["kernel"], captured["block"], map(dict, captured["rows"]))
 
     def to_dict(self):
+        """All of it, of plain types that json can write."""
         return {"smemkit": __version__, "kind": "occupancy", **self._capture()}
 
     def to_dataframe(self):
