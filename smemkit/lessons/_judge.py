@@ -14,6 +14,7 @@ from ..report.counts import OPERATORS, RATIOS
 from ._task import LAUNCH, Case, Limit, Task
 from ._verdict import Step
 
+OPTIONS = ("-arch=compute_90",)  # the simulator's, whatever GPU is here: counts are the same
 MAX_STEPS = 500_000  # warp instructions of a launch; every case is far below
 NEEDED = {
     "==": "Needed: {}.",
@@ -67,7 +68,7 @@ class Judgement:
 
     def _compile(self, source: str) -> bool:
         try:
-            self.kernel = _core.RawKernel(source, self.task.kernel)
+            self.kernel = _core.RawKernel(source, self.task.kernel, options=OPTIONS)
         except _core.CompileError as error:
             return self._add("compiles", False, f"It does not compile.\n{quote(str(error))}")
         except _core.Error as error:

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.integers(-9, 10, (n, 32, 32)).astype("float64")
     y = numpy.full((n, 32), numpy.nan)
     return Case(

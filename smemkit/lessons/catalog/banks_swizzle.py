@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.random((n, 32, 32), dtype="float32")
     y = numpy.full_like(x, numpy.nan)
     return Case(
@@ -40,7 +40,7 @@ TASK = Task(
     text="""
 `turn` transposes tiles of exactly 32 x 32 floats. `place` says where in the tile element (row,
 col) is kept. Keep every element in its own row, but elsewhere in it, so that warps can store
-rows *and* read columns without a conflict.
+rows *and* read columns without a conflict. (Such an order is called a *swizzle*.)
 """,
     kernel="turn",
     start=START,

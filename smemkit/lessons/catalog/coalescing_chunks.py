@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x, y = rng.random(n, dtype="float32"), numpy.full(n, numpy.nan, "float32")
     return Case(f"n = {n}", (-(-n // 512),), (128,), {"x": x, "y": y, "n": n}, {"y": 2 * x})
 

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     p = rng.integers(-9, 10, (n, 3)).astype("float32")
     norm = numpy.full(n, numpy.nan, "float32")
     expected = (p * p).sum(axis=1)

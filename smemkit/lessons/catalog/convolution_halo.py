@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, rows, cols):
+def make(rng: numpy.random.Generator, rows: int, cols: int) -> Case:
     x = rng.integers(-9, 10, (rows, cols)).astype("float32")
     y = numpy.full_like(x, numpy.nan)
     wide = numpy.pad(x, 2)

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, m, n, k):
+def make(rng: numpy.random.Generator, m: int, n: int, k: int) -> Case:
     a = rng.integers(-4, 5, (m, k)).astype("float32")
     b = rng.integers(-4, 5, (k, n)).astype("float32")
     c = numpy.full((m, n), numpy.nan, "float32")

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n, colours):
+def make(rng: numpy.random.Generator, n: int, colours: int) -> Case:
     x = rng.integers(0, colours, n).astype("uint8")
     weights = rng.integers(2, 9, n).astype("int32")
     sums = numpy.zeros(64, "int32")

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.integers(0, 256, n).astype("uint8")
     counts = numpy.zeros(256, "int32")
     expected = numpy.bincount(x, minlength=256).astype("int32")

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x, y = rng.integers(-9, 10, n).astype("int32"), numpy.full(n, -1000, "int32")
     expected = numpy.concatenate([numpy.cumsum(x[i : i + 256]) for i in range(0, n, 256)])
     args = {"x": x, "y": y, "n": n}

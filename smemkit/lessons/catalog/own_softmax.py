@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, rows, cols):
+def make(rng: numpy.random.Generator, rows: int, cols: int) -> Case:
     x = (40 * rng.normal(size=(rows, cols)) - 200).astype("float32")
     y = numpy.full_like(x, numpy.nan)
     powers = numpy.exp(x.astype("float64") - x.max(axis=1, keepdims=True))

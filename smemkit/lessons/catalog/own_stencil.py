@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x, y = rng.integers(-9, 10, n).astype("float32"), numpy.full(n, numpy.nan, "float32")
     windows = numpy.lib.stride_tricks.sliding_window_view(numpy.pad(x, 3), 7)
     args = {"x": x, "y": y, "n": n}

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x, y = rng.integers(-9, 10, n).astype("float32"), numpy.full(n, numpy.nan, "float32")
     blocks = [x[first : first + 128] for first in range(0, n, 128)]
     for _ in range(2):

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, blocks):
+def make(rng: numpy.random.Generator, blocks: int) -> Case:
     x = rng.integers(-9, 10, (blocks, 256)).astype("float32")
     y = numpy.full(blocks, numpy.nan, "float32")
     label = "1 block" if blocks == 1 else f"{blocks} blocks"

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.normal(size=n).astype("float32")
     expected = numpy.repeat(x.reshape(-1, 32).max(axis=1), 32)
     return Case(f"n = {n}", (n // 64,), (64,), {"x": x}, {"x": expected})
@@ -27,8 +27,8 @@ TASK = Task(
     title="a maximum by shuffles",
     text="""
 After this kernel *every* element is the largest of the 32 numbers that its warp has read. Use
-`__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is lane ^
-k. No shared memory, and five shuffles are enough.
+`__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is
+`lane ^ k`. No shared memory, and five shuffles are enough.
 """,
     kernel="most",
     start=START,

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.random((n, n), dtype="float32")
     y = numpy.full_like(x, numpy.nan)
     tiles = x.reshape(n // 32, 32, n)

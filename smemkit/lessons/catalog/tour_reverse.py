@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x = rng.random(n, dtype="float32")
     return Case(f"{n} threads", (1,), (n,), {"x": x}, {"x": numpy.array(x[::-1])})
 

@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, rows, cols):
+def make(rng: numpy.random.Generator, rows: int, cols: int) -> Case:
     a = rng.random((rows, cols), dtype="float32")
     b = numpy.full((cols, rows), numpy.nan, "float32")
     args = {"a": a, "b": b, "rows": rows, "cols": cols}

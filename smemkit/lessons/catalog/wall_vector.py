@@ -5,7 +5,7 @@ import numpy
 from .._task import Case, Limit, Mistake, Task
 
 
-def make(rng, n):
+def make(rng: numpy.random.Generator, n: int) -> Case:
     x, y = (rng.integers(-9, 10, n).astype("float32") for _ in range(2))
     args = {"x": x, "y": y, "a": numpy.float32(3), "n": n}
     return Case(f"n = {n}", (-(-n // 512),), (128,), args, {"y": 3 * x + y})
