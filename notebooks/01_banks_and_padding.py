@@ -239,8 +239,8 @@ for what, one, other in (("columns", "column", "column_padded"), ("rows", "tiled
 #
 # Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
 # several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
-# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
-# one way to do it.
+# names are lines of the cell. What `--` stands before is judged when all above it is right.
+# `exercise.hint()` gives one hint at a time, `exercise.solution()` one way to do it.
 
 # %% [markdown]
 # ### Exercise 1: a pad for numbers of 8 bytes
@@ -299,7 +299,7 @@ exercise.judge(source)
 #
 # `turn` transposes tiles of exactly 32 x 32 floats. `place` says where in the tile element (row,
 # col) is kept. Keep every element in its own row, but elsewhere in it, so that warps can store
-# rows *and* read columns without a conflict.
+# rows *and* read columns without a conflict. (Such an order is called a *swizzle*.)
 
 # %%
 source = r"""

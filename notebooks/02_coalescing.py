@@ -250,8 +250,8 @@ check_pitch(104)
 #
 # Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
 # several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
-# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
-# one way to do it.
+# names are lines of the cell. What `--` stands before is judged when all above it is right.
+# `exercise.hint()` gives one hint at a time, `exercise.solution()` one way to do it.
 
 # %% [markdown]
 # ### Exercise 1: four elements a thread

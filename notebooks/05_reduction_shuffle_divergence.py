@@ -224,15 +224,15 @@ check_conflicts([1, 3, 7])
 #
 # Change the kernel in a cell and run the cell: `judge` compiles it, runs it on the simulator with
 # several sizes, compares the results with NumPy's, looks for races, and counts. Lines that it
-# names are lines of the cell. `exercise.hint()` gives one hint at a time, `exercise.solution()`
-# one way to do it.
+# names are lines of the cell. What `--` stands before is judged when all above it is right.
+# `exercise.hint()` gives one hint at a time, `exercise.solution()` one way to do it.
 
 # %% [markdown]
 # ### Exercise 1: a maximum by shuffles
 #
 # After this kernel *every* element is the largest of the 32 numbers that its warp has read. Use
-# `__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is lane ^
-# k. No shared memory, and five shuffles are enough.
+# `__shfl_xor_sync(0xffffffff, value, k)`: it gives the value of the lane whose number is
+# `lane ^ k`. No shared memory, and five shuffles are enough.
 
 # %%
 source = r"""
