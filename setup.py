@@ -47,6 +47,15 @@ from nvcc import BuildError, count_cores, fail, find_toolkit, say  # noqa: E402
 # Commands ----------------------------------------------------------------------------------------
 
 
+def find_kernels(command):
+    """The folder of compiled kernels: one for all versions of Python."""
+    build = command.get_finalized_command("build")
+    folder, former = Path(build.build_base, "kernels"), Path(build.build_temp, "kernels")
+    if former.exists() and not folder.exists():
+        former.rename(folder)
+    return folder
+
+
 class BuildExtension(build_ext):
     """Kernels and C files side by side on all cores."""
 
@@ -58,7 +67,7 @@ class BuildExtension(build_ext):
         self.toolkit, self.reason = find_toolkit()
         self.kernels = list_kernels()
         with concurrent.futures.ThreadPoolExecutor(count_cores()) as self.pool:
-            folder = Path(self.build_temp) / "kernels"
+            folder = find_kernels(self)
             jobs = start_compiling(self.kernels, (self.toolkit, self.reason), folder, self.pool)
             super().run()
             finish_compiling(jobs)
@@ -96,6 +105,8 @@ class BuildExtension(build_ext):
             objects = [job.result() for job in jobs]
         except BuildError as error:
             fail(error)
+        linker = self.compiler.linker_so  # Python's own libraries may lie in a folder of this machine
+        self.compiler.linker_so = [word for word in linker if not word.startswith("-Wl,-rpath")]
         path = Path(self.get_ext_fullpath(ext.name))
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
@@ -108,8 +119,7 @@ class SourceDistribution(sdist):
 
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
-        folder = Path(self.get_finalized_command("build").build_temp) / "kernels"
-        add_prebuilt(find_toolkit(), folder, Path(base_dir))
+        add_prebuilt(find_toolkit(), find_kernels(self), Path(base_dir))
 
 
 class Wheel(bdist_wheel or object):

@@ -4,7 +4,7 @@
   SMEMKIT_SANITIZE  sanitizers for the extension: "address,undefined"
   CFLAGS            for the C compiler; the extension has debug information where this asks (-g)
 
-gcc and clang both serve. `python csrc/compile_c.py` lists the flags that single files need.
+gcc and clang serve, and zig cc to cross-compile. `python csrc/compile_c.py` lists the flags that single files need.
 """
 
 import os
@@ -91,10 +91,10 @@ def choose_flags(toolkit):
     return flags, link
 
 
-def list_file_flags(source, machine):
-    """What a file needs beside the flags of all, on a machine as `cc -dumpmachine` names it."""
+def list_file_flags(source, is_x86):
+    """What a file needs beside the flags of all."""
     everywhere, on_x86 = FILE_FLAGS.get(Path(source).name, ("", ""))
-    return [*everywhere.split(), *(on_x86.split() if machine.startswith("x86_64") else ())]
+    return [*everywhere.split(), *(on_x86.split() if is_x86 else ())]
 
 
 class Compiler:
@@ -102,7 +102,8 @@ class Compiler:
 
     def __init__(self, command, flags, folders, versions):
         self.command = [*command, *flags]
-        self.machine = run_tool([*command, "-dumpmachine"]).strip()
+        macros = run_tool([*command, "-dM", "-E", "-x", "c", os.devnull])
+        self.is_x86 = "#define __x86_64__ " in macros
         # pip builds with NumPy and CUDA in a new folder each time: their versions count, not the
         # folders.
         self.versions = versions
@@ -116,8 +117,8 @@ class Compiler:
         """Compiles one C file unless its object in `folder` is fresh. Returns the object's path."""
         target = Path(folder) / Path(source).with_suffix(".o")
         target.parent.mkdir(parents=True, exist_ok=True)
-        command = [*self.command, *list_file_flags(source, self.machine)]
-        wanted = hash_text(*command, self.machine, *self.versions)
+        command = [*self.command, *list_file_flags(source, self.is_x86)]
+        wanted = hash_text(*command, *self.versions)
         stamp = target.with_suffix(".stamp")
         if stamp.exists() and stamp.read_text() == wanted and is_fresh(target):
             return str(target)
@@ -141,4 +142,4 @@ def is_fresh(target):
 
 if __name__ == "__main__":
     for name in FILE_FLAGS:
-        print(name, *list_file_flags(name, os.uname().machine))
+        print(name, *list_file_flags(name, os.uname().machine == "x86_64"))
