@@ -105,8 +105,9 @@ class BuildExtension(build_ext):
             objects = [job.result() for job in jobs]
         except BuildError as error:
             fail(error)
-        linker = self.compiler.linker_so  # Python's own libraries may lie in a folder of this machine
-        self.compiler.linker_so = [word for word in linker if not word.startswith("-Wl,-rpath")]
+        # Python's own libraries may lie in a folder of this machine.
+        words = self.compiler.linker_so
+        self.compiler.linker_so = [word for word in words if not word.startswith("-Wl,-rpath")]
         path = Path(self.get_ext_fullpath(ext.name))
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(

@@ -262,18 +262,23 @@ def test_what_setup_imports_needs_nothing_installed():
                 assert module in OWN or module.partition(".")[0] in sys.stdlib_module_names, path
 
 
-def test_build_of_pip_finds_what_setup_imports(tree):
-    """Where pip builds, the folder of setup.py is not on the path."""
+@pytest.mark.parametrize("ask", ["wheel", "sdist", "editable"])
+@pytest.mark.parametrize("nvcc", ["none", ""])
+def test_build_of_pip_finds_what_setup_imports(tree, ask, nvcc):
+    """Where pip builds, the folder of setup.py is not on the path; nvcc is fetched where used."""
     code = (
-        "import os, sys, setuptools.build_meta as backend\n"
+        "import os, sys\n"
         "assert not {'', os.getcwd()} & set(sys.path)\n"
-        "print('required:', backend.get_requires_for_build_wheel())\n"
+        "sys.path.append('csrc')\n"
+        "import build_backend\n"
+        f"print('required:', build_backend.get_requires_for_build_{ask}())\n"
     )
     command = [sys.executable, "-P", "-W", "ignore", "-c", code]
-    environment = os.environ | {"SMEMKIT_NVCC": "none"}
+    environment = os.environ | {"SMEMKIT_NVCC": nvcc}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     done = subprocess.run(command, cwd=tree, env=environment, text=True, timeout=120, **pipes)
     assert done.returncode == 0 and "required: [" in done.stdout, done.stdout
+    assert done.stdout.count("nvidia-") == (0 if nvcc else 5)
 
 
 # C files -----------------------------------------------------------------------------------------
