@@ -4,8 +4,8 @@
   SMEMKIT_SANITIZE  sanitizers for the extension: "address,undefined"
   CFLAGS            for the C compiler; the extension has debug information where this asks (-g)
 
-gcc and clang serve, and zig cc, which cross-compiles. `python csrc/compile_c.py` lists the flags
-that single files need.
+gcc and clang serve, and zig cc, which cross-compiles. Run as a program (with csrc/kernels on
+PYTHONPATH), this lists the flags that single files need.
 """
 
 import os

@@ -15,7 +15,7 @@ compile() {
     clang "${flags[@]}" -c "$2" -o "$1/${2//\//_}.o"
 }
 export -f compile
-python3 csrc/compile_c.py > "$objects/flags" # of files for one instruction set
+PYTHONPATH=csrc/kernels python3 csrc/compile_c.py > "$objects/flags" # of files for one instruction set
 find csrc/base csrc/ptx csrc/sim tests/fuzz/fuzz_ptx.c -name '*.c' -print0 |
     xargs -0 -P "$(nproc)" -I {} bash -c 'compile "$1" "$2"' compile "$objects" {}
 mkdir -p "$(dirname "$program")"
