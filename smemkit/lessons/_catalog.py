@@ -15,11 +15,19 @@ from ._task import Task
 @functools.cache
 def list_tasks() -> dict[str, Task]:
     """{name: task} in the order of the notebooks; catalog/tour_guard.py is "tour.guard"."""
-    found = {}
+    found: dict[tuple[int, int], tuple[str, Task]] = {}
     for module in pkgutil.iter_modules(catalog.__path__):
-        name = module.name.replace("_", ".", 1)
-        found[name] = importlib.import_module(f"{catalog.__name__}.{module.name}").TASK
-    return dict(sorted(found.items(), key=lambda row: (row[1].notebook, row[1].number)))
+        path = f"{catalog.__name__}.{module.name}"
+        task = getattr(importlib.import_module(path), "TASK", None)
+        if not isinstance(task, Task):
+            raise _core.InternalError(f"{path} defines no TASK")
+        place = (task.notebook, task.number)
+        if place in found:
+            raise _core.InternalError(
+                f"{path} and {found[place][0]} are both exercise {place[1]} of notebook {place[0]}"
+            )
+        found[place] = (module.name.replace("_", ".", 1), task)
+    return dict(found[place] for place in sorted(found))
 
 
 class Exercises(tuple[Exercise, ...]):

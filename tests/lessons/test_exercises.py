@@ -1,10 +1,12 @@
 """Exercises: starts and mistakes are judged wrong with a helpful sentence, solutions pass."""
 
+import sys
+
 import pytest
 
 import smemkit
 from smemkit import compile
-from smemkit.lessons import Exercise, Verdict
+from smemkit.lessons import Exercise, Verdict, catalog
 from smemkit.lessons._catalog import list_tasks
 
 TASKS = list_tasks()
@@ -244,6 +246,49 @@ def test_list():
     ] == [exercise.name for exercise in smemkit.exercises("04")]
     with pytest.raises(smemkit.ArgumentError, match="no exercises of notebook 12"):
         smemkit.exercises(12)
+
+
+NEW = """
+from dataclasses import replace
+from smemkit.lessons.catalog.tour_guard import TASK as OTHER
+
+TASK = {task}
+"""
+
+
+@pytest.fixture
+def catalogue(monkeypatch, tmp_path):
+    """A function that adds a file to the exercises, and returns the names that there are then."""
+    monkeypatch.setattr(catalog, "__path__", [*catalog.__path__, str(tmp_path)])
+
+    def add(name, task):
+        (tmp_path / f"{name}.py").write_text(NEW.format(task=task))
+        list_tasks.cache_clear()
+        return [exercise.name for exercise in smemkit.exercises()]
+
+    yield add
+    monkeypatch.undo()
+    list_tasks.cache_clear()
+    for name in [name for name in sys.modules if name.startswith(f"{catalog.__name__}.new_")]:
+        del sys.modules[name]
+
+
+def test_an_exercise_is_one_file(catalogue):
+    names = catalogue("new_one_more", "replace(OTHER, number=4)")
+    assert names[2:5] == ["tour.reverse", "new.one_more", "banks.double"]
+    assert smemkit.exercise("new.one_more").title == TASKS["tour.guard"].title
+
+
+@pytest.mark.parametrize(
+    ("task", "says"),
+    [
+        ("None", "catalog.new_faulty defines no TASK"),
+        ("OTHER", "are both exercise 1 of notebook 0"),
+    ],
+)
+def test_a_faulty_file_is_named(catalogue, task, says):
+    with pytest.raises(smemkit.InternalError, match=says):
+        catalogue("new_faulty", task)
 
 
 def test_names_that_are_none():
