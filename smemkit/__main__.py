@@ -1,6 +1,5 @@
 """The command line: smemkit demo, info, variants, profile, ... (or python -m smemkit ...)."""
 
-import argparse
 import os
 import signal
 import sys
@@ -15,25 +14,33 @@ from .cli import (
     exercise,
     info,
     occupancy,
+    plot,
     profile,
     record,
     variants,
 )
 from .cli.errors import UsageError
+from .cli.options import Parser
 
 
 def open_streams():
-    """Opens a null device for each standard stream that the caller has closed."""
+    """Standard streams that take any text: a null device where the caller has closed one.
+
+    A letter that the terminal's encoding lacks is printed as its number, as in \\xe9.
+    """
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:
+        stream = getattr(sys, name)
+        if stream is None:
             setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def make_parser():
-    """The parser of all commands."""
-    parser = argparse.ArgumentParser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
+    """The parser of all commands; its attribute commands has the parser of each."""
+    parser = Parser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
-    commands = parser.add_subparsers(dest="command", required=True)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     demo.add_command(commands)
     info.add_command(commands)
     variants.add_command(commands)
@@ -41,37 +48,80 @@ def make_parser():
     occupancy.add_command(commands)
     exercise.add_command(commands)
     bench.add_commands(commands)
+    plot.add_command(commands)
     record.add_command(commands)
     compare.add_command(commands)
     dev.add_command(commands)
+    parser.commands = commands.choices
     return parser
 
 
-def main(arguments=None):
-    """Runs a command and returns the exit status."""
-    open_streams()
-    chosen = make_parser().parse_args(arguments)
+def describe_os_error(error):
+    """The file and the reason of an OSError, without its number."""
+    if error.filename is None or error.strerror is None:
+        return error.strerror or str(error)
+    return f"{os.fsdecode(error.filename) or repr('')}: {error.strerror}"
+
+
+# What the caller has to change; other errors are of the machine, or of the kernel that ran.
+USAGE_ERRORS = (
+    UsageError,
+    smemkit.ArgumentError,
+    smemkit.ArgumentTypeError,
+    smemkit.ShapeError,
+    smemkit.LaunchError,
+)
+
+
+def choose(arguments):
+    """The parsed arguments; None where there are none, after the help."""
+    parser = make_parser()
+    chosen, others = parser.parse_known_args(arguments)
+    if chosen.command is None:
+        parser.print_help(sys.stderr)
+        return None
+    if others:
+        parser.commands[chosen.command].error(f"unknown arguments: {' '.join(others)}")
+    return chosen
+
+
+def execute(arguments):
+    """Runs the command; (exit status, what to say on standard error or None)."""
     try:
+        chosen = choose(arguments)
+        if chosen is None:
+            return 2, None
         status = chosen.run(chosen)
         sys.stdout.flush()
     except (KeyboardInterrupt, smemkit.InterruptedError):  # Ctrl-C
-        print("smemkit: interrupted", file=sys.stderr)
-        return 128 + signal.SIGINT
-    except UsageError as error:
-        print(f"smemkit: {error}", file=sys.stderr)
-        return 2
+        return 128 + signal.SIGINT, "interrupted"
+    except USAGE_ERRORS as error:
+        return 2, error
+    except MemoryError as error:  # also smemkit.OutOfMemoryError, which says so itself
+        return 1, error if isinstance(error, smemkit.Error) else f"no memory: {error or 'left'}"
     except smemkit.Error as error:
-        print(f"smemkit: {error}", file=sys.stderr)
-        return 1
+        return 1, error
     except BrokenPipeError:  # the reader of the pipe, such as head, has exited
+        return 1, None
+    except OSError as error:  # a file that cannot be read or written
+        return 2 if error.filename is not None else 1, describe_os_error(error)
+    return status, None
+
+
+def main(arguments=None):
+    """Runs a command and returns the exit status.
+
+    0: all is well. 1: a finding, a condition that holds, a wrong result, or a kernel or machine
+    that failed. 2: the command line names what is not there, or what does not go together.
+    """
+    open_streams()
+    status, words = execute(arguments)
+    if words is not None:
+        print(f"smemkit: {words}", file=sys.stderr)
+    try:
+        sys.stdout.flush()
+    except OSError:  # closed or full: nothing more can be written there, also when Python ends
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except MemoryError as error:
-        print(f"smemkit: no memory: {error}", file=sys.stderr)
-        return 1
-    except (OSError, UnicodeDecodeError) as error:  # a file that cannot be read or written
-        print(f"smemkit: {error}", file=sys.stderr)
-        return 1
     return status
 
 

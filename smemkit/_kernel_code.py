@@ -17,8 +17,14 @@ def read_path(path, options):
         raise _core.ArgumentTypeError(
             f"path must be a str or a path, not {type(path).__name__}"
         ) from None
+    except UnicodeDecodeError as error:
+        raise _core.ArgumentError(
+            f"path {str(path)!r:.200} is not text in UTF-8: byte {error.start} is "
+            f"0x{error.object[error.start]:02x}"
+        ) from None
     except (OSError, ValueError) as error:
-        raise _core.ArgumentError(f"path {str(path)!r:.200} cannot be read: {error}") from None
+        reason = getattr(error, "strerror", None) or error
+        raise _core.ArgumentError(f"path {str(path)!r:.200} cannot be read: {reason}") from None
     if re.match(r"\s*(?://[^\n]*\n\s*|/\*.*?\*/\s*)*\.(?:version|target)\b", code, re.DOTALL):
         return code, tuple(options)
     name = json.dumps(str(path), ensure_ascii=False)

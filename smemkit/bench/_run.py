@@ -1,17 +1,13 @@
 """run measures variants and sizes of a family; recorded loads results of the package."""
 
-import json
 import warnings
-from importlib import resources
 
 import numpy
 
-import smemkit
-
 from . import arguments, timing, workloads
-from ._ceilings import Ceilings
 from ._progress import Bar
-from .results import PARTS, Results, describe_run
+from .records import RECORDS, load_record
+from .results import Results, describe_run
 from .stopwatch import Stopwatch
 
 
@@ -201,38 +197,4 @@ def recorded(name="h200", *, part=None):
     ...     print(str(error).partition(";")[0])
     there is no record 'abacus'
     """
-    return load_record(resources.files("smemkit") / "recorded", name, part)
-
-
-def load_record(folder, name, part=None):
-    """The Results of the files PART_NAME.json in a folder, also one within a package.
-
-    The part "goals", which bench --peers wrote, repeats measurements: only its name selects it.
-    """
-    texts = {}
-    entries = sorted(folder.iterdir(), key=lambda entry: entry.name) if folder.is_dir() else []
-    for entry in entries:
-        kind, _, rest = entry.name.removesuffix(".json").partition("_")
-        if entry.name.endswith(".json") and kind in (*PARTS, "goals"):
-            texts.setdefault(rest, {})[kind] = entry
-    if not isinstance(name, str) or name not in texts:
-        there = ", ".join(map(repr, texts)) or "none; python -m smemkit record makes one on a GPU"
-        raise smemkit.ArgumentError(f"there is no record {name!r}; there are: {there}")
-    found = texts[name]
-    if part is not None and (not isinstance(part, str) or part not in found):
-        raise smemkit.ArgumentError(
-            f"the record {name!r} has no part {part!r}; it has {', '.join(found)}"
-        )
-    chosen = [part] if part is not None else [kind for kind in PARTS if kind in found]
-    made = []
-    for kind in chosen:
-        try:
-            data = json.loads(found[kind].read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise smemkit.ArgumentError(f"{found[kind].name} is not JSON: {error}") from error
-        made.append((Ceilings if kind == "ceilings" else Results).from_dict(data))
-    if part is not None:
-        return made[0]
-    rows = [row for results in made for row in results]
-    parts = {kind: results.provenance for kind, results in zip(chosen, made, strict=True)}
-    return Results(rows, {**made[0].provenance, "parts": parts})
+    return load_record(RECORDS, name, part)

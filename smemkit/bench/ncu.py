@@ -108,6 +108,8 @@ def _load_file(path):
     if not path.is_file():
         raise _core.ArgumentError(f"--cases: there is no file {path}")
     spec = importlib.util.spec_from_file_location("smemkit_compared_" + path.stem, path)
+    if spec is None:
+        raise _core.ArgumentError(f"--cases: {path} is no Python file: its name ends otherwise")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     if not getattr(module, "CASES", None):
@@ -144,7 +146,7 @@ def choose_rows(chosen):
     """The calls that the options select."""
     rows = list_rows(chosen.family, chosen.cases)
     if chosen.add:
-        known = json.loads(Path(chosen.add).read_text())["rows"]
+        known = read_table(chosen.add)["rows"]
         calls = {(row["kernel"], re.sub(r", launch \d+$", "", row["case"])) for row in known}
         rows = [row for row in rows if (row.kernel, row.case) not in calls]
     return rows
@@ -459,6 +461,30 @@ def extend_table(table, machine, rows):
     again[machine["date"]] = again.get(machine["date"], []) + kernels
     table["rows"] += rows
     return table
+
+
+def read_text(path):
+    """The text of a file; ArgumentError where it is not text."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise _core.ArgumentError(f"{path} is not text in UTF-8") from None
+
+
+def read_table(path):
+    """A table that write_table wrote; ArgumentError for any other file."""
+    try:
+        table = json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise _core.ArgumentError(f"{path} is not JSON: {error}") from None
+    rows = table.get("rows") if isinstance(table, dict) else None
+    if not isinstance(rows, list) or not all(is_table_row(row) for row in rows):
+        raise _core.ArgumentError(f"{path} is no table that compare --json wrote")
+    return table
+
+
+def is_table_row(row):
+    return isinstance(row, dict) and row.keys() >= {"kernel", "case", "counters", "wrong"}
 
 
 def write_table(path, machine, rows):

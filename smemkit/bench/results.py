@@ -258,8 +258,9 @@ class Results:
         except smemkit.Error:
             raise
         except (AttributeError, LookupError, TypeError, ValueError) as error:
+            reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
             raise smemkit.ArgumentError(
-                f"these are not results of a benchmark: {error!r}"
+                f"these are not results of a benchmark: {reason}"
             ) from error
 
     def save(self, path):
@@ -274,7 +275,10 @@ class Results:
             data = json.loads(path.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
             raise smemkit.ArgumentError(f"{path} is not JSON: {error}") from error
-        return cls.from_dict(data)
+        try:
+            return cls.from_dict(data)
+        except smemkit.ArgumentError as error:
+            raise smemkit.ArgumentError(f"{path}: {error}") from error
 
     def to_dataframe(self):
         """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""

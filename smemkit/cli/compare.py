@@ -1,6 +1,5 @@
 """The command compare: two saved reports, or the simulator's counts beside Nsight Compute's."""
 
-import json
 from pathlib import Path
 
 import smemkit
@@ -8,6 +7,7 @@ import smemkit
 from ..bench import ncu, workloads
 from ..report import Report
 from .errors import UsageError
+from .options import output_file
 from .profile import check_endings
 
 MISSING_SHOWN = 20
@@ -26,7 +26,12 @@ def add_command(commands):
         "reports", nargs="*", metavar="REPORT", help="two .json files of profile --save"
     )
     parser.add_argument(
-        "--save", metavar="FILE", action="append", default=[], help="of two reports: x.html, x.json"
+        "--save",
+        type=output_file,
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="of two reports: x.html, x.json",
     )
     ours = {option.dest for option in parser._actions}
     add_arguments(parser)
@@ -65,8 +70,8 @@ def compare_reports(arguments):
 
 
 def add_arguments(parser):
-    """Adds the options of `python -m smemkit compare`."""
-    parser.add_argument("--json", metavar="OUT", help="write the table here")
+    """Adds the options of `smemkit compare` for counts of Nsight Compute."""
+    parser.add_argument("--json", type=output_file, metavar="OUT", help="write the table here")
     parser.add_argument(
         "--cases",
         metavar="FILE",
@@ -103,7 +108,9 @@ def add_arguments(parser):
         help="with --recount: leave out this kernel, as gemm/tiled, because it has changed; it is "
         "then not yet counted on hardware (may be repeated)",
     )
-    parser.add_argument("--keep-csv", metavar="FILE", help="write what ncu printed here")
+    parser.add_argument(
+        "--keep-csv", type=output_file, metavar="FILE", help="write what ncu printed here"
+    )
 
 
 def run(arguments):
@@ -132,6 +139,8 @@ def run(arguments):
     >>> parser.parse_args(["--family", "gemm"]).family
     ['gemm']
     """
+    if arguments.forget and not arguments.recount:
+        raise UsageError("--forget goes with --recount")
     if not arguments.family:
         arguments.family = workloads.list_families()
     rows, needed = ncu.choose_rows(arguments), ncu.held_counters()
@@ -140,12 +149,12 @@ def run(arguments):
         print(f"{arguments.add} has all of these launches")
         return 0
     if arguments.recount:
-        table = json.loads(Path(arguments.recount).read_text())
+        table = ncu.read_table(arguments.recount)
         rows = ncu.leave_out(rows, arguments.forget)
         joined, missing = ncu.recount(rows, table.pop("rows"), needed)
         machine = table
     elif arguments.ncu_csv:
-        text = Path(arguments.ncu_csv).read_text()
+        text = ncu.read_text(arguments.ncu_csv)
         made = [{"kernel": row.kernel, "case": row.case, "right": None} for row in rows]
         joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed, partial=True)
     else:
@@ -155,7 +164,7 @@ def run(arguments):
         joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed)
     table = {**machine, "rows": joined}
     if arguments.add:
-        table = ncu.extend_table(json.loads(Path(arguments.add).read_text()), machine, joined)
+        table = ncu.extend_table(ncu.read_table(arguments.add), machine, joined)
     if arguments.json:
         ncu.write_table(arguments.json, table, table.pop("rows"))
     good = print_table(joined, needed, ncu.list_explained(arguments.cases))

@@ -7,7 +7,9 @@ import numpy
 import smemkit
 
 from .. import bench
+from .counts import sum_up
 from .machines import describe_machines, find_machines
+from .options import add_seed
 
 # (m, k, n): ragged, so that every tile has an edge inside.
 SHAPES = ((1, 1, 1), (33, 65, 31), (200, 130, 170), (301, 257, 289))
@@ -15,7 +17,6 @@ COUNTED = 256  # rows and columns of the product that the simulator counts
 TIMED = 4096  # and of the one whose time is recorded, or measured
 RECORD = "h200"
 TIMED_SECONDS = 0.1  # of samples a variant
-ACCESSES = ("shared.load", "shared.store", "async")  # that have bank conflicts
 
 
 def measure_error(c, a, b):
@@ -45,15 +46,10 @@ def count_variant(variant):
     a, b = numpy.random.default_rng(0).random((2, COUNTED, COUNTED), dtype="float32")
     report = smemkit.profile(smemkit.gemm, a, b, variant=variant, backend="sim")
 
-    def add(*names):
-        return sum(report.counters.get(name) or 0 for name in names)
-
-    conflicts = add(*(f"{access}.conflicts" for access in ACCESSES))
-    accesses = add("shared.load.instructions", "shared.store.instructions", "async.requests")
-    sectors = add("global.load.sectors", "async.sectors")
-    requests = add("global.load.requests", "async.requests")
-    instructions = add("instructions.warp") * 32 / COUNTED**3
-    return conflicts / max(accesses, 1), sectors / requests, sectors * 32 / 1e6, instructions
+    found = sum_up(report.counters)
+    instructions = found.instructions * 32 / COUNTED**3
+    read_mb = found.read_bytes / 1e6
+    return found.conflicts_per_access, found.sectors_per_request, read_mb, instructions
 
 
 def select_times(results):
@@ -166,5 +162,5 @@ def add_command(commands):
     parser = commands.add_parser(
         "demo", help="matrix products by every gemm kernel: right or wrong, counters, times"
     )
-    parser.add_argument("--seed", type=int, help="of the random matrices (default: a fresh one)")
+    add_seed(parser, None, "of the random matrices (default: a fresh one)")
     parser.set_defaults(run=lambda chosen: run(seed=chosen.seed))

@@ -23,6 +23,9 @@ from pathlib import Path
 
 import smemkit
 
+from .errors import UsageError
+from .options import Parser
+
 ROOT = Path(__file__).resolve().parents[2]
 PARTS_OF_A_CLONE = ("setup.py", "csrc", "tests", "notebooks")
 SANITIZERS = "address,undefined"
@@ -59,13 +62,15 @@ def add_command(commands):
         epilog=TASKS,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("task", choices=list(RUN), help="see below")
+    parser.add_argument("task", choices=list(RUN), nargs="?", help="see below")
     parser.add_argument("rest", nargs=argparse.REMAINDER, help="arguments of the task")
     parser.set_defaults(run=run)
 
 
 def run(chosen):
     """Runs a task and returns its exit status."""
+    if chosen.task is None:
+        raise UsageError(f"dev takes one of {', '.join(RUN)}; --help says what each does")
     missing = [name for name in PARTS_OF_A_CLONE if not (ROOT / name).exists()]
     if missing:
         raise smemkit.Error(
@@ -183,12 +188,12 @@ FUZZ = {"kernels": fuzz_kernels, "ptx": fuzz_ptx}
 
 def run_fuzz(rest):
     if not rest or rest[0] not in FUZZ:
-        raise smemkit.Error(f"dev fuzz takes one of {', '.join(FUZZ)}, and then its arguments")
+        raise UsageError(f"dev fuzz takes one of {', '.join(FUZZ)}, and then its arguments")
     return FUZZ[rest[0]](rest[1:])
 
 
 def make_docs(rest):
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="smemkit dev docs", description="Makes every generated text of the clone anew."
     )
     parser.add_argument("--check", action="store_true", help="say what is stale; write nothing")

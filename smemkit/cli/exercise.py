@@ -7,6 +7,7 @@ from pathlib import Path
 import smemkit
 
 from .errors import UsageError
+from .options import whole
 
 EXAMPLES = """\
   smemkit exercise                                     all of them
@@ -29,7 +30,7 @@ def add_command(commands):
     parser.add_argument("name", nargs="?", help="an exercise; without it they are listed")
     parser.add_argument("file", nargs="?", help="your kernel, to be judged; - is standard input")
     more = parser.add_mutually_exclusive_group()
-    more.add_argument("--hint", type=int, metavar="N", help="print hint number N, from 1")
+    more.add_argument("--hint", type=whole(1), metavar="N", help="print hint number N, from 1")
     more.add_argument("--solution", action="store_true", help="print a solution")
     parser.set_defaults(run=run)
 
@@ -78,7 +79,10 @@ def find_hint(exercise, number):
 
 
 def judge(exercise, file):
-    source = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    try:
+        source = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise UsageError(f"{file} is not text in UTF-8") from None
     verdict = exercise.judge(source)
     if not verdict:
         verdict.next = f"Next: change it; smemkit exercise {exercise.name} --hint 1 gives a hint."

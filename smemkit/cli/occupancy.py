@@ -6,6 +6,8 @@ import smemkit
 
 from . import profile
 from .errors import UsageError
+from .kernel_arguments import parse_lengths
+from .options import output_file, whole
 
 
 def add_command(commands):
@@ -22,7 +24,7 @@ def add_command(commands):
     )
     parser.add_argument(
         "--shared-mem",
-        type=int,
+        type=whole(),
         metavar="BYTES",
         help="dynamic shared memory of a block (default: 0, or what a package's kernel asks for)",
     )
@@ -42,6 +44,7 @@ def add_command(commands):
     )
     parser.add_argument(
         "--save",
+        type=output_file,
         metavar="FILE",
         action="append",
         default=[],
@@ -54,6 +57,7 @@ def _choose(chosen):
     if Path(chosen.what).suffix in (".cu", ".ptx"):
         if chosen.dtype is not None:
             raise UsageError(f"--dtype is for a kernel of the package, which {chosen.what} is not")
+        profile.check_source(chosen.what)
         if chosen.block is None:
             raise UsageError("a kernel of a file needs --block, as in --block 16,16")
         return profile.open_kernel(chosen), {}
@@ -73,7 +77,7 @@ def run(chosen):
     """Prints the table and returns the exit status."""
     profile.check_endings(chosen.save)
     kernel, more = _choose(chosen)
-    block = chosen.block and profile.parse_lengths("--block", chosen.block, 3)
+    block = chosen.block and parse_lengths("--block", chosen.block, 3)
     devices = None if chosen.device in ([], ["all"]) else chosen.device
     table = smemkit.occupancy_table(kernel, block, chosen.shared_mem, devices, **more)
     print(table)

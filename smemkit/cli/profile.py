@@ -3,7 +3,6 @@
 import argparse
 import inspect
 import json
-import math
 import re
 import sys
 from pathlib import Path
@@ -19,18 +18,15 @@ from ..report import counts, html
 from ..report.capture import ORDERS
 from ..report.saved import check_ending
 from .errors import UsageError
-
-ARGUMENTS = """\
-arguments of a kernel (--arg, once for each parameter, in order):
-  float32[1024]            array of zeros; any NumPy element type, any shape: int32[64,64]
-  float32[64,64]:random    random values (normal; integers: 0 to 255), by --seed
-  float32[1024]:arange     0, 1, 2, ...
-  float32[1024]:ones       ones
-  float32[1024]:2.5        that value everywhere
-  int32=5  float32=1.5     a number of that type
-  5  0x10  1.5             a number; the kernel's parameter gives the type
-  @data.npy                an array that numpy.save has written
-"""
+from .kernel_arguments import (
+    FORMS,
+    make_argument,
+    make_random,
+    parse_lengths,
+    read_dtype,
+    read_number,
+)
+from .options import add_backend, add_seed, output_file, output_or_stdout, whole
 
 
 class Unjudged(UsageError):
@@ -61,7 +57,7 @@ def add_commands(commands):
             name,
             help=words,
             description=f"{words}; on the simulator, no GPU needed",
-            epilog=ARGUMENTS,
+            epilog=FORMS,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         parser.set_defaults(run=run)
@@ -89,7 +85,7 @@ def add_commands(commands):
         file.add("--grid", help="blocks: x[,y[,z]]")
         file.add("--block", help="threads of a block: x[,y[,z]]")
         file.add("--arg", action="append", default=[], help="an argument; see below")
-        file.add("--shared-mem", type=int, default=0, help="bytes of dynamic shared memory")
+        file.add("--shared-mem", type=whole(), default=0, help="bytes of dynamic shared memory")
         file.add(
             "--option",
             action="append",
@@ -97,13 +93,21 @@ def add_commands(commands):
             help="for the compiler, as in --option=-DTILE=16",
         )
         parser.set_defaults(of_a_family=family.usual, of_a_file=file.usual)
-        parser.add_argument("--blocks", type=int, help="watch only so many blocks of each launch")
-        parser.add_argument("--backend", help="cuda: measured time beside the counts (profile)")
-        parser.add_argument("--seed", type=int, default=0, help="of random values (default: 0)")
-        parser.add_argument("--json", metavar="FILE", help="write it as JSON; - is standard output")
-        parser.add_argument("--html", metavar="FILE", help="write it as a page")
+        parser.add_argument(
+            "--blocks", type=whole(1), help="watch only so many blocks of each launch"
+        )
+        add_backend(parser, "cuda: measured time beside the counts (profile)")
+        add_seed(parser, 0, "of random values (default: 0)")
+        parser.add_argument(
+            "--json",
+            type=output_or_stdout,
+            metavar="FILE",
+            help="write it as JSON; - is standard output",
+        )
+        parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
         parser.add_argument(
             "--save",
+            type=output_file,
             metavar="FILE",
             action="append",
             default=[],
@@ -124,7 +128,7 @@ def add_commands(commands):
             )
             parser.add_argument(
                 "--padding",
-                type=int,
+                type=whole(),
                 default=0,
                 metavar="BYTES",
                 help="kept free between shared variables and behind arrays (default: 0)",
@@ -172,73 +176,6 @@ def judge_condition(condition, done):
 # The call ------------------------------------------------------------------------------------
 
 
-def parse_lengths(name, text, most=None):
-    try:
-        lengths = tuple(int(part) for part in text.split(","))
-    except ValueError:
-        raise UsageError(f"{name} {text!r}: comma-separated whole numbers are needed") from None
-    if any(length < 0 for length in lengths) or (most and len(lengths) > most):
-        raise UsageError(f"{name} {text!r}: 1 to {most or 'n'} numbers, none negative, are needed")
-    return lengths
-
-
-def _make_random(rng, dtype, shape):
-    if dtype.kind in "iu":
-        return rng.integers(0, min(256, numpy.iinfo(dtype).max + 1), shape).astype(dtype)
-    if dtype.kind == "b":
-        return rng.integers(0, 2, shape).astype(dtype)
-    return rng.standard_normal(shape).astype(dtype)
-
-
-def _read_dtype(text, words):
-    try:
-        dtype = numpy.dtype(words)
-    except TypeError:
-        dtype = None
-    if dtype is None or dtype.kind not in "biuf":
-        raise UsageError(f"{text!r}: {words!r} is not an element type such as float32 or int32")
-    return dtype
-
-
-def make_argument(text, rng):
-    """One --arg as a value; see ARGUMENTS."""
-    if text.startswith("@"):
-        return numpy.load(text[1:], allow_pickle=False)
-    array = re.fullmatch(r"(\w+)\[([\d,\s]*)\](?::(\S+))?", text)
-    number = re.fullmatch(r"(\w+)=(\S+)", text)
-    try:
-        if array:
-            dtype = _read_dtype(text, array[1])
-            shape = parse_lengths("--arg", array[2])
-            return _fill(dtype, shape, array[3] or "zeros", rng)
-        if number:
-            dtype = _read_dtype(text, number[1])
-            return dtype.type(_read_number(number[2]))
-        return _read_number(text)
-    except (ValueError, OverflowError) as error:
-        if isinstance(error, smemkit.Error):
-            raise
-        raise UsageError(
-            f"--arg {text!r} is not understood ({error}); --help lists the forms"
-        ) from None
-
-
-def _read_number(text):
-    try:
-        return int(text, 0)
-    except ValueError:
-        return float(text)
-
-
-def _fill(dtype, shape, how, rng):
-    if how == "random":
-        return _make_random(rng, dtype, shape)
-    if how == "arange":
-        return numpy.arange(math.prod(shape)).astype(dtype).reshape(shape)
-    value = {"zeros": 0, "ones": 1}.get(how)
-    return numpy.full(shape, _read_number(how) if value is None else value, dtype=dtype)
-
-
 def _read_sizes(family, text, names):
     """{dimension: size} from one number for all, or one each without those that have a default."""
     lengths, usual = parse_lengths("--shape", text), find_class(family).usual_sizes
@@ -253,11 +190,19 @@ def _read_sizes(family, text, names):
 
 
 def _read_settings(texts):
-    """{"op": "max"} of --set op=max."""
+    """{"op": "max", "bins": 64, "range": (0, 1)} of op=max, bins=64, range=0,1."""
+    settings = {}
     for text in texts:
+        name, _, value = text.partition("=")
         if not re.fullmatch(r"\w+=.+", text):
             raise UsageError(f"--set {text!r}: say NAME=VALUE, as in --set op=max")
-    return dict(text.split("=", 1) for text in texts)
+        try:
+            numbers = tuple(map(read_number, value.split(",")))
+        except ValueError:
+            settings[name] = value
+        else:
+            settings[name] = numbers if len(numbers) > 1 else numbers[0]
+    return settings
 
 
 def _refuse_options(chosen, options, kind):
@@ -276,7 +221,7 @@ def _refuse_settings(function, keywords):
         for name, parameter in inspect.signature(function).parameters.items()
         if parameter.default is not parameter.empty and name not in ("out", "backend", "variant")
     ]
-    for name in sorted(keywords.keys() - {*own, "variant"}):
+    for name in sorted(keywords.keys() - set(own)):
         taken = f"takes {', '.join(own)}" if own else "takes none"
         raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
 
@@ -292,12 +237,26 @@ def make_family_call(chosen, rng):
         )
     inputs, _, names = workloads.read_signature(signature)
     size = _read_sizes(family, chosen.shape, names)
-    dtype = _read_dtype(f"--dtype {chosen.dtype}", chosen.dtype)
-    arrays = [_make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
-    keywords = {"variant": chosen.variant, **_read_settings(chosen.set)}
-    _refuse_settings(getattr(smemkit, family), keywords)
-    arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
+    dtype = read_dtype("--dtype", chosen.dtype)
+    settings = _read_settings(chosen.set)
+    _refuse_settings(getattr(smemkit, family), settings)
+    try:
+        arrays = [make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
+        keywords = {"variant": chosen.variant, **settings}
+        arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
+    except smemkit.Error:
+        raise
+    except ValueError as error:  # NumPy's, for more elements than it can count
+        raise UsageError(f"--shape {chosen.shape}: {error}") from None
     return getattr(smemkit, family), arrays, keywords
+
+
+def check_source(path):
+    """UsageError for a file that is not there, before it is asked how to launch its kernel."""
+    if not Path(path).exists():
+        raise UsageError(f"there is no file {path}")
+    if Path(path).is_dir():
+        raise UsageError(f"{path} is a directory")
 
 
 def open_kernel(chosen):
@@ -307,7 +266,10 @@ def open_kernel(chosen):
         more["name_expressions"] = (name,)  # an instance of a template
     module = smemkit.RawModule(path=chosen.what, options=chosen.option, **more)
     if name is None:
-        if len(module.kernels) != 1:
+        if not module.kernels:
+            form = ".entry" if Path(chosen.what).suffix == ".ptx" else 'extern "C" __global__'
+            raise UsageError(f"{chosen.what} has no kernel, which begins with {form}")
+        if len(module.kernels) > 1:
             raise UsageError(
                 f"{chosen.what} has the kernels {', '.join(module.kernels)}: --kernel says which"
             )
@@ -318,6 +280,7 @@ def open_kernel(chosen):
 def make_file_call(chosen, rng):
     """(kernel, arguments, keywords) of a .cu or .ptx file."""
     _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
+    check_source(chosen.what)
     for name in ("grid", "block"):
         if getattr(chosen, name) is None:
             raise UsageError(f"a kernel of a file needs --{name}, as in --{name} 8,8")
@@ -337,8 +300,8 @@ def make_call(chosen):
         function, arguments, keywords = make_file_call(chosen, rng)
     else:
         raise UsageError(
-            f"{chosen.what!r} is neither a family ({', '.join(smemkit.families())}) nor a .cu or "
-            ".ptx file"
+            f"{chosen.what!r} is neither a family of kernels ({', '.join(smemkit.families())}) nor "
+            "a .cu or .ptx file"
         )
     if chosen.backend is not None:
         keywords["backend"] = chosen.backend
@@ -362,8 +325,6 @@ def check_endings(paths):
 def run(chosen):
     """Runs the command and returns the exit status."""
     conditions = [parse_condition(text) for text in getattr(chosen, "fail_on", [])]
-    if chosen.blocks is not None and chosen.blocks < 1:
-        raise UsageError(f"--blocks {chosen.blocks}: 1 or more is needed")
     check_endings(chosen.save)
     function, arguments, keywords = make_call(chosen)
     if chosen.command == "check":

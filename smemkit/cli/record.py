@@ -13,6 +13,7 @@ from ..bench import Results, Stopwatch, peers, record
 from ..bench.families import CLASSES
 from ..bench.results import PARTS
 from .errors import UsageError
+from .options import seconds
 
 
 def add_command(commands):
@@ -35,7 +36,7 @@ def add_arguments(parser):
     parser.add_argument("--name", help="of the machine (default: made of the device's name)")
     parser.add_argument(
         "--budget",
-        type=float,
+        type=seconds(zero=False),
         default=record.BUDGET_SECONDS,
         metavar="SECONDS",
         help=f"after which no new case is begun ({record.BUDGET_SECONDS:g})",
@@ -45,8 +46,6 @@ def add_arguments(parser):
 
 def run(chosen):
     """Runs the command and returns the exit status: 1 where a whole part is missing."""
-    if not chosen.budget > 0:
-        raise UsageError(f"--budget {chosen.budget}: more than 0 is needed")
     if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
         raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
     facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU

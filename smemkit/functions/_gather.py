@@ -23,7 +23,9 @@ def _check_index(index, size):
     if array.size == 0 and not isinstance(index, numpy.ndarray):
         array = array.astype("int64")  # an empty list is float64 to NumPy
     if array.dtype.kind not in "iu":
-        raise _core.ArgumentTypeError(f"gather: index must be integers, not {array.dtype}")
+        raise _core.ArgumentTypeError(
+            f"gather: index must have integer elements, not {array.dtype}"
+        )
     if array.size:
         for end in (int(array.min()), int(array.max())):  # before uint64 could wrap
             if not -size <= end < size:

@@ -1,6 +1,5 @@
 """The record: what it writes, that it loads, and that each part fails alone."""
 
-import argparse
 import json
 from importlib import resources
 
@@ -8,8 +7,9 @@ import pytest
 
 import smemkit
 from smemkit import bench, probe
-from smemkit.bench import _ceilings, _run, peers, record, results, timing, workloads
+from smemkit.bench import _ceilings, peers, record, records, results, timing, workloads
 from smemkit.bench.families import CLASSES
+from smemkit.cli import options
 from smemkit.cli import record as record_command
 from smemkit.cli.errors import UsageError
 
@@ -72,7 +72,7 @@ def make_recorder(folder, found=(), **options):
 
 
 def load(folder, part=None):
-    return _run.load_record(folder, "fake", part)
+    return records.load_record(folder, "fake", part)
 
 
 # What is written ---------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ def test_records_that_are_not_there(tmp_path):
         load(tmp_path)
     (tmp_path / "host_fake.json").write_text("{}")
     with pytest.raises(smemkit.ArgumentError, match="no record 3; there are: 'fake'"):
-        _run.load_record(tmp_path, 3)
+        records.load_record(tmp_path, 3)
     with pytest.raises(smemkit.ArgumentError, match="has no part 'peers'; it has host"):
         load(tmp_path, "peers")
     with pytest.raises(smemkit.ArgumentError, match="not results of a benchmark"):
@@ -325,7 +325,7 @@ def test_the_whole_command_on_a_pretended_gpu(tmp_path, monkeypatch, capsys):
         return [Torch()] if "torch" in names else []
 
     monkeypatch.setattr(record_command.peers, "find_peers", find_peers)
-    parser = argparse.ArgumentParser()
+    parser = options.Parser()
     record_command.add_arguments(parser)
     folder = tmp_path / "a" / "b"
     chosen = parser.parse_args(["--out", str(folder)])
@@ -334,22 +334,22 @@ def test_the_whole_command_on_a_pretended_gpu(tmp_path, monkeypatch, capsys):
     shown = capsys.readouterr()
     assert "fake_7.json: " in shown.out and "NOT WRITTEN" not in shown.out
     assert "without cub" in shown.err
-    rows = _run.load_record(folder, "fake_7")
+    rows = records.load_record(folder, "fake_7")
     assert {row.family for row in rows} == {"gemm", "transpose", "reduce", "probe", "ceiling"}
 
 
 def test_the_command_without_a_gpu(tmp_path, cuda_missing):
     if cuda_missing is None:
         pytest.skip("there is a GPU")
-    parser = argparse.ArgumentParser()
+    parser = options.Parser()
     record_command.add_arguments(parser)
     with pytest.raises(smemkit.BackendError):
         record_command.run(parser.parse_args(["--out", str(tmp_path / "x")]))
     assert not (tmp_path / "x").exists()
     assert parser.parse_args([]).out == resources.files("smemkit") / "recorded"
-    for options in (["--budget", "0"], ["--name", "H 200"]):
-        with pytest.raises(UsageError, match=options[0]):
-            record_command.run(parser.parse_args(["--out", "x", *options]))
+    for words in (["--budget", "0"], ["--name", "H 200"]):
+        with pytest.raises(UsageError, match=words[0]):
+            record_command.run(parser.parse_args(["--out", "x", *words]))
 
 
 def test_every_case_that_is_recorded_can_be_made():

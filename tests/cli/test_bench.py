@@ -51,7 +51,8 @@ def test_bench_of_a_family(tmp_path, capsys):
     words = ("--variants", "naive,tiled,padded", "--sizes", "16:64", "--shape", "8,9,10")
     shown = run(capsys, "bench", "gemm", *words, "--json", path, "--backend", "sim")
     assert shown.err == ""
-    assert shown.out.count("warp instructions; simulated in") == 12
+    heads, *rows = shown.out.splitlines()
+    assert heads.split("  ")[-1] == "divergent" and len(rows) == 12
     assert " us " not in shown.out
     found = bench.load(path)
     assert [row.variant for row in found] == 4 * ["naive", "tiled", "padded"]
@@ -74,7 +75,10 @@ def test_bench_with_a_parameter(capsys):
 def test_bench_evolution(capsys):
     words = ("--evolution", "--sizes", "20", "--variants", "tiled", "--seconds", "0")
     shown = run(capsys, "bench", "gemm", *words, "--backend", "sim")
-    assert [line.split()[0] for line in shown.out.splitlines()] == ["step", "numpy", "tiled"]
+    heads, tiled = shown.out.splitlines()  # no times of the host beside counts of the simulator
+    assert heads.split()[:2] == ["variant", "instructions"]
+    (row,) = bench.run("gemm", "tiled", 20, backend="sim")
+    assert tiled.split()[3:5] == ["tiled", f"{row.counters['instructions.warp']:,}"]
 
 
 def test_bench_compares(tmp_path, capsys, monkeypatch):
@@ -112,18 +116,24 @@ def test_bench_compares_counters(tmp_path, capsys):
         (("--plot", "x.png"), 2, "--plot needs a family"),
         (("gemm", "--sizes", "4:2"), 2, "4 is more than 2"),
         (("gemm", "--shape", "4;2"), 2, "comma-separated lengths"),
-        (("gemm", "--shape", "4,2"), 1, "(m, k, n)"),
-        (("gemm", "--variants", "fast"), 1, "no variant 'fast'"),
-        (("gemm", "--variants", ","), 1, "variants is empty"),
-        (("gemm", "--dtype", "int8"), 1, "takes float32, float64, not int8"),
+        (("gemm", "--shape", "4,2"), 2, "(m, k, n)"),
+        (("gemm", "--variants", "fast"), 2, "no variant 'fast'"),
+        (("gemm", "--variants", ","), 2, "variants is empty"),
+        (("gemm", "--dtype", "int8"), 2, "takes float32, float64, not int8"),
         (("gemm", "--peers"), 1, "needs a GPU"),
         (("gemm", "--seconds", "inf"), 2, "--seconds"),
         (("gemm", "--seed", "-1"), 2, "--seed"),
         (("gemm", "--evolution", "--sizes", "3,4"), 2, "of one size"),
-        (("gemm", "--sizes", "4096"), 1, "too many for the simulator"),
+        (("gemm", "--sizes", "4096"), 2, "too many for the simulator"),
         (("reduce", "--parameter", "op"), 2, "NAME=VALUE"),
-        (("reduce", "--parameter", "op=mean"), 1, "accepted: sum, max, min"),
-        (("gemm", "--compare", "no such file"), 1, "no such file"),
+        (("reduce", "--parameter", "op=mean"), 2, "accepted: sum, max, min"),
+        (("reduce", "--parameter", "seed=3"), 2, "reduce has no parameter 'seed'; it has: op"),
+        (("",), 2, "no family ''"),
+        (("gemm", "--sizes", ""), 2, "the forms are"),
+        (("gemm", "--sizes", "1:1000000:1"), 2, "1,000,000 sizes; 10,000 at most"),
+        (("gemm", "--shape", "-1,2,3"), 2, "--NAME=VALUE"),
+        (("gemm", "--compare", ""), 2, "empty name"),
+        (("gemm", "--compare", "no such file"), 2, "no such file"),
     ],
 )
 def test_bench_refuses(capsys, arguments, status, words):
@@ -140,7 +150,9 @@ def test_bench_as_a_process():
         timeout=120,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert [line.split()[3] for line in done.stdout.splitlines()] == ["atomic", "shared", "shuffle"]
+    heads, *rows = done.stdout.splitlines()
+    assert [line.split()[3] for line in rows] == ["atomic", "shared", "shuffle"]
+    assert "conflicts" in heads and "ms" not in done.stdout
 
 
 # plot --------------------------------------------------------------------------------------------
@@ -249,7 +261,17 @@ def test_plot_of_many_families(tmp_path, capsys):
     make_mixture().save(tmp_path / "x.json")
     for kind in ("speed", "ladder", "sectors"):
         words = ("plot", tmp_path / "x.json", "--kind", kind)
-        assert "3 families" in run(capsys, *words, status=1).err
+        shown = run(capsys, *words, status=2).err
+        assert "3 families" in shown
+        for family in ("gemm", "dot", "probe"):
+            assert f"smemkit plot {tmp_path / 'x.json'} --family {family}" in shown
+
+
+def test_plot_without_files_lists_the_records(capsys):
+    pytest.importorskip("matplotlib")
+    shown = run(capsys, "plot", status=2).err
+    for family in {row.family for row in bench.recorded("h200")} - {"ceiling"}:
+        assert f"smemkit plot h200 --family {family} " in shown
 
 
 @pytest.mark.filterwarnings("error")  # of a picture in which there is no room
@@ -283,12 +305,14 @@ def test_bench_draws(tmp_path, capsys, drawn):
 @pytest.mark.parametrize(
     ("options", "status", "words"),
     [
-        (("--family", "dot"), 1, "nothing to draw"),
-        (("--shape", "9,9,9"), 1, "nothing to draw"),
-        (("--cache", "cold"), 1, "nothing to draw"),
-        (("--parameter", "op=max"), 1, "nothing to draw"),
+        (("--family", "dot"), 2, "--family dot: no row has it; there are gemm"),
+        (("--shape", "9,9,9"), 2, "there are 64,64,64; 128,128,128"),
+        (("--cache", "cold"), 2, "--cache cold: no row has it; there are warm"),
+        (("--parameter", "op=max"), 2, "--parameter op=max: no row has it; there are none"),
         (("--parameter", "op"), 2, "NAME=VALUE"),
-        (("--family", "gemm", "--out", "x.none"), 1, "x.none"),
+        (("--variants", "naive,fast"), 2, "--variants fast: no row has it; there are naive"),
+        (("--out", "."), 2, ". is a directory"),
+        (("--family", "gemm", "--out", "x.none"), 2, "x.none"),
     ],
 )
 def test_plot_refuses(tmp_path, capsys, options, status, words):
@@ -299,18 +323,22 @@ def test_plot_refuses(tmp_path, capsys, options, status, words):
 
 
 def test_plot_of_what_is_no_result(tmp_path, capsys):
-    assert "no record 'nothing'" in run(capsys, "plot", "nothing", status=1).err
+    assert "no record 'nothing'" in run(capsys, "plot", "nothing", status=2).err
     path = tmp_path / "x.json"
     path.write_text("[]")
-    assert "not results of a benchmark" in run(capsys, "plot", path, status=1).err
-    assert "no such file" in run(capsys, "plot", tmp_path / "y.json", status=1).err.lower()
+    complaint = run(capsys, "plot", path, status=2).err
+    assert f"{path}: these are not results of a benchmark" in complaint
+    path.write_text("{}")
+    assert "'format' is missing" in run(capsys, "plot", path, status=2).err
+    assert "no such file" in run(capsys, "plot", tmp_path / "y.json", status=2).err.lower()
+    assert "empty name" in run(capsys, "plot", "", status=2).err
 
 
 def test_a_roofline_needs_ceilings(tmp_path, capsys):
     pytest.importorskip("matplotlib")
     rows = [row for row in make_rows() if row.family == "gemm"]
     Results(rows, {}).save(tmp_path / "x.json")
-    shown = run(capsys, "plot", tmp_path / "x.json", "--kind", "roofline", status=1)
+    shown = run(capsys, "plot", tmp_path / "x.json", "--kind", "roofline", status=2)
     assert "needs measured ceilings" in shown.err
 
 

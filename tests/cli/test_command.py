@@ -169,6 +169,9 @@ def test_version():
 
 def test_no_command_is_a_usage_error():
     assert "usage: smemkit" in run(status=2)[1]
+    assert run("fly", status=2)[1].startswith("smemkit: argument COMMAND: invalid choice: 'fly'")
+    assert "0 or more is needed, not -1" in run("demo", "--seed", "-1", status=2)[1]
+    assert "no kernel family 'gem'" in run("variants", "gem", status=2)[1]
 
 
 def test_a_reader_that_leaves_early():
@@ -191,7 +194,7 @@ def test_commands_that_need_a_gpu(tmp_path, cuda_missing):
 
 def test_every_command_has_help():
     output = run("--help")[0]
-    commands = re.search(r"\{([\w,]+)\}", output)[1].split(",")
+    commands = re.findall(r"^    (\w+) ", output, re.MULTILINE)
     assert {"bench", "plot", "record", "profile", "check"} <= set(commands)
     for name in commands:
         assert f"usage: smemkit {name}" in run(name, "--help")[0]

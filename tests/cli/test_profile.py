@@ -10,7 +10,7 @@ from support.small_kernels import STRIDE
 
 from smemkit import compile
 from smemkit.__main__ import main
-from smemkit.cli import profile
+from smemkit.cli import kernel_arguments
 from smemkit.cli.errors import UsageError
 
 GEMM = ["profile", "gemm", "--variant", "column", "--shape", "64"]
@@ -137,8 +137,18 @@ def test_a_limit_is_compared_whole(kernel):
         (["--blocks", "0"], "1 or more"),
         (["--shape", "1,2"], "m,k,n"),
         (["--shape", "a"], "whole numbers"),
-        (["--shape", "-3"], "none negative"),
+        (["--shape", "-3"], "cannot be negative"),
         (["--dtype", "float31"], "not an element type"),
+        (["--seed", "-1"], "0 or more is needed"),
+        (["--backend", "tpu"], "invalid choice"),
+        (["--json", "."], ". is a directory"),
+        (["--html", "no/where.html"], "there is no directory no"),
+        (["--html", ""], "not an empty name"),
+        (["--save", "no/where.html"], "there is no directory no"),
+        (["--shape", "99999999999"], "too big"),
+        (["--set", "variant=tiled"], "gemm takes none"),
+        (["--variant", "fastest"], "no variant 'fastest'"),
+        (["--loud"], "unknown arguments: --loud; smemkit profile --help"),
     ],
 )
 def test_usage_errors(capsys, words, message):
@@ -152,13 +162,22 @@ def test_other_errors(kernel, tmp_path, capsys):
     assert "neither a family" in capsys.readouterr().err
     assert main(["profile", kernel, "--grid", "1"]) == 2
     assert "--block" in capsys.readouterr().err
-    assert main(["profile", "gemm", "--variant", "fastest"]) == 1
-    assert capsys.readouterr().err.startswith("smemkit: ")
-    assert main(launch(str(tmp_path / "none.ptx"))) == 1
-    assert "none.ptx" in capsys.readouterr().err
-    assert main(launch(kernel, "--json", str(tmp_path / "no" / "where"))) == 1
-    assert capsys.readouterr().err.startswith("smemkit: ")
-    assert main(launch(kernel, "--arg", "5")) == 1  # one too many
+    # A missing file is named before it is asked how to launch its kernel.
+    missing = str(tmp_path / "none.ptx")
+    assert main(["profile", missing]) == 2
+    assert f"there is no file {missing}" in capsys.readouterr().err
+    folder = tmp_path / "folder.cu"
+    folder.mkdir()
+    assert main(["check", str(folder)]) == 2
+    assert "folder.cu is a directory" in capsys.readouterr().err
+    for name, code, words in (
+        ("empty.ptx", b"", "has no kernel"),
+        ("latin.ptx", b"// \xff", "is not text in UTF-8: byte 3 is 0xff"),
+    ):
+        (tmp_path / name).write_bytes(code)
+        assert main(launch(str(tmp_path / name))) == 2
+        assert words in capsys.readouterr().err
+    assert main(launch(kernel, "--arg", "5")) == 2  # one too many
     assert "stride" in capsys.readouterr().err
 
 
@@ -207,7 +226,7 @@ def test_arguments(tmp_path):
     rng = numpy.random.default_rng(1)
 
     def make(text):
-        return profile.make_argument(text, rng)
+        return kernel_arguments.make_argument(text, rng)
 
     path = tmp_path / "x.npy"
     numpy.save(path, numpy.arange(3))
@@ -221,9 +240,41 @@ def test_arguments(tmp_path):
     assert make("float32[50]:random").std() > 0.5
     assert make("int32=5").dtype == "int32" and make("float32=1.5") == 1.5
     assert (make("5"), make("0x10"), make("1.5")) == (5, 16, 1.5)
-    for text in ("float32", "float32[a]", "int32=x", "quux[3]", "int8=300", "float32[2]:sideways"):
-        with pytest.raises(UsageError):
-            make(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("float32[1024", "the closing bracket is missing"),
+        ("float32 1024]", "an element type and [ are missing"),
+        ("[3]", "an element type and [ are missing"),
+        ("float32[a]", "whole numbers stand between the brackets"),
+        ("float32[-3]", "whole numbers stand between the brackets"),
+        ("float32[]", "whole numbers stand between the brackets"),
+        ("float32[2]random", "a colon is missing"),
+        ("float32[2]:sideways", "'sideways' is not a number, random, arange, ones or zeros"),
+        ("float32[99999999999999999999]", "dimension"),
+        ("quux[3]", "'quux' is not an element type"),
+        ("int8[3]:300", "300 does not fit into int8"),
+        ("int8[3]:1.5", "1.5 is not a whole number"),
+        ("int8=300", "300 does not fit into int8"),
+        ("int32=x", "'x' is not a number"),
+        ("float32", "neither a number, nor TYPE=NUMBER"),
+        ("", "neither a number, nor TYPE=NUMBER"),
+        ("@", "the name of a .npy file is missing"),
+        ("@FOLDER/text.npy", "not an array that numpy.save has written"),
+        ("@FOLDER/objects.npy", "not an array that numpy.save has written"),
+        ("@FOLDER/several.npz", "not an array that numpy.save has written"),
+    ],
+)
+def test_an_argument_says_what_is_wrong_with_it(text, words, tmp_path):
+    (tmp_path / "text.npy").write_text("hello")
+    numpy.save(tmp_path / "objects.npy", numpy.array([{}], dtype=object))
+    numpy.savez(tmp_path / "several.npz", a=numpy.zeros(3))
+    text = text.replace("FOLDER", str(tmp_path))
+    with pytest.raises(UsageError) as raised:
+        kernel_arguments.make_argument(text, numpy.random.default_rng(1))
+    assert str(raised.value).startswith(f"--arg {text!r}: ") and words in str(raised.value)
 
 
 def test_compare_has_a_command(capsys):
@@ -237,8 +288,8 @@ def test_ways_of_a_check(kernel, capsys):
     words = ["--order", "both", "--padding", "4096"]
     assert main(launch(kernel, *words, verb="check")) == 0
     assert "nothing found" in capsys.readouterr().out
-    assert main(launch(kernel, "--padding", "-1", verb="check")) == 1
-    assert "cannot be negative" in capsys.readouterr().err
+    assert main(launch(kernel, "--padding", "-1", verb="check")) == 2
+    assert "--padding: 0 or more is needed" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

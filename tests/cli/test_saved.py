@@ -63,8 +63,8 @@ def test_two_saved_reports_are_compared(stride, tmp_path, capsys):
         (["A", "C"], 2, "is no report of `smemkit profile`"),
         (["A", "A", "--family", "gemm"], 2, "--family belongs to counts of Nsight Compute"),
         (["A", "A", "--save", "x.pdf"], 2, ".html"),
-        (["A", "missing.json"], 1, "missing.json"),
-        (["A", "B"], 1, "is not JSON"),
+        (["A", "missing.json"], 2, "missing.json"),
+        (["A", "B"], 2, "is not JSON"),
         (["--save", "x.html"], 2, "--save keeps the comparison of two reports"),
     ],
 )

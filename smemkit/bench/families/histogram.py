@@ -89,7 +89,7 @@ class Histogram(Workload):
     @classmethod
     def adjust_command(cls, arrays, sizes, keywords, rng):
         """smemkit.histogram takes a number of bins."""
-        return arrays[:1], keywords | {"bins": int(keywords.get("bins", sizes["e"] - 1))}
+        return arrays[:1], {"bins": sizes["e"] - 1, **keywords}
 
     def predict_reads(self, tile=(1, 1), weights=True):
         return float(self.itemsize * self.shape[0])

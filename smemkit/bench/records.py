@@ -1,0 +1,51 @@
+"""Records: results that were measured on a machine and travel with the package, PART_NAME.json."""
+
+import json
+from importlib import resources
+
+import smemkit
+
+from ._ceilings import Ceilings
+from .results import PARTS, Results
+
+RECORDS = resources.files("smemkit") / "recorded"
+
+
+def find_records(folder=None):
+    """{name of a record: {part: file}} of a folder, by default the package's."""
+    folder = RECORDS if folder is None else folder
+    found = {}
+    for entry in sorted(folder.iterdir(), key=lambda e: e.name) if folder.is_dir() else ():
+        kind, _, rest = entry.name.removesuffix(".json").partition("_")
+        if entry.name.endswith(".json") and kind in (*PARTS, "goals"):
+            found.setdefault(rest, {})[kind] = entry
+    return found
+
+
+def load_record(folder, name, part=None):
+    """The Results of the files PART_NAME.json in a folder, also one within a package.
+
+    The part "goals", which bench --peers wrote, repeats measurements: only its name selects it.
+    """
+    texts = find_records(folder)
+    if not isinstance(name, str) or name not in texts:
+        there = ", ".join(map(repr, texts)) or "none; smemkit record makes one on a GPU"
+        raise smemkit.ArgumentError(f"there is no record {name!r}; there are: {there}")
+    found = texts[name]
+    if part is not None and (not isinstance(part, str) or part not in found):
+        raise smemkit.ArgumentError(
+            f"the record {name!r} has no part {part!r}; it has {', '.join(found)}"
+        )
+    chosen = [part] if part is not None else [kind for kind in PARTS if kind in found]
+    made = []
+    for kind in chosen:
+        try:
+            data = json.loads(found[kind].read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise smemkit.ArgumentError(f"{found[kind].name} is not JSON: {error}") from error
+        made.append((Ceilings if kind == "ceilings" else Results).from_dict(data))
+    if part is not None:
+        return made[0]
+    rows = [row for results in made for row in results]
+    parts = {kind: results.provenance for kind, results in zip(chosen, made, strict=True)}
+    return Results(rows, {**made[0].provenance, "parts": parts})
