@@ -5,7 +5,7 @@ shows, smemkit.source("gemm", "padded") is the kernel itself, and smemkit.RawKer
 profile counts what a kernel does to the memory, check finds its races, explain gives advice.
 smemkit.exercises() lists kernels to complete or to mend, with a judge. smemkit.bench measures,
 smemkit.plot draws, and smemkit.probe asks the memory one question at a
-time. `python -m smemkit --help` lists the commands.
+time. `smemkit --help` lists the commands.
 
 Machines
 --------
@@ -46,7 +46,7 @@ SMEMKIT_CACHE      Folder in which the PTX of your CUDA C is cached; by default 
                    XDG_CACHE_HOME or ~/.cache. "none": compile each time.
 SMEMKIT_CACHE_MB   Size limit of that cache in megabytes, 256 by default. The least recently used
                    kernels are removed first.
-SMEMKIT_NCU        The Nsight Compute that `python -m smemkit compare` runs.
+SMEMKIT_NCU        The Nsight Compute that `smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.
 SMEMKIT_SANITIZE   Building: sanitizers for the C code, "address,undefined".

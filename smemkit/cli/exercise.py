@@ -30,7 +30,7 @@ def add_command(commands):
     parser.add_argument("name", nargs="?", help="an exercise; without it they are listed")
     parser.add_argument("file", nargs="?", help="your kernel, to be judged; - is standard input")
     more = parser.add_mutually_exclusive_group()
-    more.add_argument("--hint", type=whole(1), metavar="N", help="print hint number N, from 1")
+    more.add_argument("--hint", type=whole(), metavar="N", help="print hint number N, from 1")
     more.add_argument("--solution", action="store_true", help="print a solution")
     parser.set_defaults(run=run)
 
