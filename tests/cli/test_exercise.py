@@ -69,5 +69,5 @@ def test_refused(words, says, capsys):
 
 
 def test_a_file_that_is_not_there(capsys):
-    assert main(["exercise", "tour.guard", "/nowhere/mine.cu"]) == 1
+    assert main(["exercise", "tour.guard", "/nowhere/mine.cu"]) == 2
     assert "/nowhere/mine.cu" in capsys.readouterr().err
