@@ -95,6 +95,7 @@ def run(notebook, seconds=SECONDS):
     package = Path(smemkit.__file__).resolve().parents[1]
     path = os.pathsep.join(filter(None, [str(package), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "PYTHONPATH": path}
+    environment["SMEMKIT_PROGRESS"] = "0"  # a bar would be an output
     environment.pop("SMEMKIT_BACKEND", None)
     environment.pop("MPLBACKEND", None)
     client = nbclient.NotebookClient(

@@ -20,6 +20,7 @@ TOP = {
     "_mangled": "names of C++ functions",
     "_pandas": "pandas, where it is needed",
     "_ptxas": "registers of a kernel by ptxas",
+    "_progress": "progress of long work",
     "_public": "how a package presents its public names",
     "_version": "the version",
     "arrays": "device arrays that Python code makes or prints",
@@ -49,7 +50,7 @@ FACES = {
 }
 # What smemkit itself imports, so that these may not import smemkit.
 BELOW = {"functions", "lessons", "report", "arrays", "config", "compile", "_pandas"}
-BELOW |= {"_public", "_version"}
+BELOW |= {"_progress", "_public", "_version"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {
     "_core",
@@ -65,7 +66,7 @@ TESTED = {
 TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
 TESTED |= {"compile._options", "compile._toolchain"}
 TESTED |= {"bench._tile_sweep", "bench.families._workload", "probe._probes", "report._moved"}
-TESTED |= {"lessons._catalog"}
+TESTED |= {"lessons._catalog", "_progress"}
 
 
 def list_modules():

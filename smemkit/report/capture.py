@@ -5,7 +5,7 @@ import reprlib
 
 import numpy
 
-from .. import _core
+from .. import _core, _progress
 from .._configured import ConfiguredKernel
 from ._findings import CheckReport
 from ._report import Report
@@ -154,13 +154,17 @@ def profile(function, *args, blocks=None, model=True, **kwargs):
     number = _prepare("profile", function, blocks)
     given = _find_source(function)
     if kwargs.get("backend") != "cuda":
-        result, launches = _core._capture("profile", function, args, kwargs, number, bool(model))
+        with _progress.operation("profile"):
+            result, launches = _core._capture(
+                "profile", function, args, kwargs, number, bool(model)
+            )
         _demand_launches("profile", function, launches)
         return Report(launches, result, blocks=number, given=given)
     copies, words = _copy_call(args, kwargs)
     device = _core.device_info(backend="cuda")  # raises the call's error where there is no GPU
     words["backend"] = "sim"
-    _, launches = _core._capture("profile", function, copies, words, number, bool(model))
+    with _progress.operation("profile"):
+        _, launches = _core._capture("profile", function, copies, words, number, bool(model))
     _demand_launches("profile", function, launches)
     result, times = _time(function, args, kwargs, launches)
     report = Report(launches, result, blocks=number, given=given)
@@ -274,9 +278,10 @@ def check(
     for reverse in passes:
         again = len(passes) > 1 and reverse  # only the last pass changes the arguments themselves
         given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)
-        result, launches = _core._capture(
-            "check", function, given, words, number, True, reverse, room
-        )
+        with _progress.operation("check"):
+            result, launches = _core._capture(
+                "check", function, given, words, number, True, reverse, room
+            )
         _demand_launches("check", function, launches)
         found += launches
     return CheckReport(

@@ -609,6 +609,7 @@ def test_progress_is_silent_where_nobody_watches(capsys):
 def test_progress_is_shown_on_a_terminal(monkeypatch):
     tqdm = pytest.importorskip("tqdm")
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    monkeypatch.setattr(smemkit._progress, "DELAY_S", 0.0)
     with _progress.Bar(3) as bar:
         bar.begin("words")
         bar.advance()

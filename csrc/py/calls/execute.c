@@ -5,6 +5,7 @@
 #include "py/backends/selection.h"
 #include "py/calls/captured_call.h"
 #include "py/calls/printed_text.h"
+#include "py/calls/progress.h"
 #include "py/error.h"
 
 #include "base/fork.h"
@@ -20,10 +21,11 @@ enum { CHUNK_BYTES = 1 << 20 };
 typedef struct callbacks {
     PyThreadState *thread;         /* of the caller, while it does not hold the GIL */
     smk_printed_text printed_text; /* of the kernels */
-    unsigned generation;           /* of the process in which the execution began */
+    smk_progress progress;
+    unsigned generation; /* of the process in which the execution began */
 } callbacks;
 
-/* Handles signals and writes what kernels have printed. True ends the simulation; the exception is then set in the
+/* Handles signals, writes what kernels have printed, and tells the progress. True ends the simulation; the exception is then set in the
  * caller's thread state. */
 static bool must_stop(void *context)
 {
@@ -38,7 +40,7 @@ static bool must_stop(void *context)
         c->generation = smk_fork_generation();
         stop = smk_printed_text_renew(&c->printed_text) < 0 || stop;
     }
-    stop = stop || smk_printed_text_flush(&c->printed_text) < 0;
+    stop = stop || smk_printed_text_flush(&c->printed_text) < 0 || smk_progress_tell(&c->progress) < 0;
     c->thread = PyEval_SaveThread();
     return stop;
 }
@@ -336,11 +338,13 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
     if (smk_printed_text_create(&c.printed_text) < 0) {
         return -1;
     }
+    smk_progress_begin(&c.progress);
     const smk_run_options options = {
         .max_steps = execution->max_steps,
         .alone = is_alone(execution),
         .print = smk_printed_text_append,
         .print_context = &c.printed_text,
+        .progress = &c.progress.run,
     };
     smk_poll poll;
     c.thread = PyEval_SaveThread();
@@ -348,6 +352,7 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
     smk_status status = work_there(execution, &options, &error);
     smk_poll_end(&poll);
     PyEval_RestoreThread(c.thread);
+    smk_progress_end(&c.progress);
     int result = finish(state, execution, status, &error, &c.printed_text);
     smk_printed_text_free(&c.printed_text);
     return result;

@@ -26,6 +26,15 @@ typedef struct smk_run_constant {
     uint64_t count;
 } smk_run_constant;
 
+/* How far a launch is. The thread of the caller writes it, before each of its polls (base/poll.h). */
+typedef struct smk_run_progress {
+    const char *kernel; /* the name of the entry, kernel_bytes long; valid while blocks is not 0 */
+    size_t kernel_bytes;
+    uint64_t launch;              /* counts the launches that wrote here */
+    uint64_t blocks_done, blocks; /* blocks: 0 between launches */
+    uint64_t steps;               /* warp instructions executed */
+} smk_run_progress;
+
 typedef struct smk_run_options {
     uint64_t max_steps; /* warp instructions of the whole launch; 0: SMK_RUN_STEPS_DEFAULT */
     unsigned threads;   /* of the host; 0: one a core. Only results of data races depend on it. */
@@ -36,6 +45,7 @@ typedef struct smk_run_options {
     /* Receives what the kernel prints (vprintf), one formatted text a call, never two calls at once; NULL discards it. */
     void (*print)(void *context, const char *text, size_t length);
     void *print_context;
+    smk_run_progress *progress; /* NULL: not asked for */
 } smk_run_options;
 
 #define SMK_RUN_STEPS_DEFAULT UINT64_C(20000000000)

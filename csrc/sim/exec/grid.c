@@ -72,6 +72,11 @@ static void record(worker_pool *pool, uint64_t block, const smk_error *error)
 /* Polls the caller. Runs on its thread alone. */
 static void poll_caller(worker_pool *pool)
 {
+    smk_run_progress *progress = pool->run->options->progress;
+    if (progress != NULL) {
+        progress->blocks_done = atomic_load_explicit(&pool->done, memory_order_relaxed);
+        progress->steps = atomic_load_explicit(&pool->steps, memory_order_relaxed);
+    }
     if (!pool->interrupted && smk_poll_stop_now()) {
         pool->interrupted = true;
         atomic_store(&pool->stop, true);
@@ -471,11 +476,19 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
         (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
+    smk_run_progress *progress = run->options->progress;
+    if (progress != NULL) {
+        const smk_text name = run->image->module->functions[run->image->entry].name;
+        *progress = (smk_run_progress){name.start, name.length, progress->launch + 1, 0, pool.blocks, 0};
+    }
     unsigned threads = 1;
     if (run->ordered) {
         run_ordered(&pool);
     } else {
         threads = run_parallel(&pool, count_threads(asked, pool.blocks));
+    }
+    if (progress != NULL) {
+        progress->blocks = 0;
     }
     status = finish(&pool, threads, result, error);
     (void)pthread_cond_destroy(&pool.left);
