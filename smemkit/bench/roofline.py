@@ -16,6 +16,7 @@ from .results import Results
 COUNTED_MOST = 1 << 25  # operations or bytes that are simulated for one variant
 READS = ("global.load.bytes", "async.bytes")
 SECTORS = ("global.load.sectors", "async.sectors")
+WRITTEN = ("global.store.sectors", "global.atomic.sectors")
 SECTOR_BYTES = 32
 HEADS = ("variant", "predicted", "counted", "in sectors", "reuse", "time", "of the bound")
 
@@ -46,6 +47,9 @@ class Reads:
         The median, where it was measured.
     reached : float or None
         The bound's time over this one: 1.0 is the bound.
+    requested_bytes : float
+        moved_bytes, and 32 for each sector that stores and atomics touched: all that the requests
+        ask of the caches and of the memory behind them.
     """
 
     variant: str
@@ -59,6 +63,7 @@ class Reads:
     reuse: float
     time_ms: float | None = None
     reached: float | None = None
+    requested_bytes: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,6 +83,10 @@ class MemoryWall:
         The measured ceilings, where there are some.
     rows : tuple of Reads
         What each variant reads: predicted, and counted by the simulator.
+    shared_gb_per_s : float or None
+        The measured ceiling of shared memory, which the L1 cache shares.
+    provenance : dict
+        Of the times: device, date and versions; empty where there are none.
 
     Example
     -------
@@ -95,6 +104,8 @@ class MemoryWall:
     gb_per_s: float | None = None
     gflop_per_s: float | None = None
     rows: tuple = field(default=())
+    shared_gb_per_s: float | None = None
+    provenance: dict = field(default_factory=dict, repr=False)
 
     @property
     def intensity(self):
@@ -211,6 +222,7 @@ def make_reads(case, inputs, variant, time_ms, bound_ms):
         reuse=every / counted if counted else float("nan"),
         time_ms=time_ms,
         reached=bound_ms / time_ms if bound_ms and time_ms else None,
+        requested_bytes=SECTOR_BYTES * scale(report, SECTORS + WRITTEN),
     )
 
 
@@ -305,6 +317,9 @@ def memory_wall(
     if ceilings is not None:
         rate = ceilings.rate_of(case.dtype) or ceilings.gflop_per_s
         facts |= {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": rate}
+        facts |= {"shared_gb_per_s": ceilings.shared_gb_per_s}
+    if results is not None:
+        facts["provenance"] = dict(getattr(results, "provenance", {}))
     wall = MemoryWall(case.family, case.shape, case.dtype, **facts)
     times = find_times(results, case)
     inputs = case.make_inputs(numpy.random.default_rng(seed))

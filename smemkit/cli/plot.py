@@ -209,7 +209,7 @@ def draw(results, kind, path, ceilings=None, name="FILE"):
                 "bench.ceilings().save(...), beside the others"
             )
         more = {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": ceilings.gflop_per_s}
-    ax = getattr(plot, kind)(rows, **more)
+    ax = getattr(plot, kind)(Results(rows, results.provenance), **more)
     try:
         ax.figure.savefig(path, dpi=120, bbox_inches="tight")
     except ValueError as error:  # an unknown file format

@@ -1,0 +1,321 @@
+"""The roofline: speed against operations a byte, of bytes that were counted."""
+
+import math
+from dataclasses import dataclass, field
+
+import numpy
+
+from .. import _core
+from ..bench.results import is_number
+from ..bench.roofline import SECTOR_BYTES, SECTORS, WRITTEN, MemoryWall
+from . import _points
+from ._rows import complete, find_source, label_sized, list_rows
+from .style import (
+    FAINT,
+    INK,
+    MARKS,
+    REFERENCE,
+    REST,
+    REST_MARKS,
+    add_grid,
+    choose_colour,
+    in_style,
+    label_points,
+    lay_out,
+    make_axes,
+    put_header,
+)
+
+ROOM = 1.6  # of the axes beyond the outermost mark, as a factor
+
+
+@dataclass(frozen=True)
+class Mark:
+    """One variant: operations, their speed, bytes that must move, and those that were counted."""
+
+    label: str
+    name: str
+    family: str
+    flops: float
+    gflop_per_s: float
+    nbytes: float
+    requested: float | None = None
+
+    @property
+    def intensity(self):
+        """Operations a byte: counted, or where nothing was, that must move."""
+        return self.flops / (self.requested or self.nbytes)
+
+
+@dataclass
+class Roof:
+    """What the device reaches, and where that was measured."""
+
+    gb_per_s: float | None = None
+    gflop_per_s: float | None = None
+    shared_gb_per_s: float | None = None
+    provenance: dict = field(default_factory=dict)
+
+
+@in_style
+def roofline(
+    results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, shared_gb_per_s=None, ax=None
+):
+    """The roof of a device, and where the variants stand below it by the bytes that were counted.
+
+    A filled mark lies at operations a byte that the variant's requests ask for, counted by the
+    simulator: 32 bytes for each sector. A kernel that fetches its operands again and again stands
+    at the left; one that keeps them in a tile or in registers moves to the right. The roof there is
+    that of the L1 cache and shared memory, where its ceiling is known. A hollow mark of the same
+    height lies at operations a byte that must move, and the black roof above it is the memory's:
+    between both marks lies what the caches serve.
+
+    Parameters
+    ----------
+    results : MemoryWall, or several; or Results, or an iterable of Measurement
+        Of bench.memory_wall: variants without times are left out. Of measurements, rows without
+        times, operations or bytes are left out; those without counters have one mark, at the bytes
+        that must move.
+    ceilings : Ceilings, optional
+        Of bench.ceilings, or those of a record; by default those of the MemoryWall. Or numbers:
+    gb_per_s, gflop_per_s, shared_gb_per_s : float, optional
+        What the device reaches: bandwidth of memory, floating-point operations, and bandwidth of
+        shared memory.
+    ax : matplotlib Axes, optional
+        Drawn into this one instead of a new figure's.
+
+    Shapes
+    ------
+    Any. The flat part of the roof is multiply-adds in float32; gemm's tuned, on tensor cores, may
+    stand above it.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    BackendError without matplotlib; ArgumentTypeError (TypeError) for what is no result of a
+    benchmark; ArgumentError (ValueError) where no row has all that is needed, or a ceiling is not
+    above 0.
+
+    Example
+    -------
+    >>> from smemkit import bench, plot
+    >>> wall = bench.memory_wall("gemm", 4096, variants=("naive", "tiled"), backend="sim",
+    ...                          results=bench.recorded("h200"))
+    >>> ax = plot.roofline(wall)
+    >>> ax.get_xlabel()
+    'operations a byte [FLOP/byte]; filled: requested (counted), hollow: must move'
+    """
+    walls = [results] if isinstance(results, MemoryWall) else results
+    if not isinstance(walls, list | tuple) or not any(isinstance(w, MemoryWall) for w in walls):
+        walls = None
+    roof = _find_roof(walls, ceilings, gb_per_s, gflop_per_s, shared_gb_per_s)
+    marks = _list_walls(walls) if walls else _list_measured(results)
+    if not marks:
+        raise _core.ArgumentError(
+            "nothing to draw: no row has times, operations and bytes (the simulator has no clock: "
+            'results=bench.recorded("h200") has times)'
+        )
+    ax = make_axes(ax, width=7.8, height=5.4)
+    hollow = any(mark.requested for mark in marks)
+    _scale(ax, marks, roof, hollow)
+    rates = _draw_roof(ax, roof, hollow)
+    _draw_marks(ax, marks)
+    words = "filled: requested (counted), hollow: must move" if hollow else "bytes that must move"
+    ax.set_xlabel(f"operations a byte [FLOP/byte]; {words}")
+    ax.set_ylabel("GFLOP/s (10⁹ operations a second)")
+    add_grid(ax, "both")
+    families = ", ".join(dict.fromkeys(mark.family for mark in marks))
+    source = find_source(roof.provenance)
+    counted = " · bytes counted by the simulator" if hollow else ""
+    point, named = _points.compare_marks(marks, roof)
+    put_header(ax, point, f"{families} · {source} · medians{counted}")
+    words = _label_roof(ax, rates, roof.gflop_per_s)
+    label_points(
+        ax,
+        [
+            (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name))
+            for mark in marks
+        ],
+        named,
+        [
+            (x, min(x * roof.gb_per_s, roof.gflop_per_s))
+            for x in numpy.geomspace(*ax.get_xlim(), 200)
+        ],
+    )
+    return ax
+
+
+def _find_roof(walls, ceilings, gb_per_s, gflop_per_s, shared_gb_per_s):
+    """The Roof of the arguments."""
+    known = [ceilings, *(walls or ())]
+    given = {
+        "gb_per_s": gb_per_s,
+        "gflop_per_s": gflop_per_s,
+        "shared_gb_per_s": shared_gb_per_s,
+    }
+    for name, value in given.items():
+        rates = [getattr(one, name, None) for one in known]
+        rates = [rate for rate in rates if rate is not None]
+        given[name] = value if value is not None else rates[0] if rates else None
+    needed = (given["gb_per_s"], given["gflop_per_s"])
+    if not all(map(_is_rate, needed)):
+        raise _core.ArgumentError(
+            "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
+            f"here they are {needed[0]!r:.80} and {needed[1]!r:.80}"
+        )
+    if given["shared_gb_per_s"] is not None and not _is_rate(given["shared_gb_per_s"]):
+        raise _core.ArgumentError(
+            f"shared_gb_per_s is a number above 0, not {given['shared_gb_per_s']!r:.80}"
+        )
+    rates = {name: rate if rate is None else float(rate) for name, rate in given.items()}
+    facts = [getattr(one, "provenance", None) for one in reversed(known)]
+    return Roof(**rates, provenance=next(filter(None, facts), {}))
+
+
+def _is_rate(value):
+    return is_number(value, 0) and value > 0
+
+
+def _list_walls(walls):
+    """The Marks of all variants with times."""
+    for wall in walls:
+        if not isinstance(wall, MemoryWall):
+            raise _core.ArgumentTypeError(f"{wall!r:.80} is not of bench.memory_wall")
+    many = len({wall.family for wall in walls}) > 1
+    return [
+        Mark(
+            f"{row.variant} ({wall.family})" if many else row.variant,
+            row.variant,
+            wall.family,
+            wall.flops,
+            wall.flops / row.time_ms / 1e6,
+            wall.nbytes,
+            row.requested_bytes,
+        )
+        for wall in walls
+        for row in wall.rows
+        if row.time_ms and wall.flops
+    ]
+
+
+def _list_measured(results):
+    """The Marks of Measurements."""
+    rows = [row for row in list_rows(results, timed=True) if row.flops and row.nbytes]
+    marks = []
+    for label, row in zip(label_sized(rows) if rows else (), rows, strict=True):
+        table = complete(row.counters)
+        sectors = sum(table[name] for name in SECTORS + WRITTEN) if row.counters else 0
+        bytes_counted = SECTOR_BYTES * sectors or None
+        facts = (row.flops, row.gflop_per_s, row.nbytes, bytes_counted)
+        marks.append(Mark(label, row.variant, row.family, *facts))
+    return marks
+
+
+def _scale(ax, marks, roof, hollow):
+    """Sets both axes so that all marks and the ridges are inside."""
+    ridge = roof.gflop_per_s / roof.gb_per_s
+    across = [ridge, *(mark.intensity for mark in marks)]
+    across += [mark.flops / mark.nbytes for mark in marks]
+    if hollow and roof.shared_gb_per_s:
+        across.append(roof.gflop_per_s / roof.shared_gb_per_s)
+    speeds = [mark.gflop_per_s for mark in marks]
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlim(min(across) / ROOM**3, max(across) * ROOM**2)
+    ax.set_ylim(min(speeds) / ROOM**2, max(*speeds, roof.gflop_per_s) * ROOM)
+
+
+def _draw_roof(ax, roof, hollow):
+    """Draws the memory's roof thick and black, that of shared memory thin; gives their rates."""
+    low, high = ax.get_xlim()
+    rates = {"memory": (roof.gb_per_s, REFERENCE, 3.2)}
+    if hollow and roof.shared_gb_per_s:
+        rates["L1 and shared memory"] = (roof.shared_gb_per_s, FAINT, 1.4)
+    for rate, colour, width in rates.values():
+        ridge = roof.gflop_per_s / rate
+        across = numpy.array([low, ridge, high])
+        ax.plot(
+            across,
+            numpy.minimum(across * rate, roof.gflop_per_s),
+            color=colour,
+            linewidth=width,
+            zorder=2 if colour == REFERENCE else 1.5,
+        )
+    return rates
+
+
+def _label_roof(ax, rates, gflop_per_s):
+    """Writes along each roof what it is, at its angle on the page; gives points of these words."""
+    lay_out(ax)
+    covered = []
+    low, bottom = ax.get_xlim()[0], ax.get_ylim()[0]
+    for name, (rate, *_) in rates.items():
+        start = max(low, bottom / rate) * 1.3
+        ends = ax.transData.transform([(x, x * rate) for x in (start, 2 * start)])
+        angle = math.degrees(math.atan2(*(ends[1] - ends[0])[::-1]))
+        text = ax.annotate(
+            f"{name}: {rate:,.0f} GB/s",
+            (start, start * rate),
+            xytext=(-5.5, 4),
+            textcoords="offset points",
+            rotation=angle,
+            rotation_mode="anchor",
+            fontsize=8.5,
+            color=INK,
+            gid="roof",
+        )
+        box = text.get_window_extent()
+        diagonal = numpy.linspace((box.x0, box.y0), (box.x1, box.y1), 40)
+        covered.append(ax.transData.inverted().transform(diagonal))
+    ax.annotate(
+        f"multiply-adds: {gflop_per_s:,.0f} GFLOP/s",
+        (ax.get_xlim()[1], gflop_per_s),
+        xytext=(-4, 5),
+        textcoords="offset points",
+        ha="right",
+        fontsize=8.5,
+        color=INK,
+        gid="roof",
+    )
+    return covered
+
+
+def _follow(ax, roof):
+    """Points along the black roof, close to each other."""
+    across = numpy.geomspace(*ax.get_xlim(), 300)
+    return numpy.stack([across, numpy.minimum(across * roof.gb_per_s, roof.gflop_per_s)], axis=1)
+
+
+def _draw_marks(ax, marks):
+    """Draws the marks, and from each a thin line to its hollow one."""
+    greys = 0
+    for mark in marks:
+        colour = choose_colour(mark.name)
+        shape = MARKS.get(colour) or REST_MARKS[greys % len(REST_MARKS)]
+        greys += colour == REST
+        if mark.requested:
+            must = mark.flops / mark.nbytes
+            height = [mark.gflop_per_s] * 2
+            ax.plot([mark.intensity, must], height, color=colour, linewidth=0.7, alpha=0.6)
+            ax.plot(
+                [must],
+                [mark.gflop_per_s],
+                color=colour,
+                marker=shape,
+                markersize=5.5,
+                markerfacecolor="none",
+                linestyle="none",
+            )
+        ax.plot(
+            [mark.intensity],
+            [mark.gflop_per_s],
+            color=colour,
+            marker=shape,
+            markersize=8 if colour != REST else 6,
+            linestyle="none",
+            label=mark.label,
+            zorder=5,
+        )
