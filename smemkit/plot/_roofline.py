@@ -133,18 +133,10 @@ def roofline(
     point, named = _points.compare_marks(marks, roof)
     put_header(ax, point, f"{families} · {source} · medians{counted}")
     words = _label_roof(ax, rates, roof.gflop_per_s)
-    label_points(
-        ax,
-        [
-            (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name))
-            for mark in marks
-        ],
-        named,
-        [
-            (x, min(x * roof.gb_per_s, roof.gflop_per_s))
-            for x in numpy.geomspace(*ax.get_xlim(), 200)
-        ],
-    )
+    points = [
+        (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name)) for mark in marks
+    ]
+    label_points(ax, points, named, numpy.concatenate([_follow(ax, roof), *words]))
     return ax
 
 
