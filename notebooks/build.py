@@ -3,6 +3,7 @@
     python notebooks/build.py            all of them
     python notebooks/build.py 03 08      those whose names begin so
     python notebooks/build.py --run      executes them only, and writes nothing
+    python notebooks/build.py --anew     writes them in any case, with pictures as drawn today
 
 The .py file (jupytext's percent format) is what people edit and compare. What stands below its
 heading "Exercises" is written of smemkit.exercises, and not edited. The .ipynb holds the same
@@ -12,6 +13,7 @@ its pictures would change with the version of matplotlib. It needs smemkit[noteb
 """
 
 import argparse
+import base64
 import os
 import re
 import sys
@@ -110,7 +112,19 @@ def run(notebook, seconds=SECONDS):
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code":
             cell.outputs = join_streams(cell.outputs)
+            for output in cell.outputs:
+                shrink_picture(output)
     return notebook
+
+
+def shrink_picture(output):
+    """Gives the picture of an output, where it has one, a palette: a third of the bytes."""
+    from smemkit.plot import style
+
+    data = output.get("data", {})
+    if "image/png" in data:
+        small = style.shrink(base64.b64decode(data["image/png"]))
+        data["image/png"] = base64.b64encode(small).decode()
 
 
 def join_streams(outputs):
@@ -158,9 +172,9 @@ def is_same(one, other):
     return list_cells(one) == list_cells(other) and list(list_texts(one)) == list(list_texts(other))
 
 
-def write(notebook, target):
+def write(notebook, target, anew=False):
     """Writes a notebook unless the file holds the same already; whether it was written."""
-    if target.exists() and is_same(nbformat.read(target, as_version=4), notebook):
+    if not anew and target.exists() and is_same(nbformat.read(target, as_version=4), notebook):
         return False
     nbformat.write(notebook, target)
     return True
@@ -170,6 +184,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description="Makes the notebooks from their .py files.")
     parser.add_argument("names", nargs="*", help="how their names begin (default: all)")
     parser.add_argument("--run", action="store_true", help="execute only, and write nothing")
+    parser.add_argument("--anew", action="store_true", help="write also what prints the same")
     options = parser.parse_args(arguments)
     names = tuple(options.names)
     chosen = [path for path in list_sources() if not names or path.name.startswith(names)]
@@ -181,7 +196,7 @@ def main(arguments=None):
         if not options.run:
             fill(path)
         made = run(read_source(path))
-        written = not options.run and write(made, target)
+        written = not options.run and write(made, target, options.anew)
         print(f"{target.name}{' (written)' if written else ''}", flush=True)
     return 0
 

@@ -8,6 +8,7 @@ it is typed. Tests compare the READMEs with what this makes. It needs smemkit[pl
 
 import ast
 import hashlib
+import io
 import os
 import re
 import subprocess
@@ -147,21 +148,24 @@ def fill(path, text):
 
 def draw_ladder(figure):
     ladder = read_ladder()
-    smemkit.plot.ladder(ladder, peer="cublas", ax=figure.subplots())
-    return "\n".join(f"{row.variant} {row.times_ms}" for row in ladder)
+    axes = smemkit.plot.ladder(ladder, peer="cublas", ax=figure.subplots())
+    rows = [f"{row.variant} {row.times_ms}" for row in ladder]
+    return "\n".join([axes.get_title(loc="left"), *rows])
 
 
 def draw_banks(figure):
-    column = numpy.arange(32) * 128  # of float[32][32]
-    padded = numpy.arange(32) * 132  # of float[32][33]
-    drawn = {"a column of float[32][32]": column, "a column of float[32][33]": padded}
-    for axes, (words, addresses) in zip(figure.subplots(1, 2), drawn.items(), strict=True):
-        smemkit.plot.banks(addresses, ax=axes)
-        axes.set_title(f"{words}: {axes.get_title(loc='left')}", loc="left", fontsize=10)
-    return "\n".join(f"{words} {smemkit.bank_access(lanes)}" for words, lanes in drawn.items())
+    drawn = {"A column of float[32][32]": 128, "A column of float[32][33]": 132}  # bytes of a row
+    said = []
+    for axes, (words, step) in zip(figure.subplots(1, 2), drawn.items(), strict=True):
+        addresses = numpy.arange(32) * step
+        many = smemkit.bank_access(addresses).wavefronts
+        title = f"{words} takes {many} wavefront{'s' if many != 1 else ''}"
+        smemkit.plot.banks(addresses, title=title, ax=axes)
+        said.append(f"{title} {smemkit.bank_access(addresses)}")
+    return "\n".join(said)
 
 
-DRAWN = {"ladder": (draw_ladder, (8.0, 5.0)), "banks": (draw_banks, (11.0, 5.0))}
+DRAWN = {"ladder": (draw_ladder, (8.4, 5.6)), "banks": (draw_banks, (11.0, 5.2))}
 
 
 def sum_up(text):
@@ -172,8 +176,10 @@ def make_figure(name):
     """(figure, sum of its data); the sum travels in the picture's Description."""
     from matplotlib.figure import Figure
 
+    from smemkit.plot import style
+
     draw, inches = DRAWN[name]
-    figure = Figure(figsize=inches, layout="constrained")
+    figure = Figure(figsize=inches, layout="constrained", facecolor=style.PAPER)
     return figure, sum_up(draw(figure))
 
 
@@ -192,12 +198,16 @@ def main():
         if new != old:
             (ROOT / path).write_text(new, encoding="utf-8")
             print(f"{path} (written)")
+    from smemkit.plot import style
+
     PICTURES.mkdir(exist_ok=True)
     for name in DRAWN:
         figure, data = make_figure(name)
         path = PICTURES / f"{name}.png"
         if read_sum(path) != data:  # otherwise it would change with the version of matplotlib
-            figure.savefig(path, dpi=110, metadata={"Description": data, "Software": None})
+            drawn = io.BytesIO()
+            figure.savefig(drawn, dpi=120)
+            path.write_bytes(style.shrink(drawn.getvalue(), Description=data))
             print(f"{path.relative_to(ROOT)} (written)")
 
 

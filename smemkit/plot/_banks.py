@@ -16,7 +16,7 @@ DARK = 9  # words from which on a cell is dark and its number light
 
 
 @in_style
-def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
+def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", title=None, ax=None):
     """The lanes of one access to shared memory and the banks that they meet.
 
     A row a lane, a column a bank. The colour is how many distinct words (of atomics: lanes) the
@@ -29,6 +29,8 @@ def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
         Of a Report the access to shared memory with most conflicts.
     width, mask, op
         As of smemkit.bank_access, for addresses; a recorded access has its own.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -85,11 +87,11 @@ def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", ax=None):
     draw_cells(ax, cells, facts.words)
     for start in range(lanes, 32, lanes):
         ax.axhline(start - 0.5, color=INK, linestyle="--", linewidth=1.2)
+    label_cells(ax, cells, facts.words)
     numbers = (int(facts.wavefronts), int(facts.conflicts), int(facts.phases))
     point = _points.describe_banks(facts.words, op, *numbers)
     each = f"{width}-byte {op} of {mask.bit_count()} lanes"
-    put_header(ax, point, f"{place}{each} · {name_source(source, ())}")
-    label_cells(ax, cells, facts.words)
+    put_header(ax, title, point, f"{place}{each} · {name_source(source, ())}")
     return ax
 
 

@@ -36,7 +36,7 @@ from .style import (
 
 
 @in_style
-def bank_stride(results, *, parameter="stride", ax=None):
+def bank_stride(results, *, parameter="stride", title=None, ax=None):
     """Wavefronts and time of shared loads against the distance of neighbouring lanes.
 
     Bars are the wavefronts a request that were counted, marks the measured times. The scale of
@@ -49,6 +49,8 @@ def bank_stride(results, *, parameter="stride", ax=None):
         Rows with parameters["stride"] and counters of shared loads, times, or both.
     parameter : str
         Another name of the parameter along the axis.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -123,7 +125,7 @@ def bank_stride(results, *, parameter="stride", ax=None):
     point = _points.compare_banks(counted, timed, parameter)
     note = "" if not (counted and timed) else " · bars: counted by the simulator; marks: measured"
     words = describe_rows([row for row in rows if row.times_ms] or rows)
-    put_header(ax, point, f"{words} · {find_source(results, rows)}{note}")
+    put_header(ax, title, point, f"{words} · {find_source(results, rows)}{note}")
     return ax
 
 
@@ -154,7 +156,7 @@ def _draw_times(ax, places, counted, timed):
 
 
 @in_style
-def sectors(source, *, op="load", ax=None):
+def sectors(source, *, op="load", title=None, ax=None):
     """Sectors a request of global memory, and how many the lanes' bytes would fill side by side.
 
     Fewer than that are possible where lanes share an address.
@@ -164,6 +166,8 @@ def sectors(source, *, op="load", ax=None):
     source : Results, a Report, or a mapping from label to Report or counters
         Subjects without requests of that kind are left out.
     op : "load", "store" or "atomic"
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -232,18 +236,20 @@ def sectors(source, *, op="load", ax=None):
     )
     add_grid(ax, "x")
     point = _points.compare_sectors(labels, counted, least, op)
-    put_header(ax, point, f"global {op}s, counted by {name_source(source, bars)}")
+    put_header(ax, title, point, f"global {op}s, counted by {name_source(source, bars)}")
     return ax
 
 
 @in_style
-def divergence(source, *, ax=None):
+def divergence(source, *, title=None, ax=None):
     """What diverging costs: the time of each subject, or where none was measured its instructions.
 
     Parameters
     ----------
     source : Results, a list of what probe.divergence found, a Report, or a mapping from label to
         Report or counters. The first subject is the one to which the others are compared.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -300,5 +306,5 @@ def divergence(source, *, ax=None):
     add_grid(ax, "x")
     point = _points.compare_divergence(labels, values, lanes, timed)
     facts = name_source(source, bars, timed=timed)
-    put_header(ax, point, f"{facts} · lanes: counted" if timed else f"counted by {facts}")
+    put_header(ax, title, point, f"{facts} · lanes: counted" if timed else f"counted by {facts}")
     return ax

@@ -43,7 +43,7 @@ APART = 25  # times that the fastest line is above the slowest: from there on a 
 
 
 @in_style
-def speed(results, *, unit=None, ax=None):
+def speed(results, *, unit=None, title=None, ax=None):
     """Speed against size: a line for each variant, its median with the 20 and 80 % quantiles.
 
     The axis of speed is logarithmic where the lines lie far apart.
@@ -54,6 +54,8 @@ def speed(results, *, unit=None, ax=None):
         Of one family or more; rows without times are left out.
     unit : "gflop_per_s", "gb_per_s" or "median_ms", optional
         By default operations where there are many a byte, else bytes that must move.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
         Drawn into this one instead of a new figure's.
 
@@ -113,13 +115,13 @@ def speed(results, *, unit=None, ax=None):
     add_grid(ax)
     point, named = _points.compare_sizes(rows, sizes, unit)
     facts = f"{describe_rows(rows)} · {find_source(results, rows)}"
-    put_header(ax, point, f"{facts} · medians, bars from 20 to 80 % of the samples")
+    put_header(ax, title, point, f"{facts} · medians, bars from 20 to 80 % of the samples")
     label_ends(ax, ends, {label for label, name in names.items() if name in named})
     return ax
 
 
 @in_style
-def ladder(results, *, peer=None, unit=None, ax=None):
+def ladder(results, *, peer=None, unit=None, title=None, ax=None):
     """The variants of one family at one shape as bars, each with its percentage of a peer.
 
     Parameters
@@ -131,6 +133,8 @@ def ladder(results, *, peer=None, unit=None, ax=None):
         compares the family, and where that is not among the rows the last GPU row that is not ours.
     unit : "gflop_per_s", "gb_per_s" or "median_ms", optional
         As of speed.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -211,12 +215,12 @@ def ladder(results, *, peer=None, unit=None, ax=None):
     note = f"; in brackets: speed as a part of {whole.variant}'s" if whole is not None else ""
     ax.set_xlabel(UNITS[unit] + note)
     add_grid(ax, "x")
-    put_header(ax, point, f"{describe_rows(rows)} · {find_source(results, rows)} · medians")
+    put_header(ax, title, point, f"{describe_rows(rows)} · {find_source(results, rows)} · medians")
     return ax
 
 
 @in_style
-def stride(results, *, parameter="stride", ax=None):
+def stride(results, *, parameter="stride", title=None, ax=None):
     """Bandwidth of global memory against the distance of neighbouring lanes.
 
     Parameters
@@ -225,6 +229,8 @@ def stride(results, *, parameter="stride", ax=None):
         Rows with parameters["stride"] (in elements), times and bytes; a line for each variant.
     parameter : str
         Another name of the parameter along the axis.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
 
     Shapes
@@ -279,7 +285,7 @@ def stride(results, *, parameter="stride", ax=None):
     add_grid(ax)
     label, points = next(iter(lines.items()))
     point = _points.compare_strides(label, points, parameter)
-    put_header(ax, point, f"{describe_rows(rows)} · {find_source(results, rows)} · medians")
+    put_header(ax, title, point, f"{describe_rows(rows)} · {find_source(results, rows)} · medians")
     if len(lines) > 1:
         label_ends(ax, ends)
     return ax

@@ -59,7 +59,14 @@ class Roof:
 
 @in_style
 def roofline(
-    results, ceilings=None, *, gb_per_s=None, gflop_per_s=None, shared_gb_per_s=None, ax=None
+    results,
+    ceilings=None,
+    *,
+    gb_per_s=None,
+    gflop_per_s=None,
+    shared_gb_per_s=None,
+    title=None,
+    ax=None,
 ):
     """The roof of a device, and where the variants stand below it by the bytes that were counted.
 
@@ -81,6 +88,8 @@ def roofline(
     gb_per_s, gflop_per_s, shared_gb_per_s : float, optional
         What the device reaches: bandwidth of memory, floating-point operations, and bandwidth of
         shared memory.
+    title : str, optional
+        Instead of the sentence with the point.
     ax : matplotlib Axes, optional
         Drawn into this one instead of a new figure's.
 
@@ -131,7 +140,7 @@ def roofline(
     source = find_source(roof.provenance)
     counted = " · bytes counted by the simulator" if hollow else ""
     point, named = _points.compare_marks(marks, roof)
-    put_header(ax, point, f"{families} · {source} · medians{counted}")
+    put_header(ax, title, point, f"{families} · {source} · medians{counted}")
     words = _label_roof(ax, rates, roof.gflop_per_s)
     points = [
         (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name)) for mark in marks

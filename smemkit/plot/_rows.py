@@ -311,7 +311,7 @@ def name_source(source, bars=(), timed=False):
     if timed:  # of reports: measured by this process
         return find_source(source, rows) if rows else find_source(describe_run())
     reports = list(source.values()) if isinstance(source, Mapping) else [source]
-    dates = [str(getattr(report, "date", None) or "")[:10] for report in reports]
+    dates = [report.origin["date"][:10] for report in reports if isinstance(report, Report)]
     return name_simulator(max(dates, default=""))
 
 

@@ -12,6 +12,7 @@ import math
 import numpy
 
 from .. import _core
+from ..bench import arguments
 
 # Each pair differs for every kind of colour vision, and each is legible as text on the paper; a
 # test holds both.
@@ -33,6 +34,7 @@ RULES = {
     "axes.labelcolor": INK,
     "axes.labelsize": 9.0,
     "axes.titlecolor": INK,
+    "figure.dpi": 120,
     "figure.facecolor": PAPER,
     "figure.edgecolor": PAPER,
     "font.family": "sans-serif",
@@ -136,11 +138,11 @@ def make_axes(ax, width=7.6, height=3.6):
         raise _core.ArgumentTypeError(f"ax is an Axes of matplotlib, not {type(ax).__name__}")
     ink, faint = list_inks(ax)
     ax.set_facecolor(PAPER)
-    ax.tick_params(colors=faint, labelcolor=ink)
+    ax.tick_params(colors=faint, labelcolor=ink, labelsize=RULES["xtick.labelsize"])
     ax.spines[:].set_color(faint)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.xaxis.label.set_color(ink)
-    ax.yaxis.label.set_color(ink)
+    for label in (ax.xaxis.label, ax.yaxis.label):
+        label.set(color=ink, fontsize=RULES["axes.labelsize"])
     return ax
 
 
@@ -216,7 +218,7 @@ def lay_out(ax):
 
 def measure_width(figure, text, size, weight="normal"):
     """The width of a line of text in pixels."""
-    artist = figure.text(0, 0, text, fontsize=size, fontweight=weight)
+    artist = figure.text(0, 0, text, fontsize=size, fontweight=weight, parse_math=False)
     width = artist.get_window_extent().width
     artist.remove()
     return width
@@ -234,19 +236,22 @@ def wrap(figure, text, most, size, weight="normal"):
     return "\n".join(lines)
 
 
-def put_header(ax, point, facts):
-    """Writes the point of the picture above it, and below the point the facts, device and date.
+def put_header(ax, title, point, facts):
+    """Writes above a picture its point, or the caller's title, and then facts, device and date.
 
     Both begin at the left edge of what the Axes draw, and are wrapped at the edge of the figure or
     at the next Axes.
     """
+    point = point if title is None else arguments.check_text("title", title)
     ink, faint = list_inks(ax)
     figure = lay_out(ax)
     box = ax.get_window_extent()
-    left, right = min(ax.get_tightbbox().x0, box.x0), figure.bbox.x1 - 4
+    side = ax.yaxis.get_tightbbox()
+    left, right = min(side.x0 if side else box.x0, box.x0), figure.bbox.x1 - 4
     for other in figure.axes:
         if other is not ax and other.get_window_extent().x0 > box.x1:
-            right = min(right, other.get_tightbbox().x0 - 8)
+            side = other.yaxis.get_tightbbox()
+            right = min(right, side.x0 - 12 if side else other.get_window_extent().x0)
     most = max(right - left, box.width / 2)
     point = wrap(figure, point, most, TITLE, "bold")
     facts = wrap(figure, facts, most, SMALL)
@@ -262,6 +267,7 @@ def put_header(ax, point, facts):
         va="bottom",
         ha="left",
         gid="source",
+        parse_math=False,
         annotation_clip=False,
     )
     below.set_in_layout(False)  # the title's distance leaves room for it
@@ -275,6 +281,7 @@ def put_header(ax, point, facts):
         color=ink,
         pad=11 + 1.25 * SMALL * lines,
         linespacing=1.15,
+        parse_math=False,
     )
 
 
@@ -414,3 +421,24 @@ def colour_labels(ax, colours):
         if colour not in (REST, REFERENCE):
             label.set_color(colour)
             label.set_fontweight("bold")
+
+
+# Files --------------------------------------------------------------------------------------------
+
+
+def shrink(png, **texts):
+    """A PNG's bytes with a palette, about a third as many: pictures have few colours.
+
+    `texts` are those that it shall carry, as Description="...".
+    """
+    import io
+
+    from PIL import Image, PngImagePlugin
+
+    facts = PngImagePlugin.PngInfo()
+    for name, text in texts.items():
+        facts.add_text(name, text)
+    image, small = Image.open(io.BytesIO(png)), io.BytesIO()
+    few = image.convert("RGB").quantize(64, dither=Image.Dither.NONE)
+    few.save(small, "PNG", optimize=True, pnginfo=facts)
+    return small.getvalue()

@@ -549,8 +549,9 @@ def test_banks_of_a_report(reports):
     ax = plot.banks(reports["column"])
     (source,) = list_texts(ax, "source")
     assert "column.cu:" in source and "tile_b" in source
-    assert numpy.nanmax(heat_of(ax)) == 32
     load = reports["column"].access(space="shared", op="load")
+    assert f"{load.cost} wavefronts" in point_of(ax)
+    assert numpy.nanmax(heat_of(ax)) == 8, "of the wide load, in each of its phases"
     assert len(plot.banks(load).lines) == 3
     with pytest.raises(smemkit.ArgumentError, match="no banks"):
         plot.banks(reports["naive"].access(space="global"))

@@ -208,6 +208,28 @@ def test_point_of_sectors():
         assert point_of(plot.sectors(tables)).startswith(words)
 
 
+def test_title_of_the_caller():
+    ax = plot.ladder([make_row("naive", 2)], title="$My 5 words")
+    assert point_of(ax) == "$My 5 words" and len(list_ends(ax, "source")) == 1
+    with pytest.raises(smemkit.ArgumentTypeError, match="title"):
+        plot.ladder([make_row("naive", 2)], title=3)
+
+
+def test_shrunken_picture_looks_the_same(draw):
+    import io
+
+    from PIL import Image
+
+    whole = io.BytesIO()
+    draw["ladder"]().figure.savefig(whole, dpi=100)
+    small = style.shrink(whole.getvalue(), Description="words")
+    assert 2 * len(small) < len(whole.getvalue())
+    one, other = (Image.open(io.BytesIO(png)) for png in (whole.getvalue(), small))
+    assert other.info["Description"] == "words"
+    away = numpy.abs(numpy.asarray(one.convert("RGB"), int) - numpy.asarray(other.convert("RGB")))
+    assert away.mean() < 1 and numpy.quantile(away, 0.999) < 40
+
+
 # Device and date ----------------------------------------------------------------------------------
 
 
