@@ -61,10 +61,10 @@ def test_a_kernel_of_the_package(capsys):
         (["gemm/none"], 2, "neither a kernel such as gemm/tiled"),
         (["gemm/tiled", "--kernel", "x"], 2, "--kernel is for a .cu or .ptx file"),
         (["gemm/tiled", "--block", "x"], 2, "whole numbers"),
-        (["gemm/tiled", "--device", "RTX 9999"], 1, "RTX 9999"),
+        (["gemm/tiled", "--device", "RTX 9999"], 2, "RTX 9999"),
         (["gemm/tiled", "--save", "x.txt"], 2, ".html"),
-        (["x.cu"], 2, "needs --block"),
-        (["x.cu", "--block", "32"], 1, "x.cu"),
+        (["x.cu"], 2, "there is no file x.cu"),
+        ([__file__.replace(".py", ".ptx"), "--block", "32"], 2, "there is no file"),
         (
             ["x.cu", "--block", "32", "--dtype", "int32"],
             2,
