@@ -59,7 +59,7 @@ def list_pages():
             if path.suffix == ".md":
                 pages |= list_linked(path)
             else:
-                pages[name] = hide_setup(pages[name])
+                pages[name] = prepare_notebook(pages[name])
     files, cards = gallery.write(ROOT.glob(CARRIED[-1]))
     pages |= files
     pages["gallery.md"] = pages["gallery.md"].replace(PICTURES.encode(), cards.encode())
@@ -76,11 +76,21 @@ def list_linked(path):
     return found
 
 
-def hide_setup(text):
-    """A notebook whose cells with a hidden source (setup, solutions) are folded on the site too."""
+def prepare_notebook(text):
+    """A notebook for the site: cells with a hidden source are folded, pictures have a description.
+
+    A hidden source is that of the setup or of a solution. The description is the heading under
+    which the picture stands.
+    """
     notebook = json.loads(text)
+    heading = ""
     for cell in notebook["cells"]:
         facts = cell["metadata"]
+        if cell["cell_type"] == "markdown":
+            found = re.findall(r"^#+ (.+)$", "".join(cell["source"]), re.MULTILINE)
+            heading = found[-1] if found else heading
+        else:
+            facts["mystnb"] = {"image": {"alt": f"Picture: {heading}"}}
         if facts.get("jupyter", {}).get("source_hidden"):
             facts["tags"] = [*facts.get("tags", ()), "hide-input"]
     return json.dumps(notebook, indent=1, ensure_ascii=False).encode()

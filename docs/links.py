@@ -43,7 +43,16 @@ def convert_docstring(app, what, name, thing, options, lines):
             line = re.sub(r"(?<=\w):(?=\w)", r"\:", line)  # file:line is no address
             lines[at] = line.replace("*", r"\*")  # float *x is no emphasis
     made = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
-    lines[:] = [line.replace(") -- ", ") \N{EN DASH} ", 1) for line in made]
+    lines[:] = [re.sub(r"(?<=[)*]) -- ", " \N{EN DASH} ", line, count=1) for line in made]
+
+
+def choose_signature(app, what, name, thing, options, signature, result):
+    """Leaves out the signature of a class that people get and do not call."""
+    if signature is None:
+        return None
+    if what == "class" and "\nParameters\n" not in (inspect.getdoc(thing) or ""):
+        return "", None
+    return signature, result
 
 
 def list_names():
@@ -161,6 +170,7 @@ class OfferNotebook(SphinxTransform):
 
 def setup(app):
     app.connect("autodoc-process-docstring", convert_docstring)
+    app.connect("autodoc-process-signature", choose_signature)
     app.add_transform(LinkNames)
     app.add_transform(OfferNotebook)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
