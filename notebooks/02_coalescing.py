@@ -54,7 +54,8 @@ for name, addresses in cases.items():
 # %% [markdown]
 # It gets worse up to a stride of 8 elements, where each lane has a sector of its own: 32 bytes
 # moved for 4 that are used. From there on the count stays. A start that is off by one costs one
-# sector in four. And lanes that read the *same* element share its sector.
+# sector in four. And lanes that read the *same* element share its sector. An access that touches no
+# more sectors than its bytes fill is called *coalesced*.
 #
 # ## A kernel to try it
 #

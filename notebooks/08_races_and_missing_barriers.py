@@ -195,6 +195,32 @@ for words in ("*total += 1;", "atomicAdd(total, 1);"):
     print(f"{words:22} counted {total[0]:3} of {(x > 0).sum()}, found: {found}")
 
 # %% [markdown]
+# An atomic keeps *one* number right. What a thread has written before it is another matter: a block
+# that sees the number changed need not see the rest yet. A *fence*, `__threadfence()`, says that it
+# must: what the thread has written before the fence can be seen by whoever sees what it writes
+# behind it. The reader needs one too, between the flag that it reads and the data.
+
+# %%
+text = r"""
+extern "C" __global__ void hand_over(int *data, int *flag, int *seen)
+{
+    if (blockIdx.x == 0) {
+        *data = 42;
+        FENCE
+        atomicExch(flag, 1);
+    } else if (atomicAdd(flag, 0) == 1) {         // flag is 1: block 0 has been here
+        FENCE
+        *seen = *data;
+    }
+}
+"""
+for words in ("", "__threadfence_block();", "__threadfence();"):
+    kernel = smemkit.RawKernel(text.replace("FENCE", words), "hand_over")
+    report = kernel.check(2, 1, [numpy.zeros(1, dtype="int32") for _ in range(3)])
+    kinds = sorted({finding.kind for finding in report.findings})
+    print(f"{words or 'nothing':23} found: {', '.join(kinds) or 'nothing'}")
+
+# %% [markdown]
 # ## Memory that nobody wrote, and memory that is not there
 #
 # The same call finds reads of shared memory that was never written, and accesses past the end, at
