@@ -41,6 +41,7 @@ RULES = [
     (r"sim/.*(ptxas|fusion)", "tests/sim/ptxas/test_fusion.py"),
     (r"sim/.*(alu|convert)", "tests/sim/exec/test_nans.py"),
     (r"sim/.*(memory|lower)", "tests/py/test_symbol.py"),
+    (r"sim/code/memory", "tests/sim/code/test_memory.py"),
     (
         r"sim/.*(check|park|block|instrument|memory)",
         "tests/sim/check/test_bad_accesses.py tests/py/test_leaks.py",

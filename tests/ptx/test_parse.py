@@ -213,6 +213,7 @@ DECLARATIONS = {
     ".global .u8 x = 0;": ".u8 x = 0;",
     ".const .align 32 .b8 x[3] = {255, -1, 256};": ".const .align 32 .b8 x[3] = {255,255}",
     ".global .u32 y; .global .u64 x = generic(y)+4;": "x = generic(y)+4",
+    ".global .u32 generic; .global .u64 x = generic+4;": "x = generic+4",
     ".extern .shared .align 16 .b8 x[];": ".extern .shared .align 16 .b8 x[]",
     ".shared .b8 x[1 << 10];": "x[1024]",
     ".func f(); .global .u64 x[2] = {f, f};": "x[2] = {f,f}",
@@ -225,6 +226,25 @@ def test_declarations(text):
     out = _core._ptx_print(HEADER + text + "\n")
     assert DECLARATIONS[text] in out
     assert _core._ptx_print(out) == out
+
+
+def test_only_generic_takes_an_address():
+    with pytest.raises(smemkit.PtxError, match="'other' is not declared"):
+        _core._ptx_print(HEADER + ".global .u32 y;\n.global .u64 x = other(y);\n")
+
+
+@pytest.mark.parametrize("target", ["sm_90", "sm_90, debug", "debug, sm_90", "debug, sm_90a"])
+def test_the_target_is_printed_without_options(target):
+    out = _core._ptx_print(f".version 9.0\n.target {target}\n.address_size 64\n")
+    wanted = "sm_90a" if target.endswith("a") else "sm_90"
+    assert re.search(r"^\.target (.*)$", out, re.MULTILINE)[1].strip() == wanted
+
+
+def test_pairs_of_halves_in_integer_registers():
+    """Old compilers keep them there."""
+    lines = ".reg .u32 %u<4>;\n.reg .s32 %s<4>;\nadd.f16x2 %u1, %u2, %s3;\nret;\n"
+    text = f"{HEADER}.visible .entry k()\n{{\n{lines}}}\n"
+    assert "add.f16x2" in _core._ptx_print(text)
 
 
 def test_masked_addresses_are_one_address():

@@ -89,6 +89,12 @@ def refuse_a_text():
         smemkit.RawModule("x" * 10_000 + "\ud800", backend="sim")
 
 
+def read_a_file(tmp_path):
+    path = tmp_path / "k.ptx"
+    path.write_text(build(""))
+    return lambda: smemkit.RawModule(path=path, backend="sim")
+
+
 # What makes the call, and how often it is called.
 CALLED = {
     "arrays": (lambda: make_and_drop, 200),
@@ -97,14 +103,15 @@ CALLED = {
     "a large array of another order": (lambda: copy_turned, 200),
     "a structure": (pass_a_structure, 200),
     "a text that is refused": (lambda: refuse_a_text, 200),
+    "a file": (read_a_file, 100),
 }
 
 
 @pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="no mallinfo2 here")
 @pytest.mark.parametrize("name", CALLED)
-def test_nothing_stays(name):
+def test_nothing_stays(name, tmp_path):
     make, calls = CALLED[name]
-    call, grown = make(), []
+    call, grown = make(tmp_path) if make is read_a_file else make(), []
     for _ in range(ROUNDS):  # a leak is in each of them, and a cache that fills in one or two
         before = measure()
         for _ in range(calls):

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-enum { LEVELS_MAX = 64, UNSEEN = 0, OPEN = 1, DONE = 2 };
+enum { UNSEEN = 0, OPEN = 1, DONE = 2 };
 
 void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *ids, const smk_warp *warp,
                            const smk_operation *op)
@@ -21,6 +21,7 @@ void smk_barrier_site_fill(smk_barrier_site *site, const smk_instruction_ids *id
 
 /* Source locations ------------------------------------------------------------------------------- */
 
+/* NULL: none. The location of a call always stands behind that of the code inlined there, so chains of them end. */
 static const smk_source_location *location_of(const smk_module *module, uint32_t number)
 {
     return number == 0 || number > module->location_count ? NULL : &module->locations[number - 1];
@@ -29,7 +30,7 @@ static const smk_source_location *location_of(const smk_module *module, uint32_t
 static bool has_same_lines(const smk_module *module, const smk_source_location *a, const smk_source_location *b,
                            bool columns)
 {
-    for (unsigned level = 0; level < LEVELS_MAX && a != NULL && b != NULL; level++) {
+    while (a != NULL && b != NULL) {
         if (a->file != b->file || a->line != b->line || (columns && a->column != b->column)) {
             return false;
         }
@@ -57,7 +58,7 @@ static bool is_of_line(const smk_module *module, const smk_instruction *branch, 
 {
     const smk_source_location *from = location_of(module, branch->source_location);
     const smk_source_location *at = location_of(module, barrier->source_location);
-    for (unsigned level = 0; level < LEVELS_MAX && from != NULL && at != NULL; level++) {
+    while (from != NULL && at != NULL) {
         if (has_same_lines(module, from, at, false)) {
             return true;
         }

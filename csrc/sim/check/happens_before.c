@@ -459,7 +459,8 @@ void smk_happens_before_write(smk_happens_before *order, const smk_happens_befor
         note_release(order, access);
     }
     bool own = lane->release_time != 0 && lane->release_address == access->address;
-    bool ready = own || lane->fenced_block != NULL || lane->fenced_block_time != 0 || lane->fenced_device != NULL;
+    /* a fence at the scope of the device sets the clock of the block too */
+    bool ready = own || lane->fenced_block != NULL || lane->fenced_block_time != 0;
     word = word == NULL && ready ? make_word(order, words, access->address) : word;
     if (word == NULL) {
         return;

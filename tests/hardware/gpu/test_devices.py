@@ -84,7 +84,10 @@ def test_copies_and_frees(use, driver):
     use(0)
     assert (smemkit.asnumpy(second) == 4).all()
     assert driver.current() == 0
-    assert (smemkit.asnumpy(smemkit.asarray(second, "float64")) == 4).all()
+    converted = smemkit.asarray(second, "float64")  # uploaded to device 1, where second is
+    assert driver.current() == 0
+    assert (smemkit.asnumpy(converted) == 4).all()
+    assert driver.current() == 0
     del second
     gc.collect()
     use(1)

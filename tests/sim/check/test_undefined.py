@@ -72,6 +72,7 @@ USED = {
     "st.global.f32 [%rd3], %f2;",
     "vector": "@!%p1 st.global.v2.u32 [%rd3], {%r2, %r3};",
     "selected": "selp.b32 %r4, %r3, %r2, %p1;" + STORE.format("%r4"),
+    "vector's first element": "@!%p1 st.global.v2.u32 [%rd3], {%r3, %r2};",
     "shared": "mov.u32 %r6, tile; shl.b32 %r7, %r1, 2;"
     " add.u32 %r6, %r6, %r7; st.shared.u32 [%r6], %r3;",
     "atomic": "red.global.add.u32 [%rd3], %r3;",

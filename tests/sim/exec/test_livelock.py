@@ -309,3 +309,40 @@ again:
 def test_an_endless_loop_that_reads_nothing_is_no_wait():
     with pytest.raises(smemkit.StepBudgetError):
         launch(build("again:\n    bra again;"), max_steps=3 * FIRST)
+
+
+def test_a_loop_that_prints_is_no_wait(capsys):
+    """Each round leaves a line behind, so that no two rounds are the same."""
+    text = build(
+        """
+    ld.param.u64 %rd1, [word];
+again:
+    {
+    .param .b64 format;
+    .param .b64 values;
+    .param .b32 printed;
+    mov.u64 %rd2, line;
+    cvta.global.u64 %rd2, %rd2;
+    st.param.b64 [format], %rd2;
+    st.param.b64 [values], 0;
+    call.uni (printed), vprintf, (format, values);
+    }
+    ld.volatile.global.u32 %r1, [%rd1];
+    setp.eq.s32 %p1, %r1, 0;
+    @%p1 bra again;""",
+        ".param .u64 word",
+        before=".global .align 1 .b8 line[2] = {10, 0};\n"
+        ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);",
+    )
+    with pytest.raises(smemkit.StepBudgetError):
+        launch(text, word(), max_steps=3 * FIRST)
+
+
+@pytest.mark.parametrize(("line", "said"), [(7, r" \(a.cu:7\)"), (0, "(?! \\()")])
+def test_line_0_of_a_file_is_none(line, said):
+    """Compilers give it to code that stands nowhere in the source."""
+    text = FLAG.replace("again:", f"again:\n    .loc 1 {line} 0").replace(
+        ".visible", '.file 1 "a.cu"\n.visible'
+    )
+    with pytest.raises(smemkit.DeadlockError, match=f"PTX line {line_of(text)}{said}"):
+        launch(text, word())

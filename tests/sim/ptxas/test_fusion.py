@@ -22,6 +22,8 @@ EIGHT = "shl.b32 %r7, %r1, 3;"  # bytes to the thread's own pair
 PLACES = {
     "a pair for each thread": (EIGHT + "add.u32 %r3, %r2, %r7; mov.u32 %r4, %r3;", True),
     "a word for each thread": ("mad.lo.u32 %r3, %r1, 4, %r2; mov.u32 %r4, %r3;", False),
+    "a product with 8": ("mul.lo.u32 %r7, %r1, 8; add.u32 %r3, %r2, %r7; mov.u32 %r4, %r3;", True),
+    "a product with 4": ("mul.lo.u32 %r7, %r1, 4; add.u32 %r3, %r2, %r7; mov.u32 %r4, %r3;", False),
     "an even index": (
         "shl.b32 %r7, %r1, 1; cvt.u32.u16 %r7, %r7;mad.lo.u32 %r3, %r7, 4, %r2; mov.u32 %r4, %r3;",
         True,
@@ -74,3 +76,19 @@ HERE:
     out = np.zeros(1, np.uint32)
     launch(build(body, ".param .u64 out"), out)
     assert out[0] == 5
+
+
+def test_where_an_access_stands():
+    body = """
+    .loc 1 7 3
+    ld.shared.u32 %r1, [words];
+    st.shared.u32 [words+64], %r1;"""
+    text = build(body, before='.file 1 "a.cu"\n.shared .align 16 .b8 words[512];')
+    for access in _core._fuse(text, "k"):
+        assert (access["file"], access["line"]) == ("a.cu", 7)
+    assert {
+        access["file"]
+        for access in _core._fuse(
+            build(body.replace(".loc 1 7 3", ""), before=".shared .align 16 .b8 words[512];"), "k"
+        )
+    } == {None}

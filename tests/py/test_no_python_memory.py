@@ -1,0 +1,62 @@
+"""Every allocation of a Python object fails once, in turn: MemoryError each time, then it works."""
+
+import numpy as np
+import pytest
+from support.handmade import build, load
+
+import smemkit
+from smemkit import _core
+
+_testcapi = pytest.importorskip("_testcapi", reason="CPython's own tests are not installed")
+
+LIMIT = 1000  # more allocations than any of these calls makes
+FREE_LISTS = 10  # so many calls succeed with one failure, as objects lie ready for some
+# Every thread writes the first element: counts by line, and a finding.
+KERNEL = load(
+    build(
+        """
+    .loc 1 7 3
+    ld.param.u64 %rd1, [x];
+    mov.u32 %r1, %tid.x;
+    st.global.u32 [%rd1], %r1;""",
+        ".param .u64 x",
+        before='.file 1 "a.cu"',
+    )
+)
+# No Python code runs in these, as CPython itself may end there.
+CALLS = {
+    "limits": lambda x: _core.limits("9.0"),
+    "families": lambda x: _core.families(),
+    "variants": lambda x: _core.variants("gemm"),
+    "bank_access": lambda x: _core.bank_access(np.arange(32) * 4),
+    "sectors": lambda x: _core.sectors(np.arange(32) * 4),
+    "config": lambda x: _core._config(),
+    "device_info": lambda x: _core.device_info(backend="sim"),
+    "isa": lambda x: _core._isa(),
+    "asarray of an array": lambda x: _core.asarray(np.ones((2, 3)), "float32", "sim"),
+    "asarray of a list": lambda x: _core.asarray([[1, 2], [3, 4.5]], backend="sim"),
+    "empty": lambda x: _core.empty((2, 3), "float64", "sim"),
+    "asnumpy": lambda x: _core.asnumpy(x),
+    "profile": lambda x: _core._capture("profile", KERNEL, (1, 32, (x,)), {}, 0, True),
+    "check": lambda x: _core._capture("check", KERNEL, (1, 32, (x,)), {}, 0, True),
+    "properties": lambda x: (x.shape, x.strides, x.dtype, x.nbytes),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_each_allocation(name):
+    x = smemkit.asarray(np.ones(6, "float32"), backend="sim")
+    CALLS[name](x)  # what is made once is made
+    successes = n = 0
+    while successes < FREE_LISTS:
+        assert n < LIMIT
+        _testcapi.set_nomemory(n, n + 1)
+        try:
+            CALLS[name](x)
+        except MemoryError:
+            successes = 0
+        else:
+            successes += 1
+        finally:
+            _testcapi.remove_mem_hooks()
+        n += 1

@@ -1,0 +1,44 @@
+/* Addresses that were used up to the last are given again, between allocations that have stayed. Exit status: the line
+ * that fails, or 0. */
+#include "sim/code/memory.h"
+
+#define WANT(condition)                                                                                                \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            return __LINE__;                                                                                           \
+        }                                                                                                              \
+    } while (0)
+
+enum { KEPT = 3 };
+
+int main(void)
+{
+    const uint64_t most = UINT64_C(0x400000000000); /* more than half of all addresses */
+    static unsigned char host[1];
+    smk_memory *memory = NULL;
+    smk_error error = {0};
+    uint64_t kept[KEPT] = {0}, large = 0, again = 0;
+    WANT(smk_memory_create(&memory, &error) == SMK_OK);
+    for (int i = 0; i < KEPT; i++) {
+        unsigned char value = (unsigned char)(10 + i);
+        WANT(smk_memory_allocate(memory, 1, &kept[i], &error) == SMK_OK);
+        WANT(smk_memory_write(memory, kept[i], &value, 1, &error) == SMK_OK);
+        if (i == 0) { /* the others lie behind it; its bytes are never touched */
+            WANT(smk_memory_adopt(memory, host, most, &large, &error) == SMK_OK);
+        }
+    }
+    WANT(large > kept[0] && large < kept[1]);
+    WANT(smk_memory_adopt(memory, host, most, &again, &error) == SMK_MEMORY);
+    WANT(smk_memory_free(memory, large, &error) == SMK_OK);
+    WANT(smk_memory_adopt(memory, host, most, &again, &error) == SMK_OK && again == large);
+    for (int i = 0; i < KEPT; i++) {
+        unsigned char value = 0;
+        WANT(smk_memory_read(memory, kept[i], &value, 1, &error) == SMK_OK && value == 10 + i);
+    }
+    WANT(smk_memory_free(memory, again, &error) == SMK_OK);
+    for (int i = 0; i < KEPT; i++) {
+        WANT(smk_memory_free(memory, kept[i], &error) == SMK_OK);
+    }
+    smk_memory_destroy(memory);
+    return 0;
+}
