@@ -217,8 +217,8 @@ extern "C" __global__ void reverse(float *x)
     x[threadIdx.x] = tile[255 - threadIdx.x];
 }
 """
-faults = smemkit.RawKernel(text, "reverse").check((1,), (256,), (numpy.zeros(256, "float32"),))
-print(faults)
+findings = smemkit.RawKernel(text, "reverse").check((1,), (256,), (numpy.zeros(256, "float32"),))
+print(findings)
 
 # %% [markdown]
 # It also finds hazards between the lanes of a warp, missing and divergent barriers, accesses out of

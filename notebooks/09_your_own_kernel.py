@@ -183,7 +183,7 @@ print("passed")
 # And for the command line of a build server:
 #
 # ```sh
-# python -m smemkit check softmax.cu --kernel softmax --grid 25 --block 32,4 \
+# smemkit check softmax.cu --kernel softmax --grid 25 --block 32,4 \
 #     --arg "float32[100,256]" --arg "float32[100,256]" --arg int32=100 --arg int32=256
 # ```
 #

@@ -5,7 +5,10 @@
 
 #include <string.h>
 
-enum { ISA_MAJOR_MAX = 99, TARGET_MAX = 999 };
+/* The newest PTX that is known. A later minor version adds words, which are refused where they stand; a later major
+   version may change what known words mean. */
+enum { VERSION_MAJOR = 9, VERSION_MINOR = 0 };
+enum { TARGET_MAX = 999 };
 
 static const char *const directives[] = {
 #define SMK_PTX_DIRECTIVE(id, spelling) spelling,
@@ -227,8 +230,13 @@ static smk_status parse_version(smk_parser *parser)
             good = text.start[i] >= '0' && text.start[i] <= '9';
         }
     }
-    if (!good || part[0] == 0 || part[0] > ISA_MAJOR_MAX) {
+    if (!good || part[0] == 0) {
         return smk_parse_unexpected(parser, "a version such as 9.0");
+    }
+    if (part[0] > VERSION_MAJOR) {
+        return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED,
+                              "PTX version %.*s is not supported; the newest that is known is %d.%d",
+                              SMK_TEXT_PRINT(text), VERSION_MAJOR, VERSION_MINOR);
     }
     parser->module->version_major = part[0];
     parser->module->version_minor = part[1];

@@ -291,7 +291,7 @@ def test_every_variant_is_timed(not_yet):
     known = [(family, variant) for family in CLASSES for variant in smemkit.variants(family)]
     assert timed <= set(known), "the record has variants that are no more"
     missing = [f"{family}/{variant}" for family, variant in known if (family, variant) not in timed]
-    not_yet("not yet timed on hardware", missing, "On an H200: python -m smemkit record")
+    not_yet("not yet timed on hardware", missing, "On an H200: smemkit record")
 
 
 # The command -------------------------------------------------------------------------------------

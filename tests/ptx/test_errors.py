@@ -210,6 +210,8 @@ MODULES = [
     (".target sm_90", PTX),
     (".version 9.0", PTX),
     (".version nine\n.target sm_90\n.address_size 64", PTX),
+    (".version 10.0\n.target sm_90\n.address_size 64", UNSUPPORTED),
+    (".version 99.0\n.target sm_90\n.address_size 64", UNSUPPORTED),
     (".version 9.0\n.target sm_90, wobble\n.address_size 64", PTX),
     (".version 9.0\n.target debug\n.address_size 64", PTX),
     (".version 9.0\n.target sm_90\n.address_size 32", UNSUPPORTED),
