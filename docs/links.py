@@ -33,17 +33,16 @@ STYLE = Config(
 
 
 def convert_docstring(app, what, name, thing, options, lines):
-    """Makes reStructuredText of a docstring. Those of attributes are that already."""
-    if what in ("attribute", "data", "property"):
-        return
+    """Makes reStructuredText of a docstring, in which no character of the text is markup."""
     within_example = False
     for at, line in enumerate(lines):
         within_example = bool(line.strip()) and (within_example or line.lstrip().startswith(">>>"))
         if not within_example and not line.startswith("*"):  # a parameter: *args, **kwargs
             line = re.sub(r"(?<=\w):(?=\w)", r"\:", line)  # file:line is no address
             lines[at] = line.replace("*", r"\*")  # float *x is no emphasis
-    made = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
-    lines[:] = [re.sub(r"(?<=[)*]) -- ", " \N{EN DASH} ", line, count=1) for line in made]
+    if what not in ("attribute", "data", "property"):  # those have no sections
+        made = NumpyDocstring(lines, STYLE, app, what, name, thing, options).lines()
+        lines[:] = [re.sub(r"(?<=[)*]) -- ", " \N{EN DASH} ", line, count=1) for line in made]
 
 
 def choose_signature(app, what, name, thing, options, signature, result):

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import urllib.parse
+from pathlib import Path
 
 import pytest
 from read_tables import read_rows
@@ -169,10 +170,11 @@ def site(tmp_path_factory):
 
 
 def build(*arguments):
+    package = Path(smemkit.__file__).resolve().parents[1]  # the smemkit that is tested
     done = subprocess.run(
         [sys.executable, "docs/build.py", *arguments],
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(package)},
         capture_output=True,
         text=True,
         check=False,
