@@ -2,9 +2,11 @@
 
 import re
 
+import numpy
+
 from ._advise_shared import CROWDED
 from ._kernel import name_place
-from .counts import place_of
+from .counts import add_sums, place_of
 from .what_if import count_crowd
 
 DIVERGENT = 0.25  # divergent share of a branch's executions
@@ -48,6 +50,37 @@ QUIET = re.compile(
 
 
 def judge_barriers(kernel):
+    """Barriers that order nothing between threads, or nothing but lanes of one warp."""
+    reaches = kernel.find_reach()
+    doubled = [
+        advice
+        for advice in _find_doubled(kernel)
+        if {reaches.get(place) for place in advice.lines} != {"none"}
+    ]
+    yield from doubled
+    known = {place for advice in doubled for place in advice.lines}
+    is_one_warp = all(int(numpy.prod(launch.block)) <= 32 for launch in kernel.launches)
+    for place, reach in sorted(reaches.items()):
+        if place in known or reach == "threads" or (reach == "lanes" and is_one_warp):
+            continue
+        if reach == "none":
+            text = (
+                "a barrier that orders nothing between threads: here each thread touches elements "
+                "of its own on both sides of it. Remove it; it makes all warps of the block wait."
+            )
+        else:
+            text = (
+                "a barrier that orders lanes of one warp alone: __syncwarp() does that too, and "
+                "the other warps of the block need not wait."
+            )
+        counted = add_sums(
+            facts["counters"] for facts in kernel.instructions if place_of(facts) == place
+        )
+        evidence = {"barrier.count": counted.get("barrier.count", 0)}
+        yield kernel.advise("redundant_barrier", [place], text, evidence)
+
+
+def _find_doubled(kernel):
     """Two barriers in a straight run without an access to memory between them."""
     ptx = kernel.sources.ptx
     executed = [facts for facts in kernel.instructions if BARRIER.match(facts["ptx"])]
@@ -72,6 +105,33 @@ def judge_barriers(kernel):
         yield kernel.advise("redundant_barrier", [place, first], text, evidence)
 
 
+DECLARED = re.compile(
+    r"(?:^|[;{(])\s*(?:(?:const|volatile|unsigned|signed)\s+)*[A-Za-z_][\w:<>]*\s+(.*)"
+)
+ARRAY = re.compile(r"(?:^|,)\s*\**\s*([A-Za-z_]\w*)\s*\[")
+ELSEWHERE = re.compile(r"__shared__|__constant__|__device__|\bextern\b|\bstatic\b|\breturn\b|[(]")
+
+
+def _list_arrays(lines):
+    """{name: line} of the arrays that a source declares, but those in other memory."""
+    found = {}
+    for number, line in enumerate(lines, 1):
+        code = line.partition("//")[0].partition("=")[0]
+        declared = DECLARED.match(code)
+        if declared and not ELSEWHERE.search(code):
+            for name in ARRAY.findall(declared[1]):
+                found.setdefault(name, number)
+    return found
+
+
+def _name_array(kernel, place):
+    """The array of the thread that a line has, as in "own, declared in line 7, lies"; or None."""
+    arrays = _list_arrays(kernel.sources.lines(place[0]) or [])
+    text = kernel.text(place)
+    named = [name for name in arrays if re.search(rf"\b{name}\b", text)]
+    return (named[0], arrays[named[0]]) if len(named) == 1 else None
+
+
 def judge_local_memory(kernel):
     names = (
         "local.load.requests",
@@ -84,13 +144,17 @@ def judge_local_memory(kernel):
         return
     evidence = {name: kernel.sums.get(name, 0) for name in names}
     lines.sort(key=lambda line: -line.counters.total(*names[:2]))
-    text = (
-        f"{evidence[names[0]]:,} loads and {evidence[names[1]]:,} stores go to "
-        "local memory, which lies in device memory: an array of the thread is indexed by what the "
-        "compiler does not know, or its address is taken. Make the index constant (unroll the "
-        f"loop), or keep it in shared memory."
-    )
     places = [(line.file, line.line) for line in lines]
+    found = next(filter(None, (_name_array(kernel, place) for place in places)), None)
+    subject, named = "an array of the thread", ""
+    if found is not None:
+        subject, named = found[0], f" of {found[0]}[] (declared in line {found[1]})"
+    text = (
+        f"{evidence[names[0]]:,} loads and {evidence[names[1]]:,} stores{named} go to local "
+        f"memory, which lies in device memory: {subject} is indexed by what the compiler does not "
+        "know, or its address is taken. Make the index constant (unroll the loop, #pragma unroll), "
+        "so that it stays in registers, or keep it in shared memory."
+    )
     yield kernel.advise("local_memory", places, text, evidence)
 
 

@@ -4,6 +4,8 @@ from dataclasses import dataclass, field
 
 from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
 
+REACH = ("none", "lanes", "threads")  # lanes: of one warp
+
 
 @dataclass(frozen=True)
 class Advice:
@@ -91,6 +93,21 @@ class Kernel:
 
     def sample(self, facts, space, op):
         return self.samples.get((facts["function"], facts["ptx_line"], space, op))
+
+    def find_reach(self):
+        """{place: between whose accesses its barriers order something, the furthest of REACH}.
+
+        Empty where only some blocks were counted.
+        """
+        found = {}
+        for launch in self.launches:
+            if launch.blocks < launch.blocks_total:
+                return {}
+            for facts in launch.instructions:
+                if facts.get("reach") is not None:
+                    place = place_of(facts)
+                    found[place] = max(found.get(place, 0), REACH.index(facts["reach"]))
+        return {place: REACH[number] for place, number in found.items()}
 
     def gather(self, chosen):
         """(place, [(facts, more)]) for chosen instructions, those of one source line together."""

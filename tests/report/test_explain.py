@@ -177,7 +177,7 @@ def test_a_cure_is_tried_not_guessed():
 def test_data_read_once():
     report = make_stride().profile(1, 32, (numpy.zeros(32, dtype="int32"), 1))
     found = advise(report)
-    assert list(found) == ["data_read_once"]
+    assert list(found) == ["data_read_once", "redundant_barrier"]
     evidence = found["data_read_once"][0].evidence
     assert evidence == {"shared.load.bytes": 128, "shared.store.bytes": 128, "reuse": 1}
 
@@ -189,8 +189,11 @@ def test_data_exchanged_between_lanes_is_no_waste():
     assert advise(report) == {}
 
 
+EXCHANGE = STRIDE.replace("bar.sync 0;", "bar.sync 0;\n    xor.b32 %r5, %r5, 128;")  # of two warps
+
+
 def test_redundant_barrier():
-    code = STRIDE.replace("bar.sync 0;", "bar.sync 0;\n    add.s32 %r7, %r2, 1;\n    bar.sync 0;")
+    code = EXCHANGE.replace("bar.sync 0;", "bar.sync 0;\n    add.s32 %r7, %r2, 1;\n    bar.sync 0;")
     report = make_stride(code).profile(1, 64, (numpy.zeros(64, dtype="int32"), 1))
     (advice,) = advise(report)["redundant_barrier"]
     assert advice.lines == (("ptx", BARRIER_LINE + 2), ("ptx", BARRIER_LINE))
@@ -201,9 +204,11 @@ def test_redundant_barrier():
     "between", ["st.shared.u32 [%r5], %r1;", "$L:", "ld.shared.u32 %r7, [%r5];"]
 )
 def test_barriers_with_work_between(between):
-    code = STRIDE.replace("bar.sync 0;", f"bar.sync 0;\n    {between}\n    bar.sync 0;")
+    code = EXCHANGE.replace("bar.sync 0;", f"bar.sync 0;\n    {between}\n    bar.sync 0;")
     report = make_stride(code).profile(1, 64, (numpy.zeros(64, dtype="int32"), 1))
-    assert "redundant_barrier" not in advise(report)
+    (advice,) = advise(report)["redundant_barrier"]
+    assert advice.line == BARRIER_LINE and "orders nothing between threads" in advice.text
+    assert "one of the two" not in advice.text
 
 
 def test_occupancy():

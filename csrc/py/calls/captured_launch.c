@@ -175,6 +175,31 @@ static PyObject *list_lines(const description *d)
     return list;
 }
 
+/* Between which threads a barrier orders accesses; None for other instructions. */
+static PyObject *make_reach(const smk_count_line *line)
+{
+    static const char *const names[] = {"none", "lanes", "threads"}; /* smk_exchange_reach */
+    return line->value[SMK_COUNTER_BARRIER_COUNT] == 0 ? Py_NewRef(Py_None) : PyUnicode_FromString(names[line->reach]);
+}
+
+/* (name, offset, bytes) of each variable in shared memory; 0 bytes: as many as the launch asks for. */
+static PyObject *list_variables(const description *d)
+{
+    const smk_count_result *count = &d->record->count;
+    PyObject *list = PyList_New(count->variable_count);
+    for (uint32_t i = 0; list != NULL && i < count->variable_count; i++) {
+        const smk_count_variable *variable = &count->variable[i];
+        PyObject *row =
+            Py_BuildValue("(NIK)", make_text(variable->name), variable->offset, (unsigned long long)variable->bytes);
+        if (row == NULL) {
+            Py_CLEAR(list);
+        } else {
+            PyList_SET_ITEM(list, (Py_ssize_t)i, row);
+        }
+    }
+    return list;
+}
+
 static PyObject *list_instructions(const description *d)
 {
     const smk_count_result *count = &d->record->count;
@@ -184,6 +209,7 @@ static PyObject *list_instructions(const description *d)
         PyObject *dict = PyDict_New();
         if (dict == NULL || set_location(d, dict, line->function, line->instruction, true) < 0 ||
             smk_dict_set(dict, "role", PyUnicode_FromString(smk_spelling_role((smk_fusion_role)line->role))) < 0 ||
+            smk_dict_set(dict, "reach", make_reach(line)) < 0 ||
             smk_dict_set(dict, "counters", make_counters(d, line->value, false)) < 0) {
             Py_XDECREF(dict);
             Py_CLEAR(list);
@@ -240,7 +266,8 @@ static int set_counts(const description *d, PyObject *dict)
         smk_dict_set(dict, "modelled", PyBool_FromLong(count->modelled)) < 0 ||
         smk_dict_set(dict, "counters", make_counters(d, count->total, true)) < 0 ||
         smk_dict_set(dict, "lines", list_lines(d)) < 0 ||
-        smk_dict_set(dict, "instructions", list_instructions(d)) < 0) {
+        smk_dict_set(dict, "instructions", list_instructions(d)) < 0 ||
+        smk_dict_set(dict, "shared", list_variables(d)) < 0) {
         return -1;
     }
     return smk_dict_set(dict, "samples", list_samples(d));

@@ -1,5 +1,6 @@
 #include "sim/profile/access_cost.h"
 
+#include "ptx/opcode.h"
 #include "sim/code/bits.h"
 #include "sim/cost/async_cost.h"
 #include "sim/cost/atomic_loop.h"
@@ -300,4 +301,53 @@ void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from)
         to->best = from->best;
         to->sample = from->sample;
     }
+}
+
+bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *op,
+                              bool touches[SMK_ACCESS_COST_MEMORIES])
+{
+    bool generic = instruction->space == SMK_SPACE_GENERIC;
+    *op = SMK_BANK_LOAD;
+    switch (smk_opcode_class(instruction)) {
+    case SMK_CLASS_LOAD:
+        break;
+    case SMK_CLASS_MATRIX: /* ldmatrix: 16 bytes for each of its rows */
+        if (instruction->opcode != SMK_OPCODE_LDMATRIX) {
+            return false;
+        }
+        *op = SMK_BANK_MATRIX;
+        break;
+    case SMK_CLASS_STORE:
+        *op = SMK_BANK_STORE;
+        break;
+    case SMK_CLASS_ATOMIC:
+        *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
+        break;
+    case SMK_CLASS_COPY:
+        *op = SMK_BANK_ASYNC;
+        generic = true;
+        break;
+    case SMK_CLASS_ALU:
+    case SMK_CLASS_ADDRESS:
+    case SMK_CLASS_EXCHANGE:
+    case SMK_CLASS_BARRIER:
+    case SMK_CLASS_FENCE:
+    case SMK_CLASS_BRANCH:
+    case SMK_CLASS_CALL:
+    case SMK_CLASS_END:
+    case SMK_CLASS_PAUSE:
+    case SMK_CLASS_HINT:
+        return false;
+    }
+    touches[SMK_ACCESS_COST_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
+    touches[SMK_ACCESS_COST_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
+    touches[SMK_ACCESS_COST_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
+    return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL];
+}
+
+bool smk_access_cost_reads_nothing(const smk_instruction *copy)
+{
+    const smk_operand *size = &copy->operands[3];
+    return copy->operand_count > 3 && size->kind == SMK_OPERAND_IMMEDIATE && size->type != SMK_TYPE_PRED &&
+           size->bits == 0;
 }

@@ -84,4 +84,11 @@ void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from);
  * each thread's own memory. */
 uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
 
+/* The kind of an instruction's access and the memories that it may touch. False: it accesses no counted memory. */
+bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *op,
+                              bool touches[SMK_ACCESS_COST_MEMORIES]);
+
+/* Is it a copy whose source size is the constant 0? */
+bool smk_access_cost_reads_nothing(const smk_instruction *copy);
+
 #endif

@@ -12,6 +12,7 @@
 #include "sim/exec/block.h"
 #include "sim/lower/instrument.h"
 #include "sim/profile/access_cost.h"
+#include "sim/profile/exchange.h"
 #include "sim/ptxas/fusion.h"
 
 #include <pthread.h>
@@ -57,6 +58,11 @@ typedef struct counting {
     smk_access_cost_plan *access;
     uint32_t access_count, totals_count;
     uint32_t shared_bytes;
+    uint8_t *reach; /* by id, of barriers */
+    bool has_barriers;
+    bool unknown;                 /* all barriers have the widest reach */
+    smk_count_variable *variable; /* in shared memory */
+    uint32_t variable_count;
     numbers sum;
 } counting;
 
@@ -66,6 +72,8 @@ typedef struct worker {
     const uint32_t *first;
     numbers own;
     smk_access_event source; /* source of the copy whose target follows; mask 0: it reads nothing */
+    smk_exchange exchange;
+    uint8_t *reach; /* by id */
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -100,56 +108,6 @@ static bool selects(void *context, const smk_function *function, uint32_t instru
 
 /* Instruction ids and accesses ------------------------------------------------------------------- */
 
-/* False for instructions that access no counted memory. */
-static bool describe(const smk_instruction *instruction, smk_bank_op *op, bool touches[SMK_ACCESS_COST_MEMORIES])
-{
-    bool generic = instruction->space == SMK_SPACE_GENERIC;
-    *op = SMK_BANK_LOAD;
-    switch (smk_opcode_class(instruction)) {
-    case SMK_CLASS_LOAD:
-        break;
-    case SMK_CLASS_MATRIX: /* ldmatrix: 16 bytes for each of its rows */
-        if (instruction->opcode != SMK_OPCODE_LDMATRIX) {
-            return false;
-        }
-        *op = SMK_BANK_MATRIX;
-        break;
-    case SMK_CLASS_STORE:
-        *op = SMK_BANK_STORE;
-        break;
-    case SMK_CLASS_ATOMIC:
-        *op = smk_module_has(instruction, SMK_MODIFIER_CAS) ? SMK_BANK_CAS : SMK_BANK_ATOMIC;
-        break;
-    case SMK_CLASS_COPY:
-        *op = SMK_BANK_ASYNC;
-        generic = true;
-        break;
-    case SMK_CLASS_ALU:
-    case SMK_CLASS_ADDRESS:
-    case SMK_CLASS_EXCHANGE:
-    case SMK_CLASS_BARRIER:
-    case SMK_CLASS_FENCE:
-    case SMK_CLASS_BRANCH:
-    case SMK_CLASS_CALL:
-    case SMK_CLASS_END:
-    case SMK_CLASS_PAUSE:
-    case SMK_CLASS_HINT:
-        return false;
-    }
-    touches[SMK_ACCESS_COST_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
-    touches[SMK_ACCESS_COST_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
-    touches[SMK_ACCESS_COST_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
-    return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL];
-}
-
-/* Is it a copy whose source size is the constant 0? */
-static bool reads_nothing(const smk_instruction *copy)
-{
-    const smk_operand *size = &copy->operands[3];
-    return copy->operand_count > 3 && size->kind == SMK_OPERAND_IMMEDIATE && size->type != SMK_TYPE_PRED &&
-           size->bits == 0;
-}
-
 /* Numbers the accesses of a function; with `room` also fills their plans. */
 static void number_accesses(counting *c, uint32_t function, bool room)
 {
@@ -158,7 +116,8 @@ static void number_accesses(counting *c, uint32_t function, bool room)
     for (uint32_t i = 0; i < f->instruction_count; i++) {
         bool touches[SMK_ACCESS_COST_MEMORIES];
         smk_bank_op op;
-        if (!describe(&f->instructions[i], &op, touches)) {
+        c->has_barriers = c->has_barriers || smk_opcode_class(&f->instructions[i]) == SMK_CLASS_BARRIER;
+        if (!smk_access_cost_describe(&f->instructions[i], &op, touches)) {
             continue;
         }
         smk_access_cost_plan access = {.function = function, .instruction = i, .op = (uint8_t)op};
@@ -171,7 +130,7 @@ static void number_accesses(counting *c, uint32_t function, bool room)
         access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSION_PLAIN;
         access.op = access.form == SMK_FUSION_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
         access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
-        access.reads_nothing = op == SMK_BANK_ASYNC && reads_nothing(&f->instructions[i]);
+        access.reads_nothing = op == SMK_BANK_ASYNC && smk_access_cost_reads_nothing(&f->instructions[i]);
         for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
             access.cost_index[memory] = touches[memory] ? c->totals_count++ : SMK_NO_INDEX;
         }
@@ -219,6 +178,20 @@ static void find_runs(counting *c, const smk_image *image)
     }
 }
 
+static smk_status list_variables(counting *c, const smk_image *image, smk_error *error)
+{
+    c->variable = smk_arena_allocate(&c->arena, (size_t)image->shared_count + 1, sizeof *c->variable);
+    if (c->variable == NULL) {
+        return out_of_memory(error);
+    }
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_variable *variable = image->shared[i].variable;
+        c->variable[i] = (smk_count_variable){variable->name, image->shared[i].offset, variable->bytes};
+    }
+    c->variable_count = image->shared_count;
+    return SMK_OK;
+}
+
 /* Finds what is to be counted, once the code is lowered. Under the lock. */
 static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
 {
@@ -239,10 +212,12 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     c->begins = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
     c->number = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->number);
     c->access = smk_arena_allocate(&c->arena, (size_t)c->access_count + 1, sizeof *c->access);
-    if (c->begins == NULL || c->number == NULL || c->access == NULL) {
+    c->reach = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
+    if (c->begins == NULL || c->number == NULL || c->access == NULL || c->reach == NULL) {
         return out_of_memory(error);
     }
-    smk_status status = allocate_numbers(c, &c->sum, error);
+    smk_status status = list_variables(c, image, error);
+    status = status == SMK_OK ? allocate_numbers(c, &c->sum, error) : status;
     if (status != SMK_OK) {
         return status;
     }
@@ -283,8 +258,13 @@ static smk_status open_worker(void *context, const smk_block *block, void **stat
     }
     made->count = c;
     made->first = c->first;
-    status = allocate_numbers(c, &made->own, error);
+    made->reach = smk_heap_allocate((size_t)c->instruction_count + 1, 1);
+    bool room = made->reach != NULL &&
+                smk_exchange_open(&made->exchange, c->shared_bytes, c->has_barriers ? made->reach : NULL);
+    status = room ? allocate_numbers(c, &made->own, error) : out_of_memory(error);
     if (status != SMK_OK) {
+        smk_exchange_close(&made->exchange);
+        smk_heap_free(made->reach);
         smk_heap_free(made);
         return status;
     }
@@ -304,7 +284,13 @@ static void close_worker(void *context, void *state)
     for (uint32_t i = 0; i < c->totals_count; i++) {
         smk_access_cost_merge(&c->sum.totals[i], &w->own.totals[i]);
     }
+    for (uint32_t i = 0; i < c->instruction_count; i++) {
+        c->reach[i] = c->reach[i] < w->reach[i] ? w->reach[i] : c->reach[i];
+    }
+    c->unknown = c->unknown || w->exchange.unknown;
     (void)pthread_mutex_unlock(&c->lock);
+    smk_exchange_close(&w->exchange);
+    smk_heap_free(w->reach);
     free_numbers(&w->own);
     smk_heap_free(w);
 }
@@ -356,12 +342,32 @@ static void note_copy(worker *w, const smk_access_cost_plan *access, const smk_w
     }
 }
 
+static void begin_block(void *state, const smk_block *block)
+{
+    worker *w = state;
+    (void)block;
+    smk_exchange_begin(&w->exchange);
+}
+
+/* Follows an access as the machine makes it. */
+static void follow(worker *w, const smk_access_cost_plan *access, const smk_warp *warp, const smk_access_event *event)
+{
+    const smk_instruction *instruction =
+        &w->count->module->functions[access->function].instructions[access->instruction];
+    unsigned bytes = access->bytes != 0 ? access->bytes : event->bytes;
+    smk_exchange_note(&w->exchange, warp, event, bytes, access->shift, instruction);
+    if (access->more_bytes != 0) {
+        smk_exchange_note(&w->exchange, warp, event, access->more_bytes, access->more_shift, instruction);
+    }
+}
+
 static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_event *event)
 {
     worker *w = state;
     uint32_t number = w->count->number[get_id(w, event->op)];
     if (number != SMK_NO_INDEX) {
         const smk_access_cost_plan *access = &w->count->access[number];
+        follow(w, access, warp, event);
         if (access->op == SMK_BANK_ASYNC) {
             note_copy(w, access, warp, event);
             return event->mask;
@@ -380,10 +386,12 @@ static uint32_t note_access(void *state, const smk_warp *warp, const smk_access_
 static void note_arrival(void *state, const smk_warp *warp, const smk_operation *op, uint32_t barrier, bool waits)
 {
     worker *w = state;
-    (void)warp;
+    uint32_t id = get_id(w, op);
     (void)barrier;
     (void)waits;
-    w->own.arrivals[get_id(w, op)]++;
+    w->own.arrivals[id]++;
+    smk_exchange_arrive(&w->exchange, warp, &w->count->module->functions[op->function].instructions[op->instruction],
+                        id);
 }
 
 /* Other events of synchronisation are not counted. */
@@ -401,6 +409,14 @@ static void ignore_lanes(void *state, const smk_warp *warp, const smk_operation 
     (void)warp;
     (void)op;
     (void)mask;
+}
+
+/* What a fence orders may be seen by other blocks. */
+static void note_fence(void *state, const smk_warp *warp, const smk_operation *op, uint32_t mask)
+{
+    worker *w = state;
+    ignore_lanes(state, warp, op, mask);
+    w->exchange.unknown = true;
 }
 
 static void ignore_missing(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing)
@@ -491,6 +507,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
         value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[id];
     }
     value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[id];
+    line->reach = c->unknown ? (uint8_t)SMK_EXCHANGE_THREADS : c->reach[id];
     if (c->number[id] != SMK_NO_INDEX) {
         add_access(value, &c->access[c->number[id]], c->sum.totals);
     }
@@ -555,8 +572,12 @@ static smk_status make_result(const counting *c, smk_count_result *result, smk_e
     result->sample_count = list_samples(c, NULL);
     result->line = smk_heap_allocate((size_t)result->line_count + 1, sizeof *result->line);
     result->sample = smk_heap_allocate((size_t)result->sample_count + 1, sizeof *result->sample);
-    if (result->line == NULL || result->sample == NULL) {
+    result->variable = smk_heap_allocate((size_t)c->variable_count + 1, sizeof *result->variable);
+    if (result->line == NULL || result->sample == NULL || result->variable == NULL) {
         return out_of_memory(error);
+    }
+    for (uint32_t i = 0; i < c->variable_count; i++) {
+        result->variable[result->variable_count++] = c->variable[i];
     }
     (void)list_lines(c, result->line);
     (void)list_samples(c, result->sample);
@@ -578,6 +599,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         .selects = selects,
         .open = open_worker,
         .close = close_worker,
+        .begin = begin_block,
         .run = note_run,
         .guarded = note_guarded,
         .branch = note_branch,
@@ -586,7 +608,7 @@ smk_status smk_count_run(smk_program *program, uint32_t entry, const smk_launch 
         .release = ignore_release,
         .warp_sync = ignore_lanes,
         .missing_lanes = ignore_missing,
-        .fence = ignore_lanes,
+        .fence = note_fence,
         .copy_done = ignore_landing,
     };
     smk_count_result made = {.modelled = model};
@@ -619,8 +641,10 @@ void smk_count_free(smk_count_result *result)
     if (result != NULL) {
         smk_heap_free(result->line);
         smk_heap_free(result->sample);
+        smk_heap_free(result->variable);
         result->line = NULL;
         result->sample = NULL;
-        result->line_count = result->sample_count = 0;
+        result->variable = NULL;
+        result->line_count = result->sample_count = result->variable_count = 0;
     }
 }

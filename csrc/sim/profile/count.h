@@ -31,6 +31,7 @@ extern const unsigned smk_counter_row_count;
 typedef struct smk_count_line {
     uint32_t function, instruction; /* in the module; the instruction has its PTX line and source line */
     uint8_t role;                   /* smk_fusion_role */
+    uint8_t reach;                  /* of a barrier, smk_exchange_reach: between which threads it orders accesses */
     uint64_t value[SMK_COUNTER_COUNT];
 } smk_count_line;
 
@@ -46,12 +47,21 @@ typedef struct smk_count_sample {
     uint64_t address[SMK_WARP_SIZE];
 } smk_count_sample;
 
+/* A variable in shared memory. */
+typedef struct smk_count_variable {
+    smk_text name;
+    uint32_t offset;
+    uint64_t bytes; /* 0: as many as the launch asks for */
+} smk_count_variable;
+
 typedef struct smk_count_result {
     uint64_t total[SMK_COUNTER_COUNT];
     smk_count_line *line; /* by function and instruction */
     uint32_t line_count;
     smk_count_sample *sample; /* the same order */
     uint32_t sample_count;
+    smk_count_variable *variable;
+    uint32_t variable_count;
     uint64_t blocks, blocks_total; /* counted blocks, and blocks of the launch */
     smk_run_result run;
     uint32_t shared_bytes; /* of a block, static and dynamic */
