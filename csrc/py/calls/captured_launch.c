@@ -178,7 +178,7 @@ static PyObject *list_lines(const description *d)
 /* Between which threads a barrier orders accesses; None for other instructions. */
 static PyObject *make_reach(const smk_count_line *line)
 {
-    static const char *const names[] = {"none", "lanes", "threads"}; /* smk_exchange_reach */
+    static const char *const names[] = {"none", "lanes", "threads"}; /* smk_barrier_reach_kind */
     return line->value[SMK_COUNTER_BARRIER_COUNT] == 0 ? Py_NewRef(Py_None) : PyUnicode_FromString(names[line->reach]);
 }
 

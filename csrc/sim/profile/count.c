@@ -12,7 +12,7 @@
 #include "sim/exec/block.h"
 #include "sim/lower/instrument.h"
 #include "sim/profile/access_cost.h"
-#include "sim/profile/exchange.h"
+#include "sim/profile/barrier_reach.h"
 #include "sim/ptxas/fusion.h"
 
 #include <pthread.h>
@@ -58,8 +58,9 @@ typedef struct counting {
     smk_access_cost_plan *access;
     uint32_t access_count, totals_count;
     uint32_t shared_bytes;
-    uint8_t *reach; /* by id, of barriers */
-    bool has_barriers;
+    uint32_t *barrier; /* by id of a barrier: its number; those of one source line have one number */
+    uint8_t *reach;    /* by number of a barrier */
+    uint32_t barrier_count;
     bool unknown;                 /* all barriers have the widest reach */
     smk_count_variable *variable; /* in shared memory */
     uint32_t variable_count;
@@ -72,8 +73,7 @@ typedef struct worker {
     const uint32_t *first;
     numbers own;
     smk_access_event source; /* source of the copy whose target follows; mask 0: it reads nothing */
-    smk_exchange exchange;
-    uint8_t *reach; /* by id */
+    smk_barrier_reach order;
 } worker;
 
 static smk_status out_of_memory(smk_error *error)
@@ -116,7 +116,6 @@ static void number_accesses(counting *c, uint32_t function, bool room)
     for (uint32_t i = 0; i < f->instruction_count; i++) {
         bool touches[SMK_ACCESS_COST_MEMORIES];
         smk_bank_op op;
-        c->has_barriers = c->has_barriers || smk_opcode_class(&f->instructions[i]) == SMK_CLASS_BARRIER;
         if (!smk_access_cost_describe(&f->instructions[i], &op, touches)) {
             continue;
         }
@@ -178,6 +177,37 @@ static void find_runs(counting *c, const smk_image *image)
     }
 }
 
+/* Numbers barriers: those of one source line alike. */
+static smk_status number_barriers(counting *c, const smk_image *image, smk_error *error)
+{
+    const smk_instruction **known = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *known);
+    c->barrier = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->barrier);
+    c->reach = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
+    if (known == NULL || c->barrier == NULL || c->reach == NULL) {
+        return out_of_memory(error);
+    }
+    for (uint32_t k = 0; k < image->code_count; k++) {
+        const uint32_t index = image->code[k]->index;
+        const smk_function *f = &c->module->functions[index];
+        for (uint32_t i = 0; i < f->instruction_count; i++) {
+            const smk_instruction *barrier = &f->instructions[i];
+            uint32_t number = 0;
+            if (smk_opcode_class(barrier) != SMK_CLASS_BARRIER || smk_module_has(barrier, SMK_MODIFIER_WARP)) {
+                continue;
+            }
+            while (number < c->barrier_count &&
+                   (barrier->source_line == 0 || known[number]->source_line != barrier->source_line ||
+                    known[number]->source_file != barrier->source_file)) {
+                number++;
+            }
+            known[number] = barrier;
+            c->barrier[c->first[index] + i] = number;
+            c->barrier_count += number == c->barrier_count;
+        }
+    }
+    return SMK_OK;
+}
+
 static smk_status list_variables(counting *c, const smk_image *image, smk_error *error)
 {
     c->variable = smk_arena_allocate(&c->arena, (size_t)image->shared_count + 1, sizeof *c->variable);
@@ -212,11 +242,11 @@ static smk_status prepare(counting *c, const smk_block *block, smk_error *error)
     c->begins = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
     c->number = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, sizeof *c->number);
     c->access = smk_arena_allocate(&c->arena, (size_t)c->access_count + 1, sizeof *c->access);
-    c->reach = smk_arena_allocate(&c->arena, (size_t)c->instruction_count + 1, 1);
-    if (c->begins == NULL || c->number == NULL || c->access == NULL || c->reach == NULL) {
+    if (c->begins == NULL || c->number == NULL || c->access == NULL) {
         return out_of_memory(error);
     }
     smk_status status = list_variables(c, image, error);
+    status = status == SMK_OK ? number_barriers(c, image, error) : status;
     status = status == SMK_OK ? allocate_numbers(c, &c->sum, error) : status;
     if (status != SMK_OK) {
         return status;
@@ -258,13 +288,10 @@ static smk_status open_worker(void *context, const smk_block *block, void **stat
     }
     made->count = c;
     made->first = c->first;
-    made->reach = smk_heap_allocate((size_t)c->instruction_count + 1, 1);
-    bool room = made->reach != NULL &&
-                smk_exchange_open(&made->exchange, c->shared_bytes, c->has_barriers ? made->reach : NULL);
+    bool room = smk_barrier_reach_open(&made->order, c->shared_bytes, c->barrier_count);
     status = room ? allocate_numbers(c, &made->own, error) : out_of_memory(error);
     if (status != SMK_OK) {
-        smk_exchange_close(&made->exchange);
-        smk_heap_free(made->reach);
+        smk_barrier_reach_close(&made->order);
         smk_heap_free(made);
         return status;
     }
@@ -284,13 +311,12 @@ static void close_worker(void *context, void *state)
     for (uint32_t i = 0; i < c->totals_count; i++) {
         smk_access_cost_merge(&c->sum.totals[i], &w->own.totals[i]);
     }
-    for (uint32_t i = 0; i < c->instruction_count; i++) {
-        c->reach[i] = c->reach[i] < w->reach[i] ? w->reach[i] : c->reach[i];
+    for (uint32_t i = 0; i < c->barrier_count; i++) {
+        c->reach[i] = c->reach[i] < w->order.reach[i] ? w->order.reach[i] : c->reach[i];
     }
-    c->unknown = c->unknown || w->exchange.unknown;
+    c->unknown = c->unknown || w->order.unknown;
     (void)pthread_mutex_unlock(&c->lock);
-    smk_exchange_close(&w->exchange);
-    smk_heap_free(w->reach);
+    smk_barrier_reach_close(&w->order);
     free_numbers(&w->own);
     smk_heap_free(w);
 }
@@ -346,7 +372,7 @@ static void begin_block(void *state, const smk_block *block)
 {
     worker *w = state;
     (void)block;
-    smk_exchange_begin(&w->exchange);
+    smk_barrier_reach_begin(&w->order);
 }
 
 /* Follows an access as the machine makes it. */
@@ -355,9 +381,9 @@ static void follow(worker *w, const smk_access_cost_plan *access, const smk_warp
     const smk_instruction *instruction =
         &w->count->module->functions[access->function].instructions[access->instruction];
     unsigned bytes = access->bytes != 0 ? access->bytes : event->bytes;
-    smk_exchange_note(&w->exchange, warp, event, bytes, access->shift, instruction);
+    smk_barrier_reach_note(&w->order, warp, event, bytes, access->shift, instruction);
     if (access->more_bytes != 0) {
-        smk_exchange_note(&w->exchange, warp, event, access->more_bytes, access->more_shift, instruction);
+        smk_barrier_reach_note(&w->order, warp, event, access->more_bytes, access->more_shift, instruction);
     }
 }
 
@@ -390,8 +416,8 @@ static void note_arrival(void *state, const smk_warp *warp, const smk_operation 
     (void)barrier;
     (void)waits;
     w->own.arrivals[id]++;
-    smk_exchange_arrive(&w->exchange, warp, &w->count->module->functions[op->function].instructions[op->instruction],
-                        id);
+    smk_barrier_reach_arrive(&w->order, warp, &w->count->module->functions[op->function].instructions[op->instruction],
+                             w->count->barrier[id]);
 }
 
 /* Other events of synchronisation are not counted. */
@@ -416,7 +442,7 @@ static void note_fence(void *state, const smk_warp *warp, const smk_operation *o
 {
     worker *w = state;
     ignore_lanes(state, warp, op, mask);
-    w->exchange.unknown = true;
+    w->order.unknown = true;
 }
 
 static void ignore_missing(void *state, const smk_warp *warp, const struct smk_parked *parked, uint32_t missing)
@@ -507,7 +533,7 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
         value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[id];
     }
     value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[id];
-    line->reach = c->unknown ? (uint8_t)SMK_EXCHANGE_THREADS : c->reach[id];
+    line->reach = c->unknown ? (uint8_t)SMK_BARRIER_REACH_THREADS : c->reach[c->barrier[id]];
     if (c->number[id] != SMK_NO_INDEX) {
         add_access(value, &c->access[c->number[id]], c->sum.totals);
     }

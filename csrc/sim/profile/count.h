@@ -31,7 +31,7 @@ extern const unsigned smk_counter_row_count;
 typedef struct smk_count_line {
     uint32_t function, instruction; /* in the module; the instruction has its PTX line and source line */
     uint8_t role;                   /* smk_fusion_role */
-    uint8_t reach;                  /* of a barrier, smk_exchange_reach: between which threads it orders accesses */
+    uint8_t reach;                  /* of a barrier, smk_barrier_reach_kind: between which threads it orders accesses */
     uint64_t value[SMK_COUNTER_COUNT];
 } smk_count_line;
 
