@@ -72,7 +72,7 @@ smk_status smk_plan_reduce_tree(const smk_request *request, smk_plan *plan, smk_
     made.workspace_bytes = (uint64_t)write_to;
     if (made.step_count > 1) {
         const double bytes = (double)request->dimensions[0] * (double)request->item_bytes;
-        made.efficiency = bytes / (bytes + (double)(made.step_count - 1) * RELAUNCH_BYTES);
+        made.efficiency = bytes / (bytes + (double)((made.step_count - 1) * RELAUNCH_BYTES));
     }
     *plan = made;
     return SMK_OK;
