@@ -90,6 +90,14 @@ def test_unknown_registers(monkeypatch):
     assert smemkit.occupancy(kernel, 64, registers=20).registers == 20
 
 
+def test_registers_of_the_build(monkeypatch):
+    """What ptxas said of the package's kernels is kept: no compiler is asked again."""
+    monkeypatch.setenv("SMEMKIT_BACKEND", "sim")
+    monkeypatch.setenv("SMEMKIT_NVCC", "none")
+    found = smemkit.occupancy("gemm/tiled", dtype="float32", compute_capability="9.0")
+    assert 0 < found.registers < 255 and found.shared_bytes == 8192
+
+
 def test_registers_by_ptxas(monkeypatch):
     if _ptxas.find_ptxas() is None:
         pytest.skip("no ptxas")

@@ -39,13 +39,29 @@ STORES = {
     "wide": "cvt.u64.u32 %rd2, %r5; st.global.v2.u64 [%rd1], {%rd2, %rd2};",
     "twice": "st.global.u32 [%rd1], 7; st.global.u32 [%rd1], %r5;",
 }
+# Each thread of a block has a word of its own, which the threads of other blocks have too.
+OWN = "mul.wide.u32 %rd3, %r1, 4; add.s64 %rd3, %rd1, %rd3;"
+STORES_OF_ROWS = {
+    "one value": (OWN + "st.global.u32 [%rd3], %r5;", True),
+    "one value twice": (OWN + "st.global.u32 [%rd3], %r5; st.global.u32 [%rd3], %r5;", True),
+    "two values": (OWN + "st.global.u32 [%rd3], 5; st.global.u32 [%rd3], %r5;", False),
+}
 
 
 def check(store, grid, block, limit, **keywords):
-    module = smemkit.RawModule(TEXT.format(store=STORES[store]), backend="sim")
+    text = TEXT.format(store=STORES.get(store, store))
+    module = smemkit.RawModule(text, backend="sim")
     kernel = module.get_function("flag")
     args = (np.zeros(64, np.int32), np.uint32(limit))
     return kernel.check(grid, block, args, backend="sim", **keywords)
+
+
+@pytest.mark.parametrize("name", STORES_OF_ROWS)
+def test_rows_of_two_blocks(name):
+    """Whole warps store rows of words; what stood there before the last value counts too."""
+    store, same = STORES_OF_ROWS[name]
+    report = check(store, 2, 32, 1 << 20)
+    assert report.findings and all(one.same_value == same for one in report.findings), str(report)
 
 
 @pytest.mark.parametrize("threads", ["1", "4"])
