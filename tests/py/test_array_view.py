@@ -333,3 +333,18 @@ STORE = """
     ret;
 }
 """
+
+
+def test_the_end_of_a_view_leaves_the_memory(machine):
+    """Also where the object of the view stands where one that owned memory stood."""
+    x = smemkit.asarray(np.arange(8.0), backend=machine)
+    owner = smemkit.asarray(np.zeros(8), backend=machine)
+    del owner
+    view = x[:]
+    del view
+    assert smemkit.asnumpy(x).tolist() == list(range(8))
+
+
+def test_a_machine_that_is_none():
+    with pytest.raises(smemkit.ArgumentError, match="backend is 'nonsense'"):
+        smemkit.asarray(np.zeros(3), backend="nonsense")

@@ -292,7 +292,7 @@ static void report(smk_race *race, const smk_warp *warp, const smk_operation *op
     }
 }
 
-/* Reports the undefined registers of an operand that is stored or decides something. */
+/* Reports an undefined register of an operand that decides something; no such operand is a list. */
 static void use(smk_race *race, const smk_warp *warp, const smk_operation *op, const smk_undefined_value *value,
                 const smk_operand *operand, uint32_t mask)
 {
@@ -300,9 +300,6 @@ static void use(smk_race *race, const smk_warp *warp, const smk_operation *op, c
                   (operand->kind == SMK_OPERAND_ADDRESS && operand->base_kind == SMK_OPERAND_REGISTER);
     if (single && (value[operand->index].lanes & mask) != 0) {
         report(race, warp, op, &value[operand->index], value[operand->index].lanes & mask);
-    }
-    for (uint32_t i = 0; operand->kind == SMK_OPERAND_LIST && i < operand->count; i++) {
-        use(race, warp, op, value, &operand->element[i], mask);
     }
 }
 
