@@ -13,7 +13,6 @@ import os
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,18 +41,36 @@ def is_shown() -> bool:
 def _find_class() -> Any:
     """The class of bars, or None without tqdm."""
     try:
+        from tqdm import tqdm as base
+
+        is_widget = False
         if _is_notebook():
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # it warns where ipywidgets is missing
-                from tqdm.auto import tqdm
-        else:
-            from tqdm import tqdm
+            from tqdm import notebook
+
+            is_widget = notebook.IProgress is not None  # None without ipywidgets
+            base = notebook.tqdm_notebook if is_widget else base
     except ImportError:
         return None
 
-    class Bar(tqdm):  # type: ignore[misc, type-arg]
+    class Bar(base):  # type: ignore[misc]
         # No thread that watches bars: the simulator asks whether other threads of Python run.
         monitor_interval = 0
+
+        def __init__(self, **words: Any) -> None:
+            self.handle = None
+            if is_widget:
+                words["display"] = False
+            super().__init__(**words)
+            if is_widget:
+                from IPython.display import display
+
+                self.handle = display(self.container, display_id=True)
+
+        def close(self) -> None:
+            super().close()
+            if self.handle is not None:  # else the notebook's file keeps a picture of the bar
+                self.handle.update({"text/plain": ""}, raw=True)
+                self.handle = None
 
     Bar.set_lock(threading.RLock())  # tqdm's own lock starts a process in some Pythons
     return Bar

@@ -37,7 +37,7 @@ STYLE = """<style>
 .smemkit td.w{white-space:normal;overflow-wrap:anywhere;min-width:12em}
 .smemkit td{vertical-align:top}
 @media (max-width:50em){.smemkit th,.smemkit td{padding:1px 4px;font-size:11px}
- .smemkit td.c{min-width:22em}}
+ .smemkit td.c{min-width:19em}}
 .smemkit .scroll{overflow-x:auto;max-height:70em;overflow-y:auto}
 .smemkit .note{border-left:4px solid rgb(213,94,0);padding:.2em .6em;margin:.5em 0}
 .smemkit h4{margin:.8em 0 .2em}
@@ -53,6 +53,7 @@ header{border-bottom:1px solid rgba(128,128,128,.6);margin-bottom:1em}
 h1{font-size:1.35em;font-weight:600;margin:0}
 header p{margin:.2em 0;opacity:.75;font-size:.87em}
 header{padding-bottom:.5em}
+body .smemkit .scroll{max-height:none}
 </style>"""
 MARKED = {  # the rows of a comparison, by their marks
     "better": f' style="background:rgba({BLUE},.15)"',
@@ -145,23 +146,29 @@ def _mark_line(report, file, line):
     return f"smemkit-{zlib.crc32(key.encode()):08x}-{line}"
 
 
+def _choose_columns(report):
+    """Those that have something to show in any line: a page may be narrow."""
+    return [column for column in COLUMNS if any(column[1](line.counters) for line in report.lines)]
+
+
 def _list_file(report, file, text, lines, alone):
+    columns = _choose_columns(report)
     counted = {line.line: line for line in lines}
     colours = colour_lines(text, file) if text else ()
-    heats = [(shade or value) for _, value, shade in COLUMNS]
+    heats = [(shade or value) for _, value, shade in columns]
     most = [max(heat(line.counters) or 0 for line in lines) for heat in heats]
-    head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in COLUMNS)
+    head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in columns)
     rows, before = [], None
     for number in _shown(text, counted):
         if before is not None and number > before + 1:
-            rows.append(f'<tr><td class="n">⋮</td><td colspan="{len(COLUMNS) + 1}"></td></tr>')
+            rows.append(f'<tr><td class="n">⋮</td><td colspan="{len(columns) + 1}"></td></tr>')
         before = number
         line = counted.get(number)
-        cells = "<td></td>" * len(COLUMNS)
+        cells = "<td></td>" * len(columns)
         if line is not None:
             cells = "".join(
                 _margin(line.counters, value, shade, top)
-                for (_, value, shade), top in zip(COLUMNS, most, strict=True)
+                for (_, value, shade), top in zip(columns, most, strict=True)
             )
         if number <= len(colours):
             code = colours[number - 1]
