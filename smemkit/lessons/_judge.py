@@ -16,6 +16,7 @@ from ._verdict import Step
 
 OPTIONS = ("-arch=compute_90",)  # the simulator's, whatever GPU is here: counts are the same
 MAX_STEPS = 500_000  # warp instructions of a launch; every case is far below
+MAX_LINES = 15  # of a compiler's log: the first error tells most
 NEEDED = {
     "==": "Needed: {}.",
     "<=": "Needed: at most {}.",
@@ -262,5 +263,7 @@ def quote(text: str) -> str:
     """A compiler's log as quoted lines, its file's lines named as lines of the attempt."""
     text = re.sub(r"kernel\.cu\((\d+)\)", r"line \1", text)
     text = re.sub(r"\n*\d+ errors? detected in the compilation of .*", "", text)
-    lines = text.removeprefix("NVRTC:\n").strip("\n").splitlines()
-    return "\n".join(f"  {line}" for line in lines if line.strip())
+    text = re.sub(r"^(NVRTC:|.* failed with status \d+:)$", "", text, flags=re.MULTILINE)
+    lines = [f"  {line}" for line in text.splitlines() if line.strip()]
+    more = ["  ..."] if len(lines) > MAX_LINES else []
+    return "\n".join(lines[:MAX_LINES] + more)

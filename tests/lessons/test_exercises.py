@@ -161,6 +161,17 @@ def test_verdict_is_a_list_of_steps():
     assert [step.passed for step in broken.steps] == [False, None, None]
 
 
+@pytest.mark.parametrize("missing", ["find_nvrtc", "find_nvcc"])
+def test_errors_of_both_compilers_read_alike(missing, monkeypatch):
+    monkeypatch.setattr(compile, missing, lambda: None)
+    if not (compile.find_nvrtc() or compile.find_nvcc()):
+        pytest.skip("the other compiler is not here")
+    source = GUARD.start.replace("2 * x[i]", "2 x[i]").replace("}", "a b;\n" * 20 + "}")
+    lines = GUARD.judge(source).sentence.splitlines()
+    assert lines[:2] == ["It does not compile.", '  line 5: error: expected a ";"']
+    assert lines[-1] == "  ..." and len(lines) == 17
+
+
 @compiled
 def test_files_are_judged(tmp_path):
     path = tmp_path / "mine.cu"
