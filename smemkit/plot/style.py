@@ -67,7 +67,12 @@ def in_style(function):
         except ImportError as error:
             raise _core.BackendError(ADVICE) from error
         with matplotlib.rc_context(RULES):
-            return function(*arguments, **keywords)
+            drawn = function(*arguments, **keywords)
+            # The first figure of a notebook turns this on; rc_context would turn it off again, and
+            # the notebook would show no later figure.
+            interactive = matplotlib.is_interactive()
+        matplotlib.interactive(interactive)
+        return drawn
 
     return draw
 
