@@ -99,10 +99,40 @@ def metric(row):
     return f"<br>Nsight Compute: {names}" if names else ""
 
 
+# What the places of an action stand for where no finding fills them.
+PLACES = {
+    "lines": "the two lines",
+    "first": "the line",
+    "First": "The line",
+    "second": "the other line",
+    "before": "the earlier line",
+    "behind": "the later line",
+    "barrier": "a barrier",
+    "all": "every thread",
+    "bytes": "N",
+}
+
+
 def findings(*_):
-    rows = read_rows("sim/check/finding.def", "SMK_FINDING")
-    cells = [[code(row["name"]), escape(upper(row["meaning"])) + "."] for row in rows]
-    return table(("kind", "what it is"), cells)
+    """A section for each kind: what it is, and what to do about it; each action stands once."""
+    actions = {}
+    for row in read_rows("sim/check/finding.def", "SMK_ACTION"):
+        actions.setdefault(row["finding"], []).append(row["text"].format_map(PLACES))
+    parts, shown = [], {}
+    for row in read_rows("sim/check/finding.def", "SMK_FINDING"):
+        texts = dict.fromkeys(actions[row["id"]])
+        others = dict.fromkeys(shown[text] for text in texts if text in shown)
+        new = [text for text in texts if text not in shown]
+        shown |= dict.fromkeys(new, row["name"])
+        before = (
+            f"as for {' or '.join(map(code, others))}{', or one of these:' if new else '.'}"
+            if others
+            else ""
+        )
+        cures = "".join(f"- {escape(text)}\n" for text in new)
+        what = f"{escape(upper(row['meaning']))}.\n\nWhat to do about it: {before}".rstrip()
+        parts.append(f"## {code(row['name'])}\n\n{what}\n\n{cures}")
+    return "\n".join(parts)
 
 
 def errors(*_):
@@ -215,6 +245,16 @@ def capabilities(*_):
     return "\n".join([*lines, "The same in all:", "", *same, ""])
 
 
+def cards(*_):
+    """A row for each compute capability: the names of its cards."""
+    found = {}
+    for row in read_rows("registry/cards.def", "SMK_CARD"):
+        found.setdefault(f"{row['major']}.{row['minor']}", []).append(escape(row["name"]))
+    return table(
+        ("compute capability", "cards"), [[name, ", ".join(some)] for name, some in found.items()]
+    )
+
+
 # Names of the package ----------------------------------------------------------------------------
 
 
@@ -325,6 +365,7 @@ LISTS = {
         refused,
         manual,
         capabilities,
+        cards,
         names,
     )
 }

@@ -51,6 +51,7 @@ def read_page(lists, name):
     [
         ("reference/counters.md", "sim/profile/counters.def", "SMK_COUNTER SMK_RATIO", "name"),
         ("reference/findings.md", "sim/check/finding.def", "SMK_FINDING", "name"),
+        ("reference/capabilities.md", "registry/cards.def", "SMK_CARD", "name"),
         ("reference/errors.md", "base/status.def", "SMK_STATUS", "class"),
         ("reference/ptx.md", "ptx/opcode.def", "SMK_PTX_OPCODE", "spelling"),
         ("reference/ptx.md", "ptx/special.def", "SMK_PTX_SPECIAL", "spelling"),
@@ -60,7 +61,7 @@ def read_page(lists, name):
 def test_page_has_every_row_of_its_table(lists, page, table, macros, column):
     text = read_page(lists, page)
     rows = read_rows(table, *macros.split())
-    shown = set(re.findall(r"`(?:~smemkit\.)?([^`]+)`", text))
+    shown = set(re.findall(r"`(?:~smemkit\.)?([^`]+)`", text)) | set(re.split(r"\s*[,|\n]\s*", text))
     assert {row[column] for row in rows} <= shown
 
 
@@ -79,7 +80,7 @@ def test_pages_have_every_section_of_the_manual(lists):
 
 def test_capabilities_are_those_of_limits(lists):
     text = read_page(lists, "reference/capabilities.md")
-    rows = re.findall(r"^\| (\d+\.\d) \| (.+) \|$", text, re.MULTILINE)
+    rows = re.findall(r"^\| (\d+\.\d) \| ([\d, |]+) \|$", text, re.MULTILINE)
     assert len(rows) == len(read_rows("registry/limits.def", "SMK_LIMITS"))
     for name, cells in rows:
         values = {f"{value:,}" for value in smemkit.limits(name).values() if type(value) is int}
@@ -143,6 +144,15 @@ def test_examples_of_classes_run(lists, monkeypatch):
         log = []
         assert doctest.DocTestRunner(verbose=False).run(test, out=log.append).failed == 0, log
         assert test.examples, name
+
+
+def test_findings_say_what_to_do(lists):
+    text = read_page(lists, "reference/findings.md")
+    cures = [row["text"] for row in read_rows("sim/check/finding.def", "SMK_ACTION")]
+    assert not re.search(r"\{\w+\}", text)
+    for cure in cures:
+        (longest,) = sorted(re.split(r"\{\w+\}", cure), key=len)[-1:]
+        assert lists.escape(longest) in text
 
 
 def test_a_mark_without_a_list_is_an_error(lists):
