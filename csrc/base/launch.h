@@ -21,6 +21,7 @@ typedef struct smk_launch_array {
     uint64_t element_bytes; /* 0: the argument is no array */
     unsigned rank;
     const uint64_t *shape; /* C-contiguous */
+    bool operand;          /* of a call by name, as gemm(a, b): its name alone says which, without args[i] */
 } smk_launch_array;
 
 typedef struct smk_launch {

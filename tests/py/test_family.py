@@ -1,5 +1,6 @@
 """The seam that all families share: binding, attributes, types, out, device arrays, kernel()."""
 
+import inspect
 import re
 
 import numpy as np
@@ -457,3 +458,19 @@ def test_an_input_that_no_array_is_made_of(machine):
     """An input of a type of its own: edges are float64."""
     with pytest.raises(ValueError, match="inhomogeneous"):
         smemkit._core.histogram(np.ones(5, np.float32), [[1], [1, 2]], backend=machine)
+
+
+@each_family
+def test_findings_name_the_operand(family, rng):
+    """What messages call an operand: its name in the signature, its type and its shape."""
+    sample = make(family, rng, CLASSES[family].usual_dtype)
+    options = options_of(sample, "sim")
+    if "out" in options:
+        options["out"] = smemkit.asarray(options["out"], backend="sim")
+    blank = smemkit.empty(sample.arrays[0].shape, sample.arrays[0].dtype, backend="sim")
+    arrays = [smemkit.asarray(array, backend="sim") for array in sample.arrays[1:]]
+    function = getattr(_core, family)
+    report = smemkit.check(function, blank, *arrays, **options)
+    name = next(iter(inspect.signature(function).parameters))
+    shape = ",".join(map(str, blank.shape))
+    assert f"{name} ({blank.dtype}[{shape}]), element" in str(report.findings[0])

@@ -8,6 +8,7 @@
 #include "py/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The execution of a plan, and all that it points to. */
 typedef struct plan_run {
@@ -17,6 +18,8 @@ typedef struct plan_run {
     char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_CALL_ENTRY_BYTES];
     char symbol[SMK_FAMILY_CALL_ENTRY_BYTES];
     smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
+    smk_launch_array arrays[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
+    uint64_t shapes[SMK_OPERANDS_MAX_FAMILY][SMK_RANK_MAX]; /* of the arrays */
 } plan_run;
 
 /* Finds the memory that will hold a parameter's value: addresses are set when the execution runs. */
@@ -37,6 +40,25 @@ static void *find_parameter(plan_run *run, smk_parameter *parameter, uint64_t *c
     return &parameter->value;
 }
 
+/* What messages call an operand of the call: an input, or the result. */
+static smk_launch_array describe_operand(const smk_family_call *call, plan_run *run, size_t i)
+{
+    const PyArray_Descr *descr = i < call->inputs ? smk_family_call_type(call, call->operands[i]) : call->result_descr;
+    const char *name = smk_family_call_name(call, i);
+    const unsigned rank = (unsigned)call->signature.rank[i];
+    for (unsigned j = 0; j < rank; j++) {
+        run->shapes[i][j] = (uint64_t)call->dimensions[call->signature.axis[i][j]];
+    }
+    return (smk_launch_array){
+        .name = {.start = name, .length = strlen(name)},
+        .kind = descr->kind,
+        .element_bytes = (uint64_t)PyDataType_ELSIZE(descr),
+        .rank = rank,
+        .shape = run->shapes[i],
+        .operand = true,
+    };
+}
+
 static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *operands)
 {
     smk_plan *plan = &call->plan;
@@ -50,6 +72,9 @@ static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *o
                            step->type != NULL ? step->type : call->type, run->entries[i], sizeof run->entries[i]);
         for (size_t j = 0; j < step->parameter_count; j++) {
             run->parameters[i][j] = find_parameter(run, &step->parameter[j], operands);
+            if (step->parameter[j].source == SMK_SOURCE_OPERAND) {
+                run->arrays[i][j] = describe_operand(call, run, (size_t)step->parameter[j].value);
+            }
         }
         run->steps[i] = (smk_execution_step){
             .entry = run->entries[i],
@@ -57,7 +82,8 @@ static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *o
                        .block = step->block,
                        .shared_bytes = step->shared_bytes,
                        .parameters = run->parameters[i],
-                       .parameter_count = step->parameter_count},
+                       .parameter_count = step->parameter_count,
+                       .arrays = run->arrays[i]},
         };
     }
 }

@@ -59,7 +59,11 @@ const smk_launch_array *smk_array_name_write(const smk_launch *launch, uint64_t 
     }
     const smk_launch_array *array = &launch->arrays[index];
     const size_t length = array->name.length < NAME_LENGTH_MAX ? array->name.length : NAME_LENGTH_MAX;
-    (void)snprintf(text, size, "args[%zu] (%.*s%s", index, (int)length, array->name.start, length > 0 ? ", " : "");
+    if (array->operand) {
+        (void)snprintf(text, size, "%.*s (", (int)length, array->name.start);
+    } else {
+        (void)snprintf(text, size, "args[%zu] (%.*s%s", index, (int)length, array->name.start, length > 0 ? ", " : "");
+    }
     append_type(array, text, size);
     append(text, size, "[");
     for (unsigned i = 0; i < array->rank && i < INDEX_MAX; i++) {

@@ -4,8 +4,9 @@
 
 #include "base/launch.h"
 
-/* Writes "args[1] (y, float32[99])" for the argument that points to `address`. Returns the array, or NULL with no text
- * written where no argument with a known array points there. */
+/* Writes "args[1] (y, float32[99])", or "b (float32[8,8])" for an operand of a call of a family, for the argument that
+ * points to `address`. Returns the array, or NULL with no text written where no argument with a known array points
+ * there. */
 const smk_launch_array *smk_array_name_write(const smk_launch *launch, uint64_t address, char *text, size_t size);
 
 /* Writes "element 99", or "element [3, 5]" for arrays of more axes, for the element at an offset in bytes, which may
