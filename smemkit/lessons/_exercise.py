@@ -73,8 +73,8 @@ class Exercise:
 
         Raises
         ------
-        ArgumentTypeError (TypeError) for anything else; CompileError where there is no compiler of
-        CUDA C. What is wrong with the attempt itself is told by the verdict.
+        ArgumentTypeError (TypeError) for anything else; ArgumentError (ValueError) for the name of
+        a file as a str; CompileError where there is no compiler of CUDA C. What is wrong with the attempt itself is told by the verdict.
 
         Example
         -------
@@ -88,6 +88,10 @@ class Exercise:
         if not isinstance(source, str):
             raise _core.ArgumentTypeError(
                 f"judge takes the kernel's source as a str, or a path, not {type(source).__name__}"
+            )
+        if source.endswith((".cu", ".ptx")) and len(source.split()) == 1:
+            raise _core.ArgumentError(
+                f"judge takes the kernel's text; for a file: judge(pathlib.Path({source!r}))"
             )
         from ._judge import Judgement  # imports the compilers, which others need not wait for
 

@@ -179,6 +179,8 @@ def test_files_are_judged(tmp_path):
     assert GUARD.judge(path)
     with pytest.raises(smemkit.ArgumentTypeError, match="not int"):
         GUARD.judge(3)
+    with pytest.raises(smemkit.ArgumentError, match=r"judge\(pathlib.Path\('mine.cu'\)\)"):
+        GUARD.judge("mine.cu")
 
 
 def test_without_a_compiler(monkeypatch):
