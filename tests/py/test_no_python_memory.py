@@ -11,7 +11,7 @@ _testcapi = pytest.importorskip("_testcapi", reason="CPython's own tests are not
 
 LIMIT = 1000  # more allocations than any of these calls makes
 FREE_LISTS = 10  # so many calls succeed with one failure, as objects lie ready for some
-# Every thread writes the first element: counts by line, and a finding.
+# Threads of two warps write the first element: counts by line, and a finding.
 KERNEL = load(
     build(
         """
@@ -26,6 +26,7 @@ KERNEL = load(
 # No Python code runs in these, as CPython itself may end there.
 CALLS = {
     "limits": lambda x: _core.limits("9.0"),
+    "limits of another machine": lambda x: _core.limits("8.0"),
     "families": lambda x: _core.families(),
     "variants": lambda x: _core.variants("gemm"),
     "bank_access": lambda x: _core.bank_access(np.arange(32) * 4),
@@ -37,8 +38,8 @@ CALLS = {
     "asarray of a list": lambda x: _core.asarray([[1, 2], [3, 4.5]], backend="sim"),
     "empty": lambda x: _core.empty((2, 3), "float64", "sim"),
     "asnumpy": lambda x: _core.asnumpy(x),
-    "profile": lambda x: _core._capture("profile", KERNEL, (1, 32, (x,)), {}, 0, True),
-    "check": lambda x: _core._capture("check", KERNEL, (1, 32, (x,)), {}, 0, True),
+    "profile": lambda x: _core._capture("profile", KERNEL, (1, 64, (x,)), {}, 0, True),
+    "check": lambda x: _core._capture("check", KERNEL, (1, 64, (x,)), {}, 0, True),
     "properties": lambda x: (x.shape, x.strides, x.dtype, x.nbytes),
 }
 

@@ -338,11 +338,14 @@ again:
         launch(text, word(), max_steps=3 * FIRST)
 
 
-@pytest.mark.parametrize(("line", "said"), [(7, r" \(a.cu:7\)"), (0, "(?! \\()")])
-def test_line_0_of_a_file_is_none(line, said):
-    """Compilers give it to code that stands nowhere in the source."""
-    text = FLAG.replace("again:", f"again:\n    .loc 1 {line} 0").replace(
-        ".visible", '.file 1 "a.cu"\n.visible'
-    )
+@pytest.mark.parametrize(
+    ("file", "line", "said"),
+    [('.file 1 "a.cu"', 7, r" \(a.cu:7\)"), ('.file 1 "a.cu"', 0, r"(?! \()"), ("", 7, r"(?! \()")],
+    ids=["of a file", "line 0", "of no file"],
+)
+def test_where_a_wait_stands(file, line, said):
+    """Compilers give line 0 to code that stands nowhere in the source."""
+    text = FLAG.replace("again:", f"again:\n    .loc 1 {line} 0")
+    text = text.replace(".visible", f"{file}\n.visible")
     with pytest.raises(smemkit.DeadlockError, match=f"PTX line {line_of(text)}{said}"):
         launch(text, word())
