@@ -44,8 +44,8 @@ print(source[source.index("    // Who am I") :])
 
 # %% [markdown]
 # A warp reads 32 neighbours of a row of `a`, and writes them down a *column* of `b`. **Predict**:
-# how many sectors (32 bytes) does a warp's read touch, and how many its write? With elements of 4
-# bytes, and with elements of 1 byte?
+# how many sectors (32 bytes) does a warp's read touch, and how many its write, with elements of 4
+# bytes?
 
 # %%
 n = 256
@@ -71,7 +71,8 @@ for name in ("copy", "naive"):
 
 # %% [markdown]
 # The store takes a sector for each lane, and fills an eighth of it. (The L2 cache may collect the
-# eighths before they go to memory, but each of the 32 has to be sent to it.)
+# eighths before they go to memory, but each of the 32 has to be sent to it.) `copy` has 16 sectors
+# a request because a lane moves 16 bytes at once: 512 bytes fill 16 sectors, and none is wasted.
 #
 # ## Through shared memory
 #

@@ -74,7 +74,8 @@ class Exercise:
         Raises
         ------
         ArgumentTypeError (TypeError) for anything else; ArgumentError (ValueError) for the name of
-        a file as a str; CompileError where there is no compiler of CUDA C. What is wrong with the attempt itself is told by the verdict.
+        a file as a str; CompileError where there is no compiler of CUDA C. What is wrong with the
+        attempt itself is told by the verdict.
 
         Example
         -------
