@@ -14,6 +14,7 @@ from ._banks import banks
 from ._counted import bank_stride, divergence, sectors
 from ._measured import ladder, speed, stride
 from ._roofline import roofline
+from ._tiles import tiles
 
 __all__ = [
     "bank_stride",
@@ -24,6 +25,7 @@ __all__ = [
     "sectors",
     "speed",
     "stride",
+    "tiles",
 ]
 
 publish(__name__)

@@ -13,7 +13,7 @@ import pytest
 import smemkit
 from smemkit import plot, probe
 from smemkit.bench import Measurement, Results
-from smemkit.plot import style
+from smemkit.plot import _tiles, style
 
 matplotlib = pytest.importorskip("matplotlib")
 PICTURES = plot.__all__
@@ -561,6 +561,48 @@ def test_banks_of_a_report(reports):
         plot.banks(numpy.zeros((2, 32), int))
 
 
+# Tiles --------------------------------------------------------------------------------------------
+
+
+def list_held(ax):
+    """How many orange boxes the enlarged tile has, and the strips of a and b beside it."""
+    held = [p for p in ax.patches if matplotlib.colors.to_hex(p.get_facecolor()) == _tiles.HELD]
+    inside = [p for p in held if p.get_x() >= _tiles.ZOOM_X and p.get_y() < 1 + _tiles.ZOOM]
+    beside = [p for p in held if _tiles.ZOOM_X - 4 < p.get_x() < _tiles.ZOOM_X]
+    above = [p for p in held if p.get_y() > 1 + _tiles.ZOOM and p.get_x() >= _tiles.ZOOM_X]
+    return len(inside), len(beside), len(above)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "held", "point"),
+    [
+        ("naive", 0, (1, 1, 1), "Every product reads 2 elements from global memory"),
+        ("tiled", 32, (1, 1, 1), "Every element that a block fetches serves 32 products"),
+        ("register_1d", 8, (8, 8, 1), "1 + 8 reads of shared memory serve 8 products of a thread"),
+        ("register_2d", 8, (64, 8, 8), "8 + 8 reads of shared memory serve 64 products of a th"),
+    ],
+)
+def test_tiles(name, depth, held, point):
+    facts = smemkit.variants("gemm")[name]
+    kernel = smemkit.kernel("gemm", name, "float32")
+    assert kernel.attributes["shared_size_bytes"] == 4 * depth * sum(facts["tile"])
+    ax = plot.tiles(facts["tile"], facts["block"], depth=depth)
+    assert list_held(ax) == held
+    assert point_of(ax).startswith(point)
+    words = " ".join(list_texts(ax, "word"))
+    assert f"reads {held[1]} + {held[2]} elements a step" in words
+    assert ("in global memory" in words) == (depth == 0)
+
+
+def test_tiles_refuse():
+    with pytest.raises(smemkit.ArgumentError, match="does not divide"):
+        plot.tiles((32, 32), (5, 32))
+    for wrong in ({"tile": 32}, {"tile": (0, 1)}, {"tile": (8, 8), "depth": -1}):
+        with pytest.raises(smemkit.ArgumentTypeError, match="tiles: "):
+            plot.tiles(**wrong)
+    assert "serves 8 or 16 products" in point_of(plot.tiles((8, 16), depth=4))
+
+
 # All of them --------------------------------------------------------------------------------------
 
 
@@ -572,6 +614,7 @@ def call(name, ax=None):
         "banks": (numpy.arange(32) * 4,),
         "divergence": ({"a": counters},),
         "sectors": ({"a": counters},),
+        "tiles": ((8, 8), (4, 8)),
         "stride": (
             [
                 Measurement(
@@ -592,7 +635,8 @@ def test_draws_into_given_axes(name):
     number = len(pyplot.get_fignums())
     assert call(name, ax) is ax
     assert len(pyplot.get_fignums()) == number
-    assert ax.get_xlabel() and ax.has_data()
+    assert ax.has_data()
+    assert ax.get_xlabel() or name == "tiles"
 
 
 @pytest.mark.parametrize("name", PICTURES)
