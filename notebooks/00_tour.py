@@ -111,6 +111,10 @@ print(reports[0].compare(reports[1], names=names))
 # %%
 for advice in reports[0].advice:
     print(advice)
+
+# %%
+reports[0]
+
 # %% [markdown]
 # And this is the access that costs most: the 32 lanes of a warp and the banks in which their words
 # lie.

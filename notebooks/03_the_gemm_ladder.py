@@ -55,6 +55,21 @@ source = smemkit.source("gemm", "naive")
 print(source[source.index('extern "C"') :])
 
 # %% [markdown]
+# In a picture: at the left the three matrices, with what one block needs of them; at the right the
+# block's tile of c, enlarged. Orange is what one thread reads and what it keeps.
+
+
+# %%
+def draw_tile(name):
+    """The tile of a variant; how deep it is in shared memory follows from the bytes of a block."""
+    facts = smemkit.variants("gemm")[name]
+    shared = smemkit.kernel("gemm", name, "float32").attributes["shared_size_bytes"]
+    return plot.tiles(facts["tile"], facts["block"], depth=shared // (4 * sum(facts["tile"])))
+
+
+ax = draw_tile("naive")
+
+# %% [markdown]
 # **Predict** the number of sectors (32 bytes) that its loads touch. A warp is 32 neighbours of one
 # row of c, so the matrix c has n * n / 32 of them. In each of n steps a warp reads one element of
 # a (the same for all lanes: 1 sector) and 32 neighbours of b (4 sectors).
@@ -75,6 +90,12 @@ print("counted  ", f"{naive.counters['global.load.sectors']:,}")
 # %%
 source = smemkit.source("gemm", "tiled")
 print(source[source.index("    T sum") : source.index("    // Write.")])
+
+# %% [markdown]
+# The blue pieces of a and b lie in shared memory. The block walks with them along k:
+
+# %%
+ax = draw_tile("tiled")
 
 # %% [markdown]
 # **Predict** again: a block walks over n / 32 pieces; for each, each of its 32 warps reads a row
@@ -155,6 +176,9 @@ print(tiled.compare(reports["padded"], names=("tiled", "padded")))
 # %%
 source = smemkit.source("gemm", "register_2d")
 print(source[source.index("        // Compute.") : source.index("        // The tiles are read")])
+
+# %%
+ax = draw_tile("register_2d")
 
 # %% [markdown]
 # **Predict** the wavefronts for each product of a warp: 16 elements are read for 64 products.

@@ -106,9 +106,13 @@ print(slow.advice[0])
 
 # %% [markdown]
 # (25 is a mean: three warps have 32 rows each, and the last one has 4.) `print(slow)` shows all
-# counters and the worst lines, and in Jupyter a report shows the source with counters in the
-# margin: let a cell end with `slow`.
-#
+# counters and the worst lines, and in Jupyter a report that ends a cell shows the source with
+# counters in the margin:
+
+# %%
+slow
+
+# %% [markdown]
 # ## Make it better
 #
 # One *warp* makes one row: its lanes walk side by side, and find the maximum and the sum together

@@ -119,14 +119,14 @@ def compare_sectors(labels, counted, least, op):
     """The sentence of sectors a request."""
     worst = max(range(len(labels)), key=lambda i: counted[i])
     best = min(range(len(labels)), key=lambda i: counted[i])
-    words = f"{labels[worst]} touches {counted[worst]:.3g} sectors a request"
+    words = f"A request of {labels[worst]} touches {counted[worst]:.3g} sectors"
     if counted[best] < counted[worst]:
-        return f"{words}, {labels[best]} {counted[best]:.3g}"
+        return f"{words}, of {labels[best]} only {counted[best]:.3g}"
     if len(labels) > 1:
         words = f"All {len(labels)} touch {counted[best]:.3g} sectors a request"
     if counted[worst] > least[worst] > 0:
         return f"{words}, {show_times(counted[worst] / least[worst])} times what its bytes fill"
-    return f"{words}, no more than their bytes fill"
+    return f"{words}, no more than its bytes fill"
 
 
 def compare_divergence(labels, values, lanes, timed):

@@ -26,6 +26,7 @@ from .style import (
     put_header,
 )
 
+WORDS = 9  # times the intensity from the first to the last of the words along a roof
 ROOM = 1.6  # of the axes beyond the outermost mark, as a factor
 
 
@@ -141,11 +142,12 @@ def roofline(
     counted = " · bytes counted by the simulator" if hollow else ""
     point, named = _points.compare_marks(marks, roof)
     put_header(ax, title, point, f"{families} · {source} · medians{counted}")
-    words = _label_roof(ax, rates, roof.gflop_per_s)
+    words = _label_roof(ax, rates, roof.gflop_per_s, marks)
+    hollows = [(mark.flops / mark.nbytes, mark.gflop_per_s) for mark in marks]
     points = [
         (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name)) for mark in marks
     ]
-    label_points(ax, points, named, numpy.concatenate([_follow(ax, roof), *words]))
+    label_points(ax, points, named, numpy.concatenate([_follow(ax, roof), *words, hollows]))
     return ax
 
 
@@ -248,13 +250,19 @@ def _draw_roof(ax, roof, hollow):
     return rates
 
 
-def _label_roof(ax, rates, gflop_per_s):
+def _label_roof(ax, rates, gflop_per_s, marks):
     """Writes along each roof what it is, at its angle on the page; gives points of these words."""
     lay_out(ax)
     covered = []
+    dots = ax.transData.transform([(mark.intensity, mark.gflop_per_s) for mark in marks])
     low, bottom = ax.get_xlim()[0], ax.get_ylim()[0]
     for name, (rate, *_) in rates.items():
-        start = max(low, bottom / rate) * 1.3
+        first, last = max(low, bottom / rate) * 1.3, gflop_per_s / rate / WORDS
+        starts = numpy.geomspace(first, max(first, last), 9)
+        middles = starts * WORDS**0.5
+        away = ax.transData.transform(numpy.stack([middles, middles * rate], axis=1))
+        clear = numpy.linalg.norm(away[:, None] - dots, axis=2).min(axis=1)
+        start = starts[numpy.argmax(clear)]
         ends = ax.transData.transform([(x, x * rate) for x in (start, 2 * start)])
         angle = math.degrees(math.atan2(*(ends[1] - ends[0])[::-1]))
         text = ax.annotate(

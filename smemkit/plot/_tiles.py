@@ -191,10 +191,12 @@ def _draw_tile(ax, tile, block, each, depth):
     _write(ax, left - 0.9, y + ZOOM / 2, f"of a in {where}: {size_a}", **look)
     many = each[0] * each[1]
     held = "1 result" if many == 1 else f"{each[0]} x {each[1]} results"
-    reads = f"reads {each[1]} + {each[0]} elements a step, for {many} product"
+    reads = (
+        f"reads {each[1]} + {each[0]} elements a step, for {many} product{'s' if many > 1 else ''}"
+    )
     _write(
         ax,
         x + ZOOM / 2,
         -0.9,
-        f"the tile enlarged; orange: one thread keeps {held}\nin registers, {reads}{'s' if many > 1 else ''}",
+        f"the tile enlarged; orange: one thread keeps {held}\nin registers, {reads}",
     )

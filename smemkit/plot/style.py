@@ -66,13 +66,13 @@ def in_style(function):
             import matplotlib
         except ImportError as error:
             raise _core.BackendError(ADVICE) from error
-        with matplotlib.rc_context(RULES):
-            drawn = function(*arguments, **keywords)
-            # The first figure of a notebook turns this on; rc_context would turn it off again, and
-            # the notebook would show no later figure.
-            interactive = matplotlib.is_interactive()
-        matplotlib.interactive(interactive)
-        return drawn
+        settings = matplotlib.rcParams
+        before = {name: settings[name] for name in RULES}
+        try:  # not rc_context: a backend that is chosen here sets others, which it needs later
+            settings.update(RULES)
+            return function(*arguments, **keywords)
+        finally:
+            settings.update(before)
 
     return draw
 

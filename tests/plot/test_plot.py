@@ -231,7 +231,7 @@ def test_sectors_say_their_number_beside_the_bar():
     ax = plot.sectors(tables)
     places = [text.xy[0] for text in ax.texts if text.get_gid() == "value"]
     assert places == [4, 4, 32]
-    assert point_of(ax) == "more touches 32 sectors a request, fewer 1"
+    assert point_of(ax) == "A request of more touches 32 sectors, of fewer only 1"
     ax = plot.sectors({name: table for name, table in tables.items() if name != "more"})
     assert [text.xy[0] for text in ax.texts if text.get_gid() == "value"] == [1, 4]
 

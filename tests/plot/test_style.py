@@ -130,6 +130,26 @@ def test_picture(name, draw):
         check_apart(list_ticks(ax.yaxis))
 
 
+def test_settings_of_a_backend_stay(monkeypatch):
+    """A notebook's backend makes pyplot interactive when the first figure is made."""
+    from matplotlib import pyplot
+
+    subplots = pyplot.subplots
+
+    def make(*arguments, **words):
+        matplotlib.interactive(True)
+        return subplots(*arguments, **words)
+
+    monkeypatch.setattr(pyplot, "subplots", make)
+    before = dict(matplotlib.rcParams)
+    try:
+        plot.banks(numpy.arange(32) * 4)
+        assert matplotlib.is_interactive()
+    finally:
+        matplotlib.interactive(before["interactive"])
+    assert dict(matplotlib.rcParams) == before
+
+
 @pytest.mark.parametrize("name", plot.__all__)
 def test_picture_in_a_dark_style(name, draw):
     """A figure of its own is light whatever the caller's style; in a dark one the ink is light."""
@@ -207,10 +227,10 @@ def test_point_of_sectors():
         return {f"global.load.{name}": value for name, value in values}
 
     for tables, words in (
-        ({"a": table(32)}, "a touches 32 sectors a request, 8 times what its bytes fill"),
-        ({"a": table(4)}, "a touches 4 sectors a request, no more than their bytes fill"),
-        ({"a": table(4), "b": table(4)}, "All 2 touch 4 sectors a request, no more than their"),
-        ({"a": table(4), "b": table(12)}, "b touches 12 sectors a request, a 4"),
+        ({"a": table(32)}, "A request of a touches 32 sectors, 8 times what its bytes fill"),
+        ({"a": table(4)}, "A request of a touches 4 sectors, no more than its bytes fill"),
+        ({"a": table(4), "b": table(4)}, "All 2 touch 4 sectors a request, no more than its"),
+        ({"a": table(4), "b": table(12)}, "A request of b touches 12 sectors, of a only 4"),
     ):
         assert point_of(plot.sectors(tables)).startswith(words)
 
