@@ -96,8 +96,8 @@ class BuildExtension(build_ext):
     def build_extension(self, ext):
         ext.sources = list_sources(self.toolkit)
         flags, link_flags = choose_flags(self.toolkit)
-        headers = list_headers(self.toolkit, numpy)
         try:
+            headers = list_headers(self.toolkit, numpy, self.build_temp)
             compiler = Compiler(self.compiler.compiler_so, flags, *headers)
             jobs = [
                 self.pool.submit(compiler.compile, path, self.build_temp) for path in ext.sources

@@ -8,13 +8,15 @@ gcc and clang serve, and zig cc, which cross-compiles. Run as a program (with cs
 PYTHONPATH), this lists the flags that single files need.
 """
 
+import importlib.util
 import os
 import shlex
+import shutil
 import sys
 import sysconfig
 from pathlib import Path
 
-from nvcc import hash_text, run_tool
+from nvcc import BuildError, hash_text, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes longest
@@ -50,14 +52,38 @@ def list_sources(toolkit):
     return [str(path) for path in paths if path.parent != stub.parent or path == stub]
 
 
-def list_headers(toolkit, numpy):
-    """(folders of other people's headers, what they are)."""
+def find_dlpack():
+    """dlpack.h of a package: that of apache-tvm-ffi, which the build asks for, or PyTorch's."""
+    for package, path in (
+        ("tvm_ffi", "include/dlpack/dlpack.h"),
+        ("torch", "include/ATen/dlpack.h"),
+    ):
+        spec = importlib.util.find_spec(package)
+        for folder in (spec and spec.submodule_search_locations) or ():
+            header = Path(folder) / path
+            if header.exists() and "DLPackExchangeAPI;" in header.read_text(encoding="utf-8"):
+                return header
+    raise BuildError("dlpack.h of version 1.3 is needed: pip install apache-tvm-ffi")
+
+
+def place_dlpack(folder):
+    """Copies dlpack.h below a folder of the build, where <dlpack/dlpack.h> finds it alone."""
+    source, target = find_dlpack(), Path(folder) / "include" / "dlpack" / "dlpack.h"
+    if not target.exists() or target.read_bytes() != source.read_bytes():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, target)
+    return str(target.parent.parent)
+
+
+def list_headers(toolkit, numpy, folder):
+    """(folders of other people's headers, what they are); some are placed below `folder`."""
     folders = [
         sysconfig.get_path("include"),
         sysconfig.get_path("platinclude"),
         numpy.get_include(),
+        place_dlpack(folder),
     ]
-    versions = [sys.version, numpy.__version__]
+    versions = [sys.version, numpy.__version__, hash_text(find_dlpack().read_text())]
     if toolkit:
         folders.append(str(toolkit.include))
         versions.append(toolkit.version)

@@ -57,7 +57,7 @@ LAYERS = {
         "sim/profile",
         "sim/check",
     },
-    "py/arrays": {"py", "py/backends"},
+    "py/arrays": {"py", "py/backends", "base"},
     "py/calls": {
         "base",
         "ptx",

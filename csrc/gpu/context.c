@@ -79,6 +79,20 @@ void smk_context_leave(int device, int before)
     }
 }
 
+smk_status smk_context_find(uint64_t address, int *device, smk_error *error)
+{
+    struct cudaPointerAttributes attributes;
+    memset(&attributes, 0, sizeof attributes);
+    smk_status status = smk_cuda_error_report(cudaPointerGetAttributes(&attributes, (const void *)(uintptr_t)address),
+                                              error, "asking which device holds 0x%llx", (unsigned long long)address);
+    if (status == SMK_OK && attributes.type != cudaMemoryTypeDevice && attributes.type != cudaMemoryTypeManaged) {
+        return smk_status_fail(error, SMK_ARGUMENT, "address 0x%llx lies in the memory of no GPU",
+                               (unsigned long long)address);
+    }
+    *device = attributes.device;
+    return status;
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;

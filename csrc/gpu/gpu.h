@@ -26,6 +26,10 @@ smk_status smk_context_current(int *device, smk_error *error);
 smk_status smk_context_enter(int device, int *before, smk_error *error);
 void smk_context_leave(int device, int before);
 
+/* The device that holds the memory at an address; the present one for address 0. Errors: ARGUMENT where none does,
+ * CUDA. */
+smk_status smk_context_find(uint64_t address, int *device, smk_error *error);
+
 /* Driver and runtime versions as CUDA numbers them (13000); 0 where there is none. */
 void smk_context_versions(int *driver, int *runtime);
 
@@ -117,6 +121,12 @@ smk_status smk_launch_synchronize(const char *name, smk_error *error);
  * INTERRUPTED. */
 smk_status smk_wait_launched(const char *name, smk_error *error);
 smk_status smk_wait_event(void *event, const char *name, smk_error *error);
+
+/* stream.c ------------------------------------------------------------------------------------- */
+
+/* Makes the work that a stream of the present device gets from now on wait for what another one has so far. A stream
+ * is a cudaStream_t as a number, 0 the legacy default one. Errors: CUDA. */
+smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error);
 
 /* device_occupancy.c -------------------------------------------------------------------------- */
 

@@ -38,6 +38,13 @@ void smk_context_leave(int device, int before)
     (void)before;
 }
 
+smk_status smk_context_find(uint64_t address, int *device, smk_error *error)
+{
+    (void)address;
+    (void)device;
+    return fail_without_cuda(error);
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;
@@ -233,5 +240,12 @@ smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
 {
     (void)timer;
     (void)time_ms;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error)
+{
+    (void)waiting;
+    (void)awaited;
     return fail_without_cuda(error);
 }

@@ -1,6 +1,9 @@
 /* The definition of the module smemkit._core, which gathers the functions and types of all files. */
 #define SMK_PY_IMPORTS_NUMPY
 #include "py/arrays/array_type.h"
+#include "py/arrays/dlpack_export.h"
+#include "py/arrays/dlpack_import.h"
+#include "py/arrays/foreign.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
@@ -28,6 +31,7 @@ enum { NUMPY_OLDEST = 2 };
 /* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
     smk_transfer_methods,
+    smk_dlpack_import_methods,
     smk_captured_call_methods,
     smk_access_query_methods,
     smk_catalog_methods,
@@ -111,8 +115,9 @@ static int execute(PyObject *module)
         return -1;
     }
     state->folder = find_folder(module);
-    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_package_kernels_create(state) < 0 ||
-        add_functions(module) < 0 || add_type(module, &smk_array_type_spec, &state->array_type) < 0 ||
+    if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_foreign_create(state) < 0 ||
+        smk_package_kernels_create(state) < 0 || add_functions(module) < 0 ||
+        add_type(module, &smk_array_type_spec, &state->array_type) < 0 || smk_dlpack_export_add_table(state) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
         smk_access_query_create(module, state) < 0 || smk_occupancy_query_create(module, state) < 0) {
@@ -133,7 +138,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     Py_VISIT(state->raw_kernel_type);
     Py_VISIT(state->bank_access);
     Py_VISIT(state->occupancy);
-    return 0;
+    return smk_foreign_traverse(state, visit, arg);
 }
 
 static int clear(PyObject *module)
@@ -146,6 +151,7 @@ static int clear(PyObject *module)
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->raw_module_type);
     Py_CLEAR(state->raw_kernel_type);
+    smk_foreign_clear(state);
     Py_CLEAR(state->bank_access);
     Py_CLEAR(state->occupancy);
     return 0;
@@ -156,6 +162,7 @@ static void release(void *module)
     smk_state *state = smk_state_of_module(module);
     (void)clear(module);
     Py_CLEAR(state->folder);
+    smk_foreign_free(state);
     smk_package_kernels_free(state);
 }
 

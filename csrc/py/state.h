@@ -6,6 +6,7 @@
 
 #include "base/status.h"
 
+struct smk_foreign_types;
 struct smk_kernel_binary;
 
 typedef struct smk_state {
@@ -14,6 +15,7 @@ typedef struct smk_state {
     PyTypeObject *array_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
+    struct smk_foreign_types *foreign_types;     /* what is known of other libraries' array types */
     PyObject *bank_access;                       /* the named tuple BankAccess */
     PyObject *occupancy;                         /* the named tuple Occupancy */
     PyObject *folder;                            /* bytes: the folder of the package, as the file system spells it */

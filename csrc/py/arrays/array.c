@@ -4,6 +4,8 @@
 #include "py/backends/chunked_copy.h"
 #include "py/error.h"
 
+#include "base/heap.h"
+
 smk_array *smk_array_cast(const smk_state *state, PyObject *object)
 {
     return object != NULL && Py_TYPE(object) == state->array_type ? (smk_array *)(void *)object : NULL;
@@ -70,6 +72,7 @@ void smk_array_release(smk_array *array)
         free_memory(array);
         Py_END_ALLOW_THREADS
     }
+    smk_heap_free(array->exported);
     Py_CLEAR(array->owner);
     Py_CLEAR(array->descr);
 }
@@ -140,6 +143,7 @@ static smk_array *make(const smk_state *state, const smk_backend *backend, int d
     array->owns = false;
     array->readonly = false;
     array->rank = layout->rank;
+    array->exported = NULL;
     array->weak_references = NULL;
     for (int i = 0; i < layout->rank; i++) {
         array->shape[i] = layout->shape[i];
@@ -208,4 +212,23 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
     }
     array->owns = true;
     return array;
+}
+
+int smk_array_follow(const smk_state *state, const smk_array *array, uint64_t waiting, uint64_t awaited)
+{
+    smk_error error = {0};
+    int before = 0;
+    smk_status status = SMK_OK;
+    Py_BEGIN_ALLOW_THREADS
+    status = smk_backend_enter(array->backend, array->device, &before, &error);
+    if (status == SMK_OK) {
+        status = array->backend->follow(waiting, awaited, &error);
+        smk_backend_leave(array->backend, array->device, before);
+    }
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return 0;
 }

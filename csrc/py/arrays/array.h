@@ -19,6 +19,7 @@ typedef struct smk_array {
     npy_intp size; /* elements */
     npy_intp shape[NPY_MAXDIMS];
     npy_intp strides[NPY_MAXDIMS]; /* bytes */
+    int64_t *exported;             /* lengths and strides in elements, for other libraries; NULL: not needed yet */
     PyObject *weak_references;
 } smk_array;
 
@@ -56,5 +57,9 @@ bool smk_array_overlaps(const smk_array *a, const smk_array *b);
  * those of the machine, INTERRUPTED. */
 smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
 smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
+
+/* Makes a stream of the array's device wait for the work so far of another one; without the GIL. Returns 0, or -1 with
+ * an exception set. */
+int smk_array_follow(const smk_state *state, const smk_array *array, uint64_t waiting, uint64_t awaited);
 
 #endif

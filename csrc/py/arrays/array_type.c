@@ -1,6 +1,8 @@
 #include "py/arrays/array_type.h"
 
 #include "py/arrays/array_view.h"
+#include "py/arrays/cuda_interface.h"
+#include "py/arrays/dlpack_export.h"
 #include "py/arrays/ndarray.h"
 #include "py/arrays/transfer.h"
 #include "py/error.h"
@@ -91,6 +93,8 @@ static PyGetSetDef properties[] = {
     {"backend", get_backend, NULL, "The machine whose memory holds it: 'cuda' or 'sim'.", NULL},
     {"device", get_device, NULL, "The device whose memory holds it: 'sim', or 'cuda:0' for the first GPU.", NULL},
     {"pointer", get_pointer, NULL, "Address of the first element on that device, an int.", NULL},
+    {"__cuda_array_interface__", smk_cuda_interface_get, NULL,
+     "The memory for another library, by the CUDA Array Interface; only of an array on a GPU.", NULL},
     {"T", get_transposed, NULL, "The axes in reverse order: a view.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
@@ -245,6 +249,8 @@ static PyMethodDef methods[] = {
     {"item", get_item, METH_VARARGS, item_doc},
     {"__copy__", copy, METH_NOARGS, NULL},
     {"__deepcopy__", copy, METH_O, NULL},
+    {"__dlpack__", SMK_PY_FUNCTION(smk_dlpack_export_capsule), SMK_PY_FAST, smk_dlpack_export_doc},
+    {"__dlpack_device__", smk_dlpack_export_device, METH_NOARGS, smk_dlpack_export_device_doc},
     {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS, refuse_conversion_doc},
     {"__reduce__", refuse_pickle, METH_NOARGS, refuse_pickle_doc},
     {NULL, NULL, 0, NULL},

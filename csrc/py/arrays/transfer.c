@@ -1,6 +1,7 @@
 #include "py/arrays/transfer.h"
 
 #include "py/arrays/array_view.h"
+#include "py/arrays/foreign.h"
 #include "py/arrays/list.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/backend.h"
@@ -136,9 +137,9 @@ smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArra
 
 static const char asarray_doc[] =
     "asarray(x, dtype=None, backend=None)\n--\n\n"
-    "Copy to the memory of a machine; a DeviceArray that is there already is returned itself.\n\n"
+    "Copy to the memory of a machine; an array that is there already is not copied.\n\n"
     "Parameters\n----------\n"
-    "x : array-like or DeviceArray\n"
+    "x : array-like, DeviceArray, or array of another library on a GPU\n"
     "    Bool, integers, float16, float32, float64, complex64, complex128 or structures of these.\n"
     "dtype : dtype-like, optional\n"
     "    Converted to it; by default the type of x.\n"
@@ -162,15 +163,19 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Descr *wanted = NULL;
-    PyObject *result = NULL, *values[3];
+    PyObject *result = NULL, *values[3], *object = NULL;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    smk_array *array = smk_array_cast(state, values[0]);
     PyObject *dtype = smk_keywords_optional(values[1]), *choice = smk_keywords_optional(values[2]);
     if (dtype != NULL && (wanted = smk_transfer_type(state, "asarray: dtype", dtype)) == NULL) {
         return NULL;
     }
+    object = smk_foreign_keep(state, "asarray: x", values[0]);
+    if (object == NULL) {
+        goto done;
+    }
+    smk_array *array = smk_array_cast(state, object);
     if (array != NULL && choice == NULL) {
         backend = array->backend; /* an array moves to another machine only when asked */
     } else if (smk_selection_choose(state, choice, &backend) < 0) {
@@ -178,8 +183,9 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     }
     result = array != NULL
                  ? (PyObject *)move(state, array, wanted, backend)
-                 : (PyObject *)smk_transfer_upload(state, "asarray: x", values[0], wanted, backend, SMK_DEVICE_PRESENT);
+                 : (PyObject *)smk_transfer_upload(state, "asarray: x", object, wanted, backend, SMK_DEVICE_PRESENT);
 done:
+    Py_XDECREF(object);
     Py_XDECREF(wanted);
     return result;
 }
@@ -321,18 +327,23 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     static const smk_keywords accepted = {"asnumpy", names, 2, 2, 1};
     const smk_state *state = smk_state_of_module(module);
     PyArrayObject *host = NULL;
-    PyObject *result = NULL, *held = NULL, *values[2];
+    PyObject *result = NULL, *held = NULL, *values[2], *object = NULL;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    smk_array *array = smk_array_cast(state, values[0]);
+    object = smk_foreign_take(state, "asnumpy: d", values[0]);
+    if (object == NULL) {
+        return NULL;
+    }
+    smk_array *array = smk_array_cast(state, object);
     PyObject *out = smk_keywords_optional(values[1]);
     if (array == NULL) {
-        return smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
-                              Py_TYPE(values[0])->tp_name);
+        smk_error_fail(state, SMK_TYPE, "asnumpy: d must be a smemkit.DeviceArray, not %.100s",
+                       Py_TYPE(values[0])->tp_name);
+        goto done;
     }
     if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_ndarray_hold((PyArrayObject *)out)) == NULL)) {
-        return NULL;
+        goto done;
     }
     if (out != NULL && smk_ndarray_is_plain((PyArrayObject *)out, true)) {
         result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
@@ -347,6 +358,7 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     }
     result = Py_NewRef(out != NULL ? out : (PyObject *)host);
 done:
+    Py_DECREF(object);
     Py_XDECREF(held);
     Py_XDECREF(host);
     return result;

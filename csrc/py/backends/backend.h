@@ -7,6 +7,9 @@
 #include "registry/plan.h"
 #include "sim/sim.h"
 
+/* A stream as a number: the handle of CUDA. */
+#define SMK_STREAM_DEFAULT UINT64_C(0)
+
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
 
 /* The sources that a machine loads code from. They must outlive the code. */
@@ -42,6 +45,8 @@ typedef struct smk_backend {
     smk_status (*current)(int *device, smk_error *error);
     smk_status (*enter)(int device, int *before, smk_error *error);
     void (*leave)(int device, int before);
+    /* The device that holds the memory at an address; the present one for address 0. NULL where there is one alone. */
+    smk_status (*find)(uint64_t address, int *device, smk_error *error);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
     smk_status (*release)(uint64_t address, smk_error *error);
     /* Zeroed memory for launches that each leave it zeroed, perhaps from several threads. It may be given back once
@@ -73,6 +78,9 @@ typedef struct smk_backend {
     smk_status (*launch)(smk_backend_code *code, const char *entry, const smk_launch *launch,
                          const smk_run_options *options, smk_error *error);
     smk_status (*synchronize)(const char *name, smk_error *error);
+    /* Makes the work that a stream gets from now on wait for what another one has so far. NULL where there are no
+     * streams. */
+    smk_status (*follow)(uint64_t waiting, uint64_t awaited, smk_error *error);
     /* Waits for the launches made before, so that a copy begins at once. NULL where a launch has ended when it
      * returns. */
     smk_status (*settle)(smk_error *error);

@@ -195,6 +195,7 @@ const smk_backend smk_backend_cuda = {
     .current = smk_context_current,
     .enter = smk_context_enter,
     .leave = smk_context_leave,
+    .find = smk_context_find,
     .allocate = smk_buffer_allocate,
     .release = smk_buffer_free,
     .borrow = smk_buffer_borrow,
@@ -210,5 +211,6 @@ const smk_backend smk_backend_cuda = {
     .symbol = symbol,
     .launch = launch_kernel,
     .synchronize = synchronize,
+    .follow = smk_stream_follow,
     .settle = settle,
 };

@@ -1,6 +1,7 @@
 #include "py/calls/argument.h"
 
 #include "py/arrays/array.h"
+#include "py/arrays/foreign.h"
 #include "py/arrays/ndarray.h"
 #include "py/calls/declaration.h"
 #include "py/calls/scalar.h"
@@ -309,6 +310,23 @@ static int check_elements(const smk_arguments *arguments)
     return 0;
 }
 
+/* Replaces arrays of other libraries. Returns 0, or -1 with an exception set. */
+static int take_foreign(smk_arguments *arguments)
+{
+    char where[WHERE_BYTES];
+    const Py_ssize_t count = PyTuple_GET_SIZE(arguments->given);
+    arguments->values = PyTuple_New(count);
+    for (Py_ssize_t i = 0; arguments->values != NULL && i < count; i++) {
+        (void)snprintf(where, sizeof where, "%.100s: args[%zd]", arguments->kernel, i);
+        PyObject *value = smk_foreign_take(arguments->state, where, PyTuple_GET_ITEM(arguments->given, i));
+        if (value == NULL) {
+            return -1;
+        }
+        PyTuple_SET_ITEM(arguments->values, i, value);
+    }
+    return arguments->values == NULL ? -1 : 0;
+}
+
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
 {
     char where[WHERE_BYTES];
@@ -318,8 +336,8 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
         return -1;
     }
     /* a copy, because a list may change while the kernel runs */
-    arguments->values = PySequence_Tuple(sequence);
-    if (arguments->values == NULL) {
+    arguments->given = PySequence_Tuple(sequence);
+    if (arguments->given == NULL || take_foreign(arguments) < 0) {
         return -1;
     }
     size_t count = (size_t)PyTuple_GET_SIZE(arguments->values);
@@ -347,11 +365,19 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
     return 0;
 }
 
-int smk_argument_copy_back(const smk_arguments *arguments)
+int smk_argument_finish(const smk_arguments *arguments)
 {
     for (size_t i = 0; i < arguments->transfer_count; i++) {
         if (arguments->transfers[i].out && PyArray_DATA(arguments->plain[i]) != PyArray_DATA(arguments->originals[i]) &&
             PyArray_CopyInto(arguments->originals[i], arguments->plain[i]) < 0) {
+            return -1;
+        }
+    }
+    for (size_t i = 0; arguments->backend != NULL && i < arguments->count; i++) {
+        PyObject *given = PyTuple_GET_ITEM(arguments->given, (Py_ssize_t)i);
+        PyObject *value = PyTuple_GET_ITEM(arguments->values, (Py_ssize_t)i);
+        if (given != value &&
+            smk_foreign_finish(arguments->state, given, smk_array_cast(arguments->state, value)) < 0) {
             return -1;
         }
     }
@@ -366,4 +392,5 @@ void smk_argument_free(smk_arguments *arguments)
     smk_arena_free(&arguments->arena);
     Py_CLEAR(arguments->holds);
     Py_CLEAR(arguments->values);
+    Py_CLEAR(arguments->given);
 }

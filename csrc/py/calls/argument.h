@@ -16,7 +16,8 @@ typedef struct smk_arguments {
     const smk_module *module;     /* NULL where our parser refuses the text */
     const smk_function *function; /* declares the parameters, as the text or as the GPU has them */
     PyObject *declaration;        /* borrowed, as smk_declaration_read makes it; NULL: none */
-    PyObject *values;             /* owned tuple */
+    PyObject *given;              /* owned tuple */
+    PyObject *values;             /* owned tuple: `given`, with arrays of other libraries as ours or NumPy's */
     size_t count;
     void **parameters;
     smk_launch_array *arrays; /* what messages call them, by parameter */
@@ -35,9 +36,9 @@ typedef struct smk_arguments {
  * them. Returns 0, or -1 with an exception set. */
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence);
 
-/* Copies the results, after the run, to the originals that could not be written in place. Returns 0, or -1 with an
- * exception set. */
-int smk_argument_copy_back(const smk_arguments *arguments);
+/* Ends a run: copies the results to the originals that could not be written in place, and orders the work of other
+ * libraries behind it. Returns 0, or -1 with an exception set. */
+int smk_argument_finish(const smk_arguments *arguments);
 
 void smk_argument_free(smk_arguments *arguments);
 

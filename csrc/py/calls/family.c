@@ -100,12 +100,17 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     if (values[count] != NULL && (variant = smk_keywords_text(call.state, name, "variant", values[count])) == NULL) {
         return NULL;
     }
-    call.out = smk_keywords_optional(values[count + 1]);
     if (take_attributes(&call, values + call.inputs, attributes) == 0 &&
-        smk_family_call_take_operands(&call, values) == 0 &&
+        smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0 &&
         smk_family_call_choose_machine(&call, smk_keywords_optional(values[count + 2])) == 0 &&
         smk_family_plan_select(&call, variant) == 0 && smk_family_plan_make(&call, variant) == 0) {
         result = run(&call, variant);
+    }
+    if (result != NULL && smk_family_call_finish(&call) < 0) {
+        Py_CLEAR(result);
+    }
+    if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
+        Py_SETREF(result, Py_NewRef(call.given[call.inputs])); /* out of another library, as it was given */
     }
     smk_family_call_release(&call);
     return result;

@@ -1,9 +1,12 @@
 #include "py/calls/family_call.h"
 
 #include "py/arrays/array_view.h"
+#include "py/arrays/foreign.h"
 #include "py/arrays/ndarray.h"
 #include "py/backends/selection.h"
 #include "py/error.h"
+
+#include <stdio.h>
 
 int smk_family_call_find(smk_family_call *call, const char *name)
 {
@@ -83,30 +86,45 @@ static int hold(smk_family_call *call, size_t i, PyObject *array)
     return call->holds[i] == NULL ? -1 : 0;
 }
 
-int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values)
+/* Checks out beside inputs that lie on a device or not. Returns 1 where out lies with them, 0 where not, -1 with an
+ * exception set. */
+static int take_out(smk_family_call *call)
+{
+    const bool on_device = smk_array_cast(call->state, call->out) != NULL;
+    if (!on_device && !PyArray_Check(call->out)) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: out must be a %s, not %.100s", call->family->name,
+                       call->on_device ? "smemkit.DeviceArray" : "numpy.ndarray", Py_TYPE(call->out)->tp_name);
+        return -1;
+    }
+    if (smk_ndarray_check_mask(call->state, call->family->name, "out", call->out) < 0 ||
+        (!on_device && hold(call, call->inputs, call->out) < 0)) {
+        return -1;
+    }
+    return on_device == call->on_device;
+}
+
+/* Takes operand `i` as it is, or as an array of ours or of NumPy where it is one of another library. A new reference, or
+ * NULL with an exception set. */
+static PyObject *take_foreign(smk_family_call *call, size_t i, PyObject *value)
+{
+    char subject[2 * SMK_NAME_MAX];
+    (void)snprintf(subject, sizeof subject, "%s: %s", call->family->name, smk_family_call_name(call, i));
+    call->given[i] = value;
+    return smk_foreign_take(call->state, subject, value);
+}
+
+static int take_inputs(smk_family_call *call, PyObject *const *values)
 {
     size_t device_count = 0;
+    int same = 1;
     for (size_t i = 0; i < call->inputs; i++) {
         device_count += smk_array_cast(call->state, values[i]) != NULL;
     }
     call->on_device = device_count > 0;
-    bool mixed = device_count > 0 && device_count < call->inputs;
-    if (call->out != NULL) {
-        bool out_on_device = smk_array_cast(call->state, call->out) != NULL;
-        if (!out_on_device && !PyArray_Check(call->out)) {
-            smk_error_fail(call->state, SMK_TYPE, "%s: out must be a %s, not %.100s", call->family->name,
-                           call->on_device ? "smemkit.DeviceArray" : "numpy.ndarray", Py_TYPE(call->out)->tp_name);
-            return -1;
-        }
-        if (smk_ndarray_check_mask(call->state, call->family->name, "out", call->out) < 0) {
-            return -1;
-        }
-        mixed = mixed || out_on_device != call->on_device;
-        if (!out_on_device && hold(call, call->inputs, call->out) < 0) {
-            return -1;
-        }
+    if (call->out != NULL && (same = take_out(call)) < 0) {
+        return -1;
     }
-    if (mixed) {
+    if (same == 0 || (device_count > 0 && device_count < call->inputs)) {
         smk_error_fail(call->state, SMK_TYPE,
                        "%s: NumPy arrays and device arrays do not mix in one call; use smemkit.asarray or "
                        "smemkit.asnumpy first",
@@ -116,6 +134,39 @@ int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values
     for (size_t i = 0; i < call->inputs; i++) {
         call->operands[i] = take_operand(call, i, values[i]);
         if (call->operands[i] == NULL || (!call->on_device && hold(call, i, call->operands[i]) < 0)) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values, PyObject *out)
+{
+    PyObject *taken[SMK_FAMILY_CALL_INPUTS_MAX] = {NULL};
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < call->inputs; i++) {
+        taken[i] = take_foreign(call, i, values[i]);
+        status = taken[i] == NULL ? -1 : 0;
+    }
+    if (status == 0 && out != NULL) {
+        call->out = take_foreign(call, call->inputs, out);
+        status = call->out == NULL ? -1 : 0;
+    }
+    if (status == 0) {
+        status = take_inputs(call, taken);
+    }
+    for (size_t i = 0; i < call->inputs; i++) {
+        Py_XDECREF(taken[i]);
+    }
+    return status;
+}
+
+int smk_family_call_finish(const smk_family_call *call)
+{
+    for (size_t i = 0; call->on_device && i <= call->inputs; i++) {
+        PyObject *taken = i < call->inputs ? call->operands[i] : call->out;
+        if (call->given[i] != NULL && call->given[i] != taken &&
+            smk_foreign_finish(call->state, call->given[i], smk_array_cast(call->state, taken)) < 0) {
             return -1;
         }
     }
@@ -188,6 +239,7 @@ void smk_family_call_release(smk_family_call *call)
     for (size_t i = 0; i <= call->inputs; i++) {
         Py_XDECREF(call->holds[i]);
     }
+    Py_XDECREF(call->out);
     Py_XDECREF(call->descr);
     Py_XDECREF(call->result_descr);
 }

@@ -23,8 +23,9 @@ typedef struct smk_family_call {
     smk_input input[SMK_OPERANDS_MAX_FAMILY];
     size_t inputs;
 
-    PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX]; /* owned: ndarray or DeviceArray each */
-    PyObject *out;                                  /* borrowed; NULL where not given */
+    PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX];  /* owned: ndarray or DeviceArray each */
+    PyObject *out;                                   /* owned; NULL where not given */
+    PyObject *given[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* borrowed: the inputs and out as the caller has them */
     PyObject
         *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: keep NumPy arrays from being resized; out's is the last */
     bool on_device;
@@ -49,9 +50,12 @@ typedef struct smk_family_call {
 /* Finds the family and its signature. Returns 0, or -1 with an exception set. */
 int smk_family_call_find(smk_family_call *call, const char *name);
 
-/* Takes the inputs: NumPy arrays or device arrays, never both; `out` is set by then. Returns 0, or -1 with an exception
- * set. */
-int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values);
+/* Takes the inputs and out (NULL: not given): NumPy arrays or device arrays, never both, or arrays of other libraries.
+ * Returns 0, or -1 with an exception set. */
+int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values, PyObject *out);
+
+/* Orders the work of the inputs' libraries behind the call. Returns 0, or -1 with an exception set. */
+int smk_family_call_finish(const smk_family_call *call);
 
 /* Chooses the machine and its device: those of the device arrays, which the keyword may only confirm; else as for every
  * call. Returns 0, or -1 with an exception set. */

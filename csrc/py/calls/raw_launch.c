@@ -183,7 +183,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     step.launch.prefers_carveout = step.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
     execution.transfers = arguments.transfers;
     execution.transfer_count = arguments.transfer_count;
-    if (smk_execute_run(arguments.state, &execution) < 0 || smk_argument_copy_back(&arguments) < 0) {
+    if (smk_execute_run(arguments.state, &execution) < 0 || smk_argument_finish(&arguments) < 0) {
         goto done;
     }
     result = Py_NewRef(Py_None);
