@@ -314,7 +314,7 @@ def compile_probe(monkeypatch, run_setup, tmp_path):
         run_setup(tree)
         own = sys.modules["compile_c"]
         flags, _ = own.choose_flags(None)
-        folders, versions = own.list_headers(None, np)
+        folders, versions = own.list_headers(None, np, tree / "build" / "temp")
         folders = [*folders, str(tree / "headers")]  # pip puts those of NumPy anywhere
         known = setuptools.distutils.ccompiler.new_compiler()
         setuptools.distutils.sysconfig.customize_compiler(known)
