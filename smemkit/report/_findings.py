@@ -4,7 +4,14 @@ from .._version import __version__
 from ._layout import wrap
 from ._variables import SharedVariables, strip_index
 from .counts import Sources, place_of, split_refused
-from .saved import Saved, describe_origin, describe_sources, restore_launches, say_launches
+from .saved import (
+    Saved,
+    describe_origin,
+    describe_sources,
+    pack_launches,
+    say_launches,
+    unpack_launches,
+)
 
 SIDES = ("first", "second")
 
@@ -248,11 +255,11 @@ class CheckReport(Saved):
                 places = {side.get("file") for side in sides}
                 facts = facts | {"sources": describe_sources(next(sources), places)}
             rows.append(facts)
-        return {**self._settings, "launches": rows}
+        return {**self._settings, **pack_launches(rows)}
 
     @classmethod
     def _restore(cls, captured):
-        rows = restore_launches(captured["launches"])
+        rows = unpack_launches(captured)
         settings = {name: captured[name] for name in ("blocks", "ignore_same_value")}
         return cls(rows, None, **settings)
 

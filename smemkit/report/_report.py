@@ -21,7 +21,7 @@ from .counts import (
     read_condition,
     split_refused,
 )
-from .saved import Saved, describe_origin, describe_sources, restore_launches
+from .saved import Saved, describe_origin, describe_sources, pack_launches, unpack_launches
 from .what_if import waste
 
 RANKINGS = (
@@ -78,7 +78,10 @@ class Report(Saved):
     """
 
     def __init__(self, launches, result, *, blocks=0, given=None):
-        self._captured, self._blocks = list(launches), blocks
+        self._blocks = blocks
+        self._captured = [  # the lines are sums over the instructions
+            {name: value for name, value in facts.items() if name != "lines"} for facts in launches
+        ]
         self.origin = describe_origin()
         launches, self.refused = split_refused(launches)
         self.launches = tuple(Launch(facts, given) for facts in launches)
@@ -262,18 +265,17 @@ class Report(Saved):
     def _capture(self):
         ran, rows = iter(self.launches), []
         for facts in self._captured:
-            facts = {name: value for name, value in facts.items() if name != "lines"}
             if "refused" not in facts:
                 launch = next(ran)
                 places = {row.get("file") for row in (*facts["instructions"], *facts["samples"])}
-                facts["sources"] = describe_sources(launch.sources, places)
-                facts["times_ms"] = list(launch.times_ms)
+                sources = describe_sources(launch.sources, places)
+                facts = facts | {"sources": sources, "times_ms": list(launch.times_ms)}
             rows.append(facts)
-        return {"blocks": self._blocks, "launches": rows}
+        return {"blocks": self._blocks, **pack_launches(rows)}
 
     @classmethod
     def _restore(cls, captured):
-        rows = restore_launches(captured["launches"])
+        rows = unpack_launches(captured)
         report = cls(rows, None, blocks=captured["blocks"])
         for launch, facts in zip(report.launches, split_refused(rows)[0], strict=True):
             launch.times_ms = tuple(facts["times_ms"])

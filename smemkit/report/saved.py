@@ -190,16 +190,37 @@ def describe_sources(sources, files):
     return {"texts": {file: lines for file, lines in texts.items() if lines}, "variant": variant}
 
 
-def _restore_launch(facts):
-    """A launch as the capture gave it."""
-    facts = dict(facts)
-    for sample in facts.get("samples", ()):
-        sample["addresses"] = numpy.array(sample["addresses"], dtype="uint64")
-    return facts
+SHARED = ("ptx", "source", "sources")  # what launches of one module have in common
 
 
-def restore_launches(rows):
-    return [_restore_launch(facts) for facts in rows]
+def pack_launches(rows):
+    """Captured launches as a file has them: what is long and recurs stands in a list, once."""
+    import json  # needed for files only
+
+    texts, numbers, packed = [], {}, []
+    for facts in rows:
+        facts = dict(facts)
+        for name in SHARED:
+            if facts.get(name) is not None:
+                key = json.dumps(facts[name])
+                if key not in numbers:
+                    numbers[key] = len(texts)
+                    texts.append(facts[name])
+                facts[name] = numbers[key]
+        packed.append(facts)
+    return {"texts": texts, "launches": packed}
+
+
+def unpack_launches(captured):
+    """The launches of pack_launches as the capture gave them."""
+    rows = []
+    for facts in captured["launches"]:
+        shared = {name: facts[name] for name in SHARED if facts.get(name) is not None}
+        facts = {**facts, **{name: captured["texts"][at] for name, at in shared.items()}}
+        for sample in facts.get("samples", ()):
+            sample["addresses"] = numpy.array(sample["addresses"], dtype="uint64")
+        rows.append(facts)
+    return rows
 
 
 # Reading -----------------------------------------------------------------------------------------

@@ -233,3 +233,17 @@ def test_example_of_save():
     (example,) = doctest.DocTestFinder().find(saved.Saved.save, "save", globs={})
     assert example.examples
     assert doctest.DocTestRunner(verbose=False).run(example).failed == 0
+
+
+def test_what_launches_share_is_saved_once(tmp_path):
+    kernel, array = make_stride(), numpy.zeros(32, dtype="int32")
+
+    def launch_often():
+        for _ in range(50):
+            kernel(1, 32, (array, 1))
+
+    report = smemkit.profile(launch_often)
+    path = tmp_path / "often.json"
+    report.save(path)
+    assert path.read_text().count(".visible .entry") == 1
+    assert smemkit.load_report(path).to_html() == report.to_html()
