@@ -27,7 +27,8 @@ def read_path(path, options):
         raise _core.ArgumentError(f"path {str(path)!r:.200} cannot be read: {reason}") from None
     if re.match(r"\s*(?://[^\n]*\n\s*|/\*.*?\*/\s*)*\.(?:version|target)\b", code, re.DOTALL):
         return code, tuple(options)
-    name = json.dumps(str(path), ensure_ascii=False)
+    shown = str(path).encode("utf-8", "replace").decode()  # a name may have bytes of no text
+    name = json.dumps(shown, ensure_ascii=False)
     return f"#line 1 {name}\n{code}", (f"-I{path.resolve().parent}", *options)
 
 

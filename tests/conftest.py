@@ -17,6 +17,9 @@ SEED = "SMEMKIT_TEST_SEED"
 TEST_LIMIT_S = 900  # of one test; the slowest takes some 20 s, with sanitizers ten times as long
 # Who asks for more of something than usual waits as long as that takes.
 LONGER = ("SMEMKIT_ROBUST_EXAMPLES", "SMEMKIT_TEST_PROGRAMS")
+# Folders of modules that tests import: their assertions say what they compared, as those of tests.
+HELPERS = ("fuzz", "hardware", "mutants", "programs", "sim", "support")
+pytest.register_assert_rewrite(*HELPERS)
 screen = pytest.StashKey()
 NOT_YET = "not yet on hardware"
 

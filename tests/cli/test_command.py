@@ -1,6 +1,7 @@
 """The command line, as a process: smemkit demo, info, and what the other commands say."""
 
 import itertools
+import os
 import re
 import subprocess
 import sys
@@ -181,6 +182,35 @@ def test_a_reader_that_leaves_early():
         complaints = process.stderr.read()
         assert process.wait(timeout=60) == 1
     assert complaints == ""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
+def test_an_output_that_is_full():
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*COMMAND, "variants"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
+        )
+    assert (done.returncode, done.stderr) == (1, "smemkit: No space left on device\n")
+
+
+def test_letters_that_the_terminal_lacks():
+    done = subprocess.run(
+        [*COMMAND, "variants", "größe"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"'gr\\xf6\\xdfe'" in done.stderr
+
+
+def test_a_file_whose_name_is_no_text(tmp_path, capsys):
+    path = os.fsdecode(os.fsencode(tmp_path / "kernel") + b"\xff.ptx")
+    assert __main__.main(["check", path]) == 2
+    assert "there is no file" in capsys.readouterr().err
+    Path(path).write_text(".version 99.0")
+    assert __main__.main(["check", path, "--grid", "1", "--block", "1"]) == 1
+    assert "the newest that is known is 9.0" in capsys.readouterr().err
 
 
 def test_commands_that_need_a_gpu(tmp_path, cuda_missing):
