@@ -581,6 +581,13 @@ def _fit(array, nbytes):
     return array if left == 1 else None
 
 
+@functools.lru_cache(maxsize=256)
+def fit_shared_array(text, name, nbytes):
+    """The Array of a shared variable of so many bytes, or None where its shape is not known."""
+    found = {_fit(array, nbytes) for array in read_shared_arrays(text).get(name, ())} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
 def name_element(arrays, name, nbytes, offset):
     """The element of a shared variable at a byte, as in tile[1][0]; None where it is not known.
 

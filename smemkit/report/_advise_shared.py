@@ -6,6 +6,7 @@ import numpy
 
 from ._advise_global import is_noticed
 from ._kernel import add_rows
+from ._pads import find_array, find_cures, guess_array, is_worth
 from .counts import place_of, say_count
 from .what_if import (
     ADDRESS,
@@ -18,6 +19,7 @@ from .what_if import (
     try_cures,
 )
 
+WIDER = re.compile(r"(\d+) pad elements .* a row of (\d+) bytes")
 CONFLICTED = 0.1  # conflicts for each wavefront
 CROWDED = 8  # lanes on one address of an atomic
 
@@ -110,21 +112,67 @@ def _describe_cures(kernel, worst, evidence):
             "bank are served one by one. A copy for each warp or lane, added up at the end, "
             "spreads them."
         )
+    array = None if is_matrix(facts["ptx"]) else find_array(kernel, sample)
+    if array is not None:
+        return _describe_array(kernel, array, sample, wavefronts, evidence)
     element = min(read_width(facts["ptx"]) or sample.bytes, sample.bytes)
     if is_matrix(facts["ptx"]):
         element = sample.bytes  # rows of matrices begin at multiples of 16 bytes
-    cures = try_cures(sample, element)
+    cures = [
+        cure
+        for cure in try_cures(sample, element)
+        if not (wider := WIDER.match(cure[0]))
+        or is_worth(
+            kernel, sample, guess_array(kernel, sample, element, int(wider[2])), int(wider[1])
+        )
+    ]
     if not cures:
         return (
             f"Its worst request takes {say_count(wavefronts, 'wavefront')}; neither a pad a row "
-            "nor an xor swizzle removes its conflicts: change which lane takes which element."
+            "nor an xor swizzle was found to help: change which lane takes which element."
         )
     for words, cost in cures:
         evidence[f"wavefronts with {words}"] = cost
-    listed = "; or ".join(f"{words}: {cost}" for words, cost in cures)
+    listed = "; or ".join(f"{words} ({say_count(cost, 'wavefront')})" for words, cost in cures)
     return (
         f"Its worst request takes {say_count(wavefronts, 'wavefront')}; tried on it, "
         f"{'this removes' if len(cures) == 1 else 'these remove'} the conflicts: {listed}."
+    )
+
+
+def _describe_array(kernel, array, sample, wavefronts, evidence):
+    """Words on an array with rows: pads and swizzles, tried on all that was recorded of it."""
+    head = f"Its worst request takes {say_count(wavefronts, 'wavefront')}; "
+    now, cures, requests = find_cures(kernel, array)
+    if not cures:
+        return (
+            f"{head}neither a pad behind the rows of {array.declare()} nor an xor swizzle makes "
+            "its accesses much cheaper together: change which lane takes which element."
+        )
+    number = [request.sample for request in requests]
+    own = next((i for i, one in enumerate(number) if one is sample), None)
+    for cure in cures:
+        if own is not None:
+            evidence[f"wavefronts with {cure.words}"] = cure.costs[own][0]
+    evidence["conflicts of the array with the first"] = cures[0].conflicts
+    block = kernel.launches[0].block
+    if cures[0].pad * array.size > array.pitch // 2 and 1 < block[0] < 32:
+        hint = (
+            f"; or a block of 32 threads in x instead of {block[0]}, so that a warp stays in a row"
+        )
+    else:
+        hint = ""
+    words = "; or ".join(cure.words for cure in cures)
+    if cures[0].conflicts:
+        left = f"{100 * cures[0].wavefronts / now.wavefronts:.0f} %"
+        return (
+            f"{head}of what was tried on all recorded accesses of {array.name} this is best: "
+            f"{words}. It leaves {left} of their wavefronts, and some conflicts{hint}."
+        )
+    this = "this removes" if len(cures) == 1 else "each of these removes"
+    return (
+        f"{head}tried on all recorded accesses of {array.name}, {this} all conflicts: "
+        f"{words}{hint}."
     )
 
 
@@ -191,10 +239,11 @@ def judge_reuse(kernel):
     if set(kernel.find_reach().values()) - {"none"}:
         return  # threads exchange something after all, in requests that are not recorded
     evidence = {"shared.load.bytes": loaded, "shared.store.bytes": stored, "reuse": loaded / stored}
+    times = "once" if loaded == stored else f"{loaded / stored:.2g} times"
     text = (
-        "each byte put into shared memory is read "
-        f"{loaded / stored:.2g} times, and in the recorded requests by the very lane that wrote "
-        "it. Shared memory does not pay for data read once: keep it in a register."
+        f"each byte put into shared memory is read {times}, and in the recorded requests by the "
+        "very lane that wrote it. Shared memory does not pay for data read once: keep it in a "
+        "register."
     )
     yield kernel.advise("data_read_once", places, text, evidence)
 

@@ -408,6 +408,7 @@ class Launch:
         self.modelled = facts["modelled"]
         self.ptx = facts["ptx"]
         self.instructions = facts["instructions"]
+        self.shared = facts.get("shared", ())  # (name, offset, bytes) of variables
         self.counters = Counters(add_sums([facts["counters"]]))
         self.sources = Sources.of(facts, given)
         self.samples = [Sample(sample, self.kernel, self.sources) for sample in facts["samples"]]

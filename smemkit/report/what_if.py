@@ -102,7 +102,8 @@ def try_cures(sample, element):
     if pitch < 128 and width == element:
         trials.append(
             (
-                f"one spare element after every {128 // element} elements",
+                f"one spare element ({element} bytes) after every {128 // element} elements, "
+                f"index i + i / {128 // element}",
                 offset + offset // 128 * element,
                 element,
             )
@@ -119,14 +120,19 @@ def try_cures(sample, element):
         ]
         if not any(conflicts for _, conflicts in parts):
             cures.append((words, sum(wavefronts for wavefronts, _ in parts)))
+    spared = [cure for cure in cures if cure[0].startswith("one spare")]
+    if (
+        spared and pitch < BANKED and sample.rule != "matrix"
+    ):  # no rows, but a step between lanes, and others at other times
+        cures = [cure for cure in cures if "a row of" not in cure[0]]
     return cures or try_wider_pads(sample, low + offset, row, element, pitch)
 
 
 def try_wider_pads(sample, addresses, row, element, pitch):
-    """The smallest pad of 2, 4 or 8 elements that removes the conflicts, as in try_cures."""
-    for count in (2, 4, 8):
+    """The smallest pad up to a whole period that removes the conflicts, as in try_cures."""
+    for count in range(2, BANKED // numpy.gcd(element, BANKED) + 1):
         pad = count * element
-        if pad % sample.bytes == 0 and pad < pitch:
+        if pad % sample.bytes == 0:
             moved = addresses + row * pad
             wavefronts, conflicts = count_cost(moved, sample.bytes, sample.mask, sample.rule)
             if not conflicts:

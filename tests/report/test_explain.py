@@ -79,16 +79,12 @@ def test_conflicts_and_their_cures(square):
     load, store = found["bank_conflict"]
     assert "tile_b[threadIdx.x][i]" in load.text
     assert load.evidence["wavefronts of the worst request"] == 32
+    words = f"a pad of 1 element ({square.itemsize} bytes) behind each row"
+    pad = f"wavefronts with declare tile_b[32][33] in place of tile_b[32][32], {words}"
     for advice in (load, store):
-        assert "one pad element" in advice.text and "xor swizzle" in advice.text
-    pitch = 32 * square.itemsize
-    assert (
-        load.evidence[
-            f"wavefronts with 16 pad bytes a row of {pitch} bytes, which keeps the 16-byte accesses"
-        ]
-        == 4
-    )
-    pad = f"wavefronts with one pad element ({square.itemsize} bytes) a row of {pitch} bytes"
+        assert words in advice.text and "xor swizzle (column ^ row)" in advice.text
+        assert advice.evidence["conflicts of the array with the first"] == 0
+    assert load.evidence[pad] == 4  # 16 bytes a lane, as before
     assert store.evidence[pad] == square.itemsize // 4
 
 
@@ -161,7 +157,8 @@ def test_strides(step, wavefronts):
     advice = advise(report)["bank_conflict"]
     assert {one.line for one in advice} == {STORE_LINE, LOAD_LINE}
     assert all(one.evidence["wavefronts of the worst request"] == wavefronts for one in advice)
-    assert all("one pad element (4 bytes)" in one.text for one in advice)
+    cure = "one pad element (4 bytes) a row of 128" if step == 32 else "one spare element (4 bytes)"
+    assert all(cure in one.text for one in advice)
 
 
 def test_a_cure_is_tried_not_guessed():
