@@ -121,10 +121,9 @@ def try_cures(sample, element):
         if not any(conflicts for _, conflicts in parts):
             cures.append((words, sum(wavefronts for wavefronts, _ in parts)))
     spared = [cure for cure in cures if cure[0].startswith("one spare")]
-    if (
-        spared and pitch < BANKED and sample.rule != "matrix"
-    ):  # no rows, but a step between lanes, and others at other times
-        cures = [cure for cure in cures if "a row of" not in cure[0]]
+    # No rows, but a step between lanes, and other steps at other times: as in a tree.
+    if spared and pitch < BANKED and width < 16:
+        cures = spared
     return cures or try_wider_pads(sample, low + offset, row, element, pitch)
 
 
