@@ -62,6 +62,7 @@ TESTED = {
     "bench._evolution",
     "bench._progress",
     "bench._run",
+    "plot._tiles",
 }
 TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
 TESTED |= {"compile._options", "compile._toolchain"}

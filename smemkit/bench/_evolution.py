@@ -66,7 +66,7 @@ class Evolution(Results):
         if not self.rows:
             return []
         family = self.rows[0].family
-        first = first_variant(family)
+        first = workloads.first_variant(family)
         library = find_class(family).library
         cpu = self._find(lambda row: row.machine == "cpu")
         naive = self._find(lambda row: row.machine == "cuda" and row.variant == first)
@@ -96,12 +96,6 @@ class Evolution(Results):
             right = [f"{cell:>{w}}" for cell, w in zip(row[2:], widths[2:], strict=True)]
             lines.append("  ".join(left + right).rstrip())
         return "\n".join(lines)
-
-
-def first_variant(family):
-    """The variant to which the others are compared: "naive", or the first that does the work."""
-    names, others = list(smemkit.variants(family)), find_class(family).other_work
-    return "naive" if "naive" in names else next(n for n in names if n not in others)
 
 
 def is_stranger(row):

@@ -18,6 +18,7 @@ __all__ = [
     "Sample",
     "complete_dtype",
     "complete_shape",
+    "first_variant",
     "list_choices",
     "list_families",
     "list_sizes",
@@ -99,6 +100,12 @@ def make_workload(family, shape, dtype=None, parameters=None):
 def list_families():
     """The families that have a contract; groups of single kernels are left out."""
     return list(CLASSES)
+
+
+def first_variant(family):
+    """The variant to which the others are compared: "naive", or the first that does the work."""
+    names, others = list(_core.variants(family)), find_class(family).other_work
+    return "naive" if "naive" in names else next(n for n in names if n not in others)
 
 
 def list_sizes(family):

@@ -1,6 +1,6 @@
 """The point of a picture: one sentence, with figures that are computed from what is drawn."""
 
-from ..bench._evolution import first_variant
+from ..bench.workloads import first_variant
 from ._rows import UNITS, find_peer, list_ours, show_percent
 
 

@@ -83,8 +83,8 @@ def in_style(function):
 @functools.cache
 def list_roles():
     """{name of a variant: its colour} of those that have one in every picture."""
-    from ..bench._evolution import first_variant
     from ..bench.families import CLASSES
+    from ..bench.workloads import first_variant
 
     roles = dict.fromkeys(map(first_variant, CLASSES), NAIVE)
     return roles | {"tiled": TILED, "shared": TILED, "padded": PADDED}

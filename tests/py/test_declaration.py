@@ -387,6 +387,23 @@ def test_raw_kernel_compares_elements(machine):
 
 
 @NEEDS_COMPILER
+@pytest.mark.parametrize(
+    ("parameters", "listed"),
+    [
+        ("const float *x, int n", " (const float *x, int n)"),
+        ("", ""),
+        (", ".join(f"const unsigned char *one_of_many_{i}" for i in range(12)), ""),  # too long
+    ],
+)
+def test_a_wrong_number_of_arguments_lists_the_parameters(parameters, listed):
+    kernel = smemkit.RawKernel(f'extern "C" __global__ void k({parameters}) {{}}', "k")
+    count = len(parameters.split(", ")) if parameters else 0
+    with pytest.raises(smemkit.ArgumentTypeError) as raised:
+        kernel((1,), (1,), (1,) * (count + 1))
+    assert f"k takes {count} arguments{listed}, args has {count + 1}" in str(raised.value)
+
+
+@NEEDS_COMPILER
 def test_a_declaration_that_disagrees_with_the_ptx_is_none():
     kernel = smemkit.RawKernel(
         "#if 0\n__global__ void k(float *x);\n#endif\n"

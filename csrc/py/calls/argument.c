@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
+enum { WHERE_BYTES = 256, LIST_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
 
 /* The declaration of a parameter. */
 static const smk_variable *get_parameter(const smk_arguments *arguments, size_t index)
@@ -327,6 +327,23 @@ static int take_foreign(smk_arguments *arguments)
     return arguments->values == NULL ? -1 : 0;
 }
 
+/* Sets the error of a wrong number of arguments; it lists the parameters where their declaration is known. */
+static void refuse_count(const smk_arguments *arguments, size_t count)
+{
+    const size_t needed = arguments->function->parameter_count;
+    char list[LIST_BYTES] = "";
+    bool known = needed > 0;
+    for (size_t i = 0, used = 0; known && i < needed; i++) {
+        const char *type = smk_declaration_type(arguments->declaration, i);
+        const char *space = type[0] != '\0' && type[strlen(type) - 1] == '*' ? "" : " ";
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s%s%s", i == 0 ? " (" : ", ", type, space,
+                                 smk_declaration_name(arguments->declaration, i));
+        known = type[0] != '\0' && used < sizeof list;
+    }
+    smk_error_fail(arguments->state, SMK_TYPE, "%s takes %zu argument%s%s%s, args has %zu", arguments->kernel, needed,
+                   needed == 1 ? "" : "s", known ? list : "", known ? ")" : "", count);
+}
+
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
 {
     char where[WHERE_BYTES];
@@ -342,9 +359,7 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
     }
     size_t count = (size_t)PyTuple_GET_SIZE(arguments->values);
     if (count != arguments->function->parameter_count) {
-        smk_error_fail(arguments->state, SMK_TYPE, "%s takes %u argument%s, args has %zu", arguments->kernel,
-                       (unsigned)arguments->function->parameter_count,
-                       arguments->function->parameter_count == 1 ? "" : "s", count);
+        refuse_count(arguments, count);
         return -1;
     }
     if (allocate_lists(arguments, count) < 0 || check_elements(arguments) < 0) {
