@@ -61,7 +61,9 @@ def read_page(lists, name):
 def test_page_has_every_row_of_its_table(lists, page, table, macros, column):
     text = read_page(lists, page)
     rows = read_rows(table, *macros.split())
-    shown = set(re.findall(r"`(?:~smemkit\.)?([^`]+)`", text)) | set(re.split(r"\s*[,|\n]\s*", text))
+    shown = set(re.findall(r"`(?:~smemkit\.)?([^`]+)`", text)) | set(
+        re.split(r"\s*[,|\n]\s*", text)
+    )
     assert {row[column] for row in rows} <= shown
 
 
