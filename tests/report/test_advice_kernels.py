@@ -2,6 +2,7 @@
 
 import importlib.resources
 import json
+import re
 
 import numpy
 import pytest
@@ -47,6 +48,18 @@ def add_up(grid, block, n, term="x[i]", kind="float", **words):
     source = SUM.replace("TERM", term).replace("TYPE", kind)
     y, x = numpy.zeros(grid * block, "float32"), numpy.ones(n, "float32")
     return profile(source, grid, block, y, x, numpy.int32(n), **words)
+
+
+def test_documents_name_every_kind():
+    """The docstring of explain lists the kinds that the judges give."""
+    folder = importlib.resources.files("smemkit") / "report"
+    made = {"uncoalesced", "misaligned"}  # one judge gives both
+    for file in folder.iterdir():
+        if file.name.startswith("_advise"):
+            text = file.read_text(encoding="utf-8")
+            made |= set(re.findall(r'\.advise(?:_launch)?\(\s*"(\w+)"', text))
+    listed = re.search(r"The kinds are(.*?)\. Idle", smemkit.explain.__doc__, re.DOTALL)[1]
+    assert set(re.findall(r'"(\w+)"', listed)) == made and len(made) == 13
 
 
 # Launches ----------------------------------------------------------------------------------------

@@ -127,6 +127,16 @@ def test_barriers_of_blocks_that_differ():
     assert kernel.profile(*call, blocks=7).advice[-1].kind != "redundant_barrier"
 
 
+@pytest.mark.parametrize("name", ["own elements", "one of two", "tree"])
+def test_barriers_do_not_depend_on_host_threads(name, monkeypatch):
+    kernel, call = launch(write(KERNELS[name][0]), grid=64, block=32)
+    found = []
+    for threads in ("1", "3"):
+        monkeypatch.setenv("SMEMKIT_THREADS", threads)
+        found.append([advice.to_dict() for advice in kernel.profile(*call).advice])
+    assert found[0] == found[1]
+
+
 def test_local_arrays_are_named():
     source = r"""
 extern "C" __global__ void k(int *y, const int *x, int n)
