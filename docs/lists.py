@@ -287,7 +287,7 @@ def names(package, *words):
         found += GROUPS[word]() if word in GROUPS else [word]
     if package != "smemkit":
         parts.append(f".. automodule:: {package}\n")
-    within = "" if package != "smemkit" else "smemkit."
+    within = "" if package != "smemkit" else "~smemkit."
     summary = "".join(
         f"   {within}{name}\n" for name in found if not is_constant(getattr(module, name))
     )
