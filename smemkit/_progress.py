@@ -161,7 +161,7 @@ class Steps(_Work):
         self._draw("")
 
     def tell(self, key: Any, kernel: str, done: int, total: int, steps: int) -> None:
-        self._draw(f"block {done:,} of {total:,}")
+        self._draw(f"{kernel}: block {done:,} of {total:,}")
 
     def _draw(self, more: str) -> None:
         self.draw(self.words, self.done, self.total, "steps", more, self.begun)

@@ -55,6 +55,7 @@ def test_result_and_launches_in_order():
         "kernel",
         "grid",
         "block",
+        "shared",
         "shared_bytes",
         "blocks",
         "blocks_total",

@@ -253,7 +253,7 @@ def test_a_benchmark_shows_its_steps_and_their_launches(bars):
     (bar,) = bars
     assert bar.shown == [
         ("gemm", 0, 2, "steps", ""),
-        ("gemm", 0, 2, "steps", "block 3 of 1,000"),
+        ("gemm", 0, 2, "steps", "one: block 3 of 1,000"),
         ("gemm", 1, 2, "steps", ""),
     ]
     assert not bar.is_open
