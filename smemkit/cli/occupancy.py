@@ -6,7 +6,7 @@ import smemkit
 
 from . import profile
 from .errors import UsageError
-from .kernel_arguments import parse_lengths
+from .kernel_arguments import parse_lengths, read_dtype
 from .options import output_file, whole
 
 
@@ -70,7 +70,8 @@ def _choose(chosen):
             f"{chosen.what!r} is neither a kernel such as gemm/tiled (`smemkit variants` lists "
             "them) nor a .cu or .ptx file"
         )
-    return chosen.what, {"dtype": chosen.dtype}
+    dtype = None if chosen.dtype is None else read_dtype("--dtype", chosen.dtype)
+    return chosen.what, {"dtype": dtype}
 
 
 def run(chosen):

@@ -76,6 +76,8 @@ def choose_rows(results, chosen):
         raise UsageError("the files have no rows: nothing to draw")
     rows = keep(rows, "family", lambda row: row.family, chosen.family)
     if names is not None:
+        if not names:
+            raise UsageError("--variants is empty: name one, or leave it out for all")
         for name in names:
             keep(rows, "variants", lambda row: row.variant, name)
         rows = [row for row in rows if row.variant in names]

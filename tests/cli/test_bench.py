@@ -310,6 +310,7 @@ def test_bench_draws(tmp_path, capsys, drawn):
         (("--cache", "cold"), 2, "--cache cold: no row has it; there are warm"),
         (("--parameter", "op=max"), 2, "--parameter op=max: no row has it; there are none"),
         (("--parameter", "op"), 2, "NAME=VALUE"),
+        (("--variants", ","), 2, "--variants is empty"),
         (("--variants", "naive,fast"), 2, "--variants fast: no row has it; there are naive"),
         (("--out", "."), 2, ". is a directory"),
         (("--family", "gemm", "--out", "x.none"), 2, "x.none"),

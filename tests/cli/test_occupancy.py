@@ -61,6 +61,7 @@ def test_a_kernel_of_the_package(capsys):
         (["gemm/none"], 2, "neither a kernel such as gemm/tiled"),
         (["gemm/tiled", "--kernel", "x"], 2, "--kernel is for a .cu or .ptx file"),
         (["gemm/tiled", "--block", "x"], 2, "whole numbers"),
+        (["gemm/tiled", "--dtype", "float31"], 2, "'float31' is not an element type"),
         (["gemm/tiled", "--device", "RTX 9999"], 2, "RTX 9999"),
         (["gemm/tiled", "--save", "x.txt"], 2, ".html"),
         (["x.cu"], 2, "there is no file x.cu"),
