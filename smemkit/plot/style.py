@@ -217,7 +217,10 @@ def separate(axis):
 def lay_out(ax):
     """The figure, after its layout, so that positions in pixels are known."""
     figure = root_of(ax)
-    figure.draw_without_rendering()
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)  # as a draw would begin
+    ax.get_xlim(), ax.get_ylim()  # brings the limits up to date
     return figure
 
 

@@ -442,18 +442,3 @@ def test_a_small_picture_of_banks_has_no_numbers_in_its_cells():
         texts = [text for text in ax.texts if text.get_gid() is None]
         assert len(texts) == (cells and cells + 32)  # the last line has the load of each bank
         assert all(text.get_fontsize() >= 7 for text in texts)
-
-
-def test_interactive_mode_stays_as_the_first_figure_leaves_it():
-    """A notebook's backend turns it on with the first figure, and shows figures while it is on."""
-
-    @style.in_style
-    def draw():
-        matplotlib.interactive(True)
-
-    before = matplotlib.is_interactive()
-    try:
-        draw()
-        assert matplotlib.is_interactive()
-    finally:
-        matplotlib.interactive(before)
