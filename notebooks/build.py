@@ -146,8 +146,13 @@ def show(text):
     return text
 
 
+def read_words(page):
+    """The words of HTML without its marks and styles."""
+    return re.sub(r"<style>.*?</style>|<[^>]*>", "\n", page, flags=re.DOTALL)
+
+
 def list_texts(notebook):
-    """What each cell printed: texts as they are, of pictures that they are there."""
+    """What each cell printed: texts as they are, HTML's words, of pictures that they are there."""
     for cell in notebook.cells:
         if cell.cell_type != "code":
             continue
@@ -159,6 +164,8 @@ def list_texts(notebook):
                 if "image/png" in data:
                     assert len(data["image/png"]) > 1000
                     data = {"image/png": "", "text/plain": ""}
+                if "text/html" in data:
+                    data["text/html"] = read_words(data["text/html"])
                 yield cell.id, output.output_type, {k: show(v) for k, v in data.items()}
 
 

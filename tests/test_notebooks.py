@@ -213,6 +213,12 @@ def test_comparison_would_see_a_change(source):
     pytest.fail("no cell prints anything")
 
 
+def test_comparison_reads_words_of_pages():
+    """Styles and marks of a report may change; a notebook is stale where its words do."""
+    page = "<style>\n.a{color:red}\n</style><td class='a'>7,936</td>"
+    assert build.read_words(page).split() == ["7,936"]
+
+
 def test_build_needs_no_gpu(monkeypatch):
     """The outputs come from a machine without a GPU, whatever machine this is."""
     cell = nbformat.v4.new_code_cell("import smemkit; print(smemkit.get_backend())", id="cell-00")
