@@ -15,35 +15,43 @@ BEGIN = "# Kernel families, written by python -m smemkit dev docs\n"
 END = "\n# End of the kernel families\n"
 CORE = CSRC.parent / "smemkit" / "_core.pyi"
 FUNCTIONS = CSRC.parent / "smemkit" / "functions" / "__init__.pyi"
-# What every call takes beside its operands.
-COMMON = (
-    "*",
-    'variant: str = "auto"',
-    "out: _Array | None = None",
-    "backend: _Backend | None = None",
-)
+# What a call takes and returns: all device arrays, or all NumPy's. A device array is a buffer too,
+# so that the second overload takes it as well; the first has precedence.
+KINDS = (("DeviceArray", "DeviceArray"), ("ArrayLike", "numpy.ndarray[Any, Any]"))
+OVERLAP = "  # type: ignore[overload-overlap]"
 
 
-def list_parameters(family, attributes):
-    """The parameters of a family's function."""
-    parameters = [f"{word.partition(':')[0]}: _Array" for word in family["inputs"].split()]
+def list_parameters(family, attributes, kind, result):
+    """The parameters of a family's function for one kind of arrays."""
+    parameters = [f"{word.partition(':')[0]}: {kind}" for word in family["inputs"].split()]
     for row in attributes:
         if row["family"] == family["name"]:
             words = [f'"{word}"' for word in row["choices"].split()]
             kind, default = (f"Literal[{', '.join(words)}]", words[0]) if words else ("None",) * 2
             parameters.append(f"{row['name']}: {kind} = {default}")
-    return [*parameters, *COMMON]
+    common = ["*", 'variant: str = "auto"', f"out: {result} | None = None"]
+    return [*parameters, *common, "backend: _Backend | None = None"]
 
 
-def write_function(name, parameters):
-    """A stub: on one line, its parameters on one line, or each on its own."""
-    joined, end = ", ".join(parameters), ") -> Any: ...\n"
+def write_function(name, parameters, result, note=""):
+    """A stub: on one line, its parameters on one line, or each on its own.
+
+    note is a comment on the line of the name, which is of no length for the formatter.
+    """
+    joined, end = ", ".join(parameters), f") -> {result}: ...\n"
     line = f"def {name}({joined}{end}"
     if len(line) <= WIDTH + 1:
-        return line
+        return line.replace("\n", f"{note}\n")
     if len(joined) + 4 <= WIDTH:
-        return f"def {name}(\n    {joined}\n{end}"
-    return f"def {name}(\n" + "".join(f"    {one},\n" for one in parameters) + end
+        return f"def {name}({note}\n    {joined}\n{end}"
+    return f"def {name}({note}\n" + "".join(f"    {one},\n" for one in parameters) + end
+
+
+def write_overloads(family, attributes):
+    """The stubs of a family, one for each kind of arrays."""
+    for (kind, result), note in zip(KINDS, (OVERLAP, ""), strict=True):
+        parameters = list_parameters(family, attributes, kind, result)
+        yield "@overload\n" + write_function(family["name"], parameters, result, note)
 
 
 def fill_core(text):
@@ -54,9 +62,10 @@ def fill_core(text):
         raise SystemExit(f"{CORE} does not have the marks {BEGIN.strip()!r}, {END.strip()!r}")
     attributes = read_rows("registry/attributes.def", "SMK_ATTRIBUTE")
     stubs = [
-        write_function(family["name"], list_parameters(family, attributes))
+        stub
         for family in read_rows("registry/families.def", "SMK_FAMILY")
         if not re.search(rf"^def {family['name']}\(", before + after, re.MULTILINE)
+        for stub in write_overloads(family, attributes)
     ]
     return "".join([before, BEGIN, *stubs, END, after])
 

@@ -111,6 +111,7 @@ Limits
 """
 
 import importlib
+import types
 import typing
 
 try:
@@ -238,18 +239,22 @@ __all__ += functions.__all__
 
 # Imported on first access: a caller that only runs kernels does not wait for them.
 _LATER = ("bench", "plot", "probe")
+_PACKAGES = ("bench", "compile", "functions", "lessons", "plot", "probe", "report")
 
 if typing.TYPE_CHECKING:
     from . import bench as bench
+    from . import compile as compile
+    from . import lessons as lessons
     from . import plot as plot
     from . import probe as probe
+    from . import report as report
 
 
-def __getattr__(name):
+def __getattr__(name: str) -> types.ModuleType:
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def __dir__():
-    return sorted({*globals(), *_LATER})
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_PACKAGES})

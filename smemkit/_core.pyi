@@ -1,6 +1,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from os import PathLike
-from typing import Any, Literal, SupportsIndex, TypeAlias, TypedDict, overload
+from typing import (
+    Any,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    SupportsIndex,
+    TypeAlias,
+    TypedDict,
+    final,
+    overload,
+)
 
 import numpy
 from numpy.typing import ArrayLike, DTypeLike
@@ -75,13 +85,13 @@ class TrapError(ExecutionError): ...
 class InterruptedError(Error): ...
 class InternalError(Error, SystemError): ...
 
-class BankAccess(tuple):  # a named tuple; ints for one access, else int64 arrays
+class BankAccess(NamedTuple):  # ints for one access, else int64 arrays
     wavefronts: Any
     conflicts: Any
     phases: Any
     words: numpy.ndarray[Any, numpy.dtype[numpy.int64]]
 
-class Occupancy(tuple):  # a named tuple
+class Occupancy(NamedTuple):
     blocks: int
     warps: int
     threads: int
@@ -96,6 +106,7 @@ class Occupancy(tuple):  # a named tuple
     carveout_bytes: int
     compute_capability: str
 
+@final
 class DeviceArray:
     @property
     def dtype(self) -> numpy.dtype[Any]: ...
@@ -128,6 +139,7 @@ class DeviceArray:
     def __deepcopy__(self, memo: Any, /) -> DeviceArray: ...
     def __getitem__(self, index: Any, /) -> DeviceArray: ...
     def __len__(self) -> int: ...
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn: ...  # smemkit.asnumpy copies
     def __buffer__(self, flags: int, /) -> memoryview: ...
     @property
     def __cuda_array_interface__(self) -> dict[str, Any]: ...
@@ -142,6 +154,7 @@ class DeviceArray:
     ) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
+@final
 class RawModule:
     def __new__(
         cls,
@@ -160,6 +173,7 @@ class RawModule:
     def source(self) -> str | None: ...
     def get_function(self, name: str) -> RawKernel: ...
 
+@final
 class RawKernel:
     def __new__(cls, code: str | bytes, name: str, *, options: Sequence[str] = ()) -> RawKernel: ...
     @property
@@ -218,8 +232,9 @@ class RawKernel:
         padding: int = 0,
     ) -> CheckReport: ...
 
+# Kernel families, written by python -m smemkit dev docs
 @overload
-def gemm(
+def gemm(  # type: ignore[overload-overlap]
     a: DeviceArray,
     b: DeviceArray,
     *,
@@ -236,65 +251,152 @@ def gemm(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
-
-# Kernel families, written by python -m smemkit dev docs
+@overload
+def transpose(  # type: ignore[overload-overlap]
+    a: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
 def transpose(
-    a: _Array, *, variant: str = "auto", out: _Array | None = None, backend: _Backend | None = None
-) -> Any: ...
-def reduce(
-    x: _Array,
+    a: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def reduce(  # type: ignore[overload-overlap]
+    x: DeviceArray,
     op: Literal["sum", "max", "min"] = "sum",
     axis: None = None,
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: DeviceArray | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
-def dot(
-    x: _Array,
-    y: _Array,
+) -> DeviceArray: ...
+@overload
+def reduce(
+    x: ArrayLike,
+    op: Literal["sum", "max", "min"] = "sum",
+    axis: None = None,
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def dot(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    y: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
+def dot(
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def smooth(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
 def smooth(
-    x: _Array, *, variant: str = "auto", out: _Array | None = None, backend: _Backend | None = None
-) -> Any: ...
-def conv2d(
-    image: _Array,
-    weights: _Array,
+    x: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def conv2d(  # type: ignore[overload-overlap]
+    image: DeviceArray,
+    weights: DeviceArray,
     mode: Literal["constant", "reflect", "nearest", "wrap"] = "constant",
     form: Literal["convolve", "correlate"] = "convolve",
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: DeviceArray | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
+) -> DeviceArray: ...
+@overload
+def conv2d(
+    image: ArrayLike,
+    weights: ArrayLike,
+    mode: Literal["constant", "reflect", "nearest", "wrap"] = "constant",
+    form: Literal["convolve", "correlate"] = "convolve",
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def histogram(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    edges: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
 def histogram(
-    x: _Array,
-    edges: _Array,
+    x: ArrayLike,
+    edges: ArrayLike,
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def vector_add(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    y: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
 def vector_add(
-    x: _Array,
-    y: _Array,
+    x: ArrayLike,
+    y: ArrayLike,
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
+) -> numpy.ndarray[Any, Any]: ...
+@overload
+def gather(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    index: DeviceArray,
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+) -> DeviceArray: ...
+@overload
 def gather(
-    x: _Array,
-    index: _Array,
+    x: ArrayLike,
+    index: ArrayLike,
     *,
     variant: str = "auto",
-    out: _Array | None = None,
+    out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
-) -> Any: ...
+) -> numpy.ndarray[Any, Any]: ...
 
 # End of the kernel families
 

@@ -1,8 +1,20 @@
 """Device arrays that Python code makes or prints."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ._core import Error, asarray, asnumpy, empty
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from ._core import DeviceArray
+    from ._types import Array, Backend, Shape
 
 __all__ = [
     "arange",
@@ -19,7 +31,9 @@ __all__ = [
 # Making ------------------------------------------------------------------------------------------
 
 
-def full(shape, fill_value, dtype=None, backend=None):
+def full(
+    shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, backend: Backend | None = None
+) -> DeviceArray:
     """A new device array whose elements all have one value.
 
     Parameters
@@ -58,7 +72,9 @@ def full(shape, fill_value, dtype=None, backend=None):
     return array
 
 
-def zeros(shape, dtype="float32", backend=None):
+def zeros(
+    shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = None
+) -> DeviceArray:
     """A new device array of zeros.
 
     Parameters
@@ -92,7 +108,7 @@ def zeros(shape, dtype="float32", backend=None):
     return full(shape, 0, dtype, backend)
 
 
-def ones(shape, dtype="float32", backend=None):
+def ones(shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = None) -> DeviceArray:
     """A new device array of ones.
 
     Parameters
@@ -126,7 +142,13 @@ def ones(shape, dtype="float32", backend=None):
     return full(shape, 1, dtype, backend)
 
 
-def arange(start, stop=None, step=1, dtype=None, backend=None):
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+) -> DeviceArray:
     """A new device array of evenly spaced values, those of numpy.arange.
 
     Parameters
@@ -170,7 +192,9 @@ def _make_like(like, dtype, backend):
     return given.shape, given.dtype if dtype is None else dtype, machine
 
 
-def empty_like(like, dtype=None, backend=None):
+def empty_like(
+    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+) -> DeviceArray:
     """A new device array of the shape and type of another array; its elements are unspecified.
 
     Parameters
@@ -204,7 +228,9 @@ def empty_like(like, dtype=None, backend=None):
     return empty(*_make_like(like, dtype, backend))
 
 
-def full_like(like, fill_value, dtype=None, backend=None):
+def full_like(
+    like: Array, fill_value: Any, dtype: DTypeLike | None = None, backend: Backend | None = None
+) -> DeviceArray:
     """A new device array of the shape and type of another array, filled with one value.
 
     Parameters
@@ -241,7 +267,9 @@ def full_like(like, fill_value, dtype=None, backend=None):
     return array
 
 
-def zeros_like(like, dtype=None, backend=None):
+def zeros_like(
+    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+) -> DeviceArray:
     """A new device array of zeros with the shape and type of another array.
 
     Parameters
@@ -275,7 +303,9 @@ def zeros_like(like, dtype=None, backend=None):
     return full_like(like, 0, dtype, backend)
 
 
-def ones_like(like, dtype=None, backend=None):
+def ones_like(
+    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+) -> DeviceArray:
     """A new device array of ones with the shape and type of another array.
 
     Parameters

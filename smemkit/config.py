@@ -1,12 +1,18 @@
 """How smemkit was built, and what it found on this computer."""
 
+from __future__ import annotations
+
 import os
 import platform
+from typing import TYPE_CHECKING
 
 import numpy
 
 from . import _core
 from ._version import __version__
+
+if TYPE_CHECKING:
+    from typing import Any, Literal
 
 MISSING = "not found"
 
@@ -55,7 +61,7 @@ def _collect():
     }
 
 
-def show_config(mode="print"):
+def show_config(mode: Literal["print", "dict"] = "print") -> Any:
     """Say how smemkit was built and which machine it uses, and why.
 
     Parameters

@@ -22,6 +22,7 @@ TOP = {
     "_ptxas": "registers of a kernel by ptxas",
     "_progress": "progress of long work",
     "_public": "how a package presents its public names",
+    "_types": "types that annotations share",
     "_version": "the version",
     "arrays": "device arrays that Python code makes or prints",
     "config": "show_config",

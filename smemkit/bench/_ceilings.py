@@ -1,6 +1,9 @@
 """Measured ceilings of a GPU: copies, multiply-adds, and reads of shared memory."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -10,6 +13,11 @@ from .. import _core
 from .results import Measurement, Results, describe_run
 from .stopwatch import Stopwatch
 from .timing import WrongResultError, describe_protocol
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend
 
 COPY_BYTES = 1 << 30
 THREADS = 256
@@ -49,25 +57,25 @@ class Ceilings(Results):
         return max(rates, default=None)
 
     @property
-    def gb_per_s(self):
+    def gb_per_s(self) -> float | None:
         """Bytes read and written by a copy, 10^9 a second; None where it was not measured."""
         return self._best("gb_per_s", "copy")
 
     @property
-    def gflop_per_s(self):
+    def gflop_per_s(self) -> float | None:
         """Operations of float32 multiply-adds, two each, 10^9 a second; None as above."""
         return self.rate_of("float32")
 
     @property
-    def shared_gb_per_s(self):
+    def shared_gb_per_s(self) -> float | None:
         """Bytes that lanes read from shared memory without conflicts, 10^9 a second; or None."""
         return self._best("gb_per_s", *SHARED)
 
-    def rate_of(self, dtype):
+    def rate_of(self, dtype: DTypeLike) -> float | None:
         """10^9 operations a second of multiply-adds of that type; None where not measured."""
         return self._best("gflop_per_s", "multiply_add", dtype=str(dtype))
 
-    def __str__(self):
+    def __str__(self) -> str:
         words = [f"ceilings of {self.provenance.get('device')}"]
         for name, rate, unit in (
             ("copy", self.gb_per_s, "GB/s"),
@@ -224,7 +232,7 @@ def measure_ceilings(watch, facts):
         )
 
 
-def ceilings(*, seconds=0.5, backend=None):
+def ceilings(*, seconds: float = 0.5, backend: Backend | None = None) -> Ceilings:
     """Measure what the present GPU reaches: memory, arithmetic, and shared memory.
 
     Parameters

@@ -1,6 +1,9 @@
 """The way from NumPy to the library, step by step: times and speedups."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -11,6 +14,14 @@ from ._progress import Bar
 from .families import find_class
 from .results import Results, describe_run
 from .stopwatch import Stopwatch, time_host
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend, Shape
 
 HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
 
@@ -61,7 +72,7 @@ class Evolution(Results):
         return next((row.median_ms for row in self.rows if row.times_ms and test(row)), None)
 
     @property
-    def steps(self):
+    def steps(self) -> list[Any]:
         """A Step for each row."""
         if not self.rows:
             return []
@@ -78,7 +89,7 @@ class Evolution(Results):
             steps.append(Step(row.variant, row.machine, time, *ratios))
         return steps
 
-    def to_markdown(self):
+    def to_markdown(self) -> str:
         """The table as Markdown."""
         lines = ["| " + " | ".join(HEADS) + " |", "| --- | --- |" + " ---: |" * 4]
         lines += ["| " + " | ".join(cells) + " |" for cells in map(show_step, self.steps)]
@@ -87,7 +98,7 @@ class Evolution(Results):
     def _repr_markdown_(self):
         return self.to_markdown()
 
-    def __str__(self):
+    def __str__(self) -> str:
         table = [HEADS, *map(show_step, self.steps)]
         widths = [max(len(row[i]) for row in table) for i in range(len(HEADS))]
         lines = []
@@ -166,20 +177,20 @@ def select_steps(results, case, variants=None):
 
 
 def evolution(
-    family,
-    shape=None,
+    family: str,
+    shape: Shape | None = None,
     *,
-    variants=None,
-    dtype=None,
-    results=None,
-    found=None,
-    backend=None,
-    seconds=0.5,
-    seed=timing.SEED,
-    progress=None,
-    warn=None,
-    **parameters,
-):
+    variants: Sequence[str] | None = None,
+    dtype: DTypeLike | None = None,
+    results: Results | None = None,
+    found: Sequence[Any] | None = None,
+    backend: Backend | None = None,
+    seconds: float = 0.5,
+    seed: int = timing.SEED,
+    progress: bool | None = None,
+    warn: Callable[[str], object] | None = None,
+    **parameters: Any,
+) -> Evolution:
     """The way from NumPy to the library: each variant's time, and what it gains.
 
     Parameters

@@ -1,6 +1,9 @@
 """run measures variants and sizes of a family; recorded loads results of the package."""
 
+from __future__ import annotations
+
 import warnings
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -10,8 +13,16 @@ from .records import RECORDS, load_record
 from .results import Results, describe_run
 from .stopwatch import Stopwatch
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
 
-def load(path):
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend, Shape, StrPath
+
+
+def load(path: StrPath) -> Results:
     """Read the results of a benchmark from a file.
 
     Parameters
@@ -61,21 +72,21 @@ def _measure(case, backend, names, watch, caches, found, seed, warn):
 
 
 def run(
-    family,
-    variants=None,
-    shapes=None,
-    dtype=None,
+    family: str,
+    variants: str | Sequence[str] | None = None,
+    shapes: Shape | Sequence[Shape] | None = None,
+    dtype: DTypeLike | None = None,
     *,
-    peers=False,
-    cache="warm",
-    backend=None,
-    seconds=0.2,
-    seed=timing.SEED,
-    progress=None,
-    say=None,
-    warn=None,
-    **parameters,
-):
+    peers: bool | str | Sequence[str] = False,
+    cache: str | Sequence[str] = "warm",
+    backend: Backend | None = None,
+    seconds: float = 0.2,
+    seed: int = timing.SEED,
+    progress: bool | None = None,
+    say: Callable[[str], object] | None = None,
+    warn: Callable[[str], object] | None = None,
+    **parameters: Any,
+) -> Results:
     """Measure the variants of a family at one size or several.
 
     Every result is checked before it is timed.
@@ -164,7 +175,7 @@ def run(
 # Recorded -----------------------------------------------------------------------------------------
 
 
-def recorded(name="h200", *, part=None):
+def recorded(name: str = "h200", *, part: str | None = None) -> Results:
     """Results that were measured on another machine and travel with the package.
 
     Parameters

@@ -1,8 +1,11 @@
 """tile_sweep: one kernel compiled with tiles of several sizes, measured or counted."""
 
+from __future__ import annotations
+
 import operator
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -14,6 +17,13 @@ from ._progress import Bar
 from .families import CLASSES, find_class
 from .results import Results, describe_run
 from .stopwatch import Stopwatch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend, Shape
 
 SIDE = re.compile(r"\bconstexpr int TILE = \d+")
 BOUNDS = re.compile(r"__launch_bounds__\(\d+\)")
@@ -110,17 +120,17 @@ def measure_tile(case, ours, watch, variant, side):
 
 
 def tile_sweep(
-    family="gemm",
-    shape=None,
+    family: str = "gemm",
+    shape: Shape | None = None,
     *,
-    tiles=None,
-    variant=None,
-    dtype=None,
-    backend=None,
-    seconds=0.2,
-    seed=timing.SEED,
-    progress=None,
-):
+    tiles: Sequence[int] | None = None,
+    variant: str | None = None,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    seconds: float = 0.2,
+    seed: int = timing.SEED,
+    progress: bool | None = None,
+) -> Results:
     """Measure one kernel with tiles of several sizes, each compiled from the package's source.
 
     Parameters

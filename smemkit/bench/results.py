@@ -1,5 +1,7 @@
 """Results of benchmarks: rows with every sample, and their provenance."""
 
+from __future__ import annotations
+
 import datetime
 import json
 import math
@@ -7,12 +9,21 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy
 
 import smemkit
 
 from .._pandas import import_pandas
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any, Self
+
+    from pandas import DataFrame
+
+    from .._types import StrPath
 
 PARTS = ("variants", "host", "peers", "ceilings", "probes")  # of a record: a file each
 FORMAT = 1  # version of the file format; a reader refuses other versions
@@ -133,34 +144,34 @@ class Measurement:
             return float("nan")
         return amount / self.median_ms / 1e6 if self.median_ms else float("inf")
 
-    def quantile_ms(self, q):
+    def quantile_ms(self, q: float) -> float:
         """The q-quantile of the samples in milliseconds, 0 <= q <= 1; NaN where there are none."""
         if not is_number(q, 0, 1):
             raise smemkit.ArgumentError(f"q is {q!r:.80}; a number from 0 to 1 is needed")
         return float(numpy.quantile(self.times_ms, q)) if self.times_ms else float("nan")
 
     @property
-    def median_ms(self):
+    def median_ms(self) -> float:
         """Milliseconds, NaN where there are no samples."""
         return self.quantile_ms(0.5)
 
     @property
-    def call_median_ms(self):
+    def call_median_ms(self) -> float:
         """Milliseconds of one call with its start, NaN where not measured."""
         return float(numpy.median(self.call_times_ms)) if self.call_times_ms else float("nan")
 
     @property
-    def gb_per_s(self):
+    def gb_per_s(self) -> float:
         """Bytes that must move over the median: 10^9 bytes a second, NaN where not known."""
         return self._rate(self.nbytes)
 
     @property
-    def gflop_per_s(self):
+    def gflop_per_s(self) -> float:
         """Operations over the median: 10^9 a second, NaN where not known."""
         return self._rate(self.flops)
 
     @property
-    def key(self):
+    def key(self) -> tuple[Any, ...]:
         """The key that equal measurements of different runs share."""
         rest = tuple(sorted((name, str(value)) for name, value in self.parameters.items()))
         where = (self.dtype, self.machine, self.cache)
@@ -206,13 +217,13 @@ class Results:
                     f"a row of results is a Measurement, not {row!r:.80}"
                 )
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         return iter(self.rows)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def select(self, **wanted):
+    def select(self, **wanted: Any) -> Results:
         """The rows whose attributes or parameters have the wanted values, as Results."""
 
         def has(row, name, value):
@@ -226,12 +237,12 @@ class Results:
         rows = [r for r in self.rows if all(has(r, name, value) for name, value in wanted.items())]
         return Results(rows, self.provenance)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """Everything, as JSON can hold it."""
         rows = [asdict(row) for row in self.rows]
         return {"format": FORMAT, "provenance": self.provenance, "rows": rows}
 
-    def to_json(self):
+    def to_json(self) -> str:
         """The text that save writes: a line for each row, so that two of them can be compared."""
         data = self.to_dict()
         rows = ",\n  ".join(json.dumps(row) for row in data["rows"])
@@ -242,7 +253,7 @@ class Results:
         )
 
     @classmethod
-    def from_dict(cls, data):
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
         """The Results of a dict that to_dict wrote; ArgumentError for any other."""
         try:
             if data["format"] != FORMAT:
@@ -263,12 +274,12 @@ class Results:
                 f"these are not results of a benchmark: {reason}"
             ) from error
 
-    def save(self, path):
+    def save(self, path: StrPath) -> None:
         """Write to a JSON file."""
         check_path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: StrPath) -> Self:
         """Read a file that save wrote; ArgumentError for any other file."""
         path = check_path(path)
         try:
@@ -280,7 +291,7 @@ class Results:
         except smemkit.ArgumentError as error:
             raise smemkit.ArgumentError(f"{path}: {error}") from error
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> DataFrame:
         """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""
         return import_pandas().DataFrame(
             {
@@ -305,7 +316,7 @@ class Results:
             for row in self.rows
         )
 
-    def compare(self, before):
+    def compare(self, before: Results) -> list[tuple[Measurement, Measurement, float]]:
         """(row, row of the other run, ratio of their medians) for all that both have with times.
 
         A ratio above 1 says that this run was slower than `before`.
@@ -317,7 +328,9 @@ class Results:
             if row.times_ms and row.key in known
         ]
 
-    def compare_counters(self, before):
+    def compare_counters(
+        self, before: Results
+    ) -> list[tuple[Measurement, Measurement, dict[str, tuple[Any, Any]]]]:
         """(row, row of the other run, {counter: (then, now)}) for all that both have counted.
 
         The dict holds what changed: counts are the same from run to run, so that an empty one says

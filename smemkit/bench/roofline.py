@@ -1,6 +1,9 @@
 """memory_wall: the bytes and operations of a family, its bound, and what its kernels read."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -12,6 +15,14 @@ from ._ceilings import Ceilings
 from ._ceilings import ceilings as measure_ceilings
 from ._run import run
 from .results import Results
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend, Shape
 
 COUNTED_MOST = 1 << 25  # operations or bytes that are simulated for one variant
 READS = ("global.load.bytes", "async.bytes")
@@ -108,33 +119,33 @@ class MemoryWall:
     provenance: dict = field(default_factory=dict, repr=False)
 
     @property
-    def intensity(self):
+    def intensity(self) -> float:
         """Operations for each byte that must move; 0 where nothing is computed."""
         return (self.flops or 0.0) / self.nbytes
 
     @property
-    def balance(self):
+    def balance(self) -> float | None:
         """Operations a byte at which the GPU's two ceilings meet; None where not measured."""
         if not self.gb_per_s or not self.gflop_per_s:
             return None
         return self.gflop_per_s / self.gb_per_s
 
     @property
-    def bound(self):
+    def bound(self) -> str | None:
         """ "memory" or "arithmetic": what bounds it; None where no ceilings are known."""
         if self.balance is None:
             return None
         return "memory" if self.intensity < self.balance else "arithmetic"
 
     @property
-    def bound_ms(self):
+    def bound_ms(self) -> float | None:
         """The least time, by the ceilings; None where none are known."""
         if self.gb_per_s is None or (self.flops and self.gflop_per_s is None):
             return None
         moving = self.nbytes / self.gb_per_s / 1e6
         return max(moving, self.flops / self.gflop_per_s / 1e6 if self.flops else 0.0)
 
-    def __str__(self):
+    def __str__(self) -> str:
         shape = " x ".join(map(str, self.shape))
         words = [
             f"{self.family} {shape} {self.dtype}: {self.nbytes:.4g} bytes must move, "
@@ -236,18 +247,18 @@ def find_times(results, case):
 
 
 def memory_wall(
-    family,
-    shape=None,
+    family: str,
+    shape: Shape | None = None,
     *,
-    variants=None,
-    dtype=None,
-    results=None,
-    ceilings=None,
-    backend=None,
-    seconds=0.2,
-    seed=timing.SEED,
-    **parameters,
-):
+    variants: str | Sequence[str] | None = None,
+    dtype: DTypeLike | None = None,
+    results: Results | None = None,
+    ceilings: Ceilings | None = None,
+    backend: Backend | None = None,
+    seconds: float = 0.2,
+    seed: int = timing.SEED,
+    **parameters: Any,
+) -> MemoryWall:
     """What bounds a family at a shape, and what its variants read: predicted against counted.
 
     Parameters

@@ -8,12 +8,18 @@ unless the call itself waits. Beside this, which is time of the GPU alone, there
 call on a GPU that has nothing to do: what it takes the host to start the work is part of it.
 """
 
+from __future__ import annotations
+
 import math
 import time
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 WARM_UPS = 3
 SAMPLES_MIN, SAMPLES_MAX = 10, 100
@@ -52,7 +58,7 @@ class Stopwatch:
     ...     print("no GPU")  # doctest: +SKIP
     """
 
-    def __init__(self, seconds=0.5, most=SAMPLES_MAX):
+    def __init__(self, seconds: float = 0.5, most: int = SAMPLES_MAX) -> None:
         self.backend, self.seconds, self.most = "cuda", seconds, most
         self.timer = _core._timer()
         l2_bytes = smemkit.device_info(backend="cuda")["l2_cache_bytes"]
@@ -60,7 +66,7 @@ class Stopwatch:
         self.flushed = smemkit.empty((flushed,), "uint8", backend="cuda")
         self.busy = smemkit.empty((BUSY_BYTES,), "uint8", backend="cuda")
 
-    def time_once(self, call, cache, calls=1):
+    def time_once(self, call: Callable[[], object], cache: str, calls: int = 1) -> float:
         """Milliseconds a call."""
         if cache == "cold":
             _core._clear(self.flushed)
@@ -72,13 +78,15 @@ class Stopwatch:
             call()
         return _core._timer_stop(self.timer) / calls
 
-    def choose_calls(self, once, cache):
+    def choose_calls(self, once: float, cache: str) -> int:
         """The number of calls of a sample: several where they are warm and short."""
         if cache == "cold":
             return 1
         return min(CALLS_MAX, max(1, math.ceil(SAMPLE_MS / max(once, 1e-4))))
 
-    def time(self, call, cache, samples=None):
+    def time(
+        self, call: Callable[[], object], cache: str, samples: int | None = None
+    ) -> tuple[float, ...]:
         """Every sample, in milliseconds a call; `samples` of them at most."""
         samples = self.most if samples is None else samples
         once = self.time_once(call, cache)
@@ -91,7 +99,9 @@ class Stopwatch:
             self.time_once(call, cache, calls)  # the first one also warms up the timing code
         return self.repeat(lambda: self.time_once(call, cache, calls), once, samples)
 
-    def repeat(self, sample, once, samples):
+    def repeat(
+        self, sample: Callable[[], float], once: float, samples: int | None
+    ) -> tuple[float, ...]:
         """The number of samples that fit into the seconds, for calls of `once` milliseconds."""
         least = SAMPLES_MIN if once < LONG_MS else SAMPLES_LONG
         times, end = [], time.perf_counter() + self.seconds
@@ -101,7 +111,7 @@ class Stopwatch:
             times.append(sample())
         return tuple(times)
 
-    def start_alone(self, call, cache):
+    def start_alone(self, call: Callable[[], object], cache: str) -> float:
         """Milliseconds of one call on an idle GPU, as its stream sees it, its start included."""
         if cache == "cold":
             _core._timer_start(self.timer)
@@ -111,7 +121,9 @@ class Stopwatch:
         call()
         return _core._timer_stop(self.timer)
 
-    def time_alone(self, call, cache, samples=None):
+    def time_alone(
+        self, call: Callable[[], object], cache: str, samples: int | None = None
+    ) -> tuple[float, ...]:
         """Every sample of `start_alone`; `samples` of them at most."""
         once = min(self.start_alone(call, cache) for _ in range(WARM_UPS))
         most = self.most if samples is None else samples

@@ -17,9 +17,12 @@ text does not tell (#include of a macro, __has_include, __DATE__, options that r
 compiled each time.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import re
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._public import publish
@@ -38,6 +41,10 @@ from ._toolchain import (
     identify,
 )
 from ._usage import UnknownArchError, assemble_usage, choose_options, join_usage
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 __all__ = [
     "ADVICE",
@@ -116,7 +123,7 @@ def _compile(nvrtc, nvcc, source, options):
         raise
 
 
-def compile_by(source, options=()):
+def compile_by(source: str, options: Iterable[str] = ()) -> tuple[str, str, Any]:
     """As compile_source: (PTX, the compiler's name, which errors of the driver show)."""
     if "\0" in source:
         raise _core.CompileError("CUDA C with a NUL in it")
@@ -167,7 +174,7 @@ def _measure(nvrtc, nvcc, source, options, arch):
         raise
 
 
-def compile_usage(source, options, arch):
+def compile_usage(source: str, options: Iterable[str], arch: str) -> dict[str, Any]:
     """What the kernels of CUDA C take in machine code for an architecture, such as "86".
 
     Parameters
@@ -202,7 +209,7 @@ def compile_usage(source, options, arch):
     return usage
 
 
-def describe_cache():
+def describe_cache() -> str:
     """What the cache of compiled kernels holds.
 
     Shapes
@@ -227,7 +234,7 @@ def describe_cache():
     return cache.describe() if cache else "off"
 
 
-def compile_source(source, options=()):
+def compile_source(source: str, options: Iterable[str] = ()) -> str:
     """Compile CUDA C to PTX with line information.
 
     Parameters

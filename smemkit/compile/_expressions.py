@@ -5,9 +5,16 @@ the template, and its PTX says what the kernel is called. NVRTC refuses such var
 functions of its own for this; its PTX gets lines of the same form. So the cache keeps the names.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 MARK = "smemkit_name_expression_"
 START = f'extern "C" __device__ void *{MARK}'
@@ -16,7 +23,7 @@ FOUND = re.compile(rf"^[^\n]*\.global[^\n;]*\b{MARK}(\d+)\s*=\s*([\w$]+);\n?", r
 COMMENT = re.compile(rf"^\s*//[^\n]*{MARK}\d+\s*\n", re.MULTILINE)
 
 
-def add_expressions(source, expressions):
+def add_expressions(source: str, expressions: Iterable[str]) -> Any:
     """The source with a variable for each expression."""
     if isinstance(expressions, str) or not all(isinstance(one, str) for one in expressions):
         raise _core.ArgumentTypeError(
@@ -42,7 +49,7 @@ def write_names(ptx, names):
     return "".join([ptx.rstrip("\0\n"), "\n", *lines])
 
 
-def take_names(ptx, expressions):
+def take_names(ptx: str, expressions: Iterable[str]) -> Any:
     """(the PTX without those lines, a dict from expression to the kernel's name there)."""
     found = {int(number): name for number, name in FOUND.findall(ptx)}
     missing = [one for number, one in enumerate(expressions) if number not in found]

@@ -1,13 +1,21 @@
 """CUDA C -> PTX by nvcc."""
 
+from __future__ import annotations
+
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _core
 from ._options import FILE_NAME, complete_options, make_folders_absolute
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .._types import StrPath
 
 NO_HOST_COMPILER = (
     "nvcc needs a host compiler, and there is no g++; NVRTC needs none: "
@@ -22,7 +30,7 @@ def _say_who_named(path):
     return "; the environment variable SMEMKIT_NVCC names it: is it an nvcc?"
 
 
-def compile_nvcc(path, source, options=()):
+def compile_nvcc(path: StrPath, source: str, options: Iterable[str] = ()) -> str:
     """CUDA C -> PTX by the nvcc at that path; see compile_source."""
     options = make_folders_absolute(complete_options(options))  # nvcc runs in another folder
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:

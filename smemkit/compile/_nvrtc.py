@@ -1,15 +1,23 @@
 """CUDA C -> PTX by NVRTC, a library."""
 
+from __future__ import annotations
+
 import ctypes
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _core
 from . import _headers, _usage
 from ._expressions import split_expressions, write_names
 from ._options import FILE_NAME, complete_options
 from ._toolchain import WHEELS, find_include_folders, list_wheels
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .._types import StrPath
 
 MISSING = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
 HOST_FUNCTION = "is considered a host function"
@@ -178,7 +186,7 @@ def _compile(library, path, source, options):
     return ptx, log
 
 
-def compile_nvrtc(path, source, options=()):
+def compile_nvrtc(path: StrPath, source: str, options: Iterable[str] = ()) -> str:
     """CUDA C -> PTX by the NVRTC library at that path; see compile_source."""
     ptx, _ = _compile(_load(path), path, source, complete_options(options))
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder

@@ -1,5 +1,7 @@
 """Where NVRTC, nvcc and their headers lie, and which versions they have."""
 
+from __future__ import annotations
+
 import importlib.util
 import itertools
 import os
@@ -44,7 +46,7 @@ def _list_packages():
         yield from sorted(Path(folder).glob("cu*"), key=_sort_key)
 
 
-def find_nvrtc():
+def find_nvrtc() -> Path | None:
     """The NVRTC library that CUDA C is compiled with.
 
     Shapes
@@ -75,7 +77,7 @@ def find_nvrtc():
     return None
 
 
-def find_nvcc():
+def find_nvcc() -> Path | None:
     """The nvcc that CUDA C is compiled with where NVRTC is not enough.
 
     Shapes
@@ -117,7 +119,7 @@ def find_nvcc():
     return Path(found) if found else None
 
 
-def find_ptxas():
+def find_ptxas() -> Path | None:
     """The ptxas that tells what a kernel takes in machine code.
 
     Shapes

@@ -1,11 +1,20 @@
 """What kernels take in machine code: registers, shared memory, barriers and launch bounds."""
 
+from __future__ import annotations
+
 import re
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from .._types import StrPath
 
 ENTRY = re.compile(r"Compiling entry function '([^']+)' for")
 BOUNDS = re.compile(
@@ -53,7 +62,7 @@ def read_bounds(ptx):
     return bounds
 
 
-def join_usage(ptx, report):
+def join_usage(ptx: str, report: str) -> dict[str, Any]:
     """The usage of each entry, with its launch bounds."""
     bounds = read_bounds(ptx)
     return {
@@ -62,7 +71,7 @@ def join_usage(ptx, report):
     }
 
 
-def choose_options(options, arch):
+def choose_options(options: Iterable[str], arch: str) -> Any:
     """The options with an -arch for that architecture; the user's stays where it is one of it.
 
     Code for sm_90a may use what sm_90 has not: an -arch with a letter is kept for its own number.
@@ -79,7 +88,7 @@ def choose_options(options, arch):
     return [f"-arch=sm_{arch}{letter}", *kept]
 
 
-def assemble_usage(ptxas, ptx, arch):
+def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> str:
     """The usage of each entry of PTX, by the ptxas at that path."""
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         path = Path(folder, "kernel.ptx")

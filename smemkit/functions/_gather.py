@@ -1,8 +1,17 @@
 """gather: x[index] by a kernel. Indices in host memory are checked before the launch."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._types import Array, Backend
 
 
 class ArgumentIndexError(_core.ArgumentError, IndexError):
@@ -35,7 +44,14 @@ def _check_index(index, size):
     return array.astype("int64", copy=False)
 
 
-def gather(x, index, *, variant="auto", out=None, backend=None):
+def gather(
+    x: Array,
+    index: Array,
+    *,
+    variant: str = "auto",
+    out: Array | None = None,
+    backend: Backend | None = None,
+) -> Any:
     """Take elements by their index: out[j] = x[index[j]].
 
     Parameters

@@ -1,8 +1,19 @@
 """histogram: NumPy computes the edges of the bins, and a kernel counts."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from numpy.typing import ArrayLike
+
+    from .._types import Array, Backend
 
 BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
@@ -80,7 +91,15 @@ def _make_edges(x, bins, range):
     return edges
 
 
-def histogram(x, bins=256, range=None, *, variant="auto", out=None, backend=None):
+def histogram(
+    x: Array,
+    bins: int | ArrayLike = 256,
+    range: tuple[float, float] | None = None,
+    *,
+    variant: str = "auto",
+    out: Array | None = None,
+    backend: Backend | None = None,
+) -> Any:
     """Count how many elements lie in each bin, as numpy.histogram does.
 
     A bin holds what is not below its left edge and below its right one; the last bin holds its

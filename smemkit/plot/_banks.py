@@ -1,5 +1,9 @@
 """The picture of one access to shared memory: its lanes, and the banks that they meet."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from .. import _core
@@ -9,6 +13,10 @@ from . import _points
 from ._rows import name_source
 from .style import FAINT, GRID, INK, PAPER, in_style, lay_out, make_axes, put_header, shade
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
+
 LONG = 72  # characters of a source line below the point
 LOAD = 32.7  # where the line with the load of the banks stands, below the lanes
 CELL_LEAST = 0.15  # inches: smaller cells have no room for a number
@@ -16,7 +24,15 @@ DARK = 9  # words from which on a cell is dark and its number light
 
 
 @in_style
-def banks(access, width=4, *, mask=0xFFFFFFFF, op="load", title=None, ax=None):
+def banks(
+    access: ArrayLike | Report | Sample,
+    width: int = 4,
+    *,
+    mask: int = 0xFFFFFFFF,
+    op: str = "load",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """The lanes of one access to shared memory and the banks that they meet.
 
     A row a lane, a column a bank. The colour is how many distinct words (of atomics: lanes) the

@@ -1,5 +1,9 @@
 """Charts of what was counted: wavefronts, sectors, diverging warps."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from .. import _core
@@ -34,9 +38,16 @@ from .style import (
     shade,
 )
 
+if TYPE_CHECKING:
+    from typing import Any
+
+    from matplotlib.axes import Axes
+
 
 @in_style
-def bank_stride(results, *, parameter="stride", title=None, ax=None):
+def bank_stride(
+    results: Any, *, parameter: str = "stride", title: str | None = None, ax: Axes | None = None
+) -> Axes:
     """Wavefronts and time of shared loads against the distance of neighbouring lanes.
 
     Bars are the wavefronts a request that were counted, marks the measured times. The scale of
@@ -156,7 +167,9 @@ def _draw_times(ax, places, counted, timed):
 
 
 @in_style
-def sectors(source, *, op="load", title=None, ax=None):
+def sectors(
+    source: Any, *, op: str = "load", title: str | None = None, ax: Axes | None = None
+) -> Axes:
     """Sectors a request of global memory, and how many the lanes' bytes would fill side by side.
 
     Fewer than that are possible where lanes share an address.
@@ -241,7 +254,7 @@ def sectors(source, *, op="load", title=None, ax=None):
 
 
 @in_style
-def divergence(source, *, title=None, ax=None):
+def divergence(source: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """What diverging costs: the time of each subject, or where none was measured its instructions.
 
     Parameters

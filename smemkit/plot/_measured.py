@@ -1,5 +1,9 @@
 """Charts of what was measured: speed against size, ladders, strides."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import _core
 from . import _points
 from ._rows import (
@@ -39,11 +43,24 @@ from .style import (
     tick_powers,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from matplotlib.axes import Axes
+
+    from ..bench.results import Measurement, Results
+
 APART = 25  # times that the fastest line is above the slowest: from there on a logarithmic axis
 
 
 @in_style
-def speed(results, *, unit=None, title=None, ax=None):
+def speed(
+    results: Results | Iterable[Measurement],
+    *,
+    unit: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Speed against size: a line for each variant, its median with the 20 and 80 % quantiles.
 
     The axis of speed is logarithmic where the lines lie far apart.
@@ -121,7 +138,14 @@ def speed(results, *, unit=None, title=None, ax=None):
 
 
 @in_style
-def ladder(results, *, peer=None, unit=None, title=None, ax=None):
+def ladder(
+    results: Results | Iterable[Measurement],
+    *,
+    peer: str | None = None,
+    unit: str | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """The variants of one family at one shape as bars, each with its percentage of a peer.
 
     Parameters
@@ -220,7 +244,13 @@ def ladder(results, *, peer=None, unit=None, title=None, ax=None):
 
 
 @in_style
-def stride(results, *, parameter="stride", title=None, ax=None):
+def stride(
+    results: Results | Iterable[Measurement],
+    *,
+    parameter: str = "stride",
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """Bandwidth of global memory against the distance of neighbouring lanes.
 
     Parameters

@@ -1,7 +1,10 @@
 """The roofline: speed against operations a byte, of bytes that were counted."""
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -25,6 +28,13 @@ from .style import (
     make_axes,
     put_header,
 )
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from matplotlib.axes import Axes
+
+    from ..bench import Ceilings
 
 WORDS = 9  # times the intensity from the first to the last of the words along a roof
 ROOM = 1.6  # of the axes beyond the outermost mark, as a factor
@@ -60,15 +70,15 @@ class Roof:
 
 @in_style
 def roofline(
-    results,
-    ceilings=None,
+    results: Any,
+    ceilings: Ceilings | None = None,
     *,
-    gb_per_s=None,
-    gflop_per_s=None,
-    shared_gb_per_s=None,
-    title=None,
-    ax=None,
-):
+    gb_per_s: float | None = None,
+    gflop_per_s: float | None = None,
+    shared_gb_per_s: float | None = None,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """The roof of a device, and where the variants stand below it by the bytes that were counted.
 
     A filled mark lies at operations a byte that the variant's requests ask for, counted by the

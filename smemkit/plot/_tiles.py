@@ -1,10 +1,17 @@
 """Diagram of a matrix product: a block's tile, what the block stages, what a thread holds."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import _core
 from .._version import __version__
 from ..bench.results import is_number
 from ._rows import show_today
 from .style import FAINT, INK, PAPER, in_style, make_axes, put_header
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 MATRIX, BESIDE = 12.0, 1.6  # the edge of a matrix in the drawing, and the space between two
 FIRST, LAST = 4.0, 8.0  # where the tile lies in its matrix
@@ -14,7 +21,14 @@ MOST = 4096  # of a length
 
 
 @in_style
-def tiles(tile, block=None, *, depth=0, title=None, ax=None):
+def tiles(
+    tile: tuple[int, int],
+    block: tuple[int, int] | None = None,
+    *,
+    depth: int = 0,
+    title: str | None = None,
+    ax: Axes | None = None,
+) -> Axes:
     """A tile of a matrix product: what a block fetches, what it stages, and what a thread holds.
 
     At the left stand the matrices: a block makes one tile of c = a @ b, for which it needs the rows

@@ -6,13 +6,23 @@ colours of their own, the same in all pictures; the others are grey, and what th
 with is black and thick. Lines bear their labels at their ends.
 """
 
+from __future__ import annotations
+
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core
 from ..bench import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import ParamSpec, TypeVar
+
+    P = ParamSpec("P")
+    R = TypeVar("R")
 
 # Each pair differs for every kind of colour vision, and each is legible as text on the paper; a
 # test holds both.
@@ -57,11 +67,11 @@ TICKS_MOST = 10  # along an axis
 ADVICE = "drawing needs matplotlib, which is not installed: pip install 'smemkit[plot]'"
 
 
-def in_style(function):
+def in_style(function: Callable[P, R]) -> Callable[P, R]:
     """Runs a drawing function with the rules of the house; the caller's rcParams stay."""
 
     @functools.wraps(function)
-    def draw(*arguments, **keywords):
+    def draw(*arguments: P.args, **keywords: P.kwargs) -> R:
         try:
             import matplotlib
         except ImportError as error:

@@ -1,6 +1,9 @@
 """The probes: small kernels of csrc/kernels/probe, launched with chosen access patterns."""
 
+from __future__ import annotations
+
 import operator
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -16,6 +19,11 @@ from .results import (
     SharedAccess,
     SharedLimits,
 )
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend
 
 COUNTED = 1 << 14  # elements of a counted launch; the cost of a request does not depend on it
 TIMED_BYTES = 1 << 28  # of memory that a timed launch reads: more than any cache holds
@@ -109,8 +117,15 @@ def _blocks(elements, each=1):
 
 
 def global_access(
-    stride=1, offset=0, random=False, *, elements=None, dtype="float32", seed=0, backend=None
-):
+    stride: int = 1,
+    offset: int = 0,
+    random: bool = False,
+    *,
+    elements: int | None = None,
+    dtype: DTypeLike = "float32",
+    seed: int = 0,
+    backend: Backend | None = None,
+) -> GlobalAccess:
     """Read global memory with a stride, an offset or in no order: y[i] = x[i * stride + offset].
 
     Parameters
@@ -200,7 +215,7 @@ def _measure_shared(variant, width, backend, each, numbers=()):
     return facts | {"width": width, "requests": requests if facts["backend"] == "cuda" else 0}
 
 
-def bank_access(stride, width=4, *, backend=None):
+def bank_access(stride: int, width: int = 4, *, backend: Backend | None = None) -> BankAccess:
     """Read shared memory with a stride: lane l of each warp reads element l * stride.
 
     Parameters
@@ -238,7 +253,9 @@ def bank_access(stride, width=4, *, backend=None):
     return BankAccess(stride=stride, **facts)
 
 
-def row_column(padded=False, width=4, *, backend=None):
+def row_column(
+    padded: bool = False, width: int = 4, *, backend: Backend | None = None
+) -> RowColumn:
     """Read a 32 x 32 tile in shared memory by rows and by columns.
 
     Parameters
@@ -279,7 +296,7 @@ def row_column(padded=False, width=4, *, backend=None):
     return RowColumn(padded=padded, width=width, row=row, column=column)
 
 
-def divergence(pattern, *, seed=0, backend=None):
+def divergence(pattern: str, *, seed: int = 0, backend: Backend | None = None) -> Divergence:
     """Run one of two loops for each element, as a condition says that lanes of a warp may share.
 
     Parameters
@@ -353,7 +370,7 @@ def _plan_ring(level, facts):
     return "chase", footprint // LINE_BYTES, spacing, 1 << 15
 
 
-def latency(level, *, seed=0, backend=None):
+def latency(level: str, *, seed: int = 0, backend: Backend | None = None) -> Latency:
     """Time a chain of dependent reads through one level of the memory: a pointer chase.
 
     Parameters
@@ -432,7 +449,7 @@ def _read_carveout(kernel, dynamic_bytes):
     return found.carveout_bytes
 
 
-def shared_limits(*, backend=None):
+def shared_limits(*, backend: Backend | None = None) -> SharedLimits:
     """Run kernels at the limits of shared memory: static, dynamic, with opt-in, and mixed.
 
     Parameters

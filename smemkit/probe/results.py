@@ -1,11 +1,17 @@
 """Results of probes: counts of the simulator, times of a GPU, and numbers derived from both."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..report.counts import median
+
+if TYPE_CHECKING:
+    from typing import Any
 
 LANES, SECTOR_BYTES = 32, 32
 
@@ -20,7 +26,7 @@ class ProbeResult:
     times_ms: tuple = field(repr=False, default=())
 
     @property
-    def time_ms(self):
+    def time_ms(self) -> float | None:
         """The median of times_ms; None without a GPU."""
         return median(self.times_ms)
 
@@ -34,7 +40,7 @@ class ProbeResult:
         ]
         return {name: getattr(self, name) for name in names}
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write; derived numbers too."""
         facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
         return facts | {name: _plain(value) for name, value in self._derive().items()}
@@ -93,29 +99,29 @@ class GlobalAccess(ProbeResult):
     elements: int
 
     @property
-    def sectors_per_request(self):
+    def sectors_per_request(self) -> float:
         """Sectors of 32 bytes that an average read of a warp touched."""
         return self.counters["global.load.sectors_per_request"]
 
     @property
-    def used_bytes(self):
+    def used_bytes(self) -> int:
         """Bytes that the kernel needs: each element read once and written once."""
         return 2 * self.elements * numpy.dtype(self.dtype).itemsize
 
     @property
-    def moved_bytes(self):
+    def moved_bytes(self) -> float:
         """Bytes of all sectors that its requests touch, by the counted sectors per request."""
         requests = self.elements / LANES
         sectors = self.sectors_per_request + self.counters["global.store.sectors_per_request"]
         return round(requests * sectors * SECTOR_BYTES)
 
     @property
-    def used_gb_per_s(self):
+    def used_gb_per_s(self) -> float | None:
         """Useful bytes a second, in GB/s; None without a GPU."""
         return _per_ms(self.used_bytes, self.time_ms, 1e9)
 
     @property
-    def moved_gb_per_s(self):
+    def moved_gb_per_s(self) -> float | None:
         """Moved bytes a second, in GB/s; None without a GPU."""
         return _per_ms(self.moved_bytes, self.time_ms, 1e9)
 
@@ -128,18 +134,18 @@ class SharedAccess(ProbeResult):
     requests: float = field(repr=False)
 
     @property
-    def wavefronts_per_request(self):
+    def wavefronts_per_request(self) -> float:
         """Passes through shared memory that an average read of a warp took."""
         loads = self.counters["shared.load.instructions"]
         return self.counters["shared.load.wavefronts"] / loads
 
     @property
-    def conflicts_per_request(self):
+    def conflicts_per_request(self) -> float:
         """Passes beyond those that the bytes need."""
         return self.counters["shared.load.conflicts_per_request"]
 
     @property
-    def ns_per_request(self):
+    def ns_per_request(self) -> float | None:
         """Nanoseconds of a multiprocessor for one read of a warp; None without a GPU."""
         return self.time_ms * 1e6 / self.requests if self.time_ms else None
 
@@ -200,16 +206,16 @@ class RowColumn:
     column: SharedAccess
 
     @property
-    def wavefronts_ratio(self):
+    def wavefronts_ratio(self) -> float:
         """Passes of a column read for each of a row read."""
         return self.column.wavefronts_per_request / self.row.wavefronts_per_request
 
     @property
-    def time_ratio(self):
+    def time_ratio(self) -> float | None:
         """Time of columns over that of rows; None without a GPU."""
         return self.column.time_ms / self.row.time_ms if self.row.time_ms else None
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         names = ("padded", "width", "row", "column", "wavefronts_ratio", "time_ratio")
         return {name: _plain(getattr(self, name)) for name in names}
@@ -241,17 +247,17 @@ class Divergence(ProbeResult):
     steps: int
 
     @property
-    def divergent_branches(self):
+    def divergent_branches(self) -> int:
         """Branches at which the lanes of a warp parted, in the counted launch."""
         return self.counters["branch.divergent"]
 
     @property
-    def active_lanes(self):
+    def active_lanes(self) -> float:
         """Lanes of 32 that an average instruction had work for."""
         return self.counters["instructions.active_lanes"]
 
     @property
-    def steps_per_s(self):
+    def steps_per_s(self) -> float | None:
         """Steps of all elements a second; None without a GPU."""
         return _per_ms(self.elements * self.steps, self.time_ms, 1)
 
@@ -283,11 +289,11 @@ class Latency:
     samples_ns: tuple = field(repr=False)
 
     @property
-    def ns(self):
+    def ns(self) -> float:
         """The median of samples_ns."""
         return median(self.samples_ns)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
         return facts | {"ns": self.ns}
@@ -331,6 +337,6 @@ class SharedLimits:
     carveout_bytes: int | None
     carveout_percents: tuple
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}

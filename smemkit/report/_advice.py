@@ -1,9 +1,17 @@
 """explain: advice in words. Each advice follows from counters and shows them as evidence."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import _core
 from . import _advise_code, _advise_double, _advise_global, _advise_launch, _advise_shared
 from ._kernel import Kernel
 from .counts import Launch
+
+if TYPE_CHECKING:
+    from ._kernel import Advice
+    from ._report import Report
 
 JUDGES = (
     _advise_launch.judge_block,
@@ -35,7 +43,7 @@ def _rank(advice):
     return advice.kind not in FIRST, advice.kind in LAST, -wasted
 
 
-def explain(report):
+def explain(report: Report) -> list[Advice]:
     """Say in words why a kernel is slow, from the counters of a profile.
 
     Parameters

@@ -1,10 +1,22 @@
 """Comparison: the counters of two reports side by side, and what changed in a sentence."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .._pandas import import_pandas
 from .._version import __version__
 from ._layout import tabulate, wrap, write_number
 from .counts import CONFLICTS, WAVEFRONTS, counters
 from .saved import Saved, describe_origin, restore_report, say_launches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from pandas import DataFrame
+
+    from ._report import Report
 
 CHANGED = 0.005  # of the larger value; less is equal in the sentence and has no mark
 # Of these more is better; of those with a NEUTRAL ending neither, as they say what was asked for.
@@ -82,7 +94,7 @@ class Comparison(Saved):
     [0]
     """
 
-    def __init__(self, a, b, names):
+    def __init__(self, a: Report, b: Report, names: Sequence[str]) -> None:
         self.names = names
         self.reports = (a, b)
         self.origin = describe_origin()
@@ -123,12 +135,12 @@ class Comparison(Saved):
             return f"{second} counts as {first} does: no counter that costs time differs."
         return f"Against {first}, {second} {'; it '.join(parts)}."
 
-    def mark(self, row):
+    def mark(self, row: tuple[Any, ...]) -> str:
         """Of a row: "better", "worse", "differs" (neither can be said), or "" (equal)."""
         name, _, a, b, _ = row
         return _judge(name, a, b)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         keys = ("counter", "unit", *("a", "b"), "ratio")
         rows = [dict(zip(keys, row, strict=True)) | {"mark": self.mark(row)} for row in self.rows]
@@ -163,12 +175,12 @@ class Comparison(Saved):
         a, b = map(restore_report, captured["reports"])
         return cls(a, b, tuple(captured["names"]))
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> DataFrame:
         """The rows as a pandas.DataFrame."""
         columns = ["counter", "unit", *self.names, "ratio"]
         return import_pandas().DataFrame(self.rows, columns=columns)
 
-    def table(self, rows=None):
+    def table(self, rows: Iterable[tuple[Any, ...]] | None = None) -> list[Any]:
         """Rows of text with the heading first, of some rows or of all."""
         heading = ("counter", *self.names, "ratio", "unit", "")
         return [heading] + [
@@ -182,12 +194,12 @@ class Comparison(Saved):
             for row in (self.rows if rows is None else rows)
         ]
 
-    def split(self):
+    def split(self) -> tuple[Any, ...]:
         """(rows that differ, names of the counters that do not)."""
         differing = [row for row in self.rows if self.mark(row)]
         return differing, [row[0] for row in self.rows if not self.mark(row)]
 
-    def notes(self):
+    def notes(self) -> list[str]:
         """What must be known of either report: that it is a sample of the blocks."""
         return [
             f"{name}: {label}"
@@ -195,7 +207,7 @@ class Comparison(Saved):
             if label.startswith(("SAMPLE", "INCOMPLETE"))
         ]
 
-    def __str__(self):
+    def __str__(self) -> str:
         differing, equal = self.split()
         parts = wrap(self.summary, 0)
         if differing:
@@ -204,10 +216,10 @@ class Comparison(Saved):
             parts += ["", *wrap(f"equal ({len(equal)}): {', '.join(equal)}", 0)]
         return "\n".join([*parts, *self.notes()])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Comparison of {self.names[0]} and {self.names[1]}: {len(self.rows)} counters>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from . import html  # drawing is for notebooks
 
         return html.draw_comparison(self)

@@ -1,5 +1,9 @@
 """Findings of check: faults of a launch, each with its two accesses."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .._version import __version__
 from ._layout import wrap
 from ._variables import SharedVariables, strip_index
@@ -13,13 +17,17 @@ from .saved import (
     unpack_launches,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from typing import Any
+
 SIDES = ("first", "second")
 
 
 class Side:
     """One of the two accesses of a finding."""
 
-    def __init__(self, facts, sources, shared):
+    def __init__(self, facts: Mapping[str, Any], sources: Sources, shared: SharedVariables) -> None:
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
         self.address = facts["address"]
         self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
@@ -33,7 +41,7 @@ class Side:
         self.moved = is_access and sources.is_moved(self.file, self.line)
 
     @property
-    def place(self):
+    def place(self) -> str:
         """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
@@ -53,7 +61,7 @@ class Side:
     def __repr__(self):
         return f"Side({self.place!r}, {self.op}, block={self.block}, thread={self.thread})"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         names = ("op", "file", "line", "text", "ptx_line", "ptx", "space", "address", "bytes")
         facts = {name: getattr(self, name) for name in (*names, "variable", "function", "moved")}
@@ -96,7 +104,9 @@ class Finding:
     ('global_race', 4)
     """
 
-    def __init__(self, facts, kernel, sources, shared):
+    def __init__(
+        self, facts: Mapping[str, Any], kernel: str, sources: Sources, shared: SharedVariables
+    ) -> None:
         self.kind, self.count, self.kernel = facts["kind"], facts["count"], kernel
         self.same_value = facts.get("same_value", False)
         self.first = Side(facts["first"], sources, shared)
@@ -104,14 +114,14 @@ class Finding:
         self.message = shared.translate(facts["message"], self.first.file)
         self.action = facts["action"]
 
-    def add(self, other):
+    def add(self, other: Finding) -> None:
         """Merges an equal finding; it becomes the example where only its stored values differ."""
         if self.same_value and not other.same_value:
             self.first, self.second, self.message = other.first, other.second, other.message
             self.action, self.same_value = other.action, False
         self.count += other.count
 
-    def __str__(self):
+    def __str__(self) -> str:
         times = f" ({self.count:,} times)" if self.count > 1 else ""
         parts = [f"{self.kind} in {self.kernel}: {self.message}{times}", f"    {self.first}"]
         if self.second is not None:
@@ -119,19 +129,19 @@ class Finding:
         parts += wrap(f"advice: {self.action}", 4)
         return "\n".join(parts)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         places = [side.place for side in (self.first, self.second) if side is not None]
         return f"Finding({self.kind!r}, {', '.join(places)}, count={self.count})"
 
     @property
-    def key(self):
+    def key(self) -> tuple[Any, ...]:
         """The key of findings that are merged into one."""
         sides = [side for side in (self.first, self.second) if side is not None]
         places = sorted((side.place, side.op) for side in sides)
         variables = {strip_index(side.variable) for side in sides}
         return self.kind, self.kernel, tuple(places), frozenset(variables)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {
             "kind": self.kind,
@@ -186,7 +196,15 @@ class CheckReport(Saved):
     (False, {'global_race'})
     """
 
-    def __init__(self, launches, result, *, blocks=0, given=None, ignore_same_value=False):
+    def __init__(
+        self,
+        launches: Iterable[Any],
+        result: Any,
+        *,
+        blocks: int = 0,
+        given: Any = None,
+        ignore_same_value: bool = False,
+    ) -> None:
         self._captured, self._sources = list(launches), []
         self._settings = {"blocks": blocks, "ignore_same_value": ignore_same_value}
         self.origin = describe_origin()
@@ -219,18 +237,18 @@ class CheckReport(Saved):
         ]
         self.ignored = len(found) - len(self.findings)
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return not self.findings and self.stopped is None
 
     @property
-    def label(self):
+    def label(self) -> str:
         """What the report is of, in words."""
         if self.sampled and self.sampled[0] < self.sampled[1]:
             return f"SAMPLE: {self.sampled[0]:,} of {self.sampled[1]:,} blocks checked"
         return "all blocks checked"
 
     @property
-    def warning(self):
+    def warning(self) -> str | None:
         """What may have been missed, or None."""
         if not self.incomplete:
             return None
@@ -263,7 +281,7 @@ class CheckReport(Saved):
         settings = {name: captured[name] for name in ("blocks", "ignore_same_value")}
         return cls(rows, None, **settings)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {self._count()}>"
 
     def _count(self):
@@ -271,7 +289,7 @@ class CheckReport(Saved):
         found = f"{number} finding{'' if number == 1 else 's'}" if number else "nothing found"
         return found + (f", {self.ignored} of stores of one value left out" if self.ignored else "")
 
-    def __str__(self):
+    def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(self.kernels))
         parts = [f"{names}: {self._count()}; {self.label}"]
         parts += [f"\n{finding}" for finding in self.findings]
@@ -283,7 +301,7 @@ class CheckReport(Saved):
             parts.append(f"\nIt ended early: {self.stopped}")
         return "\n".join(parts)
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {
             "smemkit": __version__,
@@ -297,7 +315,7 @@ class CheckReport(Saved):
             "findings": [finding.to_dict() for finding in self.findings],
         }
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from . import html  # only notebooks need it
 
         return html.draw_findings(self)

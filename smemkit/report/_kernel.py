@@ -1,8 +1,14 @@
 """Advice, and the kernel that it judges: all launches of it, with their counts summed."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
+
+if TYPE_CHECKING:
+    from typing import Any
 
 REACH = ("none", "lanes", "threads")  # lanes: of one warp
 
@@ -40,20 +46,20 @@ class Advice:
     source: str = ""
 
     @property
-    def text(self):
+    def text(self) -> str:
         """Subject, message and source in one line."""
         source = f" [{self.source}]" if self.source else ""
         return f"{self.subject}: {self.message}{source}"
 
     @property
-    def line(self):
+    def line(self) -> int | None:
         """Number of the first line, or None."""
         return self.lines[0][1] if self.lines else None
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.text
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {
             "kind": self.kind,

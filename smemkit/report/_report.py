@@ -1,5 +1,9 @@
 """Report: what the launches of a call did."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import _core
 from .._pandas import import_pandas
 from .._version import __version__
@@ -23,6 +27,15 @@ from .counts import (
 )
 from .saved import Saved, describe_origin, describe_sources, pack_launches, unpack_launches
 from .what_if import waste
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any
+
+    from pandas import DataFrame
+
+    from ._kernel import Advice
+    from .counts import Sample
 
 RANKINGS = (
     ("bank conflicts", "wavefronts", count_conflicts),
@@ -77,7 +90,9 @@ class Report(Saved):
     'column.cu:37'
     """
 
-    def __init__(self, launches, result, *, blocks=0, given=None):
+    def __init__(
+        self, launches: Iterable[Any], result: Any, *, blocks: int = 0, given: Any = None
+    ) -> None:
         self._blocks = blocks
         self._captured = [  # the lines are sums over the instructions
             {name: value for name, value in facts.items() if name != "lines"} for facts in launches
@@ -97,17 +112,17 @@ class Report(Saved):
             )
 
     @property
-    def times_ms(self):
+    def times_ms(self) -> tuple[tuple[float, ...], ...]:
         """For each launch the GPU's samples, in milliseconds."""
         return tuple(launch.times_ms for launch in self.launches if launch.times_ms)
 
     @property
-    def time_ms(self):
+    def time_ms(self) -> float | None:
         """The median over the repeats of all launches together, in milliseconds; or None."""
         return median([sum(repeat) for repeat in zip(*self.times_ms, strict=True)])
 
     @property
-    def main_kernel(self):
+    def main_kernel(self) -> str | None:
         """The name of the kernel that did most, by its warp instructions."""
         sums = {}
         for launch in self.launches:
@@ -116,7 +131,7 @@ class Report(Saved):
         return max(sums, key=sums.get)
 
     @property
-    def label(self):
+    def label(self) -> str:
         """How much was counted, in words."""
         if self.refused:
             kernel, message = self.refused[0]
@@ -142,11 +157,11 @@ class Report(Saved):
         return all(launch.modelled for launch in self.launches)
 
     @property
-    def advice(self):
+    def advice(self) -> list[Advice]:
         """What smemkit.explain says of it."""
         return explain(self)
 
-    def holds(self, condition):
+    def holds(self, condition: str) -> bool:
         """Whether a condition, as "shared.load.conflicts > 0", is true of the counters.
 
         Raises ArgumentError for what is no condition, UnknownCounterError (KeyError) for a name
@@ -164,7 +179,14 @@ class Report(Saved):
             raise UncountedError(f"{name} has no value here: its denominator is 0")
         return OPERATORS[sign](value, limit)
 
-    def access(self, line=None, op=None, *, file=None, space=None):
+    def access(
+        self,
+        line: int | None = None,
+        op: str | None = None,
+        *,
+        file: str | None = None,
+        space: str | None = None,
+    ) -> Sample:
         """The costliest request of the worst line, kind or space, where these are not given.
 
         op is "load", "store", "atomic" or "async"; space is "shared" or "global". The worst line is
@@ -210,13 +232,20 @@ class Report(Saved):
                             totals[name] = totals.get(name, 0) + more
         return totals
 
-    def picture(self, line=None, op=None, *, file=None, space=None):
+    def picture(
+        self,
+        line: int | None = None,
+        op: str | None = None,
+        *,
+        file: str | None = None,
+        space: str | None = None,
+    ) -> str:
         """A drawing of lanes, banks and words (or sectors) of one request; see access."""
         from . import html  # drawing is for notebooks
 
         return html.Picture(self.access(line, op, file=file, space=space))
 
-    def compare(self, other, names=None):
+    def compare(self, other: Report, names: Sequence[str] | None = None) -> Comparison:
         """Both reports side by side, a Comparison; names are the headings of the two."""
         if not isinstance(other, Report):
             raise _core.ArgumentTypeError(
@@ -230,7 +259,7 @@ class Report(Saved):
             raise _core.ArgumentError('names must be two headings, as in ("tiled", "padded")')
         return Comparison(self, other, tuple(map(str, names)))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it but the result, of plain types that json can write."""
         return {
             "smemkit": __version__,
@@ -246,7 +275,7 @@ class Report(Saved):
             "advice": [advice.to_dict() for advice in self.advice],
         }
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> DataFrame:
         """One row a source line, one column a counter (a pandas.DataFrame); attrs has the label."""
         pandas = import_pandas()
         rows = [
@@ -281,12 +310,12 @@ class Report(Saved):
             launch.times_ms = tuple(facts["times_ms"])
         return report
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         names = ", ".join(dict.fromkeys(launch.kernel for launch in self.launches))
         sampled = f", sampled={self.sampled}" if self.sampled else ""
         return f"<Report of {names}: {len(self.launches)} launch(es){sampled}>"
 
-    def __str__(self):
+    def __str__(self) -> str:
         parts = [*self._head(), *self._list_advice()]
         for title, unit, measure in RANKINGS:
             parts += self._worst(title, unit, measure)
@@ -333,7 +362,7 @@ class Report(Saved):
             ]
             yield from tabulate(rows, numbers=(0,))
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from . import html
 
         return html.draw_report(self)

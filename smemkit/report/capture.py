@@ -1,7 +1,10 @@
 """profile and check: a call whose launches on the simulator are captured and reported."""
 
+from __future__ import annotations
+
 import operator
 import reprlib
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -10,6 +13,12 @@ from .._configured import ConfiguredKernel
 from ._findings import CheckReport
 from ._report import Report
 from .counts import UncountedError, split_refused
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any, Literal
+
+    from .._core import RawKernel
 
 WARM_UPS, REPEATS = 3, 11  # of a timed call; the median of an odd number is a sample
 
@@ -107,7 +116,13 @@ def _time(function, args, kwargs, launches):
     ]
 
 
-def profile(function, *args, blocks=None, model=True, **kwargs):
+def profile(
+    function: Callable[..., Any] | RawKernel,
+    *args: Any,
+    blocks: int | None = None,
+    model: bool = True,
+    **kwargs: Any,
+) -> Report:
     """Run a call on the simulator and count what its kernels do, by source line.
 
     Parameters
@@ -195,14 +210,14 @@ def _read_order(order, padding):
 
 
 def check(
-    function,
-    *args,
-    blocks=None,
-    ignore_same_value=False,
-    order="forward",
-    padding=0,
-    **kwargs,
-):
+    function: Callable[..., Any] | RawKernel,
+    *args: Any,
+    blocks: int | None = None,
+    ignore_same_value: bool = False,
+    order: Literal["forward", "reverse", "both"] = "forward",
+    padding: int = 0,
+    **kwargs: Any,
+) -> CheckReport:
     """Run a call on the simulator and look for races, missing barriers and accesses out of bounds.
 
     Parameters

@@ -1,13 +1,20 @@
 """Counts of a profile: counters, source lines, launches and recorded accesses."""
 
+from __future__ import annotations
+
 import math
 import operator
 import os
 import re
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .. import _core
 from ._moved import list_lines_without_access
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
 
 # {ratio: (numerator, denominator, scale)}. A ratio is computed from sums, so that it stays right
 # where launches or lines are added. A test compares this table with counters.def.
@@ -36,7 +43,7 @@ PTX_FILE = "ptx"  # stands for the file of lines that have no source file
 ACCESS = re.compile(r"\b(ld|ldmatrix|st|atom|red|cp)\.")
 
 
-def counters():
+def counters() -> dict[str, dict[str, str]]:
     """Every counter that smemkit.profile fills: unit, meaning, and what Nsight Compute calls it.
 
     Shapes
@@ -66,7 +73,7 @@ def counters():
 class UnknownCounterError(_core.Error, KeyError):
     """An unknown counter name; the message suggests similar names."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return str(self.args[0])
 
 
@@ -127,30 +134,32 @@ class Counters(Mapping):
     True
     """
 
-    def __init__(self, sums):
-        self._values = {row["name"]: sums.get(row["name"], 0) for row in _core._counters()}
+    def __init__(self, sums: Mapping[str, float]) -> None:
+        self._values: dict[str, float | None] = {
+            row["name"]: sums.get(row["name"], 0) for row in _core._counters()
+        }
         for name in self._values.keys() & RATIOS.keys():
             above, below, scale = RATIOS[name]
             divisor = sums.get(below, 0)
             self._values[name] = scale * sums.get(above, 0) / divisor if divisor else None
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         try:
             return self._values[name]
         except (KeyError, TypeError):
             raise refuse_name(name, self._values) from None
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[str]:
         return iter(self._values)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._values)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         filled = {name: value for name, value in self._values.items() if value}
         return f"Counters({filled})"
 
-    def total(self, *names):
+    def total(self, *names: str) -> Any:
         """The sum of several counters."""
         return sum(self._values[name] for name in names)
 
@@ -274,7 +283,16 @@ class Line:
     ('column.cu:37', 4096)
     """
 
-    def __init__(self, file, line, text, sums, kernels, ptx, moved=False):
+    def __init__(
+        self,
+        file: str,
+        line: int,
+        text: str,
+        sums: Mapping[str, float],
+        kernels: Iterable[str],
+        ptx: str,
+        moved: bool = False,
+    ) -> None:
         self.file, self.line, self.text = file, line, text
         self.counters = Counters(sums)
         self.kernels = tuple(kernels)
@@ -282,14 +300,14 @@ class Line:
         self.moved = moved and self.counters.total(*ACCESSES) > 0
 
     @property
-    def place(self):
+    def place(self) -> str:
         """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Line({self.place!r}, {self.text!r})"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {
             "file": self.file,
@@ -334,7 +352,15 @@ class Sample:
     32
     """
 
-    def __init__(self, facts, kernel, sources):
+    function: str
+    ptx_line: int
+    space: str
+    op: str
+    rule: str
+    bytes: int
+    mask: int
+
+    def __init__(self, facts: Mapping[str, Any], kernel: str, sources: Sources) -> None:
         self.cost, self.warp = facts["cost"], facts["warp"]
         for name in ("function", "ptx_line", "space", "op", "rule", "bytes", "mask"):
             setattr(self, name, facts[name])
@@ -345,21 +371,21 @@ class Sample:
         self.text = sources.text(self.file, self.line, sources.text(PTX_FILE, self.ptx_line))
 
     @property
-    def place(self):
+    def place(self) -> str:
         """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
-    def active(self):
+    def active(self) -> list[tuple[int, int]]:
         """(lane, address) of each lane that takes part."""
         return [(i, int(a)) for i, a in enumerate(self.addresses) if self.mask >> i & 1]
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return (
             f"Sample({self.place!r}, {self.space} {self.op}, {self.bytes} bytes a lane, "
             f"cost={self.cost})"
         )
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         names = ("kernel", "file", "line", "ptx_line", "space", "op", "rule", "bytes", "mask")
         facts = {name: getattr(self, name) for name in names}
@@ -400,7 +426,7 @@ class Launch:
     (Launch('gemm_column_float32', grid=(2, 2, 1), block=(32, 32, 1)),)
     """
 
-    def __init__(self, facts, given=None):
+    def __init__(self, facts: Mapping[str, Any], given: Any = None) -> None:
         self.kernel = facts["kernel"]
         self.grid, self.block = tuple(facts["grid"]), tuple(facts["block"])
         self.shared_bytes = facts["shared_bytes"]
@@ -415,14 +441,14 @@ class Launch:
         self.times_ms = ()
 
     @property
-    def time_ms(self):
+    def time_ms(self) -> float | None:
         """The median of times_ms, in milliseconds; None without a GPU."""
         return median(self.times_ms)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Launch({self.kernel!r}, grid={self.grid}, block={self.block})"
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {
             "kernel": self.kernel,

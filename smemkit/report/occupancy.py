@@ -1,10 +1,24 @@
 """The occupancy of a kernel on every card: a table of compute capabilities."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from .. import _core
 from .._pandas import import_pandas
 from .._version import __version__
 from ._layout import tabulate
 from .saved import Saved, describe_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+    from pandas import DataFrame
+
+    from .._core import RawKernel
+    from .._types import Capability, Shape
 
 # 10.1 is left out: CUDA 13 calls that device 11.0.
 RENAMED = ((10, 1),)
@@ -66,17 +80,17 @@ class OccupancyTable(Saved):
     (1, 67)
     """
 
-    def __init__(self, kernel, block, rows):
+    def __init__(self, kernel: str, block: tuple[int, ...], rows: Iterable[dict[str, Any]]) -> None:
         self.kernel, self.block, self.rows = kernel, block, list(rows)
         self.origin = {**describe_origin(), "counted_on": "from NVIDIA's table of limits"}
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[dict[str, Any]]:
         return iter(self.rows)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, capability):
+    def __getitem__(self, capability: str) -> dict[str, Any]:
         """The row of a compute capability, as "8.6", or of a card, as "RTX 3060"."""
         wanted = _core.limits(capability)["compute_capability"]
         for row in self.rows:
@@ -95,11 +109,11 @@ class OccupancyTable(Saved):
     def _restore(cls, captured):
         return cls(captured["kernel"], captured["block"], map(dict, captured["rows"]))
 
-    def to_dict(self):
+    def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
         return {"smemkit": __version__, "kind": "occupancy", **self._capture()}
 
-    def to_dataframe(self):
+    def to_dataframe(self) -> DataFrame:
         """A pandas.DataFrame: a row for each compute capability."""
         names = ("compute_capability", "cards", *COLUMNS, "limited_by", "error")
         rows = [{name: row.get(name) for name in names} for row in self.rows]
@@ -126,16 +140,16 @@ class OccupancyTable(Saved):
                 reasons.setdefault(row["error"], []).append(row["compute_capability"])
         return [(", ".join(capabilities), reason) for reason, capabilities in reasons.items()]
 
-    def __str__(self):
+    def __str__(self) -> str:
         rows = [("", "cards", *HEADINGS), *map(self._write, self.rows)]
         numbers = range(2, 2 + len(COLUMNS))
         notes = [f"{capabilities}: {reason}" for capabilities, reason in self._notes()]
         return "\n".join([self._say_block(), *tabulate(rows, numbers=numbers), *notes])
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<OccupancyTable of {self.kernel}: {len(self.rows)} compute capabilities>"
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         from . import html  # drawing is for notebooks
 
         return html.draw_occupancy(self)
@@ -170,15 +184,15 @@ def _read_block(kernel, block):
 
 
 def occupancy_table(
-    kernel,
-    block=None,
-    shared_bytes=None,
-    compute_capabilities=None,
+    kernel: RawKernel | str | tuple[Any, ...],
+    block: Shape | None = None,
+    shared_bytes: int | None = None,
+    compute_capabilities: Iterable[Capability] | None = None,
     *,
-    dtype=None,
-    choice=None,
-    registers=None,
-):
+    dtype: DTypeLike | None = None,
+    choice: str | None = None,
+    registers: int | None = None,
+) -> OccupancyTable:
     """How many blocks of a kernel a multiprocessor holds at once, for every compute capability.
 
     The kernel is compiled for each of them, so that a card that is not at hand has its row too.

@@ -4,6 +4,8 @@ A JSON file has two parts: what to_dict gives, for other programs, and under "ca
 launches left, of which load_report makes an equal report.
 """
 
+from __future__ import annotations
+
 import contextlib
 import datetime
 import functools
@@ -11,11 +13,17 @@ import os
 import platform
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core
 from .._version import __version__
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .._types import StrPath
 
 FORMAT = 1  # of the JSON file; a reader refuses other numbers
 ENDINGS = (".html", ".json")
@@ -124,7 +132,7 @@ class Saved:
 
     _launched = ()
 
-    def to_html(self):
+    def to_html(self) -> str:
         """A whole page, for a browser: str. It needs no other file, and follows light and dark.
 
         A notebook shows a report as it is; for a page of your own take report._repr_html_().
@@ -133,7 +141,7 @@ class Saved:
 
         return html.make_page(self)
 
-    def save(self, path):
+    def save(self, path: StrPath) -> None:
         """Write the report to a file: a page (.html), or JSON that load_report reads (.json).
 
         Parameters
@@ -167,11 +175,9 @@ class Saved:
         >>> again.counters == report.counters
         True
         """
-        path = check_ending(path)
-        text = (
-            self.to_html() if path.suffix.lower() == ".html" else _write_document(self._document())
-        )
-        write_whole(path, text)
+        target = check_ending(path)
+        is_page = target.suffix.lower() == ".html"
+        write_whole(target, self.to_html() if is_page else _write_document(self._document()))
 
     def _document(self):
         plain = self.to_dict()
@@ -257,7 +263,7 @@ def restore_document(document):
         raise _core.ArgumentError(f"its content is not that of a report: {error!r:.200}") from error
 
 
-def load_report(path):
+def load_report(path: StrPath) -> Any:
     """Read a report that report.save wrote as JSON.
 
     Parameters

@@ -1,0 +1,15 @@
+"""Types that annotations of several modules share. Type checkers read it; nothing imports it."""
+
+import os
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from numpy.typing import ArrayLike
+
+from ._core import DeviceArray
+
+Array: TypeAlias = ArrayLike | DeviceArray
+Backend: TypeAlias = Literal["auto", "cuda", "sim"]
+Capability: TypeAlias = str | tuple[int, int]
+Shape: TypeAlias = int | Sequence[int]
+StrPath: TypeAlias = str | os.PathLike[str]
