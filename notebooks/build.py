@@ -30,10 +30,11 @@ METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
-# What a compiler of another version may number otherwise.
+# What another version of a compiler may number otherwise, and Pygments colour otherwise or not.
 CHANGING = (
     (re.compile(r"PTX line \d+(, column \d+)?"), "PTX line N"),
     (re.compile(r"0x[0-9a-f]{9,}"), "ADDRESS"),
+    (re.compile(r'<span class="\w">(.*?)</span>'), r"\1"),
 )
 
 
@@ -140,7 +141,7 @@ def join_streams(outputs):
 
 
 def show(text):
-    """A text without what a compiler of another version may number otherwise."""
+    """A text without what another version of a compiler or of Pygments may change."""
     for pattern, name in CHANGING:
         text = pattern.sub(name, text)
     return text
