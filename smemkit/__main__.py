@@ -36,9 +36,16 @@ def open_streams():
             stream.reconfigure(errors="backslashreplace")
 
 
+STATUSES = (
+    "Exit status: 0 where all is well; 1 for a finding, a condition of --fail-on that holds, a "
+    "wrong result, or a kernel or machine that failed; 2 where the command line names what is not "
+    "there, or what does not go together."
+)
+
+
 def make_parser():
     """The parser of all commands; its attribute commands has the parser of each."""
-    parser = Parser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0])
+    parser = Parser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0], epilog=STATUSES)
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     demo.add_command(commands)
@@ -109,11 +116,7 @@ def execute(arguments):
 
 
 def main(arguments=None):
-    """Runs a command and returns the exit status.
-
-    0: all is well. 1: a finding, a condition that holds, a wrong result, or a kernel or machine
-    that failed. 2: the command line names what is not there, or what does not go together.
-    """
+    """Runs a command and returns the exit status; see STATUSES."""
     open_streams()
     status, words = execute(arguments)
     if words is not None:
