@@ -227,6 +227,20 @@ ax = plot.ladder(table)
 print(table)
 
 # %% [markdown]
+# Is the order the same at every size? **Predict** which variants lose most where n is small.
+
+# %%
+if smemkit.get_backend() == "cuda":
+    sizes = bench.run("gemm", shapes=[256, 512, 1024, 2048])
+else:
+    sizes = bench.recorded("h200").select(family="gemm", dtype="float32", cache="warm")
+ax = plot.speed(sizes)
+
+# %% [markdown]
+# Those with large tiles: at n = 512 a tile of 128 x 128 makes 16 blocks, for the 132
+# multiprocessors of an H200. `tiled` makes 256 of them.
+
+# %% [markdown]
 # What did each idea gain? And do the limits hold that we derived from the wavefronts?
 
 # %%
