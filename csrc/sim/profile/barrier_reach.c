@@ -54,12 +54,13 @@ void smk_barrier_reach_begin(smk_barrier_reach *state)
     memset(state->allocation, 0, sizeof state->allocation);
 }
 
-/* Is it a barrier of all threads that only waits? */
+/* Is it a barrier of all threads that only waits, and at which a warp arrives once, with all its lanes? */
 static bool is_plain(const smk_instruction *barrier)
 {
     const smk_operand *number = &barrier->operands[0];
-    return barrier->operand_count == 1 && barrier->result_count == 0 && number->kind == SMK_OPERAND_IMMEDIATE &&
-           number->bits == 0 && !smk_module_has(barrier, SMK_MODIFIER_ARRIVE);
+    bool aligned = barrier->opcode == SMK_OPCODE_BAR || smk_module_has(barrier, SMK_MODIFIER_ALIGNED);
+    return aligned && barrier->operand_count == 1 && barrier->result_count == 0 &&
+           number->kind == SMK_OPERAND_IMMEDIATE && number->bits == 0 && !smk_module_has(barrier, SMK_MODIFIER_ARRIVE);
 }
 
 static bool grow(smk_barrier_reach *state, uint32_t index)
