@@ -49,11 +49,7 @@ from nvcc import BuildError, count_cores, fail, find_toolkit, say  # noqa: E402
 
 def find_kernels(command):
     """The folder of compiled kernels: one for all versions of Python."""
-    build = command.get_finalized_command("build")
-    folder, former = Path(build.build_base, "kernels"), Path(build.build_temp, "kernels")
-    if former.exists() and not folder.exists():
-        former.rename(folder)
-    return folder
+    return Path(command.get_finalized_command("build").build_base, "kernels")
 
 
 class BuildExtension(build_ext):

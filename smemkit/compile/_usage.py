@@ -71,7 +71,7 @@ def join_usage(ptx: str, report: str) -> dict[str, Any]:
     }
 
 
-def choose_options(options: Iterable[str], arch: str) -> Any:
+def choose_options(options: Iterable[str], arch: str) -> list[str]:
     """The options with an -arch for that architecture; the user's stays where it is one of it.
 
     Code for sm_90a may use what sm_90 has not: an -arch with a letter is kept for its own number.
@@ -88,7 +88,7 @@ def choose_options(options: Iterable[str], arch: str) -> Any:
     return [f"-arch=sm_{arch}{letter}", *kept]
 
 
-def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> str:
+def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> dict[str, Any]:
     """The usage of each entry of PTX, by the ptxas at that path."""
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         path = Path(folder, "kernel.ptx")

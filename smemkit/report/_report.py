@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from ._kernel import Advice
     from .counts import Sample
+    from .html import Picture
 
 RANKINGS = (
     ("bank conflicts", "wavefronts", count_conflicts),
@@ -239,7 +240,7 @@ class Report(Saved):
         *,
         file: str | None = None,
         space: str | None = None,
-    ) -> str:
+    ) -> Picture:
         """A drawing of lanes, banks and words (or sectors) of one request; see access."""
         from . import html  # drawing is for notebooks
 

@@ -162,7 +162,7 @@ def use_compilers(path: pathlib.Path) -> None:
     print(compile.take_names(ptx, ["f<int>"]), compile.choose_options([], "90"))
     try:
         usage: dict[str, Any] = compile.compile_usage(SOURCE, [], "90")
-        print(usage, compile.join_usage(ptx, compile.assemble_usage(path, ptx, "90")))
+        print(usage, compile.join_usage(ptx, ""), compile.assemble_usage(path, ptx, "90"))
     except compile.UnknownArchError as error:
         print(error)
 
