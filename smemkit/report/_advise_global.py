@@ -9,7 +9,8 @@ NOTICED = 0.005  # share of a kernel's work; what wastes less is not worth a cha
 UNCOALESCED = 1.5  # sectors counted for each one needed
 MISALIGNED = 1.2
 IRREGULAR_LANES = 8  # fewer lanes show no pattern
-BLOCK_THREADS, WARP = 1024, 32
+WARP = 32
+NEIGHBOUR = 128  # bytes to the aligned access beside which a stencil has others
 COVERED = 0.7  # share of the sectors of a load that another one takes too
 
 
@@ -33,18 +34,20 @@ def _count_least(facts, op):
     return requests * max(1, -(-nbytes // (SECTOR * requests))) if requests else 0
 
 
+def _find_distance(sample, other):
+    """Bytes from a warp's elements to those of another warp, where lanes walk side by side."""
+    return (other.warp - sample.warp) * WARP * other.bytes
+
+
 def _lies_in(sample, other):
     """Share of the sectors of a request that another request touches too, both of one warp.
 
     Requests of one block are compared, as the costliest ones need not be of one warp; the distance
     of the warps is taken off.
     """
-    if other.block != sample.block:
+    if other.block != sample.block or not other.active():
         return 0
-    between = other.active()[0][1] - sample.active()[0][1]
-    if abs(between) > BLOCK_THREADS * other.bytes:
-        return 0
-    between = round(between / (WARP * other.bytes)) * WARP * other.bytes  # of two warps
+    between = _find_distance(sample, other)
     own, others = (
         {
             sector
@@ -87,7 +90,8 @@ def _is_shifted(kernel, rows):
             (other.op, other.space, other.bytes) == ("load", "global", sample.bytes)
             and other.block == sample.block
             and _is_aligned(other)
-            and abs(other.active()[0][1] - sample.active()[0][1]) <= BLOCK_THREADS * sample.bytes
+            and abs(other.active()[0][1] - sample.active()[0][1] - _find_distance(sample, other))
+            <= NEIGHBOUR
             for other in kernel.samples.values()
         )
         for _, sample in rows

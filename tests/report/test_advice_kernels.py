@@ -166,6 +166,17 @@ def test_indices_without_a_pattern():
     assert "let threadIdx.x walk" in advice.text
 
 
+def test_wide_loads_of_another_array_cover_nothing():
+    """Indices of 8 bytes that lie right behind what they choose."""
+    random = numpy.random.default_rng(0)
+    for n in (100, 300, 1000):
+        index = random.integers(0, n, 4096)
+        for dtype in ("uint8", "float32"):
+            x = numpy.ones(n, dtype)
+            report = smemkit.profile(smemkit.gather, x, index, variant="unrolled")
+            assert not any("takes the same sectors" in one.text for one in report.advice)
+
+
 def test_what_other_lanes_hold():
     """A neighbour of four elements that one access takes: another lane has it."""
     source = r"""
