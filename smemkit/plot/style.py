@@ -236,10 +236,15 @@ def lay_out(ax):
 
 def measure_width(figure, text, size, weight="normal"):
     """The width of a line of text in pixels."""
-    artist = figure.text(0, 0, text, fontsize=size, fontweight=weight, parse_math=False)
-    width = artist.get_window_extent().width
-    artist.remove()
-    return width
+    return _measure(float(figure.dpi), text, size, weight)
+
+
+@functools.lru_cache(4096)
+def _measure(dpi, text, size, weight):
+    from matplotlib.figure import Figure
+
+    look = {"fontsize": size, "fontweight": weight, "parse_math": False}
+    return Figure(dpi=dpi).text(0, 0, text, **look).get_window_extent().width
 
 
 def wrap(figure, text, most, size, weight="normal"):
