@@ -118,17 +118,17 @@ class Measurement:
 
     family: str
     variant: str
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: str
     machine: str
-    times_ms: tuple = ()
-    host_times_ms: tuple = ()
+    times_ms: tuple[float, ...] = ()
+    host_times_ms: tuple[float, ...] = ()
     cache: str | None = None
-    counters: dict = field(default_factory=dict)
+    counters: dict[str, Any] = field(default_factory=dict)
     nbytes: float | None = None
     flops: float | None = None
-    parameters: dict = field(default_factory=dict)
-    call_times_ms: tuple = ()
+    parameters: dict[str, Any] = field(default_factory=dict)
+    call_times_ms: tuple[float, ...] = ()
 
     def __post_init__(self):
         for names, test, words in RULES:
@@ -202,8 +202,8 @@ class Results:
     (['naive', 'padded'], 'NVIDIA H200')
     """
 
-    rows: list
-    provenance: dict
+    rows: list[Measurement]
+    provenance: dict[str, Any]
 
     def __post_init__(self):
         if not isinstance(self.rows, list | tuple) or not isinstance(self.provenance, Mapping):
@@ -217,7 +217,7 @@ class Results:
                     f"a row of results is a Measurement, not {row!r:.80}"
                 )
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Measurement]:
         return iter(self.rows)
 
     def __len__(self) -> int:

@@ -65,7 +65,7 @@ class Reads:
 
     variant: str
     staged: bool
-    tile: tuple
+    tile: tuple[int, ...]
     predicted_bytes: float
     counted_bytes: float
     moved_bytes: float
@@ -108,15 +108,15 @@ class MemoryWall:
     """
 
     family: str
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: str
     nbytes: float
     flops: float | None
     gb_per_s: float | None = None
     gflop_per_s: float | None = None
-    rows: tuple = field(default=())
+    rows: tuple[Reads, ...] = field(default=())
     shared_gb_per_s: float | None = None
-    provenance: dict = field(default_factory=dict, repr=False)
+    provenance: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def intensity(self) -> float:

@@ -22,8 +22,8 @@ class ProbeResult:
 
     kernel: str
     backend: str
-    counters: Mapping = field(repr=False)
-    times_ms: tuple = field(repr=False, default=())
+    counters: Mapping[str, Any] = field(repr=False)
+    times_ms: tuple[float, ...] = field(repr=False, default=())
 
     @property
     def time_ms(self) -> float | None:
@@ -286,7 +286,7 @@ class Latency:
     level: str
     footprint_bytes: int
     steps: int
-    samples_ns: tuple = field(repr=False)
+    samples_ns: tuple[float, ...] = field(repr=False)
 
     @property
     def ns(self) -> float:
@@ -335,7 +335,7 @@ class SharedLimits:
     mixed_dynamic_bytes: int
     refusal: str
     carveout_bytes: int | None
-    carveout_percents: tuple
+    carveout_percents: tuple[int, ...]
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""

@@ -39,9 +39,9 @@ class Advice:
     """
 
     kind: str
-    lines: tuple
+    lines: tuple[tuple[str, int], ...]
     message: str
-    evidence: dict = field(default_factory=dict)
+    evidence: dict[str, Any] = field(default_factory=dict)
     subject: str = ""
     source: str = ""
 

@@ -7,14 +7,13 @@ import operator
 import os
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import _core
 from ._moved import list_lines_without_access
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
 
 # {ratio: (numerator, denominator, scale)}. A ratio is computed from sums, so that it stays right
 # where launches or lines are added. A test compares this table with counters.def.
@@ -118,7 +117,7 @@ def refuse_name(name, names):
     return UnknownCounterError(f"there is no counter {name!r}; {hint}")
 
 
-class Counters(Mapping):
+class Counters(Mapping[str, Any]):
     """Read-only mapping from counter to number; a ratio whose denominator is 0 is None.
 
     Its names are those of smemkit.counters(), and any other is an UnknownCounterError (KeyError).
