@@ -1,5 +1,7 @@
 """Why the extension module cannot be imported: it is missing, of another Python, or fails."""
 
+from __future__ import annotations
+
 import sys
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
@@ -7,7 +9,7 @@ from pathlib import Path
 ADVICE = "install it (pip install .) or build it in place (python setup.py build_ext --inplace)"
 
 
-def explain_failure(folder, error):
+def explain_failure(folder: str, error: ImportError) -> str:
     """The text of the ImportError that stands for `error`, which importing folder/_core raised."""
     found = [path.name for path in sorted(Path(folder).glob("_core*")) if path.suffix != ".pyi"]
     fitting = [name for name in found if name.removeprefix("_core") in EXTENSION_SUFFIXES]

@@ -1,14 +1,21 @@
 """The code of RawModule: files by their path, and instances of templates by name."""
 
+from __future__ import annotations
+
 import json
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import _core, _mangled
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
-def read_path(path, options):
+
+def read_path(path: Any, options: Iterable[str]) -> tuple[str, tuple[str, ...]]:
     """(code, options) of a file: reports name it, and the headers beside it are found."""
     try:
         path = Path(os.fsdecode(path))
@@ -32,7 +39,9 @@ def read_path(path, options):
     return f"#line 1 {name}\n{code}", (f"-I{path.resolve().parent}", *options)
 
 
-def compile_code(source, options, expressions):
+def compile_code(
+    source: str, options: Iterable[str], expressions: Any
+) -> tuple[str, str, dict[str, str]]:
     """(PTX, who has made it, a dict from each expression to the kernel's name in the PTX)."""
     from .compile import add_expressions, compile_by, take_names  # slow to import
 
@@ -44,7 +53,7 @@ def compile_code(source, options, expressions):
     return ptx, origin, names
 
 
-def find_entry(name, entries, names):
+def find_entry(name: str, entries: Sequence[str], names: Mapping[str, str] | None) -> str | None:
     """The entry of PTX that a name of the source means, or None."""
     wanted = _mangled.simplify(name)
     for expression, entry in (names or {}).items():

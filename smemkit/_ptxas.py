@@ -1,14 +1,20 @@
 """What a kernel takes of a multiprocessor in machine code for a compute capability."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from . import compile
 from .compile import find_ptxas
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
 TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)([af]?)", re.MULTILINE)
 
 
-def _assemble(ptx, entry, arch):
+def _assemble(ptx: str, entry: str, arch: str) -> tuple[int, ...] | str:
     """The usage of an entry of PTX, by ptxas."""
     ptxas, target = find_ptxas(), TARGET.search(ptx)
     if target and target[2]:  # sm_90a and its like are targets of their own
@@ -29,7 +35,15 @@ def _assemble(ptx, entry, arch):
     return "ptxas did not report it" if usage is None else (usage["registers"], -1, -1, -1)
 
 
-def find_usage(ptx, source, options, names, entry, major, minor):
+def find_usage(
+    ptx: str,
+    source: str | None,
+    options: Sequence[str] | None,
+    names: Iterable[str] | None,
+    entry: str,
+    major: int,
+    minor: int,
+) -> tuple[int, ...] | str:
     """(registers, static shared bytes, barriers, threads_max), or why they are not known (str).
 
     A number is -1 where the PTX, as it was given, tells it. CUDA C (source, with its options) is

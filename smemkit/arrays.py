@@ -11,7 +11,7 @@ from ._core import Error, asarray, asnumpy, empty
 if TYPE_CHECKING:
     from typing import Any
 
-    from numpy.typing import DTypeLike
+    from numpy.typing import DTypeLike, NDArray
 
     from ._core import DeviceArray
     from ._types import Array, Backend, Shape
@@ -182,10 +182,11 @@ def arange(
     DeviceArray([1, 4, 7], shape=(3,), dtype=int64, device='sim')
     """
     first, last = (0, start) if stop is None else (start, stop)
-    return asarray(numpy.arange(first, last, step, dtype), backend=backend)
+    values: Any = numpy.arange(first, last, step, dtype)  # type: ignore[call-overload]
+    return asarray(values, backend=backend)
 
 
-def _make_like(like, dtype, backend):
+def _make_like(like: Any, dtype: DTypeLike | None, backend: Backend | None) -> tuple[Any, Any, Any]:
     """Shape, type and machine of an array-like, as arguments of empty."""
     given = like if hasattr(like, "dtype") and hasattr(like, "shape") else numpy.asarray(like)
     machine = getattr(given, "backend", None) if backend is None else backend
@@ -344,7 +345,7 @@ def ones_like(
 NAME = "DeviceArray"
 
 
-def _fetch_edges(array, edge):
+def _fetch_edges(array: DeviceArray, edge: int) -> NDArray[Any]:
     """A NumPy array that NumPy, when it leaves out the middle, prints as it would print `array`.
 
     It has the first and last elements along each axis, and of a long axis one element between them.
@@ -357,7 +358,7 @@ def _fetch_edges(array, edge):
     return asnumpy(array)
 
 
-def represent(array):
+def represent(array: DeviceArray) -> str:
     """The text of repr(array): the values as NumPy abbreviates them, shape, type and device."""
     facts = f"shape={array.shape}, dtype={array.dtype}, device='{array.device}')"
     options = numpy.get_printoptions()

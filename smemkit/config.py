@@ -17,28 +17,28 @@ if TYPE_CHECKING:
 MISSING = "not found"
 
 
-def _cuda_version(number):
+def _cuda_version(number: int) -> str:
     """13000 -> "13.0": CUDA encodes its versions as integers."""
     return f"{number // 1000}.{number % 1000 // 10}" if number else MISSING
 
 
-def _threads(cores):
+def _threads(cores: int) -> int:
     """Host threads of a launch of many blocks: SMEMKIT_THREADS, else the available cores."""
     wanted = os.environ.get("SMEMKIT_THREADS", "")
     return int(wanted) if wanted.isdecimal() and int(wanted) else cores
 
 
-def _collect():
+def _collect() -> dict[str, Any]:
     from . import compile  # slow to import, and only needed here
 
-    facts = _core._config()
+    facts: dict[str, Any] = _core._config()
     nvrtc = compile.find_nvrtc()
     try:
-        nvcc = compile.find_nvcc()
+        nvcc: Any = compile.find_nvcc()
     except _core.ArgumentError as error:  # of SMEMKIT_NVCC: here it is seen best
         nvcc = error
     try:
-        cache = compile.describe_cache()
+        cache: Any = compile.describe_cache()
     except _core.ArgumentError as error:  # of SMEMKIT_CACHE_MB
         cache = error
     return {

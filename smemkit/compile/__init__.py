@@ -123,7 +123,7 @@ def _compile(nvrtc, nvcc, source, options):
         raise
 
 
-def compile_by(source: str, options: Iterable[str] = ()) -> tuple[str, str, Any]:
+def compile_by(source: str, options: Iterable[str] = ()) -> tuple[str, str]:
     """As compile_source: (PTX, the compiler's name, which errors of the driver show)."""
     if "\0" in source:
         raise _core.CompileError("CUDA C with a NUL in it")

@@ -14,7 +14,6 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
 
 MARK = "smemkit_name_expression_"
 START = f'extern "C" __device__ void *{MARK}'
@@ -23,7 +22,7 @@ FOUND = re.compile(rf"^[^\n]*\.global[^\n;]*\b{MARK}(\d+)\s*=\s*([\w$]+);\n?", r
 COMMENT = re.compile(rf"^\s*//[^\n]*{MARK}\d+\s*\n", re.MULTILINE)
 
 
-def add_expressions(source: str, expressions: Iterable[str]) -> Any:
+def add_expressions(source: str, expressions: Iterable[str]) -> str:
     """The source with a variable for each expression."""
     if isinstance(expressions, str) or not all(isinstance(one, str) for one in expressions):
         raise _core.ArgumentTypeError(
@@ -49,7 +48,7 @@ def write_names(ptx, names):
     return "".join([ptx.rstrip("\0\n"), "\n", *lines])
 
 
-def take_names(ptx: str, expressions: Iterable[str]) -> Any:
+def take_names(ptx: str, expressions: Iterable[str]) -> tuple[str, dict[str, str]]:
     """(the PTX without those lines, a dict from expression to the kernel's name there)."""
     found = {int(number): name for number, name in FOUND.findall(ptx)}
     missing = [one for number, one in enumerate(expressions) if number not in found]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy
 
@@ -11,14 +11,17 @@ from .. import _core
 if TYPE_CHECKING:
     from typing import Any
 
-    from .._types import Array, Backend
+    from numpy.typing import ArrayLike, NDArray
+
+    from .._core import DeviceArray
+    from .._types import Backend
 
 
 class ArgumentIndexError(_core.ArgumentError, IndexError):
     """An index lies outside of the array."""
 
 
-def _check_index(index, size):
+def _check_index(index: Any, size: int) -> NDArray[Any]:
     """The index as an int64 array; ArgumentIndexError unless all elements are in [-size, size)."""
     if isinstance(index, numpy.ma.MaskedArray):
         raise _core.ArgumentTypeError(
@@ -44,12 +47,30 @@ def _check_index(index, size):
     return array.astype("int64", copy=False)
 
 
-def gather(
-    x: Array,
-    index: Array,
+@overload
+def gather(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    index: DeviceArray,
     *,
     variant: str = "auto",
-    out: Array | None = None,
+    out: DeviceArray | None = None,
+    backend: Backend | None = None,
+) -> DeviceArray: ...
+@overload
+def gather(
+    x: ArrayLike,
+    index: ArrayLike,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+def gather(
+    x: Any,
+    index: Any,
+    *,
+    variant: str = "auto",
+    out: Any = None,
     backend: Backend | None = None,
 ) -> Any:
     """Take elements by their index: out[j] = x[index[j]].

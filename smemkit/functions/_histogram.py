@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy
 
@@ -11,15 +11,16 @@ from .. import _core
 if TYPE_CHECKING:
     from typing import Any
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
-    from .._types import Array, Backend
+    from .._core import DeviceArray
+    from .._types import Backend
 
 BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
 
 
-def _refuse_masked(x):
+def _refuse_masked(x: Any) -> None:
     """ArgumentTypeError for a masked array: its hidden elements would enter the edges."""
     if isinstance(x, numpy.ma.MaskedArray):
         raise _core.ArgumentTypeError(
@@ -28,7 +29,7 @@ def _refuse_masked(x):
         )
 
 
-def _check_range(range):
+def _check_range(range: Any) -> None:
     """Typed errors unless range is two numbers; NumPy reports other faults of them."""
     if range is None:
         return
@@ -36,7 +37,7 @@ def _check_range(range):
         ends = numpy.asarray(range)
     except ValueError:  # lengths that differ
         ends = numpy.empty(0, object)
-    kind = _core.ArgumentError
+    kind: type[_core.Error] = _core.ArgumentError
     if ends.ndim != 1 or ends.dtype.kind not in "biuf":
         kind = _core.ArgumentTypeError
     elif ends.size == 2:
@@ -46,7 +47,7 @@ def _check_range(range):
     )
 
 
-def _byte_edges(bins, range):
+def _byte_edges(bins: Any, range: Any) -> NDArray[Any]:
     """The edges of 256 bins, one for each value of a byte."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
         raise _core.ArgumentError(
@@ -60,7 +61,7 @@ def _byte_edges(bins, range):
     return numpy.arange(BYTE_BINS + 1.0)
 
 
-def _extremes(x):
+def _extremes(x: DeviceArray) -> NDArray[Any]:
     """The smallest and the largest element of a device array; only these two are copied."""
     if x.size == 0:
         return numpy.empty(0, x.dtype)
@@ -68,7 +69,7 @@ def _extremes(x):
     return numpy.array(ends, x.dtype)
 
 
-def _make_edges(x, bins, range):
+def _make_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
     """numpy.histogram_bin_edges in float64, which represents every edge exactly."""
     _check_range(range)
     values = x
@@ -91,13 +92,33 @@ def _make_edges(x, bins, range):
     return edges
 
 
-def histogram(
-    x: Array,
+@overload
+def histogram(  # type: ignore[overload-overlap]
+    x: DeviceArray,
     bins: int | ArrayLike = 256,
     range: tuple[float, float] | None = None,
     *,
     variant: str = "auto",
-    out: Array | None = None,
+    out: DeviceArray | None = None,
+    backend: Backend | None = None,
+) -> DeviceArray: ...
+@overload
+def histogram(
+    x: ArrayLike,
+    bins: int | ArrayLike = 256,
+    range: tuple[float, float] | None = None,
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: Backend | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+def histogram(
+    x: Any,
+    bins: Any = 256,
+    range: Any = None,
+    *,
+    variant: str = "auto",
+    out: Any = None,
     backend: Backend | None = None,
 ) -> Any:
     """Count how many elements lie in each bin, as numpy.histogram does.
@@ -150,7 +171,7 @@ def histogram(
         x = numpy.asanyarray(x)
         _refuse_masked(x)
     if x.dtype == numpy.uint8:
-        edges = _byte_edges(bins, range)
+        edges: Any = _byte_edges(bins, range)
     elif x.dtype.newbyteorder("=") in (numpy.float32, numpy.int32):
         edges = _make_edges(x, bins, range)
     else:

@@ -333,7 +333,7 @@ def test_evolution_of_every_family(family):
     assert found.rows[0].variant == "numpy" and found.rows[0].times_ms
     assert all(row.machine == "sim" and not row.times_ms for row in found.rows[1:])
     assert "copy" not in [row.variant for row in found]
-    assert _evolution.first_variant(family) in [row.variant for row in found]
+    assert workloads.first_variant(family) in [row.variant for row in found]
     assert CLASSES[family].library not in smemkit.variants(family)
     assert set(CLASSES[family].callers) <= peers.NAMES
     assert found.steps[1].over_cpu is None

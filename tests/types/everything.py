@@ -42,7 +42,8 @@ def use_families(x: smemkit.DeviceArray) -> None:
     print(smemkit.gemm(a, a, variant="padded"), smemkit.transpose(x), smemkit.reduce(a))
     print(smemkit.dot(a[0], a[0]), smemkit.smooth(a[0]), smemkit.conv2d(a, a[:3, :3], "reflect"))
     print(smemkit.vector_add(a[0], a[0], backend="sim"), smemkit.gather(a[0], [0, 1]))
-    print(smemkit.histogram(a.ravel(), 16, (0.0, 1.0)))
+    assert_type(smemkit.histogram(a.ravel(), 16, (0.0, 1.0)), numpy.ndarray[Any, Any])
+    assert_type(smemkit.transpose(x), smemkit.DeviceArray)
     try:
         functions.gather(a[0], [99], out=numpy.empty(1, "float32"))
     except functions.ArgumentIndexError as error:
