@@ -31,6 +31,21 @@ static const char *get_short_name(const char *name)
     return strchr(name, '.') + 1;
 }
 
+/* Gives a class the __new__ of the built-in class whose memory layout its instances have. Without it, a class with two
+ * built-in bases finds that of the other base, which refuses it; copies of exceptions are made by __new__ where a
+ * library (tblib, which Dask uses) pickles them with their traceback. Returns 0, or -1 with an exception set. */
+static int set_new(PyObject *class)
+{
+    PyTypeObject *base = (PyTypeObject *)(void *)class;
+    while (base->tp_flags & Py_TPFLAGS_HEAPTYPE) {
+        base = base->tp_base;
+    }
+    PyObject *function = PyObject_GetAttrString((PyObject *)base, "__new__");
+    const int status = function == NULL ? -1 : PyObject_SetAttrString(class, "__new__", function);
+    Py_XDECREF(function);
+    return status;
+}
+
 static PyObject *create_root(void)
 {
     PyObject *result = NULL;
@@ -49,6 +64,9 @@ static PyObject *create_root(void)
                                   "The attributes kernel, ptx_line, ptx_column, source_file, source_line, block and\n"
                                   "thread say where it happened; each is None where that is not known.",
                                   PyExc_Exception, members);
+    if (result != NULL && set_new(result) < 0) {
+        Py_CLEAR(result);
+    }
 done:
     Py_DECREF(members);
     return result;
@@ -87,6 +105,9 @@ static PyObject *create_class(const smk_state *state, const error_row *row)
         goto done;
     }
     result = PyErr_NewExceptionWithDoc(row->name, row->sentence, bases, NULL);
+    if (result != NULL && set_new(result) < 0) {
+        Py_CLEAR(result);
+    }
 done:
     Py_XDECREF(builtins);
     Py_XDECREF(mixin);

@@ -17,6 +17,7 @@
 #include "py/queries/internals.h"
 #include "py/queries/internals_calculator.h"
 #include "py/queries/internals_fusion.h"
+#include "py/queries/internals_pickle.h"
 #include "py/queries/internals_ptx.h"
 #include "py/queries/internals_registry.h"
 #include "py/queries/limits.h"
@@ -42,6 +43,7 @@ static PyMethodDef *const tables[] = {
     smk_internals_methods,
     smk_internals_calculator_methods,
     smk_internals_fusion_methods,
+    smk_internals_pickle_methods,
     smk_internals_ptx_methods,
     smk_internals_registry_methods,
 };

@@ -132,6 +132,13 @@ class Saved:
 
     _launched = ()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What a pickle has: all; a result on the device as a NumPy array."""
+        state = dict(vars(self))
+        if isinstance(state.get("result"), _core.DeviceArray):
+            state["result"] = _core.asnumpy(state["result"])
+        return state
+
     def to_html(self) -> str:
         """A whole page, for a browser: str. It needs no other file, and follows light and dark.
 

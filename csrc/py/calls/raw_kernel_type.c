@@ -7,6 +7,7 @@
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_launch.h"
 #include "py/calls/raw_module.h"
+#include "py/calls/raw_pickle.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
@@ -361,6 +362,7 @@ static PyMethodDef methods[] = {
     {"__call__", SMK_PY_FUNCTION(call), METH_VARARGS | METH_KEYWORDS | METH_COEXIST, call_doc},
     {"profile", SMK_PY_FUNCTION(profile), METH_VARARGS | METH_KEYWORDS, profile_doc},
     {"check", SMK_PY_FUNCTION(check), METH_VARARGS | METH_KEYWORDS, check_doc},
+    {"__reduce__", smk_raw_pickle_kernel, METH_NOARGS, smk_raw_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -75,50 +75,66 @@ static const char *get_bytes(PyObject *ptx, Py_ssize_t *length)
     return PyUnicode_AsUTF8AndSize(ptx, length);
 }
 
-smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_input *input, PyObject *backend)
+/* Makes a module of PTX; `options` is a tuple. A new reference, or NULL with an exception set. */
+static smk_raw_module *create(const smk_state *state, const smk_raw_text *made, PyObject *options,
+                              const smk_backend *machine)
 {
-    smk_raw_module *self = NULL, *result = NULL;
-    PyObject *options = NULL;
-    smk_raw_text made = {0};
-    const smk_backend *machine = NULL;
     smk_error error = {0};
     smk_status status = SMK_OK;
-    const char *text = NULL, *compiler = NULL;
+    const char *compiler = NULL;
     Py_ssize_t length = 0;
-    if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
+    const char *text = get_bytes(made->ptx, &length);
+    if (text == NULL || (made->origin != NULL && (compiler = PyUnicode_AsUTF8(made->origin)) == NULL)) {
         return NULL;
     }
-    if (smk_raw_code_get_ptx(state, input, &made) < 0 || (text = get_bytes(made.ptx, &length)) == NULL ||
-        (made.origin != NULL && (compiler = PyUnicode_AsUTF8(made.origin)) == NULL)) {
-        goto done;
-    }
-    options = input->options == NULL ? PyTuple_New(0) : PySequence_Tuple(input->options);
-    self = options == NULL ? NULL : PyObject_New(smk_raw_module, state->raw_module_type);
+    smk_raw_module *self = PyObject_New(smk_raw_module, state->raw_module_type);
     if (self == NULL) {
-        goto done;
+        return NULL;
     }
     self->binary = NULL;
     self->backend = machine;
-    self->source = Py_NewRef(made.source);
-    self->names = Py_NewRef(made.names);
+    self->source = Py_NewRef(made->source);
+    self->names = Py_NewRef(made->names);
     self->options = Py_NewRef(options);
+    self->variant = NULL;
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
     status = create_binary(text, (size_t)length, compiler, &self->binary, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         smk_error_raise(state, &error);
-        goto done;
     }
-    if (check_code(state, self) < 0) {
-        goto done;
+    if (status != SMK_OK || check_code(state, self) < 0) {
+        Py_CLEAR(self);
     }
-    result = (smk_raw_module *)Py_NewRef((PyObject *)self);
-done:
+    return self;
+}
+
+smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_input *input, PyObject *backend)
+{
+    smk_raw_module *result = NULL;
+    smk_raw_text made = {0};
+    const smk_backend *machine = NULL;
+    if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
+        return NULL;
+    }
+    if (smk_raw_code_get_ptx(state, input, &made) == 0) {
+        PyObject *options = input->options == NULL ? PyTuple_New(0) : PySequence_Tuple(input->options);
+        result = options == NULL ? NULL : create(state, &made, options, machine);
+        Py_XDECREF(options);
+    }
     smk_raw_code_free(&made);
-    Py_XDECREF(options);
-    Py_XDECREF(self);
     return result;
+}
+
+smk_raw_module *smk_raw_module_restore(const smk_state *state, const smk_raw_text *text, PyObject *options,
+                                       PyObject *backend)
+{
+    const smk_backend *machine = NULL;
+    if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
+        return NULL;
+    }
+    return create(state, text, options, machine);
 }
 
 smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_variant *variant)
@@ -151,6 +167,7 @@ smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_vari
     self->source = text;
     self->options = Py_NewRef(Py_None);
     self->names = Py_NewRef(Py_None);
+    self->variant = variant;
     memset(&self->refusal, 0, sizeof self->refusal);
     if (check_code(state, self) < 0) {
         Py_CLEAR(self);

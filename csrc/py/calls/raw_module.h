@@ -14,10 +14,16 @@ typedef struct smk_raw_module {
     PyObject *source;           /* str: the CUDA C of the module; None for PTX */
     PyObject *names;            /* dict: what the CUDA C calls its kernels, to their names in PTX */
     PyObject *options;          /* tuple of str: for the compiler; None for kernels of the package */
+    const smk_variant *variant; /* of the package; NULL for code of the user's own */
 } smk_raw_module;
 
 /* RawModule(..., backend=backend); NULL for what was not given. A new reference, or NULL with an exception set. */
 smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_input *input, PyObject *backend);
+
+/* The module of a text that is compiled already; the caller keeps what `text` holds, of which `ptx` is bytes. As
+ * smk_raw_module_create. */
+smk_raw_module *smk_raw_module_restore(const smk_state *state, const smk_raw_text *text, PyObject *options,
+                                       PyObject *backend);
 
 /* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception
  * set. */

@@ -3,6 +3,7 @@
 #include "py/backends/kernel_binary.h"
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_module.h"
+#include "py/calls/raw_pickle.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
@@ -146,6 +147,7 @@ static PyObject *represent(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"get_function", SMK_PY_FUNCTION(get_function), SMK_PY_FAST, get_function_doc},
+    {"__reduce__", smk_raw_pickle_module, METH_NOARGS, smk_raw_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
 
@@ -180,6 +182,9 @@ static const char documentation[] =
     "    makes each kernel ready when get_function first names it.\n\n"
     "Shapes\n------\nNone; arrays come with the calls of its kernels.\n\n"
     "Returns\n-------\nRawModule, with the attributes kernels, ptx and source and the method get_function.\n\n"
+    "A pickle or a copy of a module, or of a kernel, holds the PTX: it needs no compiler where it is read. Its "
+    "__device__\n"
+    "variables are its own, with their initial values.\n\n"
     "Raises\n------\n"
     "PtxError (ValueError), PtxTypeError, UnsupportedError (NotImplementedError) with line and column;\n"
     "CompileError with the compiler's log, or with what to install where there is no compiler; BackendError.\n"
