@@ -5,8 +5,14 @@ names of kernels need it: nested names, template arguments, substitutions. The t
 are not read. A name that has more stays as it is.
 """
 
+from __future__ import annotations
+
 import functools
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 TYPES = {
     "v": "void",
@@ -140,14 +146,15 @@ class _Reader:
 
 
 @functools.lru_cache(maxsize=256)
-def demangle(name):
+def demangle(name: str) -> str:
     """The name of a function with its template arguments; `name` itself where it is not mangled."""
     if not name.startswith("_Z") or name.startswith("_ZZ"):
         return name
     reader = _Reader(name)
     reader.at = 2
     try:
-        return reader.read_name()
+        text: str = reader.read_name()
+        return text
     except (_Unknown, RecursionError):
         return name
 
@@ -162,7 +169,7 @@ def _order_words(found):
     return " ".join(sign + kind)
 
 
-def simplify(name):
+def simplify(name: str) -> str:
     """A name without blanks, and with one spelling for each type of C."""
     words = "|".join(WORDS)
     ordered = re.sub(rf"\b(?:{words})(?:\s+(?:{words}))*\b", _order_words, name.strip())
@@ -170,7 +177,7 @@ def simplify(name):
     return re.sub(r" ?([^\w ]) ?", r"\1", ordered).removeprefix("::")
 
 
-def find_function(name, entries):
+def find_function(name: str, entries: Sequence[str]) -> str | None:
     """The entry that a name of the source means, or None: scale, two::scale, scale<float, 4>.
 
     The arguments of a template may be left out where it has one instance.

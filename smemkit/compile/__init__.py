@@ -43,7 +43,8 @@ from ._toolchain import (
 from ._usage import UnknownArchError, assemble_usage, choose_options, join_usage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
     from typing import Any
 
 __all__ = [
@@ -84,7 +85,9 @@ NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN CPATH C_INCLUDE_PATH CPLUS_INCLU
 """.split()
 
 
-def _make_key(nvrtc, nvcc, source, options):
+def _make_key(
+    nvrtc: Path | None, nvcc: Path | None, source: str, options: Sequence[str]
+) -> str | None:
     """The cache's key for a compilation, or None where its inputs are not all known."""
     if any(UNCACHED.fullmatch(option) for option in options):
         return None
@@ -104,7 +107,7 @@ def _make_key(nvrtc, nvcc, source, options):
     return _cache.make_key([compilers, source, options, names, texts])
 
 
-def _compile(nvrtc, nvcc, source, options):
+def _compile(nvrtc: Path | None, nvcc: Any, source: str, options: Sequence[str]) -> tuple[str, str]:
     refusal = None
     if nvrtc:
         try:
@@ -133,15 +136,15 @@ def compile_by(source: str, options: Iterable[str] = ()) -> tuple[str, str]:
     options = complete_options(options)
     cache = _cache.open_cache()
     key = _make_key(nvrtc, nvcc, source, options) if cache else None
-    found = cache.read(key) if key else None
+    found = cache.read(key) if cache and key else None
     if found is None:
         found = _compile(nvrtc, nvcc, source, options)
-        if key:
+        if cache and key:
             cache.write(key, *found)
     return found
 
 
-def _measure_nvcc(nvcc, source, options, arch):
+def _measure_nvcc(nvcc: Path, source: str, options: Sequence[str], arch: str) -> dict[str, Any]:
     chosen, *rest = choose_options(options, arch)
     try:
         ptx = compile_nvcc(nvcc, source, [chosen.replace("sm_", "compute_"), *rest])
@@ -155,7 +158,9 @@ def _measure_nvcc(nvcc, source, options, arch):
     return assemble_usage(ptxas, ptx, chosen.removeprefix("-arch=sm_"))
 
 
-def _measure(nvrtc, nvcc, source, options, arch):
+def _measure(
+    nvrtc: Path | None, nvcc: Any, source: str, options: Sequence[str], arch: str
+) -> dict[str, Any]:
     """The usage of each kernel, by NVRTC where it accepts the source, else by nvcc and ptxas."""
     refusal = None
     if nvrtc:
@@ -174,7 +179,7 @@ def _measure(nvrtc, nvcc, source, options, arch):
         raise
 
 
-def compile_usage(source: str, options: Iterable[str], arch: str) -> dict[str, Any]:
+def compile_usage(source: str, options: Sequence[str], arch: str) -> dict[str, Any]:
     """What the kernels of CUDA C take in machine code for an architecture, such as "86".
 
     Parameters
@@ -200,11 +205,12 @@ def compile_usage(source: str, options: Iterable[str], arch: str) -> dict[str, A
     cache = _cache.open_cache()
     words = [*options, f"usage for sm_{arch}"]  # the last one keeps the key apart from PTX's
     key = _make_key(nvrtc, nvcc, source, words) if cache else None
-    found = cache.read(key) if key else None
+    found = cache.read(key) if cache and key else None
     if found is not None:
-        return json.loads(found[0])
+        known: dict[str, Any] = json.loads(found[0])
+        return known
     usage = _measure(nvrtc, nvcc, source, options, arch)
-    if key:
+    if cache and key:
         cache.write(key, json.dumps(usage), "usage")
     return usage
 

@@ -8,6 +8,8 @@ together exceed the limit. The cache never fails a compilation: an entry that is
 damaged counts as missing, and where the folder cannot be written nothing is stored.
 """
 
+from __future__ import annotations
+
 import contextlib
 import hashlib
 import json
@@ -17,8 +19,13 @@ import tempfile
 import time
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 FORMAT = 1  # in the key: entries of another format are not found
 OFF = ("none", "0")
@@ -30,7 +37,7 @@ ABANDONED_S = 3600  # the age at which the writer of a temporary file is taken t
 DIGEST_BYTES = 32
 
 
-def _find_folder():
+def _find_folder() -> Path | None:
     named = os.environ.get("SMEMKIT_CACHE", "")
     if named in OFF:
         return None
@@ -42,7 +49,7 @@ def _find_folder():
     return Path(base, "smemkit") if os.path.isabs(base) else None
 
 
-def _get_limit():
+def _get_limit() -> int:
     text = os.environ.get("SMEMKIT_CACHE_MB") or str(DEFAULT_LIMIT_MB)
     if not re.fullmatch(r"[0-9]{1,9}", text):
         raise _core.ArgumentError(
@@ -51,7 +58,7 @@ def _get_limit():
     return 10**6 * int(text)
 
 
-def open_cache():
+def open_cache() -> Cache | None:
     """The cache that the environment names, or None where it is switched off.
 
     ArgumentError where SMEMKIT_CACHE_MB is not a number.
@@ -60,21 +67,21 @@ def open_cache():
     return Cache(folder, limit) if folder and limit else None
 
 
-def make_key(parts):
+def make_key(parts: Any) -> str:
     """The name of the entry for those parts (anything that JSON can hold)."""
     text = json.dumps([FORMAT, parts], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Cache:
-    def __init__(self, folder, limit):
+    def __init__(self, folder: Path, limit: int) -> None:
         self.folder = folder
         self.limit = limit  # bytes of all entries
 
-    def _get_path(self, key):
+    def _get_path(self, key: str) -> Path:
         return self.folder / f"{key}.ptx.z"
 
-    def read(self, key):
+    def read(self, key: str) -> tuple[str, str] | None:
         """(PTX, which compiler has made it) of the entry, or None."""
         path = self._get_path(key)
         try:
@@ -89,7 +96,7 @@ class Cache:
         ptx, origin = json.loads(zlib.decompress(body))
         return ptx, origin
 
-    def write(self, key, ptx, origin):
+    def write(self, key: str, ptx: str, origin: str) -> None:
         """Stores the entry; removes others where it does not fit."""
         body = zlib.compress(json.dumps([ptx, origin]).encode(), 3)
         data = hashlib.sha256(body).digest() + body
@@ -107,7 +114,7 @@ class Cache:
                 raise
             self._make_room()
 
-    def _list_files(self, pattern):
+    def _list_files(self, pattern: re.Pattern[str]) -> Iterator[tuple[int, int, str]]:
         """(time of the last use, bytes, path) of the files whose names match."""
         with os.scandir(self.folder) as entries:
             for entry in entries:
@@ -116,7 +123,7 @@ class Cache:
                         facts = entry.stat(follow_symlinks=False)
                         yield facts.st_mtime_ns, facts.st_size, entry.path
 
-    def _make_room(self):
+    def _make_room(self) -> None:
         """Removes abandoned temporary files, and least recently used entries over the limit."""
         oldest = time.time_ns() - ABANDONED_S * 10**9
         for used, _, path in self._list_files(TEMPORARY):
@@ -132,7 +139,7 @@ class Cache:
             _remove(path)
             total -= size
 
-    def describe(self):
+    def describe(self) -> str:
         """The folder and what it holds, in words."""
         sizes = []
         with contextlib.suppress(OSError):
@@ -141,6 +148,6 @@ class Cache:
         return f"{self.folder} ({len(sizes)} kernels, {used:.1f} of {limit} MB)"
 
 
-def _remove(path):
+def _remove(path: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.unlink(path)

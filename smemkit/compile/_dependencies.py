@@ -5,8 +5,14 @@ least the headers that a compiler opens. It raises UnknownDependencies where an 
 macro, where __has_include asks for files, and where the text uses the date or the time.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
 
 GAP = r"(?:[ \t]|/\*.*?\*/)*"
 INCLUDE = re.compile(
@@ -20,7 +26,7 @@ class UnknownDependencies(Exception):
     """The text does not tell which files the compiler reads."""
 
 
-def _list_includes(text):
+def _list_includes(text: str) -> Iterator[tuple[str, bool]]:
     """(name, whether in quotes) of each #include."""
     text = CONTINUATION.sub("", text)
     if UNKNOWN.search(text):
@@ -31,7 +37,7 @@ def _list_includes(text):
         yield quoted or bracketed, bool(quoted)
 
 
-def _find(name, folders):
+def _find(name: str, folders: Iterable[Path]) -> Path | None:
     for folder in folders:
         path = folder / name
         if path.is_file():
@@ -39,14 +45,16 @@ def _find(name, folders):
     return None
 
 
-def find_headers(source, folders, included=()):
+def find_headers(
+    source: str, folders: Sequence[Path], included: Iterable[str] = ()
+) -> dict[Path, bytes]:
     """{path: content} of the headers in the folders that the source includes, directly or not.
 
     A header that is in none of the folders is the compiler's own. `included` are the names of the
     headers that options include.
     """
     here = Path.cwd()
-    found = {}
+    found: dict[Path, bytes] = {}
     waiting = [(name, True, here) for name in included]
     waiting += [(name, quoted, here) for name, quoted in _list_includes(source)]
     while waiting:

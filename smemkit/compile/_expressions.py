@@ -37,12 +37,12 @@ def add_expressions(source: str, expressions: Iterable[str]) -> str:
     return "\n".join([source, '#line 1 "name_expressions"', *lines, ""])
 
 
-def split_expressions(source):
+def split_expressions(source: str) -> tuple[str, list[str]]:
     """(the source without its expressions, a list of these), for NVRTC."""
     return WRITTEN.sub("", source), WRITTEN.findall(source)
 
 
-def write_names(ptx, names):
+def write_names(ptx: str, names: Iterable[str]) -> str:
     """The PTX with a line for each name, as nvcc writes one for the variable."""
     lines = [f".global .u64 {MARK}{number} = {name};\n" for number, name in enumerate(names)]
     return "".join([ptx.rstrip("\0\n"), "\n", *lines])

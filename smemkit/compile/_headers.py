@@ -5,8 +5,15 @@ headers of C++ include those of libcu++ (nvidia-cuda-cccl) and make their names 
 No header of the host is read.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
 
 PRELUDE = "smemkit/prelude.h"  # included before the source
 
@@ -191,22 +198,22 @@ ASSERT = """\
 """
 
 
-def _define(macros):
+def _define(macros: Any) -> str:
     return "".join(f"#ifndef {n}\n#define {n} {value}\n#endif\n" for n, value in macros.items())
 
 
-def _guard(name, text):
+def _guard(name: str, text: str) -> str:
     """The text, once in a compilation (to #pragma once all texts in memory are one file)."""
     guard = "SMEMKIT_" + re.sub(r"\W", "_", name).upper()
     return f"#ifndef {guard}\n#define {guard}\n{text}#endif\n"
 
 
-def _use(names):
+def _use(names: Iterable[str]) -> str:
     """std:: has these names of the global namespace too."""
     return "namespace std {\n" + "".join(f"using ::{name};\n" for name in names) + "}\n"
 
 
-def _name_integers():
+def _name_integers() -> tuple[dict[str, str], dict[str, str]]:
     """{name of a type: type} and {name of a macro: value} of <stdint.h>."""
     types, macros = {}, {}
     for bits, word in INTEGERS.items():
@@ -230,7 +237,7 @@ def _name_integers():
     return types, macros
 
 
-def _write_stdint():
+def _write_stdint() -> str:
     types, macros = _name_integers()
     text = "".join(f"typedef {word} {name};\n" for name, word in types.items())
     text += _define(macros)
@@ -243,7 +250,7 @@ def _write_stdint():
     return text
 
 
-def _write_inttypes():
+def _write_inttypes() -> str:
     """Formats of printf for the types of <stdint.h>."""
     text = "#include <stdint.h>\n"
     for name, length in (("8", ""), ("16", ""), ("32", ""), ("64", "ll"), ("PTR", "ll")):
@@ -251,7 +258,7 @@ def _write_inttypes():
     return text
 
 
-def _write_prelude():
+def _write_prelude() -> str:
     """What nvcc knows without any #include, the limits of <cfloat>, and the integers of <cstdint>
     unless the source declares them itself.
     """
@@ -269,7 +276,7 @@ def _write_prelude():
     return "\n".join(lines) + "\n"
 
 
-def _write_headers():
+def _write_headers() -> dict[str, str]:
     types, _ = _name_integers()
     memory, heap = ("memcpy", "memset"), ("malloc", "free", "abs")
     texts = {
@@ -324,7 +331,7 @@ DECLARED = re.compile(
 )
 
 
-def collect_headers(folders):
+def collect_headers(folders: Iterable[Path]) -> dict[str, str]:
     """{name: text} for NVRTC; `folders` are those of its CUDA headers.
 
     <cub/cub.cuh> contains host code, which NVRTC refuses. It is replaced by a header that includes
@@ -342,7 +349,7 @@ def collect_headers(folders):
     return headers
 
 
-def list_options(source):
+def list_options(source: str) -> list[str]:
     """The options that go before the user's."""
     options = ["-diag-suppress=47"]  # libcu++ defines INT_MAX and others anew
     options += [f"-D{name}={value}" for name, value in HOST_MACROS.items()]

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
     from .._types import StrPath
 
+
 NO_HOST_COMPILER = (
     "nvcc needs a host compiler, and there is no g++; NVRTC needs none: "
     "pip install 'smemkit[nvrtc]'"
 )
 
 
-def _say_who_named(path):
+def _say_who_named(path: StrPath) -> str:
     named = os.environ.get("SMEMKIT_NVCC")
     if not named or Path(named).absolute() != Path(path):
         return ""

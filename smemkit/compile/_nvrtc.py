@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from .._types import StrPath
 
+
 MISSING = re.compile(r'(?:cannot|could not) open source file "([^"]+)"')
 HOST_FUNCTION = "is considered a host function"
 ALL_WHEELS = "pip install 'smemkit[nvrtc]' brings all of CUDA's headers"
@@ -73,7 +74,7 @@ def _explain_mixture(wheels):
     return f"NVRTC and its headers are of different versions ({there}): pip install {pins}"
 
 
-def lacks_host(log):
+def lacks_host(log: str) -> bool:
     """Whether the log complains of what nvcc has and NVRTC does not: headers, host functions."""
     return bool(MISSING.search(log)) or HOST_FUNCTION in log
 
@@ -203,7 +204,7 @@ def measure_nvrtc(path, source, options, arch):
     return _usage.demand_usage(_usage.join_usage(ptx, log), log)
 
 
-def describe_nvrtc(path):
+def describe_nvrtc(path: StrPath) -> str:
     """The name and version of an NVRTC library."""
     major, minor = ctypes.c_int(), ctypes.c_int()
     _Nvrtc(path).call("nvrtcVersion", ctypes.byref(major), ctypes.byref(minor))

@@ -8,8 +8,15 @@ import os
 import re
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import _core
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from .._types import StrPath
 
 # Files of the packages nvcc, nvvm, crt and runtime, which may be installed one without another.
 NVCC_PARTS = ("bin/nvcc", "nvvm/bin/cicc", "include/crt/host_config.h", "include/cuda_runtime.h")
@@ -26,20 +33,20 @@ WHEELS = {
 PTXAS_VERSION = "13.0.88"  # of the wheel nvidia-cuda-nvcc, of the same set
 
 
-def _list_toolkits():
+def _list_toolkits() -> Iterator[Path]:
     """Folders of the CUDA toolkits that environment variables name."""
     for name in ("CUDA_HOME", "CUDA_PATH"):
         if os.environ.get(name):
             yield Path(os.environ[name])
 
 
-def _sort_key(folder):
+def _sort_key(folder: Path) -> tuple[int, str]:
     """Newest first: cu13 before cu12, and both before the older layout (cuda_nvrtc, curand)."""
     number = folder.name.removeprefix("cu")
     return (-int(number), "") if number.isdecimal() else (0, folder.name)
 
 
-def _list_packages():
+def _list_packages() -> Iterator[Path]:
     """Folders of NVIDIA's Python packages: nvidia/cu13, nvidia/cuda_nvrtc, ..."""
     spec = importlib.util.find_spec("nvidia")
     for folder in spec.submodule_search_locations or () if spec else ():
@@ -148,7 +155,7 @@ def find_ptxas() -> Path | None:
     return next((path for path in places if os.access(path, os.X_OK)), None)
 
 
-def find_include_folders(nvrtc):
+def find_include_folders(nvrtc: StrPath) -> list[Path]:
     """Folders of the CUDA headers that belong to the NVRTC library at that path.
 
     In a toolkit and in the wheels of CUDA 13 they are include and include/cccl beside the library's
@@ -169,7 +176,7 @@ def find_include_folders(nvrtc):
     return list(dict.fromkeys(folders))
 
 
-def list_wheels(folder):
+def list_wheels(folder: Path) -> dict[str, str]:
     """{package: version} of NVIDIA's wheels in the site-packages that holds the folder.
 
     Read from the names of the .dist-info folders, which is quicker than importlib.metadata.
@@ -182,7 +189,7 @@ def list_wheels(folder):
     return {}
 
 
-def _describe_file(path):
+def _describe_file(path: StrPath) -> list[Any] | None:
     """Path, size and modification time of a file, which an update of a toolkit changes."""
     try:
         facts = os.stat(path)
@@ -191,7 +198,7 @@ def _describe_file(path):
     return [str(path), facts.st_size, facts.st_mtime_ns]
 
 
-def identify(program):
+def identify(program: StrPath) -> list[Any]:
     """The identity of an NVRTC or nvcc and its headers, as lists that JSON can hold.
 
     It is made of the file's path, size and time; and of the versions of the wheels beside it, or

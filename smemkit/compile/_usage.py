@@ -12,7 +12,7 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import Any
+    from typing import Any, NoReturn
 
     from .._types import StrPath
 
@@ -28,12 +28,12 @@ class UnknownArchError(Exception):
     """A compiler does not make code for a compute capability; the text says what it makes."""
 
 
-def say_arch(arch):
+def say_arch(arch: str) -> str:
     """ "86" -> "8.6"."""
     return f"{arch[:-1]}.{arch[-1]}"
 
 
-def read_report(report):
+def read_report(report: str) -> dict[str, dict[str, int]]:
     """{entry: {"registers", "shared_bytes", "barriers"}} of what `ptxas -v` reports."""
     usage, parts = {}, ENTRY.split(report)
     for entry, text in zip(parts[1::2], parts[2::2], strict=True):
@@ -49,7 +49,7 @@ def read_report(report):
     return usage
 
 
-def read_bounds(ptx):
+def read_bounds(ptx: str) -> dict[str, int]:
     """{entry: the most threads of a block}, 0 where the PTX does not say."""
     bounds, starts = {}, list(PTX_ENTRY.finditer(ptx))
     for start, following in zip(starts, [*starts[1:], None], strict=True):
@@ -80,7 +80,7 @@ def choose_options(options: Iterable[str], arch: str) -> list[str]:
     for option in options:
         found = None if skip else ARCH_OPTION.fullmatch(option)
         value = option if skip else found[2] if found else None
-        skip = bool(found) and found[2] is None  # the value is the next word
+        skip = found is not None and found[2] is None  # the value is the next word
         for number, ending in re.findall(r"(?:compute|sm)_(\d+)([af]?)", value or ""):
             letter = ending if number == arch else letter
         if value is None and not skip:
@@ -109,13 +109,13 @@ def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> dict[str, Any]:
     raise UnknownArchError(f"ptxas refuses it: {line.strip()[:300]}")
 
 
-def refuse_arch(compiler, archs):
+def refuse_arch(compiler: str, archs: Iterable[str]) -> NoReturn:
     """UnknownArchError that lists the architectures of a compiler."""
     listed = ", ".join(say_arch(str(arch)) for arch in archs)
     raise UnknownArchError(f"{compiler} makes code for {listed}")
 
 
-def demand_usage(usage, log):
+def demand_usage(usage: dict[str, Any], log: str) -> dict[str, Any]:
     """The usage; CompileError where the compiler reports none, as with options for PTX alone."""
     if not usage:
         raise _core.CompileError(f"the compiler reports no machine code:\n{log.strip()[:1000]}")
