@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-enum { ALIGNMENT = 16, CHUNK_BYTES = 1 << 16 };
+/* Chunks grow, so that a few objects cost little and many do not need many chunks. */
+enum { ALIGNMENT = 16, CHUNK_BYTES_MIN = 1 << 10, CHUNK_BYTES_MAX = 1 << 16 };
 
 typedef struct smk_arena_chunk {
     struct smk_arena_chunk *next;
@@ -15,7 +16,9 @@ typedef struct smk_arena_chunk {
 
 static smk_arena_chunk *add_chunk(smk_arena *arena, size_t bytes)
 {
-    size_t capacity = bytes > CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    size_t capacity = arena->chunk == NULL ? CHUNK_BYTES_MIN : 4 * arena->chunk->capacity;
+    capacity = capacity > CHUNK_BYTES_MAX ? CHUNK_BYTES_MAX : capacity;
+    capacity = capacity < bytes ? bytes : capacity;
     smk_arena_chunk *chunk = smk_heap_allocate(1, sizeof *chunk + capacity);
     if (chunk != NULL) {
         chunk->capacity = capacity;

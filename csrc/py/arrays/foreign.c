@@ -97,11 +97,10 @@ static const DLPackExchangeAPI *find_table(const smk_state *state, PyObject *obj
 
 /* Arguments --------------------------------------------------------------------------------------- */
 
-/* Numbers and sequences of Python, and NumPy's objects, are no arrays of another library. */
-static bool is_own(const smk_state *state, PyObject *object)
+bool smk_foreign_is_own(const smk_state *state, PyObject *object)
 {
-    return PyArray_Check(object) || PyArray_CheckScalar(object) || smk_array_cast(state, object) != NULL ||
-           PyLong_Check(object) || PyFloat_Check(object) || PyComplex_Check(object) || PyList_Check(object) ||
+    return smk_array_cast(state, object) != NULL || PyArray_Check(object) || PyLong_Check(object) ||
+           PyFloat_Check(object) || PyArray_CheckScalar(object) || PyComplex_Check(object) || PyList_Check(object) ||
            PyTuple_Check(object) || PyBytes_Check(object) || PyUnicode_Check(object) || object == Py_None;
 }
 
@@ -117,7 +116,7 @@ static PyObject *get_optional(PyObject *object, const char *name)
 
 PyObject *smk_foreign_keep(const smk_state *state, const char *subject, PyObject *object)
 {
-    if (is_own(state, object)) {
+    if (smk_foreign_is_own(state, object)) {
         return Py_NewRef(object);
     }
     PyObject *method = get_optional(object, "__dlpack__");
@@ -136,7 +135,7 @@ PyObject *smk_foreign_keep(const smk_state *state, const char *subject, PyObject
 
 PyObject *smk_foreign_take(const smk_state *state, const char *subject, PyObject *object)
 {
-    if (is_own(state, object)) {
+    if (smk_foreign_is_own(state, object)) {
         return Py_NewRef(object);
     }
     const DLPackExchangeAPI *table = find_table(state, object);

@@ -4,6 +4,9 @@
 
 #include "py/arrays/array.h"
 
+/* True for numbers, sequences, NumPy's objects and ours: smk_foreign_take gives these as they are. */
+bool smk_foreign_is_own(const smk_state *state, PyObject *object);
+
 /* The array that an argument of another library is, for as long as the call holds the argument: memory of a GPU as a
  * DeviceArray, memory of the host as a NumPy array over the same bytes. The object itself for anything else. Our default
  * stream waits for the work of the library's stream. A new reference, or NULL with an exception set. Messages begin with

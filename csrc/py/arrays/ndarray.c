@@ -252,8 +252,31 @@ PyObject *smk_ndarray_shape(int rank, const npy_intp *shape)
     return result;
 }
 
+/* NumPy's name of a type that most calls have; NULL for any other. NumPy itself makes names by Python code. */
+static const char *find_usual_name(const PyArray_Descr *descr)
+{
+    switch (descr->type_num) {
+    case NPY_INT32:
+        return "int32";
+    case NPY_INT64:
+        return "int64";
+    case NPY_UINT8:
+        return "uint8";
+    case NPY_FLOAT32:
+        return "float32";
+    case NPY_FLOAT64:
+        return "float64";
+    default:
+        return NULL;
+    }
+}
+
 PyObject *smk_ndarray_type_name(PyArray_Descr *descr)
 {
+    const char *usual = find_usual_name(descr);
+    if (usual != NULL) {
+        return PyUnicode_FromString(usual);
+    }
     if (descr->type_num == NPY_UNICODE ||
         descr->type_num == NPY_STRING) { /* NumPy's name is str32, which counts bits */
         const char *kind = descr->type_num == NPY_UNICODE ? "text" : "bytes";

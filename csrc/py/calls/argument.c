@@ -4,42 +4,20 @@
 #include "py/arrays/foreign.h"
 #include "py/arrays/ndarray.h"
 #include "py/calls/declaration.h"
+#include "py/calls/place.h"
 #include "py/calls/scalar.h"
 #include "py/error.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { WHERE_BYTES = 256, LIST_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
+enum { FOREIGN_NAME_BYTES = 128, LIST_BYTES = 256, OVERLAP_WORK = 100000, VALUE_BYTES_MIN = 16 };
 
 /* The declaration of a parameter. */
 static const smk_variable *get_parameter(const smk_arguments *arguments, size_t index)
 {
     const smk_function *function = arguments->function;
     return &function->variables[function->result_count + index];
-}
-
-/* Writes the name of an argument in messages: "scale: args[1] (const float *x)" where the declaration is known, else as
- * in "scale: args[1] (.u32 scale_param_1)". */
-static void write_where(const smk_arguments *arguments, size_t index, char where[WHERE_BYTES])
-{
-    const smk_variable *parameter = get_parameter(arguments, index);
-    const char *declared = smk_declaration_type(arguments->declaration, index);
-    if (declared[0] != '\0') {
-        const char *name = smk_declaration_name(arguments->declaration, index);
-        const bool joined = name[0] == '\0' || declared[strlen(declared) - 1] == '*';
-        (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (%.80s%s%.40s)", arguments->kernel, index, declared,
-                       joined ? "" : " ", name);
-        return;
-    }
-    const char *type = smk_module_type_name((smk_type)parameter->type);
-    uint64_t element_bytes = smk_module_type_bits((smk_type)parameter->type) / 8;
-    char length[32] = "";
-    if (parameter->bytes != element_bytes && element_bytes > 0) {
-        (void)snprintf(length, sizeof length, "[%llu]", (unsigned long long)(parameter->bytes / element_bytes));
-    }
-    (void)snprintf(where, WHERE_BYTES, "%.100s: args[%zu] (.%s %.*s%s)", arguments->kernel, index, type,
-                   SMK_TEXT_PRINT(parameter->name), length);
 }
 
 /* Arrays ----------------------------------------------------------------------------------------- */
@@ -90,21 +68,22 @@ static int hold(smk_arguments *arguments, PyArrayObject *array)
 }
 
 /* Adds a transfer for an array. Returns its number, or -1 with an exception set. */
-static Py_ssize_t add_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
+static Py_ssize_t add_transfer(smk_arguments *arguments, PyArrayObject *array, smk_place *where)
 {
     size_t next = arguments->transfer_count;
     bool writeable = PyArray_ISWRITEABLE(array);
-    PyArrayObject *plain = smk_ndarray_plain(arguments->state, where, array);
+    PyArrayObject *plain = smk_ndarray_plain(arguments->state, smk_place_text(where), array);
     if (plain == NULL) {
         return -1;
     }
-    char *name = smk_arena_allocate(&arguments->arena, strlen(where) + 1, 1);
+    const char *text = smk_place_text(where);
+    char *name = smk_arena_allocate(&arguments->arena, strlen(text) + 1, 1);
     if (name == NULL) {
         Py_DECREF(plain);
-        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", text);
         return -1;
     }
-    memcpy(name, where, strlen(where) + 1);
+    memcpy(name, text, strlen(text) + 1);
     arguments->originals[next] = array;
     arguments->plain[next] = plain;
     arguments->transfer_count = next + 1;
@@ -121,7 +100,7 @@ static Py_ssize_t add_transfer(smk_arguments *arguments, PyArrayObject *array, c
 
 /* Returns the number of the array's transfer, which is that of the same array given before, or a new one; -1 with an
  * exception set. */
-static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, const char *where)
+static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, smk_place *where)
 {
     for (size_t i = 0; i < arguments->transfer_count; i++) {
         PyArrayObject *other = arguments->originals[i];
@@ -138,7 +117,7 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
             smk_error_fail(arguments->state, SMK_ARGUMENT,
                            "%s overlaps another array of this call, and one of them is writeable; pass the same array "
                            "twice, or a copy",
-                           where);
+                           smk_place_text(where));
         }
         if (shared != 0) {
             return -1;
@@ -149,7 +128,7 @@ static Py_ssize_t find_transfer(smk_arguments *arguments, PyArrayObject *array, 
 
 /* Refuses an array for a parameter that is no pointer. Returns -1. */
 static int refuse_array(const smk_arguments *arguments, PyObject *value, const smk_variable *parameter,
-                        const char *where)
+                        smk_place *where)
 {
     const unsigned bits = smk_module_type_bits((smk_type)parameter->type);
     const bool is_float = smk_module_type_kind((smk_type)parameter->type) == SMK_KIND_FLOAT;
@@ -162,8 +141,8 @@ static int refuse_array(const smk_arguments *arguments, PyObject *value, const s
     }
     if (shape != NULL && dtype != NULL) {
         smk_error_fail(arguments->state, SMK_TYPE,
-                       "%s takes %s: it is not a pointer, and an array of shape %S and type %S was given", where,
-                       wanted, shape, dtype);
+                       "%s takes %s: it is not a pointer, and an array of shape %S and type %S was given",
+                       smk_place_text(where), wanted, shape, dtype);
     }
     Py_XDECREF(shape);
     Py_XDECREF(dtype);
@@ -195,7 +174,7 @@ static int describe_array(smk_arguments *arguments, size_t index, const PyArray_
 }
 
 /* Converts an array to the address of its elements. */
-static int convert_array(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
+static int convert_array(smk_arguments *arguments, size_t index, PyObject *value, smk_place *where)
 {
     const smk_variable *parameter = get_parameter(arguments, index);
     smk_array *device = smk_array_cast(arguments->state, value);
@@ -208,11 +187,12 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
         smk_error_fail(arguments->state, SMK_TYPE,
                        "%s: NumPy arrays and device arrays do not mix in one call; use smemkit.asarray or "
                        "smemkit.asnumpy first",
-                       where);
+                       smk_place_text(where));
         return -1;
     }
     if (device == NULL) {
-        if (smk_ndarray_check_mask(arguments->state, "", where, value) < 0 ||
+        if ((!PyArray_CheckExact(value) &&
+             smk_ndarray_check_mask(arguments->state, "", smk_place_text(where), value) < 0) ||
             hold(arguments, (PyArrayObject *)value) < 0) {
             return -1;
         }
@@ -227,15 +207,15 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     }
     if (arguments->backend != NULL && arguments->backend != device->backend) {
         smk_error_fail(arguments->state, SMK_ARGUMENT,
-                       "%s lives on '%s', another array of this call on '%s'; move it with smemkit.asarray", where,
-                       device->backend->name, arguments->backend->name);
+                       "%s lives on '%s', another array of this call on '%s'; move it with smemkit.asarray",
+                       smk_place_text(where), device->backend->name, arguments->backend->name);
         return -1;
     }
     if (arguments->backend != NULL && arguments->device != device->device) {
         smk_error_fail(arguments->state, SMK_ARGUMENT,
                        "%s lives on device %d, another array of this call on device %d; copy it through the host: "
                        "smemkit.asarray(smemkit.asnumpy(d))",
-                       where, device->device, arguments->device);
+                       smk_place_text(where), device->device, arguments->device);
         return -1;
     }
     arguments->backend = device->backend;
@@ -247,12 +227,12 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
 
 /* All values ------------------------------------------------------------------------------------- */
 
-static int convert_value(smk_arguments *arguments, size_t index, PyObject *value, const char *where)
+static int convert_value(smk_arguments *arguments, size_t index, PyObject *value, smk_place *where)
 {
     const smk_variable *parameter = get_parameter(arguments, index);
     unsigned char *target = smk_arena_allocate(&arguments->arena, (size_t)parameter->bytes + VALUE_BYTES_MIN, 1);
     if (target == NULL) {
-        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", where);
+        smk_error_fail(arguments->state, SMK_MEMORY, "%s: no memory left", smk_place_text(where));
         return -1;
     }
     arguments->parameters[index] = target;
@@ -313,12 +293,17 @@ static int check_elements(const smk_arguments *arguments)
 /* Replaces arrays of other libraries. Returns 0, or -1 with an exception set. */
 static int take_foreign(smk_arguments *arguments)
 {
-    char where[WHERE_BYTES];
+    char where[FOREIGN_NAME_BYTES];
     const Py_ssize_t count = PyTuple_GET_SIZE(arguments->given);
     arguments->values = PyTuple_New(count);
     for (Py_ssize_t i = 0; arguments->values != NULL && i < count; i++) {
-        (void)snprintf(where, sizeof where, "%.100s: args[%zd]", arguments->kernel, i);
-        PyObject *value = smk_foreign_take(arguments->state, where, PyTuple_GET_ITEM(arguments->given, i));
+        PyObject *given = PyTuple_GET_ITEM(arguments->given, i), *value = NULL;
+        if (smk_foreign_is_own(arguments->state, given)) {
+            value = Py_NewRef(given);
+        } else {
+            (void)snprintf(where, sizeof where, "%.100s: args[%zd]", arguments->kernel, i);
+            value = smk_foreign_take(arguments->state, where, given);
+        }
         if (value == NULL) {
             return -1;
         }
@@ -346,7 +331,10 @@ static void refuse_count(const smk_arguments *arguments, size_t count)
 
 int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
 {
-    char where[WHERE_BYTES];
+    smk_place where;
+    where.kernel = arguments->kernel;
+    where.function = arguments->function;
+    where.declaration = arguments->declaration;
     if (!PyTuple_Check(sequence) && !PyList_Check(sequence)) {
         smk_error_fail(arguments->state, SMK_TYPE, "%s: args must be a tuple or list, not %.100s", arguments->kernel,
                        Py_TYPE(sequence)->tp_name);
@@ -371,8 +359,10 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
             if (is_array_argument(arguments, i, value) != (arrays != 0)) {
                 continue;
             }
-            write_where(arguments, i, where);
-            if ((arrays ? convert_array(arguments, i, value, where) : convert_value(arguments, i, value, where)) < 0) {
+            where.index = i;
+            where.text[0] = '\0';
+            if ((arrays ? convert_array(arguments, i, value, &where) : convert_value(arguments, i, value, &where)) <
+                0) {
                 return -1;
             }
         }

@@ -108,8 +108,11 @@ static int take_out(smk_family_call *call)
 static PyObject *take_foreign(smk_family_call *call, size_t i, PyObject *value)
 {
     char subject[2 * SMK_NAME_MAX];
-    (void)snprintf(subject, sizeof subject, "%s: %s", call->family->name, smk_family_call_name(call, i));
     call->given[i] = value;
+    if (smk_foreign_is_own(call->state, value)) {
+        return Py_NewRef(value);
+    }
+    (void)snprintf(subject, sizeof subject, "%s: %s", call->family->name, smk_family_call_name(call, i));
     return smk_foreign_take(call->state, subject, value);
 }
 

@@ -9,23 +9,25 @@
 #include <stdio.h>
 #include <string.h>
 
-static int refuse(const smk_state *state, const char *where, PyObject *value, const char *wanted)
+static int refuse(const smk_state *state, smk_place *where, PyObject *value, const char *wanted)
 {
     const char *type = Py_TYPE(value)->tp_name;
     if (PyFloat_Check(value) || PyComplex_Check(value) || PyLong_Check(value) || PyArray_IsScalar(value, Number)) {
-        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %S of type %.100s", where, wanted, value, type);
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %S of type %.100s", smk_place_text(where), wanted, value,
+                       type);
     } else {
-        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %.100s", where, wanted, type);
+        smk_error_fail(state, SMK_TYPE, "%s takes %s, not %.100s", smk_place_text(where), wanted, type);
     }
     return -1;
 }
 
 /* Refuses a number that the parameter does not hold. Returns -1. */
-static int refuse_range(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed)
+static int refuse_range(const smk_state *state, smk_place *where, PyObject *value, unsigned bits, bool is_signed)
 {
     const unsigned long long half = 1ULL << (bits - 1), highest = is_signed ? half - 1 : half - 1 + half;
     const long long lowest = -(long long)(half - 1) - 1;
-    smk_error_fail(state, SMK_ARGUMENT, "%s takes %lld to %llu and does not hold %R", where, lowest, highest, value);
+    smk_error_fail(state, SMK_ARGUMENT, "%s takes %lld to %llu and does not hold %R", smk_place_text(where), lowest,
+                   highest, value);
     return -1;
 }
 
@@ -37,7 +39,7 @@ static bool is_kind_of_bool(PyObject *value)
 /* Reads the low `bits` bits of an integer. Returns 0, or -1 with an exception set where an integer of that width,
  * signed or unsigned, does not hold the number. nvcc declares int and unsigned alike as .u32, so unsigned parameters
  * accept both ranges. */
-static int read_integer(const smk_state *state, const char *where, PyObject *value, unsigned bits, bool is_signed,
+static int read_integer(const smk_state *state, smk_place *where, PyObject *value, unsigned bits, bool is_signed,
                         uint64_t *result)
 {
     int overflow = 0;
@@ -84,7 +86,7 @@ static uint16_t round_to_bfloat16(float number)
     return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-static int write_float(const smk_state *state, const char *where, PyObject *value, smk_type type, unsigned char *target)
+static int write_float(const smk_state *state, smk_place *where, PyObject *value, smk_type type, unsigned char *target)
 {
     /* NumPy would drop an imaginary part, and convert texts and dates */
     bool is_number = PyArray_IsScalar(value, Number) || PyArray_IsScalar(value, Bool);
@@ -103,7 +105,7 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
         }
         number = DBL_MAX; /* refused below for all types but double, which is refused here */
         if (type == SMK_TYPE_F64) {
-            smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
+            smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", smk_place_text(where), value);
             return -1;
         }
     }
@@ -122,18 +124,18 @@ static int write_float(const smk_state *state, const char *where, PyObject *valu
                is_half ? sizeof upper : sizeof rounded);
     }
     if (!fits) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", where, value);
+        smk_error_fail(state, SMK_ARGUMENT, "%s does not hold %R", smk_place_text(where), value);
         return -1;
     }
     return 0;
 }
 
 /* Converts a NumPy scalar or a 0-d array to native byte order; NULL with an exception set. */
-static PyArrayObject *get_native(const smk_state *state, const char *where, PyObject *value)
+static PyArrayObject *get_native(const smk_state *state, smk_place *where, PyObject *value)
 {
     PyArrayObject *array = smk_ndarray_convert(value), *plain = NULL;
     if (array != NULL) {
-        plain = smk_ndarray_plain(state, where, array);
+        plain = smk_ndarray_plain(state, smk_place_text(where), array);
         Py_DECREF(array);
     }
     return plain;
@@ -150,7 +152,7 @@ static bool is_structure(PyObject *value)
 }
 
 /* Reads the size of a structure argument, and its bytes where `target` is not NULL and the size is `room`. */
-static int read_structure(const smk_state *state, const char *where, PyObject *value, size_t *bytes, size_t room,
+static int read_structure(const smk_state *state, smk_place *where, PyObject *value, size_t *bytes, size_t room,
                           unsigned char *target)
 {
     PyArrayObject *plain = NULL;
@@ -176,7 +178,7 @@ static int read_structure(const smk_state *state, const char *where, PyObject *v
     return 0;
 }
 
-static int write_structure(const smk_state *state, const char *where, PyObject *value, size_t bytes,
+static int write_structure(const smk_state *state, smk_place *where, PyObject *value, size_t bytes,
                            unsigned char *target)
 {
     size_t has = 0;
@@ -190,13 +192,14 @@ static int write_structure(const smk_state *state, const char *where, PyObject *
         return -1;
     }
     if (has != bytes) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s takes %zu bytes, the argument has %zu", where, bytes, has);
+        smk_error_fail(state, SMK_ARGUMENT, "%s takes %zu bytes, the argument has %zu", smk_place_text(where), bytes,
+                       has);
         return -1;
     }
     return 0;
 }
 
-int smk_scalar_write(const smk_state *state, const char *where, PyObject *value, smk_type type, size_t bytes,
+int smk_scalar_write(const smk_state *state, smk_place *where, PyObject *value, smk_type type, size_t bytes,
                      unsigned char *target)
 {
     unsigned bits = smk_module_type_bits(type);
