@@ -43,24 +43,24 @@ class _Unknown(ValueError):
 class _Reader:
     """Reads one mangled name from left to right."""
 
-    def __init__(self, text):
+    def __init__(self, text: str) -> None:
         self.text, self.at = text, 0
-        self.seen = []  # what S_, S0_, ... stand for
+        self.seen: list[str] = []  # what S_, S0_, ... stand for
 
-    def take(self, start):
+    def take(self, start: str) -> bool:
         """Goes behind `start` where it comes next."""
         found = self.text.startswith(start, self.at)
         self.at += len(start) if found else 0
         return found
 
-    def match(self, pattern):
+    def match(self, pattern: str) -> re.Match[str]:
         found = re.compile(pattern).match(self.text, self.at)
         if not found:
             raise _Unknown(self.text)
         self.at = found.end()
         return found
 
-    def read_identifier(self):
+    def read_identifier(self) -> str:
         length = int(self.match(r"\d+")[0])
         name = self.text[self.at : self.at + length]
         if len(name) != length:
@@ -68,7 +68,7 @@ class _Reader:
         self.at += length
         return "(anonymous namespace)" if name.startswith("_GLOBAL__N_") else name
 
-    def read_substitution(self):
+    def read_substitution(self) -> str:
         if self.text[self.at : self.at + 2] in STANDARD:
             self.at += 2
             return STANDARD[self.text[self.at - 2 : self.at]]
@@ -79,7 +79,7 @@ class _Reader:
             raise _Unknown(self.text)
         return self.seen[index]
 
-    def read_arguments(self):
+    def read_arguments(self) -> str:
         """Template arguments behind I, to the E."""
         found = []
         while not self.take("E"):
@@ -92,7 +92,7 @@ class _Reader:
                 found.append(self.read_type())
         return f"<{', '.join(found)}>"
 
-    def read_literal(self):
+    def read_literal(self) -> str:
         kind = self.read_type()
         sign, digits = self.match(r"(n?)(\d+)E").groups()
         value = f"{'-' if sign else ''}{digits}"
@@ -100,7 +100,7 @@ class _Reader:
             return "true" if value == "1" else "false"
         return value if kind in TYPES.values() else f"({kind}){value}"
 
-    def read_type(self):
+    def read_type(self) -> str:
         letter = self.text[self.at : self.at + 1]
         if letter in TYPES:
             self.at += 1
@@ -117,7 +117,7 @@ class _Reader:
             return self.read_name(is_type=True)
         raise _Unknown(self.text)
 
-    def read_name(self, is_type=False):
+    def read_name(self, is_type: bool = False) -> str:
         """A nested name, or one with template arguments. Each prefix may be substituted later."""
         nested, name = self.take("N"), ""
         while True:
@@ -153,13 +153,12 @@ def demangle(name: str) -> str:
     reader = _Reader(name)
     reader.at = 2
     try:
-        text: str = reader.read_name()
-        return text
+        return reader.read_name()
     except (_Unknown, RecursionError):
         return name
 
 
-def _order_words(found):
+def _order_words(found: re.Match[str]) -> str:
     """One spelling for unsigned, unsigned int and int unsigned."""
     words = found[0].split()
     size = [word for word in words if word in ("short", "long")]

@@ -15,7 +15,8 @@ from ._options import FILE_NAME, complete_options
 from ._toolchain import WHEELS, find_include_folders, list_wheels
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import Any
 
     from .._types import StrPath
 
@@ -51,7 +52,7 @@ unistd.h unordered_map unordered_set vector
 """.split()
 
 
-def _explain_header(name, wheels):
+def _explain_header(name: str, wheels: Mapping[str, str]) -> str:
     """What to do where that header is not found; `wheels` are those that are here."""
     for start, wheel in BRINGS.items():
         if name.startswith(start):
@@ -63,7 +64,7 @@ def _explain_header(name, wheels):
     return f"{name} is not here: name its folder, options=('-I/its/folder',)"
 
 
-def _explain_mixture(wheels):
+def _explain_mixture(wheels: Mapping[str, str]) -> str:
     """What to do where wheels of different CUDAs stand together; empty where they do not."""
     names = [name for name in WHEELS if name != "nvidia-curand"]  # it counts its versions anew
     versions = {name: wheels[name] for name in names if name in wheels}
@@ -79,7 +80,7 @@ def lacks_host(log: str) -> bool:
     return bool(MISSING.search(log)) or HOST_FUNCTION in log
 
 
-def _advise(log, path):
+def _advise(log: str, path: StrPath) -> str:
     """What to do about a log of the NVRTC at that path; empty where it says all."""
     wheels = list_wheels(Path(path).resolve())
     missing = MISSING.search(log)
@@ -95,33 +96,33 @@ def _advise(log, path):
 class _Nvrtc:
     """The functions of the NVRTC library that compile_nvrtc calls."""
 
-    def __init__(self, path):
+    def __init__(self, path: StrPath) -> None:
         # NVRTC loads its second library by name, and does not search its own folder.
         for builtins in sorted(Path(path).parent.glob("libnvrtc-builtins.so*"))[:1]:
             ctypes.CDLL(str(builtins))
         self.library = ctypes.CDLL(str(path))
         self.library.nvrtcGetErrorString.restype = ctypes.c_char_p
 
-    def call(self, name, *arguments):
+    def call(self, name: str, *arguments: Any) -> None:
         status = getattr(self.library, name)(*arguments)
         if status != 0:
             reason = self.library.nvrtcGetErrorString(status).decode()
             raise _core.CompileError(f"NVRTC: {name}: {reason}")
 
-    def get_text(self, program, what):
+    def get_text(self, program: Any, what: str) -> str:
         size = ctypes.c_size_t()
         self.call(f"nvrtcGet{what}Size", program, ctypes.byref(size))
         buffer = ctypes.create_string_buffer(max(size.value, 1))
         self.call(f"nvrtcGet{what}", program, buffer)
         return buffer.value.decode(errors="replace")
 
-    def get_name(self, program, expression):
+    def get_name(self, program: Any, expression: str) -> str:
         """The name in PTX of what an expression of C++ names."""
         name = ctypes.c_char_p()
         self.call("nvrtcGetLoweredName", program, expression.encode(), ctypes.byref(name))
-        return name.value.decode()
+        return (name.value or b"").decode()
 
-    def list_archs(self):
+    def list_archs(self) -> list[int]:
         """The architectures for which it makes machine code, as [75, 80, ...]."""
         count = ctypes.c_int()
         self.call("nvrtcGetNumSupportedArchs", ctypes.byref(count))
@@ -129,7 +130,9 @@ class _Nvrtc:
         self.call("nvrtcGetSupportedArchs", archs)
         return list(archs)
 
-    def compile(self, source, options, headers):
+    def compile(
+        self, source: str, options: Sequence[str], headers: Mapping[str, str]
+    ) -> tuple[str, str]:
         """(PTX, log) of a source."""
         program = ctypes.c_void_p()
         source, expressions = split_expressions(source)
@@ -155,19 +158,21 @@ class _Nvrtc:
             self.library.nvrtcDestroyProgram(ctypes.byref(program))
 
 
-def _make_array(texts):
+def _make_array(texts: Collection[str]) -> Any:
     """A C array of C strings."""
     return (ctypes.c_char_p * len(texts))(*[text.encode() for text in texts])
 
 
-def _load(path):
+def _load(path: StrPath) -> _Nvrtc:
     try:
         return _Nvrtc(path)
     except OSError as error:
         raise _core.CompileError(f"NVRTC: {path} cannot be loaded: {error}") from error
 
 
-def _compile(library, path, source, options):
+def _compile(
+    library: _Nvrtc, path: StrPath, source: str, options: Iterable[str]
+) -> tuple[str, str]:
     """(PTX, log), with advice in the message of an error."""
     folders = find_include_folders(path)
     options = [*options, *(f"-I{folder}" for folder in folders)]
@@ -193,7 +198,7 @@ def compile_nvrtc(path: StrPath, source: str, options: Iterable[str] = ()) -> st
     return ptx.replace(f'"{os.getcwd()}/{FILE_NAME}"', f'"{FILE_NAME}"')  # it lies in no folder
 
 
-def measure_nvrtc(path, source, options, arch):
+def measure_nvrtc(path: StrPath, source: str, options: Iterable[str], arch: str) -> dict[str, Any]:
     """The usage of each kernel in machine code for an architecture, by NVRTC; see _usage.py."""
     library = _load(path)
     archs = library.list_archs()

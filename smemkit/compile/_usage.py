@@ -109,7 +109,7 @@ def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> dict[str, Any]:
     raise UnknownArchError(f"ptxas refuses it: {line.strip()[:300]}")
 
 
-def refuse_arch(compiler: str, archs: Iterable[str]) -> NoReturn:
+def refuse_arch(compiler: str, archs: Iterable[Any]) -> NoReturn:
     """UnknownArchError that lists the architectures of a compiler."""
     listed = ", ".join(say_arch(str(arch)) for arch in archs)
     raise UnknownArchError(f"{compiler} makes code for {listed}")
