@@ -474,3 +474,23 @@ def test_findings_name_the_operand(family, rng):
     name = next(iter(inspect.signature(function).parameters))
     shape = ",".join(map(str, blank.shape))
     assert f"{name} ({blank.dtype}[{shape}]), element" in str(report.findings[0])
+
+
+def test_a_call_after_another_has_a_plan_of_its_own(rng):
+    """The plan of the last call serves the next one only where all of it is the same."""
+    a = rng.integers(-9, 9, (70, 40)).astype("f4")
+    for _ in range(2):
+        for shape in ((70, 40), (33, 40), (70, 7), (70, 40)):
+            x = a[: shape[0], : shape[1]]
+            for dtype in ("f4", "f8"):
+                for variant in ("auto", "naive", "tiled"):
+                    y = x.astype(dtype)
+                    product = smemkit.gemm(y, y.T, variant=variant, backend="sim")
+                    assert np.array_equal(product, y @ y.T) and product.dtype == y.dtype
+            for operation, wanted in (("sum", x.sum()), ("max", x.max()), ("min", x.min())):
+                assert smemkit.reduce(x, operation, backend="sim") == wanted
+            for mode in ("reflect", "nearest", "constant"):
+                weights = np.arange(9, dtype="f4").reshape(3, 3)
+                kept = smemkit.conv2d(x, weights, mode=mode, backend="sim")
+                again = smemkit.conv2d(x, weights, mode=mode, variant="naive", backend="sim")
+                assert np.array_equal(kept, again)

@@ -6,21 +6,70 @@
 #include "py/backends/selection.h"
 #include "py/error.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <string.h>
+
+/* What a family's row of families.def says, read once. */
+typedef struct contract {
+    smk_signature signature;
+    smk_input input[SMK_OPERANDS_MAX_FAMILY];
+    size_t inputs;
+    smk_error error; /* status OK: the row can be called */
+} contract;
+
+enum {
+    FAMILIES = 0
+#define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence) +1
+#define SMK_KERNEL_GROUP(name, sentence) +1
+#include "registry/families.def"
+#undef SMK_FAMILY
+#undef SMK_KERNEL_GROUP
+};
+
+static contract contracts[FAMILIES];
+
+static void read_contracts(void)
+{
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const smk_family *family = smk_registry_family(i);
+        contract *made = &contracts[i];
+        if (family->signature == NULL) { /* a group of kernels that are launched by name */
+            (void)smk_status_fail(&made->error, SMK_INTERNAL, "it has no signature");
+            continue;
+        }
+        smk_status status = smk_signature_parse(family->signature, &made->signature, &made->error);
+        if (status == SMK_OK) {
+            status = smk_registry_inputs(family, made->input, &made->inputs, &made->error);
+        }
+        if (status == SMK_OK &&
+            (made->inputs == 0 || made->signature.input_count != made->inputs || made->signature.output_count != 1)) {
+            (void)smk_status_fail(&made->error, SMK_INTERNAL, "inputs and signature do not agree");
+        }
+    }
+}
 
 int smk_family_call_find(smk_family_call *call, const char *name)
 {
-    smk_error error = {0};
-    call->family = smk_registry_find_family(name);
-    if (call->family == NULL || call->family->signature == NULL ||
-        smk_signature_parse(call->family->signature, &call->signature, &error) != SMK_OK ||
-        smk_registry_inputs(call->family, call->input, &call->inputs, &error) != SMK_OK || call->inputs == 0 ||
-        call->signature.input_count != call->inputs || call->signature.output_count != 1) {
-        smk_error_fail(call->state, SMK_INTERNAL, "families.def: the row of %s cannot be called: %s", name,
-                       error.message);
-        return -1;
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, read_contracts);
+    for (size_t i = 0; i < FAMILIES; i++) {
+        const contract *found = &contracts[i];
+        if (strcmp(smk_registry_family(i)->name, name) == 0 && found->error.status == SMK_OK) {
+            call->family = smk_registry_family(i);
+            call->signature = found->signature;
+            memcpy(call->input, found->input, sizeof call->input);
+            call->inputs = found->inputs;
+            return 0;
+        }
+        if (strcmp(smk_registry_family(i)->name, name) == 0) {
+            smk_error_fail(call->state, SMK_INTERNAL, "families.def: the row of %s cannot be called: %s", name,
+                           found->error.message);
+            return -1;
+        }
     }
-    return 0;
+    smk_error_fail(call->state, SMK_INTERNAL, "families.def has no row of %s", name);
+    return -1;
 }
 
 PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand)

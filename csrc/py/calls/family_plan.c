@@ -193,6 +193,39 @@ int smk_family_plan_select(smk_family_call *call, const char *variant)
     return select_variant(call, variant) < 0 || choose_types(call) < 0 || bind_shapes(call) < 0 ? -1 : check_out(call);
 }
 
+/* The last plan of this host thread and what it was made for: loops make the same call again and again. */
+typedef struct plan_key {
+    const smk_family *family;
+    smk_machine machine;
+    int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
+    uint64_t workspace_below;
+    const smk_variant *selected; /* by name, or the first for "auto" */
+    bool chooses;
+    char choice[SMK_NAME_MAX], type[SMK_FAMILY_CALL_TYPE_BYTES];
+} plan_key;
+
+static _Thread_local struct {
+    plan_key key;
+    const smk_variant *variant; /* NULL: no plan yet */
+    smk_plan plan;
+} last;
+
+static void write_key(const smk_family_call *call, bool chooses, plan_key *key)
+{
+    memset(key, 0, sizeof *key); /* the padding too, because keys are compared as bytes */
+    key->family = call->family;
+    key->machine.capability = call->machine->capability;
+    key->machine.multiprocessors = call->machine->multiprocessors;
+    key->machine.shared_bytes_max = call->machine->shared_bytes_max;
+    memcpy(key->dimensions, call->dimensions, sizeof key->dimensions);
+    memcpy(key->numbers, call->numbers, call->number_count * sizeof call->numbers[0]);
+    key->workspace_below = call->workspace_below;
+    key->selected = call->variant;
+    key->chooses = chooses;
+    (void)snprintf(key->choice, sizeof key->choice, "%s", call->choice);
+    (void)snprintf(key->type, sizeof key->type, "%s", call->type);
+}
+
 int smk_family_plan_make(smk_family_call *call, const char *variant)
 {
     smk_error error = {0};
@@ -208,13 +241,24 @@ int smk_family_plan_make(smk_family_call *call, const char *variant)
         .machine = call->machine,
         .workspace_below = call->workspace_below,
     };
+    plan_key key;
+    const bool chooses = strcmp(variant, "auto") == 0;
+    write_key(call, chooses, &key);
+    if (last.variant != NULL && memcmp(&key, &last.key, sizeof key) == 0) {
+        call->variant = last.variant;
+        call->plan = last.plan;
+        return 0;
+    }
     request.variant = call->variant;
-    smk_status status = strcmp(variant, "auto") == 0 ? smk_plan_choose(&request, &call->plan, &error)
-                                                     : smk_plan_make(&request, &call->plan, &error);
+    smk_status status =
+        chooses ? smk_plan_choose(&request, &call->plan, &error) : smk_plan_make(&request, &call->plan, &error);
     call->variant = request.variant;
     if (status != SMK_OK) {
         smk_error_raise(call->state, &error);
         return -1;
     }
+    memcpy(&last.key, &key, sizeof key); /* with the padding */
+    last.variant = call->variant;
+    last.plan = call->plan;
     return 0;
 }
