@@ -23,6 +23,7 @@ print(*sorted(set(sys.modules) - before))
 LATER = tuple(f"smemkit.{name}" for name in ("bench", "cli", "compile", "plot", "probe"))
 LATER += ("smemkit.report.html",)
 FOREIGN = ("argparse", "html", "json", "matplotlib", "pandas", "subprocess", "tempfile", "difflib")
+NEVER = ("cloudpickle", "dask", "distributed")
 
 
 def run(code):
@@ -34,7 +35,20 @@ def run(code):
 def test_nothing_slow_is_imported():
     loaded = set(run(LOADED).split())
     assert {"smemkit._core", "smemkit.report"} <= loaded
-    assert not loaded & {*LATER, *FOREIGN}
+    assert not loaded & {*LATER, *FOREIGN, *NEVER}
+
+
+def test_no_module_imports_dask():
+    """Dask takes smemkit's functions as they are; whoever uses it imports it."""
+    code = """
+import importlib, pkgutil, sys, smemkit
+for module in pkgutil.walk_packages(smemkit.__path__, "smemkit."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+print(*sorted(sys.modules))
+"""
+    loaded = set(run(code).split())
+    assert "smemkit.cli.demo" in loaded and not loaded & {*NEVER}
 
 
 @pytest.mark.parametrize("name", ["bench", "plot", "probe"])

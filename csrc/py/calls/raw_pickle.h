@@ -1,5 +1,5 @@
 /* What pickles of RawModule and RawKernel hold. A kernel of the user's own goes as PTX, so that the process that reads
- * the pickle needs no compiler and no header; a kernel of the package goes by its name. queries/internals_pickle.c
+ * the pickle needs no compiler and no header; a kernel of the package goes by its name. py/queries/internals_pickle.c
  * makes the objects again. */
 #ifndef SMK_PY_CALLS_RAW_PICKLE_H
 #define SMK_PY_CALLS_RAW_PICKLE_H

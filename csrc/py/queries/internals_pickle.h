@@ -1,4 +1,4 @@
-/* The functions that pickles of RawModule and RawKernel name (calls/raw_pickle.h says what such a pickle holds). */
+/* The functions that pickles of RawModule and RawKernel name (py/calls/raw_pickle.h says what such a pickle holds). */
 #ifndef SMK_PY_QUERIES_INTERNALS_PICKLE_H
 #define SMK_PY_QUERIES_INTERNALS_PICKLE_H
 
