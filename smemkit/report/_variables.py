@@ -5,8 +5,8 @@ import re
 from .._declarations import name_element, read_shared_arrays
 
 LOCAL = re.compile(r"\b_ZZ\w*E(\d+)([A-Za-z_]\w*)")
-BYTE = re.compile(r"\b([A-Za-z_$][\w$]*), byte (\d+)\b(?! of it)")
-INDEX = re.compile(r"(?:\[\d+\])*(?:, byte \d+(?: of it)?|, element [^()]*)?$")
+BYTE = re.compile(r"\b([A-Za-z_$][\w$]*), byte (-?\d+)\b(?! of it)")
+INDEX = re.compile(r"(?:\[-?\d+\])*(?:, byte -?\d+(?: of it)?|, element [^()]*)?$")
 DECLARED = re.compile(r"\.shared\b[^;\n]*?\.[busf](\d+)\s+([\w$]+)((?:\[\d*\])*)\s*;")
 
 

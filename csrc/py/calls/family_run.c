@@ -17,23 +17,27 @@ typedef struct plan_run {
     void *parameters[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
     char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_CALL_ENTRY_BYTES];
     char symbol[SMK_FAMILY_CALL_ENTRY_BYTES];
-    smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX];
+    smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX + 1]; /* one for messages */
     smk_launch_array arrays[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
     uint64_t shapes[SMK_OPERANDS_MAX_FAMILY][SMK_RANK_MAX]; /* of the arrays */
 } plan_run;
 
-/* Finds the memory that will hold a parameter's value: addresses are set when the execution runs. */
+/* Finds the memory that will hold an address in the workspace, which is set when the execution runs. */
+static uint64_t *find_address(plan_run *run, uint64_t offset)
+{
+    smk_workspace_address *address = &run->addresses[run->execution.workspace.address_count++];
+    address->offset = offset;
+    return &address->address;
+}
+
+/* Finds the memory that will hold a parameter's value. */
 static void *find_parameter(plan_run *run, smk_parameter *parameter, uint64_t *const *operands)
 {
     switch (parameter->source) {
     case SMK_SOURCE_OPERAND:
         return operands[parameter->value];
-    case SMK_SOURCE_WORKSPACE: {
-        smk_workspace_address *address = &run->addresses[run->execution.workspace.address_count];
-        address->offset = (uint64_t)parameter->value;
-        run->execution.workspace.address_count++;
-        return &address->address;
-    }
+    case SMK_SOURCE_WORKSPACE:
+        return find_address(run, (uint64_t)parameter->value);
     case SMK_SOURCE_NUMBER:
         break;
     }
@@ -66,6 +70,7 @@ static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *o
     run->execution.step_count = plan->step_count;
     run->execution.workspace = (smk_execution_workspace){
         .bytes = plan->workspace_bytes, .restored = plan->restores_workspace, .addresses = run->addresses};
+    const uint64_t *workspace = plan->workspace_bytes > 0 ? find_address(run, 0) : NULL;
     for (size_t i = 0; i < plan->step_count; i++) {
         smk_step *step = &plan->step[i];
         smk_registry_entry(call->variant, step->part != NULL ? step->part : "", call->choice,
@@ -83,7 +88,9 @@ static void write_steps(smk_family_call *call, plan_run *run, uint64_t *const *o
                        .shared_bytes = step->shared_bytes,
                        .parameters = run->parameters[i],
                        .parameter_count = step->parameter_count,
-                       .arrays = run->arrays[i]},
+                       .arrays = run->arrays[i],
+                       .workspace = workspace,
+                       .family = call->family->name},
         };
     }
 }

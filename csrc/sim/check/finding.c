@@ -151,16 +151,11 @@ typedef struct writer {
 
 static void name_shared(const writer *w, uint64_t address, char *text, size_t size)
 {
-    const smk_shared_variable *nearest = NULL;
-    for (uint32_t i = 0; i < w->image->shared_count; i++) {
-        const smk_shared_variable *shared = &w->image->shared[i];
-        if (shared->offset <= address && (nearest == NULL || shared->offset >= nearest->offset)) {
-            nearest = shared;
-        }
-    }
+    const int64_t at = smk_image_signed_address(address);
+    const smk_shared_variable *nearest = smk_image_nearest_shared(w->image, at, UINT32_MAX);
     if (nearest != NULL) {
-        (void)snprintf(text, size, "%.*s, byte %" PRIu64, SMK_TEXT_PRINT(nearest->variable->name),
-                       address - nearest->offset);
+        (void)snprintf(text, size, "%.*s, byte %" PRId64, SMK_TEXT_PRINT(nearest->variable->name),
+                       at - nearest->offset);
     }
 }
 

@@ -363,6 +363,9 @@ void smk_provenance_name(const smk_origin *origin, const smk_launch *launch, cha
     uint64_t bytes = origin->end - origin->start;
     if (origin->variable != NULL) {
         (void)snprintf(text, size, "%.*s (%" PRIu64 " bytes)", SMK_TEXT_PRINT(origin->variable->name), bytes);
+    } else if (smk_array_name_write_workspace(launch, origin->start, text, size)) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, " (%" PRIu64 " bytes)", bytes);
     } else if (smk_array_name_write(launch, origin->start, text, size) == NULL) {
         (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes that args[%u] points to", bytes,
                        origin->parameter);

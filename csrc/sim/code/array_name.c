@@ -73,6 +73,15 @@ const smk_launch_array *smk_array_name_write(const smk_launch *launch, uint64_t 
     return array;
 }
 
+bool smk_array_name_write_workspace(const smk_launch *launch, uint64_t address, char *text, size_t size)
+{
+    if (launch->workspace == NULL || *launch->workspace != address) {
+        return false;
+    }
+    (void)snprintf(text, size, "the workspace of %s", launch->family);
+    return true;
+}
+
 void smk_array_name_write_element(const smk_launch_array *array, int64_t offset, char *text, size_t size)
 {
     const int64_t bytes = (int64_t)array->element_bytes;

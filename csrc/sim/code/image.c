@@ -21,6 +21,36 @@ const smk_shared_variable *smk_image_find_shared(const smk_image *image, const s
                : bsearch(&key, image->shared, image->shared_count, sizeof key, smk_image_compare_shared);
 }
 
+int64_t smk_image_signed_address(uint64_t address)
+{
+    return address <= UINT32_MAX ? (int32_t)(uint32_t)address : (int64_t)address;
+}
+
+uint64_t smk_image_shared_end(const smk_shared_variable *shared, uint64_t shared_bytes)
+{
+    uint64_t end = shared->variable->unsized ? shared_bytes : shared->offset + shared->variable->bytes;
+    return end > shared->offset ? end : shared->offset; /* dynamic memory can lie behind all bytes of the block */
+}
+
+/* The first byte behind a variable is nearer to it than the byte before the next one. */
+const smk_shared_variable *smk_image_nearest_shared(const smk_image *image, int64_t address, uint64_t shared_bytes)
+{
+    const smk_shared_variable *nearest = NULL;
+    uint64_t least = UINT64_MAX;
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_shared_variable *shared = &image->shared[i];
+        const int64_t start = shared->offset, end = (int64_t)smk_image_shared_end(shared, shared_bytes);
+        const uint64_t distance = address < start  ? (uint64_t)start - (uint64_t)address
+                                  : address >= end ? (uint64_t)address - (uint64_t)end + 1
+                                                   : 0;
+        if (distance <= least) {
+            nearest = shared;
+            least = distance;
+        }
+    }
+    return nearest;
+}
+
 bool smk_image_is_block_scope(const smk_instruction *instruction)
 {
     return smk_opcode_accesses(instruction) &&

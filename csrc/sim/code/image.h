@@ -138,6 +138,16 @@ int smk_image_compare_shared(const void *a, const void *b);
 /* The shared variable in the image's layout, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
 
+/* An address of a space that begins at 0, as a signed number: a kernel that computes less than 0, in 32 bits or in 64,
+ * gets an address before the space. */
+int64_t smk_image_signed_address(uint64_t address);
+
+/* The end of a shared variable in a block that has so many bytes of shared memory. */
+uint64_t smk_image_shared_end(const smk_shared_variable *shared, uint64_t shared_bytes);
+
+/* The shared variable that holds an address, or else the nearest one; NULL where there is none. */
+const smk_shared_variable *smk_image_nearest_shared(const smk_image *image, int64_t address, uint64_t shared_bytes);
+
 void smk_image_free(smk_image *image); /* accepts NULL */
 
 #endif

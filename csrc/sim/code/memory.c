@@ -595,7 +595,10 @@ static const smk_launch_array *name_allocation(const smk_memory_view *view, cons
     if (array != NULL) {
         return array;
     }
-    if (allocation->record->name[0] != '\0') {
+    if (smk_array_name_write_workspace(view->launch, allocation->address, text, size)) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, " (%" PRIu64 " bytes)", allocation->bytes);
+    } else if (allocation->record->name[0] != '\0') {
         (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", allocation->record->name,
                        allocation->bytes, allocation->address);
     } else {
@@ -631,6 +634,9 @@ void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *t
         const size_t used = strlen(text);
         smk_array_name_write_element(array, (int64_t)(address - allocation->address), element, sizeof element);
         (void)snprintf(text + used, size - used, ", %s", element);
+    } else if (allocation != NULL && smk_array_name_write_workspace(view->launch, allocation->address, text, size)) {
+        const size_t used = strlen(text);
+        (void)snprintf(text + used, size - used, ", byte %" PRIu64, address - allocation->address);
     } else if (allocation != NULL && allocation->record->name[0] != '\0') {
         (void)snprintf(text, size, "%s, byte %" PRIu64, allocation->record->name, address - allocation->address);
     } else if (allocation != NULL) {
@@ -650,15 +656,19 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
         uint64_t offset = address - view->allocation[before].address;
         past = offset > view->allocation[before].bytes ? offset - view->allocation[before].bytes : 0;
         if (past == 0 && offset < view->allocation[before].bytes) {
+            const uint64_t inside = view->allocation[before].bytes - offset;
             (void)name_allocation(view, &view->allocation[before], name, sizeof name);
-            (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s",
-                           bytes - (view->allocation[before].bytes - offset), name);
+            if (bytes <= inside) {
+                (void)snprintf(text, size, "kernels may only read %s", name);
+            } else {
+                (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s", bytes - inside, name);
+            }
             return;
         }
     }
     if (past == UINT64_MAX && to_after == UINT64_MAX) {
         (void)snprintf(text, size, "there is no allocation at all");
-    } else if (address < NULL_BYTES) {
+    } else if (address < NULL_BYTES || 0 - address <= NULL_BYTES) { /* an index may be negative */
         (void)snprintf(text, size, "a null pointer was dereferenced");
     } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
         (void)snprintf(text, size, "no allocation is near");

@@ -41,8 +41,8 @@ const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t
  * 4096 bytes at 0x...", for an access that is not inside one. */
 void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size);
 
-/* "args[1] (y, float32[99]), element 32", "allocation of 4096 bytes, byte 128", or the name of a variable; "" for an
- * address in no allocation. */
+/* "args[1] (y, float32[99]), element 32", "the workspace of reduce, byte 128", "allocation of 4096 bytes, byte 128", or
+ * the name of a variable; "" for an address in no allocation. */
 void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size);
 
 /* Has the host, or a launch, written all of these bytes of an allocation? */

@@ -162,34 +162,54 @@ static smk_text get_source_name(smk_text name)
     return name;
 }
 
-/* Names the shared variable that an address lies in or behind. */
+/* Names the shared variable that is nearest to an address. */
 static void describe_shared(const smk_warp *warp, uint64_t address, char *text, size_t size)
 {
     const smk_warp_control *control = warp->control;
-    const smk_image *image = control->block->run->image;
+    const int64_t at = smk_image_signed_address(address);
+    const smk_shared_variable *nearest =
+        smk_image_nearest_shared(control->block->run->image, at, control->shared_bytes);
     int length = snprintf(text, size, "the block has %" PRIu64 " bytes", control->shared_bytes);
-    const smk_shared_variable *nearest = NULL;
-    for (uint32_t i = 0; i < image->shared_count; i++) {
-        const smk_shared_variable *shared = &image->shared[i];
-        if (shared->offset <= address && (nearest == NULL || shared->offset >= nearest->offset)) {
-            nearest = shared;
-        }
+    if (nearest == NULL || length < 0 || (size_t)length >= size) {
+        return;
     }
-    if (nearest != NULL && length > 0 && (size_t)length < size) {
-        const smk_text name = get_source_name(nearest->variable->name);
-        uint64_t end = nearest->offset + nearest->variable->bytes;
-        if (nearest->variable->unsized) {
-            end = control->shared_bytes;
-        }
-        if (address >= end) {
-            (void)snprintf(text + length, size - (size_t)length,
-                           "; the access begins %" PRIu64 " bytes past the end of %.*s (%" PRIu64 " bytes)",
-                           address - end, SMK_TEXT_PRINT(name), end - nearest->offset);
-        } else {
-            (void)snprintf(text + length, size - (size_t)length, "; the access begins inside %.*s (%" PRIu64 " bytes)",
-                           SMK_TEXT_PRINT(name), end - nearest->offset);
-        }
+    const smk_text name = get_source_name(nearest->variable->name);
+    const int64_t start = nearest->offset, end = (int64_t)smk_image_shared_end(nearest, control->shared_bytes);
+    text += length;
+    size -= (size_t)length;
+    if (at >= start && at < end) {
+        (void)snprintf(text, size, "; the access begins inside %.*s (%" PRId64 " bytes)", SMK_TEXT_PRINT(name),
+                       end - start);
+    } else {
+        (void)snprintf(text, size, "; the access begins %" PRIu64 " bytes %s %.*s (%" PRId64 " bytes)",
+                       at < start ? (uint64_t)start - (uint64_t)at : (uint64_t)at - (uint64_t)end,
+                       at < start ? "before" : "past the end of", SMK_TEXT_PRINT(name), end - start);
     }
+}
+
+/* Says how many bytes a thread or a kernel has of a space whose variables have no names. */
+static void describe_unnamed(const char *owner, uint64_t bytes, const char *space, uint64_t address, char *text,
+                             size_t size)
+{
+    const int64_t at = smk_image_signed_address(address);
+    const size_t length = (size_t)snprintf(text, size, "%s has %" PRIu64 " bytes of %s", owner, bytes, space);
+    if (at < 0) {
+        (void)snprintf(text + length, size - length, "; the access begins %" PRIu64 " bytes before them",
+                       0 - (uint64_t)at);
+    }
+}
+
+/* Describes a generic address that lies a little before shared or local memory; false for others. */
+static bool describe_window(uint64_t address, char *text, size_t size)
+{
+    const uint64_t to_shared = SMK_WINDOW_SHARED - address, to_local = SMK_WINDOW_LOCAL - address;
+    const bool is_shared = to_shared < SMK_WINDOW_BYTES;
+    if (!is_shared && to_local >= SMK_WINDOW_BYTES) {
+        return false;
+    }
+    (void)snprintf(text, size, "it begins %" PRIu64 " bytes before the %s", is_shared ? to_shared : to_local,
+                   is_shared ? "block's shared memory" : "thread's local memory");
+    return true;
 }
 
 void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, smk_space space, uint64_t address,
@@ -202,15 +222,17 @@ void smk_access_describe_bounds(const smk_warp *warp, const smk_operation *op, s
         describe_shared(warp, address, text, sizeof text);
         break;
     case SMK_SPACE_LOCAL:
-        (void)snprintf(text, sizeof text, "the thread has %" PRIu64 " bytes of it in use", control->local_top);
+        describe_unnamed("the thread", control->local_top, "it in use", address, text, sizeof text);
         break;
     case SMK_SPACE_PARAM:
-        (void)snprintf(text, sizeof text, "the kernel has %" PRIu64 " bytes of parameters", control->parameter_bytes);
+        describe_unnamed("the kernel", control->parameter_bytes, "parameters", address, text, sizeof text);
         break;
     case SMK_SPACE_GENERIC:
     case SMK_SPACE_GLOBAL:
     case SMK_SPACE_CONST:
-        smk_memory_view_describe(control->block->run->view, address, bytes, text, sizeof text);
+        if (!describe_window(address, text, sizeof text)) {
+            smk_memory_view_describe(control->block->run->view, address, bytes, text, sizeof text);
+        }
         break;
     }
     (void)snprintf(message, size, "%s of %u bytes %s %s memory at 0x%" PRIx64 " is out of bounds: %s", kind_name(kind),
