@@ -1,6 +1,7 @@
 """Dask: the page of the documentation runs; kernels, results and errors travel; workers share."""
 
 import functools
+import gc
 import os
 import re
 import subprocess
@@ -46,6 +47,7 @@ def settings(tmp_path_factory):
     with dask.config.set({"temporary-directory": str(folder)}):
         yield
     patch.undo()
+    gc.collect()  # what Dask left open fails these tests, and not later ones
 
 
 @pytest.fixture(scope="module")
