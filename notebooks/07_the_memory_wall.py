@@ -182,7 +182,7 @@ for family, size in sizes.items():
     words = {"results": tables[family], "ceilings": ceilings, "backend": "sim"}
     walls.append(bench.memory_wall(family, size, variants=names, **words))
 rows = [row for table in tables.values() for row in table if (row.family, row.variant) in calls]
-ax = plot.roofline(walls)
+ax = plot.roofline(walls, traffic=False)
 
 # %% [markdown]
 # A filled mark stands at the operations for each byte that a kernel *asks for*, as the simulator
@@ -190,6 +190,17 @@ ax = plot.roofline(walls)
 # caches serve what lies between. `tiled` is to the right of `naive`, and higher. `shared` of
 # `smooth` is to the right of its `naive` too, but lower: L1 had served what the tile saves. How far
 # the hollow marks lie below the black roof is what better kernels can gain.
+#
+# The simulator has no cache. What did move, a GPU's own counters tell: `smemkit record --traffic`
+# reads them by Nsight Compute. Where they are recorded for the GPU of these times, the next picture
+# has its filled marks at the bytes between L1 and L2, and its hollow ones at those between L2 and
+# DRAM. What L1 serves is in neither; what L2 serves lies between the two.
+
+# %%
+if all(wall.traffic for wall in walls):
+    plot.roofline(walls)
+else:
+    print("not recorded for this GPU: smemkit record --traffic counts the bytes of L2 and DRAM")
 
 # %%
 for family in tables:

@@ -1,4 +1,4 @@
-"""Measured ceilings of a GPU: copies, multiply-adds, and reads of shared memory."""
+"""Measured ceilings of a GPU: copies, multiply-adds, reads of shared memory and of L2."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ FMA_BLOCKS, FMA_ROUNDS = 8, 2048  # a multiprocessor; of a timed launch
 SHARED_BLOCKS, SHARED_ROUNDS = 8, 4096 + 3
 SHARED = {"banks": ("uint32", 4), "banks_wide": ("uint32", 16)}  # type, bytes a lane and read
 LANES_READ, TILE, STEP, EACH = 32, 2048, 32, 8  # of csrc/kernels/probe/banks.cu
+L2_BLOCKS, L2_ROUNDS, L2_READS = 8, 256, 8  # a multiprocessor; of a timed launch; of a round
+L2_PART, L2_BYTES = 3, 1 << 24  # of the cache that is read; bytes where its size is not known
+VECTOR_BYTES = 16  # of a read of L2
 FLOATS = {"float32": ("f32", "%f", 4), "float64": ("f64", "%fd", 8)}
 NO_CLOCK = (
     "bench.ceilings measures time, and the simulator has no clock: it needs a GPU "
@@ -71,6 +74,11 @@ class Ceilings(Results):
         """Bytes that lanes read from shared memory without conflicts, 10^9 a second; or None."""
         return self._best("gb_per_s", *SHARED)
 
+    @property
+    def l2_gb_per_s(self) -> float | None:
+        """Bytes that the L2 cache delivers, 10^9 a second; None where it was not measured."""
+        return self._best("gb_per_s", "l2")
+
     def rate_of(self, dtype: DTypeLike) -> float | None:
         """10^9 operations a second of multiply-adds of that type; None where not measured."""
         return self._best("gflop_per_s", "multiply_add", dtype=str(dtype))
@@ -82,6 +90,7 @@ class Ceilings(Results):
             ("multiply-add, float32", self.rate_of("float32"), "GFLOP/s"),
             ("multiply-add, float64", self.rate_of("float64"), "GFLOP/s"),
             ("shared memory, reads", self.shared_gb_per_s, "GB/s"),
+            ("L2 cache, reads", self.l2_gb_per_s, "GB/s"),
         ):
             words.append(f"{name:22} {rate:10,.0f} {unit}" if rate else f"{name:22} not measured")
         return "\n".join(words)
@@ -198,6 +207,90 @@ def prepare_shared(variant, backend, multiprocessors, rounds):
     return call, float(grid * THREADS) * EACH * rounds * width
 
 
+# The L2 cache -------------------------------------------------------------------------------------
+
+
+def write_l2_reads(grid, nbytes):
+    """PTX: each thread adds up vectors of 16 bytes of an array of nbytes, a power of two.
+
+    A thread's next vector lies as far on as all threads read together, and the array is a ring.
+    The loads are ld.global.cg, which pass L1 by.
+    """
+    step = grid * THREADS * VECTOR_BYTES
+    reads = []
+    for _ in range(L2_READS):
+        reads += [
+            "cvt.u64.u32 %rd3, %r4;",
+            "add.u64 %rd4, %rd2, %rd3;",
+            "ld.global.cg.v4.u32 {%r10, %r11, %r12, %r13}, [%rd4];",
+            *(f"add.u32 %r{j + 6}, %r{j + 6}, %r{j + 10};" for j in range(4)),
+            f"add.u32 %r4, %r4, {step % nbytes};",
+            f"and.b32 %r4, %r4, {nbytes - 1};",
+        ]
+    lines = [
+        ".version 6.4",
+        ".target sm_75",
+        ".address_size 64",
+        ".visible .entry l2_reads(.param .u64 out, .param .u64 in, .param .u32 rounds)",
+        f".maxntid {THREADS}, 1, 1",
+        "{",
+        ".reg .b32 %r<14>;",
+        ".reg .b64 %rd<6>;",
+        ".reg .pred %p;",
+        "ld.param.u64 %rd1, [out];",
+        "ld.param.u64 %rd2, [in];",
+        "cvta.to.global.u64 %rd1, %rd1;",
+        "cvta.to.global.u64 %rd2, %rd2;",
+        "ld.param.u32 %r1, [rounds];",
+        "mov.u32 %r2, %tid.x;",
+        "mov.u32 %r3, %ctaid.x;",
+        f"mad.lo.u32 %r3, %r3, {THREADS}, %r2;",
+        f"mul.lo.u32 %r4, %r3, {VECTOR_BYTES};",
+        f"and.b32 %r4, %r4, {nbytes - 1};",
+        *(f"mov.u32 %r{j + 6}, 0;" for j in range(4)),
+        "again:",
+        *reads,
+        "sub.u32 %r1, %r1, 1;",
+        "setp.ne.u32 %p, %r1, 0;",
+        "@%p bra again;",
+        *(f"add.u32 %r6, %r6, %r{j + 7};" for j in range(3)),
+        "mul.wide.u32 %rd5, %r3, 4;",
+        "add.u64 %rd5, %rd1, %rd5;",
+        "st.global.u32 [%rd5], %r6;",
+        "ret;",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def expect_l2_reads(grid, nbytes, rounds):
+    """The expected sums of all threads, where each word of the array is its own number."""
+    words = numpy.arange(nbytes // 4, dtype="uint32")
+    vectors = words.reshape(-1, 4).sum(axis=1, dtype="uint32")
+    threads = numpy.arange(grid * THREADS)
+    found = numpy.zeros(threads.size, "uint32")
+    for number in range(rounds * L2_READS):
+        found += vectors[(threads + number * threads.size) % vectors.size]
+    return found
+
+
+def prepare_l2(backend, multiprocessors, rounds, l2_bytes=None):
+    """(call, bytes read, bytes of the array) of a launch that stays in L2, after a check."""
+    nbytes = 1 << ((l2_bytes // L2_PART).bit_length() - 1) if l2_bytes else L2_BYTES
+    grid = L2_BLOCKS * multiprocessors
+    kernel = smemkit.RawKernel(write_l2_reads(grid, nbytes), "l2_reads")
+    array = smemkit.asarray(numpy.arange(nbytes // 4, dtype="uint32"), backend=backend)
+    out = smemkit.empty((grid * THREADS,), "uint32", backend=backend)
+
+    def call(number=rounds):
+        kernel((grid,), (THREADS,), (out, array, numpy.uint32(number)), backend=backend)
+
+    call(3)
+    if not numpy.array_equal(smemkit.asnumpy(out), expect_l2_reads(grid, nbytes, 3)):
+        raise WrongResultError("the reads of L2 give a wrong result")
+    return call, float(grid * THREADS) * VECTOR_BYTES * L2_READS * rounds, nbytes
+
+
 # All ceilings -------------------------------------------------------------------------------------
 
 
@@ -230,10 +323,19 @@ def measure_ceilings(watch, facts):
         yield Measurement(
             "ceiling", variant, (SHARED_ROUNDS,), dtype, times_ms=times, nbytes=moved, **words
         )
+    yield measure_l2(watch, facts)
+
+
+def measure_l2(watch, facts):
+    """The row of the L2 cache. `facts` as above."""
+    many, size = facts["multiprocessors"], facts.get("l2_cache_bytes")
+    call, moved, nbytes = prepare_l2(watch.backend, many, L2_ROUNDS, size)
+    words = {"machine": "cuda", "cache": "warm", "times_ms": watch.time(call, "warm")}
+    return Measurement("ceiling", "l2", (nbytes // 4,), "uint32", nbytes=moved, **words)
 
 
 def ceilings(*, seconds: float = 0.5, backend: Backend | None = None) -> Ceilings:
-    """Measure what the present GPU reaches: memory, arithmetic, and shared memory.
+    """Measure what the present GPU reaches: memory, arithmetic, shared memory, and L2.
 
     Parameters
     ----------
@@ -249,8 +351,8 @@ def ceilings(*, seconds: float = 0.5, backend: Backend | None = None) -> Ceiling
     Returns
     -------
     Ceilings: Results with the rows, and gb_per_s (a copy's bytes, read and written), gflop_per_s
-    (float32 multiply-adds; rate_of("float64") for the others), shared_gb_per_s. plot.roofline takes
-    the first two.
+    (float32 multiply-adds; rate_of("float64") for the others), shared_gb_per_s, l2_gb_per_s.
+    plot.roofline takes them.
 
     Raises
     ------

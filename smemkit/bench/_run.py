@@ -183,8 +183,9 @@ def recorded(name: str = "h200", *, part: str | None = None) -> Results:
     name : str
         Of the machine: "h200".
     part : str, optional
-        One file alone: "variants", "host", "peers", "ceilings" or "probes", or "goals", which
-        bench --peers wrote. By default all rows but those of "goals", which measures again.
+        One file alone: "variants", "host", "peers", "ceilings" or "probes"; or "goals", which
+        bench --peers wrote; or "traffic", bytes that Nsight Compute counted. By default all rows
+        but those of "goals", which measures again, and of "traffic", which has no times.
 
     Shapes
     ------

@@ -258,17 +258,43 @@ def find_ncu():
     )
 
 
+def read_version():
+    """The version of ncu, as "2025.3.1.0", or None where it does not say one."""
+    done = subprocess.run(
+        [find_ncu(), "--version"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = re.search(r"Version (\d[\d.]*)", done.stdout)
+    return found[1] if found else None
+
+
 def measure(chosen, needed):
     """Runs ncu on a child that makes all launches: (CSV text, the child's list of launches)."""
+    metrics = {metric for several in needed.values() for metric in several}
+    return run_ncu(metrics, "smemkit.bench.ncu", list_options(chosen))
+
+
+def run_ncu(metrics, module, options, more=()):
+    """Runs ncu on a child: (CSV text, the JSON that the child wrote).
+
+    Parameters
+    ----------
+    metrics : names of what ncu counts
+    module : that the child runs; its first argument is where it writes its JSON
+    options : of the child, behind that argument
+    more : options of ncu
+    """
     smemkit.device_info(backend="cuda")  # BackendError without a GPU
     ncu = find_ncu()
-    metrics = sorted({metric for several in needed.values() for metric in several})
     with tempfile.TemporaryDirectory(prefix="smemkit-") as folder:
         log, made = Path(folder, "ncu.csv"), Path(folder, "made.json")
-        command = [ncu, "--clock-control", "none", "--csv", "--page", "raw"]
-        command += ["--print-units", "base", "--log-file", str(log), "--metrics", ",".join(metrics)]
-        command += [sys.executable, "-m", "smemkit.bench.ncu", str(made)]
-        command += list_options(chosen)
+        command = [ncu, "--clock-control", "none", *more, "--csv", "--page", "raw"]
+        command += ["--print-units", "base", "--log-file", str(log)]
+        command += ["--metrics", ",".join(sorted(metrics))]
+        command += [sys.executable, "-m", module, str(made), *options]
         package = str(Path(smemkit.__file__).resolve().parents[1])
         path = os.pathsep.join(filter(None, [package, os.environ.get("PYTHONPATH")]))
         done = subprocess.run(

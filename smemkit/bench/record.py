@@ -5,7 +5,6 @@ kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes
 reported, left out, and named in the file's provenance; the rest is still measured.
 """
 
-import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -46,12 +45,6 @@ def list_cases(main):
 
 
 MAIN, MORE = list_cases(True), list_cases(False)
-
-
-def name_device(name):
-    """ "NVIDIA H200" -> "h200"; "NVIDIA GeForce RTX 4090" -> "geforce_rtx_4090"."""
-    words = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("nvidia", "")).strip("_")
-    return words or "gpu"
 
 
 def shorten(row):

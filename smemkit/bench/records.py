@@ -1,6 +1,7 @@
 """Records: results that were measured on a machine and travel with the package, PART_NAME.json."""
 
 import json
+import re
 from importlib import resources
 
 import smemkit
@@ -9,6 +10,13 @@ from ._ceilings import Ceilings
 from .results import PARTS, Results
 
 RECORDS = resources.files("smemkit") / "recorded"
+BY_NAME = ("goals", "traffic")  # parts that are loaded only where their name is given
+
+
+def name_device(name):
+    """ "NVIDIA H200" -> "h200"; "NVIDIA GeForce RTX 4090" -> "geforce_rtx_4090"."""
+    words = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("nvidia", "")).strip("_")
+    return words or "gpu"
 
 
 def find_records(folder=None):
@@ -17,7 +25,7 @@ def find_records(folder=None):
     found = {}
     for entry in sorted(folder.iterdir(), key=lambda e: e.name) if folder.is_dir() else ():
         kind, _, rest = entry.name.removesuffix(".json").partition("_")
-        if entry.name.endswith(".json") and kind in (*PARTS, "goals"):
+        if entry.name.endswith(".json") and kind in (*PARTS, *BY_NAME):
             found.setdefault(rest, {})[kind] = entry
     return found
 
@@ -25,7 +33,8 @@ def find_records(folder=None):
 def load_record(folder, name, part=None):
     """The Results of the files PART_NAME.json in a folder, also one within a package.
 
-    The part "goals", which bench --peers wrote, repeats measurements: only its name selects it.
+    Only their names select the parts "goals", which bench --peers wrote and which repeats
+    measurements, and "traffic", which Nsight Compute counted and which has no times.
     """
     texts = find_records(folder)
     if not isinstance(name, str) or name not in texts:
@@ -37,6 +46,10 @@ def load_record(folder, name, part=None):
             f"the record {name!r} has no part {part!r}; it has {', '.join(found)}"
         )
     chosen = [part] if part is not None else [kind for kind in PARTS if kind in found]
+    if not chosen:
+        raise smemkit.ArgumentError(
+            f"the record {name!r} has no measurements; name one of its parts: {', '.join(found)}"
+        )
     made = []
     for kind in chosen:
         try:

@@ -10,7 +10,7 @@ import numpy
 import smemkit
 
 from ..report.counts import WAVEFRONTS
-from . import arguments, timing, workloads
+from . import arguments, records, timing, workloads
 from ._ceilings import Ceilings
 from ._ceilings import ceilings as measure_ceilings
 from ._run import run
@@ -29,7 +29,9 @@ READS = ("global.load.bytes", "async.bytes")
 SECTORS = ("global.load.sectors", "async.sectors")
 WRITTEN = ("global.store.sectors", "global.atomic.sectors")
 SECTOR_BYTES = 32
+DRAM = ("dram.read.bytes", "dram.write.bytes")  # of the part "traffic" of a record
 HEADS = ("variant", "predicted", "counted", "in sectors", "reuse", "time", "of the bound")
+TRAFFIC_HEADS = ("L2", "DRAM")
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,9 @@ class Reads:
     requested_bytes : float
         moved_bytes, and 32 for each sector that stores and atomics touched: all that the requests
         ask of the caches and of the memory behind them.
+    l2_bytes, dram_bytes : float or None
+        That the GPU moved between L1 and L2, and between L2 and DRAM, counted by Nsight Compute
+        with warm caches; None where no record has them.
     """
 
     variant: str
@@ -75,6 +80,8 @@ class Reads:
     time_ms: float | None = None
     reached: float | None = None
     requested_bytes: float = 0.0
+    l2_bytes: float | None = None
+    dram_bytes: float | None = None
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,10 @@ class MemoryWall:
         The measured ceiling of shared memory, which the L1 cache shares.
     provenance : dict
         Of the times: device, date and versions; empty where there are none.
+    l2_gb_per_s : float or None
+        The measured ceiling of the L2 cache.
+    traffic : dict
+        The provenance of l2_bytes and dram_bytes; empty where there are none.
 
     Example
     -------
@@ -117,6 +128,8 @@ class MemoryWall:
     rows: tuple[Reads, ...] = field(default=())
     shared_gb_per_s: float | None = None
     provenance: dict[str, Any] = field(default_factory=dict, repr=False)
+    l2_gb_per_s: float | None = None
+    traffic: dict[str, Any] = field(default_factory=dict, repr=False)
 
     @property
     def intensity(self) -> float:
@@ -159,13 +172,20 @@ class MemoryWall:
         else:
             words.append("no ceilings are known here: bench.ceilings() measures them on a GPU")
         table = [HEADS, *(show_reads(row) for row in self.rows)]
-        widths = [max(len(line[i]) for line in table) for i in range(len(HEADS))]
+        if any(row.l2_bytes is not None for row in self.rows):
+            cells = [TRAFFIC_HEADS, *(show_traffic(row) for row in self.rows)]
+            table = [(*one[:4], *two, *one[4:]) for one, two in zip(table, cells, strict=True)]
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         for line in table:
             right = [f"{c:>{w}}" for c, w in zip(line[1:], widths[1:], strict=True)]
             words.append("  ".join([f"{line[0]:{widths[0]}}", *right]).rstrip())
         sampled = [row for row in self.rows if row.blocks < row.blocks_total]
         if sampled:
             words.append("counts are those of a few blocks, scaled to all")
+        if self.traffic:
+            words.append(
+                f"L2 and DRAM: bytes that Nsight Compute counted on {self.traffic.get('device')}"
+            )
         return "\n".join(words)
 
 
@@ -179,6 +199,11 @@ def show_reads(row):
         f"{row.time_ms * 1e3:.4g} us" if row.time_ms else "-",
         f"{100 * row.reached:.3g} %" if row.reached else "-",
     )
+
+
+def show_traffic(row):
+    """The cells of the bytes that Nsight Compute counted."""
+    return tuple("-" if n is None else f"{n:.4g}" for n in (row.l2_bytes, row.dram_bytes))
 
 
 # Counting -----------------------------------------------------------------------------------------
@@ -214,8 +239,8 @@ def scale(report, names):
     )
 
 
-def make_reads(case, inputs, variant, time_ms, bound_ms):
-    """The row of one variant."""
+def make_reads(case, inputs, variant, time_ms, bound_ms, moved):
+    """The row of one variant; moved: its counters of the part "traffic", or None."""
     report, tile = count_reads(case, inputs, variant)
     staged = scale(report, WAVEFRONTS) > 0
     counted = scale(report, READS)
@@ -234,6 +259,8 @@ def make_reads(case, inputs, variant, time_ms, bound_ms):
         time_ms=time_ms,
         reached=bound_ms / time_ms if bound_ms and time_ms else None,
         requested_bytes=SECTOR_BYTES * scale(report, SECTORS + WRITTEN),
+        l2_bytes=float(moved["l2.bytes"]) if moved else None,
+        dram_bytes=float(sum(moved[name] for name in DRAM)) if moved else None,
     )
 
 
@@ -246,6 +273,26 @@ def find_times(results, case):
     return times
 
 
+def find_traffic(traffic, facts):
+    """The part "traffic" to use: the one given, or that of the package's record of the device."""
+    if traffic is not None:
+        arguments.check_results(traffic)
+        return traffic
+    name = records.name_device(str(facts.get("provenance", {}).get("device")))
+    if "traffic" not in records.find_records().get(name, {}):
+        return None
+    return records.load_record(None, name, "traffic")
+
+
+def list_moved(traffic, case):
+    """{variant: counters} of the workload in a part "traffic"."""
+    return {
+        row.variant: row.counters
+        for row in traffic or ()
+        if row.family == case.family and case.owns(row) and {"l2.bytes", *DRAM} <= {*row.counters}
+    }
+
+
 def memory_wall(
     family: str,
     shape: Shape | None = None,
@@ -254,6 +301,7 @@ def memory_wall(
     dtype: DTypeLike | None = None,
     results: Results | None = None,
     ceilings: Ceilings | None = None,
+    traffic: Results | None = None,
     backend: Backend | None = None,
     seconds: float = 0.2,
     seed: int = timing.SEED,
@@ -276,8 +324,11 @@ def memory_wall(
         where there is a GPU, and without one there are none.
     ceilings : Ceilings, optional
         What the GPU reaches. By default measured, or those of `results`, or none.
+    traffic : Results, optional
+        Bytes that Nsight Compute counted, as `smemkit record --traffic` writes them. By default
+        those of the package's record of the device whose times these are, where it has some.
     backend : "auto", "cuda" or "sim", optional
-        The counts are the simulator's in any case.
+        The other counts are the simulator's in any case.
     seconds : float
         That the samples of one subject may take.
     seed : int
@@ -293,8 +344,9 @@ def memory_wall(
     Returns
     -------
     MemoryWall: intensity, nbytes, flops, bound, bound_ms, balance, and rows with predicted_bytes,
-    counted_bytes, moved_bytes, reuse, time_ms, reached. print shows it as a table. The ceiling of
-    operations is that of multiply-adds in float32: gemm's tuned, on tensor cores, may pass it.
+    counted_bytes, moved_bytes, reuse, time_ms, reached, l2_bytes, dram_bytes. print shows it
+    as a table. The ceiling of operations is that of multiply-adds in float32: gemm's tuned, on
+    tensor cores, may pass it.
 
     Raises
     ------
@@ -329,10 +381,20 @@ def memory_wall(
         rate = ceilings.rate_of(case.dtype) or ceilings.gflop_per_s
         facts |= {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": rate}
         facts |= {"shared_gb_per_s": ceilings.shared_gb_per_s}
+        facts |= {"l2_gb_per_s": ceilings.l2_gb_per_s}
     if results is not None:
         facts["provenance"] = dict(getattr(results, "provenance", {}))
+    traffic = find_traffic(traffic, facts)
+    moved = list_moved(traffic, case)
+    if moved:
+        facts["traffic"] = dict(traffic.provenance)
+        rate = Ceilings(list(traffic), traffic.provenance).l2_gb_per_s
+        facts["l2_gb_per_s"] = facts.get("l2_gb_per_s") or rate
     wall = MemoryWall(case.family, case.shape, case.dtype, **facts)
     times = find_times(results, case)
     inputs = case.make_inputs(numpy.random.default_rng(seed))
-    rows = [make_reads(case, inputs, name, times.get(name), wall.bound_ms) for name in names]
+    rows = [
+        make_reads(case, inputs, name, times.get(name), wall.bound_ms, moved.get(name))
+        for name in names
+    ]
     return MemoryWall(case.family, case.shape, case.dtype, **facts, rows=tuple(rows))

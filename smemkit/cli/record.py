@@ -9,8 +9,9 @@ from pathlib import Path
 
 import smemkit
 
-from ..bench import Results, Stopwatch, peers, record
+from ..bench import Results, Stopwatch, peers, record, traffic
 from ..bench.families import CLASSES
+from ..bench.records import name_device
 from ..bench.results import PARTS
 from .errors import UsageError
 from .options import seconds
@@ -41,6 +42,18 @@ def add_arguments(parser):
         metavar="SECONDS",
         help=f"after which no new case is begun ({record.BUDGET_SECONDS:g})",
     )
+    parser.add_argument(
+        "--traffic",
+        action="store_true",
+        help="only the part traffic: the bytes that L2 and DRAM move, counted by Nsight Compute "
+        "(ncu), and the bandwidth of L2",
+    )
+    parser.add_argument(
+        "--family",
+        action="append",
+        default=[],
+        help="with --traffic: only the cases of this family (may be repeated)",
+    )
     parser.set_defaults(run=run)
 
 
@@ -48,11 +61,15 @@ def run(chosen):
     """Runs the command and returns the exit status: 1 where a whole part is missing."""
     if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
         raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
+    if chosen.family and not chosen.traffic:
+        raise UsageError("--family goes with --traffic")
     facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
     if not os.access(folder, os.W_OK):
         raise UsageError(f"--out {folder}: nothing can be written there")
+    if chosen.traffic:
+        return record_traffic(chosen, folder, chosen.name or name_device(facts["name"]), facts)
     start = time.monotonic()
 
     def say(text):
@@ -62,7 +79,7 @@ def run(chosen):
     with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB; imports would hold up the clock
         search = pool.submit(peers.find_peers, missing.append, {"cub"})
         found = peers.find_peers(missing.append, peers.NAMES - {"cub"})
-        name = chosen.name or record.name_device(facts["name"])
+        name = chosen.name or name_device(facts["name"])
         watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
         recorder = record.Recorder(
             folder,
@@ -81,6 +98,20 @@ def run(chosen):
     for text in missing:
         say(text)
     return report(folder, name, recorder)
+
+
+def record_traffic(chosen, folder, name, facts):
+    """Writes the part "traffic" and returns the exit status: 1 where nothing was counted."""
+    watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
+    rows, provenance = traffic.record_traffic(chosen.family, chosen.budget, watch, facts)
+    provenance |= {"command": "python -m smemkit record --traffic", "part": "traffic"}
+    path = folder / f"traffic_{name}.json"
+    *calls, ceiling = [record.shorten(row) for row in rows]
+    Results([*calls, ceiling], provenance).save(path)
+    print(f"{path}: {len(calls)} calls counted, L2 reads {ceiling.gb_per_s:,.0f} GB/s")
+    for text in provenance["left_out"]:
+        print(f"  {text}")
+    return 0 if calls else 1
 
 
 def report(folder, name, recorder):

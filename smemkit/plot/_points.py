@@ -3,6 +3,8 @@
 from ..bench.workloads import first_variant
 from ._rows import UNITS, find_peer, list_ours, show_percent
 
+EQUAL = 0.05  # part by which bytes may differ that a sentence calls as many
+
 
 def show_times(ratio):
     """A ratio in words of two or three figures: "1.35", "25", "1,240"."""
@@ -169,14 +171,25 @@ def compare_marks(marks, roof):
     first = first_variant(best[0].family)
     base = next((mark for mark in best if mark.name == first), None)
     tiled = next((mark for mark in best if mark.name in ("tiled", "shared")), None)
-    if base is not None and tiled is not None and base.requested and tiled.requested:
-        fewer = show_times(base.requested / tiled.requested)
+    if base is not None and tiled is not None and base.near and tiled.near:
         faster = show_times(tiled.gflop_per_s / base.gflop_per_s)
-        words = f"{tiled.label} asks for {fewer} times fewer bytes than {base.label}"
+        words = f"{tiled.label} {compare_bytes(base, tiled)} {base.label}"
         return f"{words} and is {faster} times as fast", {tiled.label, base.label}
     top = max(marks, key=lambda mark: reach(mark, roof))
     part = show_percent(100 * reach(top, roof))
     return f"{top.label} reaches {part} % of the roof, the most of {len(marks)}", {top.label}
+
+
+def compare_bytes(base, tiled):
+    """The verb of the second mark's bytes, up to "than" or "as" and the first one's name."""
+    ratio = base.near / tiled.near
+    if not tiled.l2:
+        return f"asks for {show_times(ratio)} times fewer bytes than"
+    if ratio > 1 + EQUAL:
+        return f"moves {show_times(ratio)} times fewer bytes of L2 than"
+    if ratio < 1 / (1 + EQUAL):
+        return f"moves {show_times(1 / ratio)} times the bytes of L2 of"
+    return "moves as many bytes of L2 as"
 
 
 def reach(mark, roof):

@@ -37,12 +37,17 @@ if TYPE_CHECKING:
     from ..bench import Ceilings
 
 WORDS = 9  # times the intensity from the first to the last of the words along a roof
+NEAR = 3.0  # ratio of two roofs below which the words of the lower one stand below it
 ROOM = 1.6  # of the axes beyond the outermost mark, as a factor
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One variant: operations, their speed, bytes that must move, and those that were counted."""
+    """One variant: operations, their speed, and bytes.
+
+    nbytes must move; requested are those of the simulator's count of requests, l2 and dram those
+    of Nsight Compute. near gives the place of the filled mark, far that of the hollow one.
+    """
 
     label: str
     name: str
@@ -51,11 +56,28 @@ class Mark:
     gflop_per_s: float
     nbytes: float
     requested: float | None = None
+    l2: float | None = None
+    dram: float | None = None
+
+    @property
+    def near(self):
+        """Bytes of L2; or requested; or None where nothing was counted."""
+        return self.l2 or self.requested
+
+    @property
+    def far(self):
+        """Bytes of DRAM where L2's are known, or bytes that must move."""
+        return self.dram if self.l2 else self.nbytes
 
     @property
     def intensity(self):
         """Operations a byte: counted, or where nothing was, that must move."""
-        return self.flops / (self.requested or self.nbytes)
+        return self.flops / (self.near or self.nbytes)
+
+    @property
+    def far_intensity(self):
+        """Operations a byte of the hollow mark."""
+        return self.flops / self.far
 
 
 @dataclass
@@ -65,6 +87,7 @@ class Roof:
     gb_per_s: float | None = None
     gflop_per_s: float | None = None
     shared_gb_per_s: float | None = None
+    l2_gb_per_s: float | None = None
     provenance: dict = field(default_factory=dict)
 
 
@@ -76,17 +99,24 @@ def roofline(
     gb_per_s: float | None = None,
     gflop_per_s: float | None = None,
     shared_gb_per_s: float | None = None,
+    l2_gb_per_s: float | None = None,
+    traffic: bool = True,
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The roof of a device, and where the variants stand below it by the bytes that were counted.
 
-    A filled mark lies at operations a byte that the variant's requests ask for, counted by the
-    simulator: 32 bytes for each sector. A kernel that fetches its operands again and again stands
-    at the left; one that keeps them in a tile or in registers moves to the right. The roof there is
-    that of the L1 cache and shared memory, where its ceiling is known. A hollow mark of the same
-    height lies at operations a byte that must move, and the black roof above it is the memory's:
-    between both marks lies what the caches serve.
+    Where all variants have counts of Nsight Compute (`smemkit record --traffic`), a filled mark
+    lies at operations a byte that moved between L1 and L2, below the roof of L2, and a hollow mark
+    of the same height at operations a byte that moved between L2 and DRAM, below the memory's black
+    roof: between both marks lies what L2 serves.
+
+    Elsewhere a filled mark lies at operations a byte that the variant's requests ask for, counted
+    by the simulator: 32 bytes for each sector. A kernel that fetches its operands again and again
+    stands at the left; one that keeps them in a tile or in registers moves to the right. The roof
+    there is that of the L1 cache and shared memory, where its ceiling is known. The hollow mark
+    lies at operations a byte that must move: between both marks lies what the caches serve. The
+    words along the axis say which of the two pictures it is.
 
     Parameters
     ----------
@@ -96,9 +126,11 @@ def roofline(
         that must move.
     ceilings : Ceilings, optional
         Of bench.ceilings, or those of a record; by default those of the MemoryWall. Or numbers:
-    gb_per_s, gflop_per_s, shared_gb_per_s : float, optional
-        What the device reaches: bandwidth of memory, floating-point operations, and bandwidth of
-        shared memory.
+    gb_per_s, gflop_per_s, shared_gb_per_s, l2_gb_per_s : float, optional
+        What the device reaches: bandwidth of memory, floating-point operations, and bandwidths of
+        shared memory and of the L2 cache.
+    traffic : bool
+        False draws the bytes that are requested, even where Nsight Compute has counted others.
     title : str, optional
         Instead of the sentence with the point.
     ax : matplotlib Axes, optional
@@ -125,35 +157,37 @@ def roofline(
     >>> wall = bench.memory_wall("gemm", 4096, variants=("naive", "tiled"), backend="sim",
     ...                          results=bench.recorded("h200"))
     >>> ax = plot.roofline(wall)
-    >>> ax.get_xlabel()
-    'operations a byte [FLOP/byte]; filled: requested (counted), hollow: must move'
+    >>> ax.get_xlabel().partition(";")[0]
+    'operations a byte [FLOP/byte]'
     """
     walls = [results] if isinstance(results, MemoryWall) else results
     if not isinstance(walls, list | tuple) or not any(isinstance(w, MemoryWall) for w in walls):
         walls = None
-    roof = _find_roof(walls, ceilings, gb_per_s, gflop_per_s, shared_gb_per_s)
-    marks = _list_walls(walls) if walls else _list_measured(results)
+    given = {"gb_per_s": gb_per_s, "gflop_per_s": gflop_per_s}
+    roof = _find_roof(
+        walls, ceilings, **given, shared_gb_per_s=shared_gb_per_s, l2_gb_per_s=l2_gb_per_s
+    )
+    marks = _list_walls(walls, traffic) if walls else _list_measured(results)
     if not marks:
         raise _core.ArgumentError(
             "nothing to draw: no row has times, operations and bytes (the simulator has no clock: "
             'results=bench.recorded("h200") has times)'
         )
     ax = make_axes(ax, width=7.8, height=5.4)
-    hollow = any(mark.requested for mark in marks)
-    _scale(ax, marks, roof, hollow)
-    rates = _draw_roof(ax, roof, hollow)
+    kind = _choose_kind(marks)
+    caches = kind.find_cache(roof)
+    _scale(ax, marks, roof, caches)
+    rates = _draw_roof(ax, roof, caches)
     _draw_marks(ax, marks)
-    words = "filled: requested (counted), hollow: must move" if hollow else "bytes that must move"
-    ax.set_xlabel(f"operations a byte [FLOP/byte]; {words}")
+    ax.set_xlabel(f"operations a byte [FLOP/byte]; {kind.axis}")
     ax.set_ylabel("GFLOP/s (10⁹ operations a second)")
     add_grid(ax, "both")
     families = ", ".join(dict.fromkeys(mark.family for mark in marks))
     source = find_source(roof.provenance)
-    counted = " · bytes counted by the simulator" if hollow else ""
     point, named = _points.compare_marks(marks, roof)
-    put_header(ax, title, point, f"{families} · {source} · medians{counted}")
+    put_header(ax, title, point, f"{families} · {source} · medians{kind.source}")
     words = _label_roof(ax, rates, roof.gflop_per_s, marks)
-    hollows = [(mark.flops / mark.nbytes, mark.gflop_per_s) for mark in marks]
+    hollows = [(mark.far_intensity, mark.gflop_per_s) for mark in marks]
     points = [
         (mark.intensity, mark.gflop_per_s, mark.label, choose_colour(mark.name)) for mark in marks
     ]
@@ -161,14 +195,46 @@ def roofline(
     return ax
 
 
-def _find_roof(walls, ceilings, gb_per_s, gflop_per_s, shared_gb_per_s):
+@dataclass(frozen=True)
+class Kind:
+    """Which bytes a picture is of: the words for them, and the roof above the filled marks."""
+
+    axis: str
+    source: str = ""
+    cache: str | None = None
+    rate: str | None = None
+
+    def find_cache(self, roof):
+        """{name of the cache: its GB/s}; empty where no ceiling of it is known."""
+        rate = getattr(roof, self.rate) if self.rate else None
+        return {self.cache: rate} if rate else {}
+
+
+COUNTED = Kind(
+    "filled: L2, hollow: DRAM (counted)",
+    " · bytes counted by Nsight Compute, warm caches",
+    "L2",
+    "l2_gb_per_s",
+)
+REQUESTED = Kind(
+    "filled: requested (counted), hollow: must move",
+    " · bytes counted by the simulator",
+    "L1 and shared memory",
+    "shared_gb_per_s",
+)
+MUST_MOVE = Kind("bytes that must move")
+
+
+def _choose_kind(marks):
+    """The Kind of these marks: those of one picture are all of the same bytes."""
+    if all(mark.l2 for mark in marks):
+        return COUNTED
+    return REQUESTED if any(mark.requested for mark in marks) else MUST_MOVE
+
+
+def _find_roof(walls, ceilings, **given):
     """The Roof of the arguments."""
     known = [ceilings, *(walls or ())]
-    given = {
-        "gb_per_s": gb_per_s,
-        "gflop_per_s": gflop_per_s,
-        "shared_gb_per_s": shared_gb_per_s,
-    }
     for name, value in given.items():
         rates = [getattr(one, name, None) for one in known]
         rates = [rate for rate in rates if rate is not None]
@@ -179,10 +245,9 @@ def _find_roof(walls, ceilings, gb_per_s, gflop_per_s, shared_gb_per_s):
             "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
             f"here they are {needed[0]!r:.80} and {needed[1]!r:.80}"
         )
-    if given["shared_gb_per_s"] is not None and not _is_rate(given["shared_gb_per_s"]):
-        raise _core.ArgumentError(
-            f"shared_gb_per_s is a number above 0, not {given['shared_gb_per_s']!r:.80}"
-        )
+    for name in ("shared_gb_per_s", "l2_gb_per_s"):
+        if given[name] is not None and not _is_rate(given[name]):
+            raise _core.ArgumentError(f"{name} is a number above 0, not {given[name]!r:.80}")
     rates = {name: rate if rate is None else float(rate) for name, rate in given.items()}
     facts = [getattr(one, "provenance", None) for one in reversed(known)]
     return Roof(**rates, provenance=next(filter(None, facts), {}))
@@ -192,12 +257,14 @@ def _is_rate(value):
     return is_number(value, 0) and value > 0
 
 
-def _list_walls(walls):
+def _list_walls(walls, traffic):
     """The Marks of all variants with times."""
     for wall in walls:
         if not isinstance(wall, MemoryWall):
             raise _core.ArgumentTypeError(f"{wall!r:.80} is not of bench.memory_wall")
     many = len({wall.family for wall in walls}) > 1
+    timed = [row for wall in walls if wall.flops for row in wall.rows if row.time_ms]
+    counted = traffic and all(row.l2_bytes and row.dram_bytes for row in timed)
     return [
         Mark(
             f"{row.variant} ({wall.family})" if many else row.variant,
@@ -207,6 +274,7 @@ def _list_walls(walls):
             wall.flops / row.time_ms / 1e6,
             wall.nbytes,
             row.requested_bytes,
+            *((row.l2_bytes, row.dram_bytes) if counted else ()),
         )
         for wall in walls
         for row in wall.rows
@@ -227,13 +295,12 @@ def _list_measured(results):
     return marks
 
 
-def _scale(ax, marks, roof, hollow):
+def _scale(ax, marks, roof, caches):
     """Sets both axes so that all marks and the ridges are inside."""
     ridge = roof.gflop_per_s / roof.gb_per_s
     across = [ridge, *(mark.intensity for mark in marks)]
-    across += [mark.flops / mark.nbytes for mark in marks]
-    if hollow and roof.shared_gb_per_s:
-        across.append(roof.gflop_per_s / roof.shared_gb_per_s)
+    across += [mark.far_intensity for mark in marks]
+    across += [roof.gflop_per_s / rate for rate in caches.values()]
     speeds = [mark.gflop_per_s for mark in marks]
     ax.set_xscale("log")
     ax.set_yscale("log")
@@ -241,12 +308,11 @@ def _scale(ax, marks, roof, hollow):
     ax.set_ylim(min(speeds) / ROOM**2, max(*speeds, roof.gflop_per_s) * ROOM)
 
 
-def _draw_roof(ax, roof, hollow):
-    """Draws the memory's roof thick and black, that of shared memory thin; gives their rates."""
+def _draw_roof(ax, roof, caches):
+    """Draws the memory's roof thick and black, that of a cache thin; gives their rates."""
     low, high = ax.get_xlim()
     rates = {"memory": (roof.gb_per_s, REFERENCE, 3.2)}
-    if hollow and roof.shared_gb_per_s:
-        rates["L1 and shared memory"] = (roof.shared_gb_per_s, FAINT, 1.4)
+    rates |= {name: (rate, FAINT, 1.4) for name, rate in caches.items()}
     for rate, colour, width in rates.values():
         ridge = roof.gflop_per_s / rate
         across = numpy.array([low, ridge, high])
@@ -275,13 +341,15 @@ def _label_roof(ax, rates, gflop_per_s, marks):
         start = starts[numpy.argmax(clear)]
         ends = ax.transData.transform([(x, x * rate) for x in (start, 2 * start)])
         angle = math.degrees(math.atan2(*(ends[1] - ends[0])[::-1]))
+        below = any(1 < other / rate < NEAR for other, *_ in rates.values())
         text = ax.annotate(
             f"{name}: {rate:,.0f} GB/s",
             (start, start * rate),
-            xytext=(-5.5, 4),
+            xytext=(6, -5) if below else (-5.5, 4),
             textcoords="offset points",
             rotation=angle,
             rotation_mode="anchor",
+            va="top" if below else "baseline",
             fontsize=8.5,
             color=INK,
             gid="roof",
@@ -315,12 +383,12 @@ def _draw_marks(ax, marks):
         colour = choose_colour(mark.name)
         shape = MARKS.get(colour) or REST_MARKS[greys % len(REST_MARKS)]
         greys += colour == REST
-        if mark.requested:
-            must = mark.flops / mark.nbytes
+        if mark.near:
             height = [mark.gflop_per_s] * 2
-            ax.plot([mark.intensity, must], height, color=colour, linewidth=0.7, alpha=0.6)
+            across = [mark.intensity, mark.far_intensity]
+            ax.plot(across, height, color=colour, linewidth=0.7, alpha=0.6)
             ax.plot(
-                [must],
+                across[1:],
                 [mark.gflop_per_s],
                 color=colour,
                 marker=shape,

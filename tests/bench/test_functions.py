@@ -382,16 +382,37 @@ def test_shared_reads_are_right(variant, machine):
     assert not _ceilings.expect_shared(variant, 16).any()
 
 
+@pytest.mark.parametrize("cache", [None, 1 << 16, 3 << 18])
+def test_l2_reads_are_right(cache, machine):
+    """The array is a power of two, at most a third of the cache; every read is one of it."""
+    call, nbytes, size = _ceilings.prepare_l2(machine, 2, 5, cache)
+    assert nbytes == 2 * 8 * 256 * 8 * 5 * 16
+    assert size == {None: 1 << 24, 1 << 16: 1 << 14, 3 << 18: 1 << 18}[cache]
+    call()
+
+
+def test_l2_reads_pass_l1_by():
+    """All that is counted as bytes is read, by loads that only L2 keeps."""
+    text = _ceilings.write_l2_reads(8, 1 << 16)
+    kernel = smemkit.RawKernel(text, "l2_reads")
+    array, out = np.arange(1 << 14, dtype="uint32"), np.zeros(8 * 256, "uint32")
+    report = kernel.profile(8, 256, (out, array, np.uint32(3)), backend="sim")
+    assert report.counters["global.load.bytes"] == 8 * 256 * 8 * 3 * 16
+    assert text.count("ld.global") == text.count("ld.global.cg") == 8
+
+
 def test_ceilings_on_a_clock(monkeypatch):
     for name, value in (("FMA_ROUNDS", 2), ("SHARED_ROUNDS", 19), ("COPY_BYTES", 1 << 16)):
         monkeypatch.setattr(_ceilings, name, value)
-    facts = {"multiprocessors": 1, "global_memory_bytes": 1 << 30}
+    monkeypatch.setattr(_ceilings, "L2_ROUNDS", 2)
+    facts = {"multiprocessors": 1, "global_memory_bytes": 1 << 30, "l2_cache_bytes": 1 << 20}
     found = bench.Ceilings(list(_ceilings.measure_ceilings(Watch(), facts)), {"device": "none"})
     assert found.gb_per_s == pytest.approx(2 * (1 << 16) / 2e-3 / 1e9)
     assert found.gflop_per_s == pytest.approx(2 * 2048 * 128 * 2 / 2e-3 / 1e9)
     assert found.rate_of("float64") == found.gflop_per_s
     assert found.rate_of("int32") is None
     assert found.shared_gb_per_s == pytest.approx(2048 * 8 * 19 * 16 / 2e-3 / 1e9)
+    assert found.l2_gb_per_s == pytest.approx(2048 * 8 * 2 * 16 / 2e-3 / 1e9)
     assert "copy" in str(found) and "not measured" not in str(found)
     assert "not measured" in str(bench.Ceilings([], {}))
     assert bench.Ceilings.from_dict(found.to_dict()) == found
@@ -404,6 +425,9 @@ def test_wrong_ceilings_are_no_ceilings(monkeypatch):
     monkeypatch.setattr(_ceilings, "expect_shared", lambda variant, rounds: np.ones(32))
     with pytest.raises(bench.WrongResultError, match="probe/banks"):
         _ceilings.prepare_shared("banks", "sim", 1, 5)
+    monkeypatch.setattr(_ceilings, "expect_l2_reads", lambda *_: np.ones(32))
+    with pytest.raises(bench.WrongResultError, match="L2"):
+        _ceilings.prepare_l2("sim", 1, 5, 1 << 16)
 
 
 def test_ceilings_on_a_gpu(cuda_missing):
@@ -412,6 +436,7 @@ def test_ceilings_on_a_gpu(cuda_missing):
     found = bench.ceilings(seconds=0.1)
     assert found.gb_per_s > 10 and found.shared_gb_per_s > found.gb_per_s
     assert found.gflop_per_s >= found.rate_of("float64") > 1
+    assert found.l2_gb_per_s > found.gb_per_s
 
 
 # memory_wall -------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import types
 
 import numpy
 import pytest
+from support.pictures import list_texts, point_of
 
 import smemkit
 from smemkit import plot, probe
@@ -65,16 +66,6 @@ def reports():
         name: smemkit.profile(smemkit.gemm, square, square, variant=name, backend="sim")
         for name in ("naive", "naive_uncoalesced", "column")
     }
-
-
-def list_texts(ax, kind):
-    """What the labels of a kind say: "end" of a line, "value" of a bar, "source" of the data."""
-    return [text.get_text() for text in ax.texts if text.get_gid() == kind]
-
-
-def point_of(ax):
-    """The picture's sentence in one line."""
-    return " ".join(ax.get_title(loc="left").split())
 
 
 def find_colours(ax):
@@ -306,56 +297,12 @@ def test_roofline_of_bytes_that_must_move(rows):
         assert left < point.get_xdata()[0] < right and low < point.get_ydata()[0] < high
 
 
-@pytest.fixture(scope="module")
-def wall():
-    return smemkit.bench.memory_wall(
-        "gemm",
-        4096,
-        variants=("naive", "tiled"),
-        results=smemkit.bench.recorded("h200"),
-        backend="sim",
-    )
-
-
-def test_roofline_of_counted_bytes(wall):
-    """naive asks for 5 sectors a warp and step, tiled for each element once a tile of 32."""
-    ax = plot.roofline(wall)
-    marks = {line.get_label(): line for line in ax.lines if not line.get_label().startswith("_")}
-    naive, tiled = (marks[name].get_data() for name in ("naive", "tiled"))
-    assert naive[0][0] == pytest.approx(64 / 160, rel=1e-3)
-    assert tiled[0][0] == pytest.approx(8, rel=1e-2)  # and writes each result once
-    assert tiled[0][0] > naive[0][0] and tiled[1][0] > naive[1][0], "to the right and up"
-    hollow = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
-    assert [line.get_xdata()[0] for line in hollow] == pytest.approx([wall.intensity] * 2)
-    more = wall.rows[0].requested_bytes / wall.rows[1].requested_bytes
-    faster = wall.rows[0].time_ms / wall.rows[1].time_ms
-    assert point_of(ax) == (
-        f"tiled asks for {more:.0f} times fewer bytes than naive and is {faster:.3g} times as fast"
-    )
-    roofs = list_texts(ax, "roof")
-    assert roofs[1].startswith("L1 and shared memory: ") and len(roofs) == 3
-    assert "NVIDIA H200, 2026-" in list_texts(ax, "source")[0]
-
-
 def test_roofline_of_rows_with_counters():
     counters = {"global.load.sectors": 300, "global.store.sectors": 20}
     row = dataclasses.replace(make_gemm("naive", 64, 10), counters=counters)
     ax = plot.roofline([row], gb_per_s=10, gflop_per_s=100)
     (mark,) = (line for line in ax.lines if line.get_label() == "naive")
     assert mark.get_xdata()[0] == pytest.approx(2 * 64**3 / (32 * 320))
-
-
-def test_roofline_of_several_walls(wall):
-    other = dataclasses.replace(wall, family="conv2d")
-    ends = list_texts(plot.roofline([wall, other]), "end")
-    assert set(ends) == {f"{n} ({f})" for n in ("naive", "tiled") for f in ("gemm", "conv2d")}
-    with pytest.raises(smemkit.ArgumentTypeError, match="memory_wall"):
-        plot.roofline([wall, 3])
-    timeless = [dataclasses.replace(row, time_ms=None) for row in wall.rows]
-    with pytest.raises(smemkit.ArgumentError, match="nothing to draw"):
-        plot.roofline(dataclasses.replace(wall, rows=tuple(timeless)))
-    with pytest.raises(smemkit.ArgumentError, match="shared_gb_per_s"):
-        plot.roofline(wall, shared_gb_per_s=0)
 
 
 def test_roofline_names_shapes_where_there_are_several(rows):

@@ -1,0 +1,11 @@
+"""What the texts of a picture say."""
+
+
+def list_texts(ax, kind):
+    """What the labels of a kind say: "end" of a line, "value" of a bar, "source" of the data."""
+    return [text.get_text() for text in ax.texts if text.get_gid() == kind]
+
+
+def point_of(ax):
+    """The picture's sentence in one line."""
+    return " ".join(ax.get_title(loc="left").split())
