@@ -1,5 +1,6 @@
 """What a call takes from the heap it gives back: the same calls need no more memory each time."""
 
+import copy
 import ctypes
 import gc
 import sys
@@ -95,6 +96,11 @@ def read_a_file(tmp_path):
     return lambda: smemkit.RawModule(path=path, backend="sim")
 
 
+def copy_kernels():
+    kernels = load(build("")), smemkit.kernel("transpose", "naive")
+    return lambda: copy.deepcopy(kernels)
+
+
 # What makes the call, and how often it is called.
 CALLED = {
     "arrays": (lambda: make_and_drop, 200),
@@ -104,6 +110,7 @@ CALLED = {
     "a structure": (pass_a_structure, 200),
     "a text that is refused": (lambda: refuse_a_text, 200),
     "a file": (read_a_file, 100),
+    "copies of kernels": (copy_kernels, 200),
 }
 
 

@@ -23,6 +23,7 @@ KERNEL = load(
         before='.file 1 "a.cu"',
     )
 )
+PTX = KERNEL.ptx.encode()
 # No Python code runs in these, as CPython itself may end there.
 CALLS = {
     "limits": lambda x: _core.limits("9.0"),
@@ -40,6 +41,8 @@ CALLS = {
     "asnumpy": lambda x: _core.asnumpy(x),
     "profile": lambda x: _core._capture("profile", KERNEL, (1, 64, (x,)), {}, 0, True),
     "check": lambda x: _core._capture("check", KERNEL, (1, 64, (x,)), {}, 0, True),
+    "pickle": lambda x: KERNEL.__reduce__()[1][0].__reduce__(),
+    "unpickle": lambda x: _core._restore_module(PTX, None, "", {}, (), "sim"),
     "properties": lambda x: (x.shape, x.strides, x.dtype, x.nbytes),
 }
 
