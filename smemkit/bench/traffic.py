@@ -82,13 +82,17 @@ def make_calls(cases, backend, late):
         if late():
             left_out.append(f"{case.name}: no time is left")
             continue
-        inputs = case.make_inputs(numpy.random.default_rng(timing.SEED))
-        ours = timing.Ours(case, inputs, backend)
+        try:
+            inputs = case.make_inputs(numpy.random.default_rng(timing.SEED))
+            ours = timing.Ours(case, inputs, backend)
+        except Exception as error:  # of any kind: the other cases are still counted
+            left_out.append(f"{case.name}: {error!r:.300}")
+            continue
         for variant in timing.list_ours(case, whole=True):
             try:
                 ours.run_checked(variant)
-            except smemkit.Error as error:
-                left_out.append(f"{case.name}: {variant}: {error!s:.300}")
+            except Exception as error:  # as above
+                left_out.append(f"{case.name}: {variant}: {error!r:.300}")
                 continue
             call = ours.make_call(variant)
             call()
@@ -174,8 +178,10 @@ def count_passes(text):
     return max(map(int, PASSES.findall(text)), default=None)
 
 
-def record_traffic(families, budget, watch, device):
+def record_traffic(families, budget, watch, device, keep=None):
     """The part "traffic" of the present GPU: counted calls, and last the bandwidth of L2.
+
+    A bandwidth that cannot be measured is left out, and named in the provenance.
 
     Parameters
     ----------
@@ -186,6 +192,8 @@ def record_traffic(families, budget, watch, device):
     watch : Stopwatch, or what behaves like one
     device : dict
         Of smemkit.device_info.
+    keep : path, optional
+        Where to write what ncu printed.
 
     Returns
     -------
@@ -201,6 +209,8 @@ def record_traffic(families, budget, watch, device):
     for family in families:
         options += ["--family", family]
     text, done = ncu.run_ncu(metrics, "smemkit.bench.traffic", options, OPTIONS)
+    if keep is not None:
+        Path(keep).write_text(text)
     facts = timing.describe_protocol("cuda")
     facts |= {
         "protocol": __doc__.partition("\n\n")[2].strip(),
@@ -210,7 +220,11 @@ def record_traffic(families, budget, watch, device):
         "metrics": {name: list(several) for name, (several, _) in COUNTERS.items()},
         "left_out": done["left_out"],
     }
-    rows = [*read_traffic(text, done["made"]), measure_l2(watch, device)]
+    rows = read_traffic(text, done["made"])
+    try:
+        rows.append(measure_l2(watch, device))
+    except Exception as error:  # as above: what was counted is kept
+        facts["left_out"].append(f"the bandwidth of L2: {error!r:.300}")
     return rows, describe_run(**facts)
 
 

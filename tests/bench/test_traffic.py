@@ -117,10 +117,13 @@ def test_calls_are_checked_and_marked(monkeypatch):
     made, left_out = traffic.make_calls(CASES[:1], "sim", lambda: False)
     names = [name for name in smemkit.variants("gemm") if name != "padded"]
     assert [one["variant"] for one in made] == names
-    assert left_out == ["gemm 40x40x40 float32: padded: too large"]
+    assert left_out == ["gemm 40x40x40 float32: padded: BackendError('too large')"]
     expected = [[name, name, "marker", name, "marker"] for name in smemkit.variants("gemm")]
     rest = [name for five in expected for name in (five if five[0] != "padded" else five[:1])]
     assert seen == rest
+    monkeypatch.setattr(kind, "expect", lambda self, inputs: None.shape)
+    made, left_out = traffic.make_calls(CASES[:1], "sim", lambda: False)
+    assert made == [] and left_out[0].startswith("gemm 40x40x40 float32: AttributeError(")
     made, left_out = traffic.make_calls(CASES, "sim", lambda: True)
     assert made == [] and len(left_out) == 2 and "no time is left" in left_out[0]
 
@@ -134,6 +137,8 @@ def test_cases_of_the_records():
     chosen = traffic.list_cases(["gemm", "smooth"])
     assert [words[0] for words in chosen[:2]] == ["gemm", "smooth"]
     assert ("gemm", 8192, "float32", {}) not in chosen and len(chosen) == 9
+    for words in json.loads(json.dumps(found)):  # as the child writes them
+        assert workloads.make_workload(*words).family == words[0]
     with pytest.raises(smemkit.ArgumentError, match="no family 'sorting'"):
         traffic.list_cases(["sorting"])
 
@@ -209,8 +214,24 @@ def test_the_whole_command(run_command, capsys):
     )
     with pytest.raises(smemkit.ArgumentError, match="no measurements.*traffic"):
         records.load_record(folder, "fake_7")
-    with pytest.raises(UsageError, match="--family goes with --traffic"):
-        run_command("--family", "gemm")
+    for words in (["--family", "gemm"], ["--keep-csv", "x"]):
+        with pytest.raises(UsageError, match=f"{words[0]} goes with --traffic"):
+            run_command(*words)
+
+
+def test_what_was_counted_is_kept(run_command, monkeypatch, tmp_path):
+    """Where the bandwidth of L2 fails, and as ncu printed it."""
+
+    def fail(*_):
+        raise LookupError("no such cache")
+
+    monkeypatch.setattr(traffic, "measure_l2", fail)
+    status, folder, _ = run_command("--traffic", "--keep-csv", str(tmp_path / "ncu.csv"))
+    assert status == 1
+    found = records.load_record(folder, "fake_7", "traffic")
+    assert [row.family for row in found] == ["gemm", "reduce"]
+    assert found.provenance["left_out"][-1].startswith("the bandwidth of L2: LookupError(")
+    assert (tmp_path / "ncu.csv").read_text() == make_log(LAUNCHES)
 
 
 def test_an_ncu_that_fails(run_command, monkeypatch, tmp_path):
