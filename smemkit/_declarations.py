@@ -507,6 +507,11 @@ def _takes_leaf(element, dtype):
     return kind == element.kind
 
 
+def _is_written(parameter):
+    """Whether a kernel may store through a pointer: what it points to is not const."""
+    return "const" not in re.findall(r"\w+", parameter.text.rpartition("*")[0])
+
+
 def explain_refusal(parameter, dtype, nbytes, is_device):
     """Why a pointer does not take an array of that dtype and so many bytes; None: it takes it."""
     element = parameter.element
@@ -532,7 +537,15 @@ def explain_refusal(parameter, dtype, nbytes, is_device):
         converted = f"{variable}.astype(ml_dtypes.bfloat16).view(numpy.uint16)"
     if is_device:
         converted, viewed = f"smemkit.asarray({converted})", f"smemkit.asarray({viewed})"
-    return f"{what}: pass {converted}; {viewed} hands over its bytes as they are"
+    hands = f"{viewed} hands over its bytes as they are"
+    if _is_written(parameter):
+        stored = "uint16" if element.name == "bfloat16" else element.name
+        made = f'{"smemkit" if is_device else "numpy"}.zeros(shape, "{stored}")'
+        return (
+            f"{what}, and the kernel may write to it: make it {stored} from the start, as in "
+            f"{made}, because a converted copy would take the result and be thrown away; {hands}"
+        )
+    return f"{what}: pass {converted}; {hands}"
 
 
 # Shared arrays -----------------------------------------------------------------------------------

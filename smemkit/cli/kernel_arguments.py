@@ -79,6 +79,22 @@ def make_argument(text, rng):
     return _read_plain(text)
 
 
+REFUSED = re.compile(r"args\[(\d+)\]: (.*?, the array is [^\s:,]+).*\.view\(numpy\.(\w+)\)")
+
+
+def say_type(error, texts):
+    """The error for an array of another element type, with its cure as --arg has it."""
+    found = REFUSED.search(str(error))
+    if found is None or int(found[1]) >= len(texts):
+        return error
+    text, dtype = texts[int(found[1])], found[3]
+    if text.startswith("@"):
+        cure = f"save {dtype} values in that file"
+    else:
+        cure = f"write --arg {dtype}[{text.partition('[')[2]}"
+    return UsageError(f"--arg {text!r}: {found[2]}: {cure}")
+
+
 def _load(text):
     """The array of a file that numpy.save has written."""
     path = text[1:]

@@ -25,6 +25,7 @@ from .kernel_arguments import (
     parse_lengths,
     read_dtype,
     read_number,
+    say_type,
 )
 from .options import add_backend, add_seed, output_file, output_or_stdout, whole
 
@@ -327,12 +328,10 @@ def run(chosen):
     conditions = [parse_condition(text) for text in getattr(chosen, "fail_on", [])]
     check_endings(chosen.save)
     function, arguments, keywords = make_call(chosen)
-    if chosen.command == "check":
-        ways = {"order": chosen.order, "padding": chosen.padding}
-        ways["ignore_same_value"] = chosen.ignore_same_value
-        done = report.check(function, *arguments, **ways, **keywords)
-    else:
-        done = _profile(chosen, function, arguments, keywords)
+    try:
+        done = _call(chosen, function, arguments, keywords)
+    except smemkit.ArgumentTypeError as error:
+        raise say_type(error, chosen.arg) from None
     if chosen.json != "-":
         print(done)
     if chosen.json:
@@ -349,6 +348,15 @@ def run(chosen):
     if chosen.command == "check":
         return 0 if done else 1
     return judge(conditions, done)
+
+
+def _call(chosen, function, arguments, keywords):
+    """The report of the call that the command asks for."""
+    if chosen.command == "check":
+        ways = {"order": chosen.order, "padding": chosen.padding}
+        ways["ignore_same_value"] = chosen.ignore_same_value
+        return report.check(function, *arguments, **ways, **keywords)
+    return _profile(chosen, function, arguments, keywords)
 
 
 def _profile(chosen, function, arguments, keywords):

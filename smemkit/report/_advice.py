@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from .. import _core
 from . import _advise_code, _advise_double, _advise_global, _advise_launch, _advise_shared
+from ._advise_settle import settle
 from ._kernel import Kernel
 from .counts import Launch
 
@@ -22,6 +23,7 @@ JUDGES = (
     _advise_shared.judge_reuse,
     _advise_launch.judge_occupancy,
     _advise_double.judge_doubles,
+    _advise_code.judge_private_arrays,
     _advise_code.judge_divergence,
     _advise_code.judge_barriers,
     _advise_code.judge_local_memory,
@@ -29,7 +31,10 @@ JUDGES = (
 )
 
 
-FIRST, LAST = ("block_size",), ("small_grid", "misaligned")  # small grids are often of a trial
+FIRST, LAST = (
+    ("private_array", "block_size"),
+    ("small_grid", "misaligned"),
+)  # small grids are often of a trial
 
 
 def _rank(advice):
@@ -40,7 +45,8 @@ def _rank(advice):
         if f"global.{op}.sectors" in evidence:
             needed = evidence["expected sectors per request"] * evidence[f"global.{op}.requests"]
             wasted += evidence[f"global.{op}.sectors"] - needed
-    return advice.kind not in FIRST, advice.kind in LAST, -wasted
+    first = FIRST.index(advice.kind) if advice.kind in FIRST else len(FIRST)
+    return first, advice.kind in LAST, -wasted
 
 
 def explain(report: Report) -> list[Advice]:
@@ -61,8 +67,9 @@ def explain(report: Report) -> list[Advice]:
     subject (file:line, or the kernel), message and source (the text of the line). The kinds are
     "block_size", "small_grid", "uncoalesced", "misaligned", "bank_conflict", "padding",
     "data_read_once", "occupancy", "double_arithmetic", "divergence", "redundant_barrier",
-    "local_memory" and "atomic_contention". Idle lanes come first, then what wastes most, then
-    what is often cheap. Empty where the counters show nothing wrong.
+    "local_memory", "private_array" and "atomic_contention". Private arrays and idle lanes come
+    first, then what wastes most, then what is often cheap. Empty where the counters show nothing
+    wrong.
 
     Raises
     ------
@@ -89,7 +96,7 @@ def explain(report: Report) -> list[Advice]:
     found = []
     for group in groups.values():
         kernel = Kernel(group)
-        for judge in JUDGES:
-            found += judge(kernel)
+        given = [advice for judge in JUDGES for advice in judge(kernel)]
+        found += settle(kernel, given)
     found.sort(key=_rank)
     return list({(advice.kind, advice.lines, advice.text): advice for advice in found}.values())

@@ -6,7 +6,7 @@ import numpy
 
 from ._advise_shared import CROWDED
 from ._kernel import name_place
-from .counts import add_sums, place_of
+from .counts import PTX_FILE, add_sums, place_of
 from .what_if import count_crowd
 
 DIVERGENT = 0.25  # divergent share of a branch's executions
@@ -132,13 +132,11 @@ def _name_array(kernel, place):
     return (named[0], arrays[named[0]]) if len(named) == 1 else None
 
 
+LOCAL_REQUESTS = ("local.load.requests", "local.store.requests")
+
+
 def judge_local_memory(kernel):
-    names = (
-        "local.load.requests",
-        "local.store.requests",
-        "local.load.sectors",
-        "local.store.sectors",
-    )
+    names = (*LOCAL_REQUESTS, "local.load.sectors", "local.store.sectors")
     lines = [line for line in kernel.lines if line.counters.total(*names[:2])]
     if not lines:
         return
@@ -156,6 +154,34 @@ def judge_local_memory(kernel):
         "so that it stays in registers, or keep it in shared memory."
     )
     yield kernel.advise("local_memory", places, text, evidence)
+
+
+def judge_private_arrays(kernel):
+    """Arrays of a thread in local memory, in a kernel whose barriers order nothing."""
+    lines = [
+        line
+        for line in kernel.lines
+        if line.counters.total(*LOCAL_REQUESTS) and line.file != PTX_FILE
+    ]
+    shared = sum(kernel.sums.get(f"shared.{op}.instructions", 0) for op in ("load", "store"))
+    barriers = kernel.sums.get("barrier.count", 0)
+    if not lines or not barriers or (shared and set(kernel.find_reach().values()) != {"none"}):
+        return
+    named = {}
+    for line in lines:
+        found = _name_array(kernel, (line.file, line.line))
+        if found is not None:
+            named.setdefault((line.file, *found), []).append(line)
+    for (file, name, number), same in named.items():
+        evidence = {key: sum(line.counters[key] for line in same) for key in LOCAL_REQUESTS} | {
+            "barrier.count": barriers
+        }
+        text = (
+            f"{name} is a private array of each thread, and no other thread sees what is written "
+            "to it, so that the barriers of the kernel order nothing. Did you mean __shared__? "
+            f"Declare it as __shared__ {kernel.text((file, number)).partition('//')[0].strip()}"
+        )
+        yield kernel.advise("private_array", [(file, number)], text, evidence)
 
 
 def judge_atomics(kernel):

@@ -3,9 +3,12 @@
 Block and grid are judged of kernels of the user's own: those of the package are launched by it.
 """
 
+import re
+
 import numpy
 
 from .. import _core
+from ._kernel import name_place
 from .counts import say_count
 
 COMPUTE_CAPABILITY = "9.0"  # of the simulated machine
@@ -24,6 +27,18 @@ def _list_shapes(kernel):
         if launch.counters["instructions.warp"] > kept.counters["instructions.warp"]:
             shapes[threads, blocks] = launch
     return [(launch, *shape) for shape, launch in shapes.items()]
+
+
+HALVING = re.compile(r"\bblockDim\.x\s*(?:/\s*2|>>\s*1)(?!\w)")
+
+
+def _find_halving(kernel):
+    """The place where the source halves the length of a block, as a tree of sums does; or None."""
+    for file in dict.fromkeys(line.file for line in kernel.lines):
+        for number, text in enumerate(kernel.sources.lines(file) or (), 1):
+            if HALVING.search(text.partition("//")[0]):
+                return file, number
+    return None
 
 
 def judge_block(kernel):
@@ -59,8 +74,13 @@ def judge_block(kernel):
                 "whether they work or not."
             )
         else:
-            more, less = WARP * warps, WARP * (warps - 1)
-            text += f"Take a multiple of {WARP}, such as {less} or {more} threads."
+            text += f"Take {1 << (threads - 1).bit_length()} threads, a power of two."
+        halved = _find_halving(kernel)
+        if halved is not None:
+            text += (
+                f" {name_place(halved)} halves blockDim.x, which leaves elements out unless it is "
+                "a power of two."
+            )
         yield kernel.advise_launch("block_size", text, evidence)
 
 

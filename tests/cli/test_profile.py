@@ -310,3 +310,23 @@ def test_options_that_do_not_apply_are_refused(verb, words, said, kernel, capsys
     assert main([verb, *words]) == 2
     output, complaints = capsys.readouterr()
     assert said in complaints and output == ""
+
+
+@pytest.mark.skipif(compile.find_nvcc() is None, reason="no nvcc here")
+@pytest.mark.parametrize("verb", ["profile", "check"])
+def test_element_type_of_an_array(verb, tmp_path, capsys, monkeypatch):
+    """NumPy's cures are of no use on the command line: the other --arg is."""
+    monkeypatch.delenv("LD_PRELOAD", raising=False)  # nvcc does not run under a sanitizer
+    path = tmp_path / "copy.cu"
+    path.write_text(
+        'extern "C" __global__ void copy(const float *x, float *y)\n'
+        "{\n    y[threadIdx.x] = x[threadIdx.x];\n}\n"
+    )
+    words = [verb, str(path), "--grid", "1", "--block", "32"]
+    assert main([*words, "--arg", "float32[32]", "--arg", "float[4,8]:ones"]) == 2
+    complaint = capsys.readouterr().err
+    assert "--arg 'float[4,8]:ones': y is float *, the array is float64: " in complaint
+    assert complaint.endswith("write --arg float32[4,8]:ones\n") and "numpy" not in complaint
+    numpy.save(tmp_path / "x.npy", numpy.zeros(32))
+    assert main([*words, "--arg", f"@{tmp_path}/x.npy", "--arg", "float32[32]"]) == 2
+    assert "x is const float *, the array is float64: save float32" in capsys.readouterr().err

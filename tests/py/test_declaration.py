@@ -249,13 +249,13 @@ def test_bfloat16_by_its_name():
     ml_dtypes = pytest.importorskip("ml_dtypes")
     assert explain("__nv_bfloat16", ml_dtypes.bfloat16) is None
     assert "the array is bfloat16: pass x.astype(numpy.float16)" in explain(
-        "half", ml_dtypes.bfloat16
+        "const half", ml_dtypes.bfloat16
     )
 
 
 def test_messages():
-    assert explain("__nv_bfloat16", "f4") == (
-        "x is __nv_bfloat16 *, the array is float32: pass "
+    assert explain("const __nv_bfloat16", "f4") == (
+        "x is const __nv_bfloat16 *, the array is float32: pass "
         "x.astype(ml_dtypes.bfloat16).view(numpy.uint16); "
         "x.view(numpy.uint16) hands over its bytes as they are"
     )
@@ -266,12 +266,29 @@ def test_messages():
     assert explain("float4", "f4", 10) == (
         "x is float4 *, the array is float32 of 40 bytes: an element of the parameter has 16"
     )
-    (parameter,) = declare("real *", "typedef float real;")
+    (parameter,) = declare("const real *", "typedef float real;")
     assert _declarations.explain_refusal(parameter, np.dtype("f8"), 8, True) == (
-        "the parameter is real * (float32), the array is float64: pass "
+        "the parameter is const real * (float32), the array is float64: pass "
         "smemkit.asarray(smemkit.asnumpy(x).astype(numpy.float32)); "
         "smemkit.asarray(smemkit.asnumpy(x).view(numpy.float32)) hands over its bytes as they are"
     )
+
+
+def test_arrays_that_are_written():
+    """A converted copy would take the result and be lost."""
+    why = ", because a converted copy would take the result and be thrown away"
+    assert explain("float", "f8") == (
+        "x is float *, the array is float64, and the kernel may write to it: make it float32 from "
+        f'the start, as in numpy.zeros(shape, "float32"){why}; '
+        "x.view(numpy.float32) hands over its bytes as they are"
+    )
+    assert 'numpy.zeros(shape, "uint16")' in explain("__nv_bfloat16", "f4")
+    assert "x.astype" not in explain("float", "f8")
+    for spelling in ("const float", "float const"):
+        assert "pass x.astype(numpy.float32)" in explain(spelling, "f8")
+    (parameter,) = declare("float * const x")
+    on_device = _declarations.explain_refusal(parameter, np.dtype("f8"), 8, True)
+    assert 'smemkit.zeros(shape, "float32")' in on_device and "astype" not in on_device
 
 
 # Kernels that read pairs of halves by pointers to unsigned: a caller writes h.view(numpy.uint32).
@@ -372,8 +389,8 @@ def test_raw_kernel_compares_elements(machine):
     for bad in (np.ones(8), np.ones(8, np.int32)):
         with pytest.raises(
             smemkit.ArgumentTypeError,
-            match=rf"^scale: args\[0\]: x is float \*, the array is {bad.dtype}: pass "
-            r"x\.astype\(numpy\.float32\)",
+            match=rf"^scale: args\[0\]: x is float \*, the array is {bad.dtype}, and "
+            "the kernel may write to it: make it float32 from the start",
         ):
             scale(1, 32, (bad, 2, 8, rest), backend=machine)
         scale(1, 32, (bad.view(np.float32), 2, 8, rest), backend=machine)
@@ -382,7 +399,7 @@ def test_raw_kernel_compares_elements(machine):
     with pytest.raises(smemkit.ArgumentTypeError, match=r"args\[2\] \(unsigned n\) takes an int"):
         scale(1, 32, (x, 2, 8.0, rest), backend=machine)
     device = smemkit.asarray(np.ones(8), backend=machine)
-    with pytest.raises(smemkit.ArgumentTypeError, match=r"smemkit\.asnumpy\(x\)\.astype"):
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"as in smemkit\.zeros\(shape"):
         scale(1, 32, (device, 2, 8, device), backend=machine)
 
 

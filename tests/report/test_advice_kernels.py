@@ -58,8 +58,8 @@ def test_documents_name_every_kind():
         if file.name.startswith("_advise"):
             text = file.read_text(encoding="utf-8")
             made |= set(re.findall(r'\.advise(?:_launch)?\(\s*"(\w+)"', text))
-    listed = re.search(r"The kinds are(.*?)\. Idle", smemkit.explain.__doc__, re.DOTALL)[1]
-    assert set(re.findall(r'"(\w+)"', listed)) == made and len(made) == 13
+    listed = re.search(r"The kinds are(.*?)\. Private", smemkit.explain.__doc__, re.DOTALL)[1]
+    assert set(re.findall(r'"(\w+)"', listed)) == made and len(made) == 14
 
 
 # Launches ----------------------------------------------------------------------------------------
@@ -71,9 +71,9 @@ def test_documents_name_every_kind():
         (1, 31, "128 or 256"),
         (16, 16, "128 or 256"),
         (31, 1, "128 or 256"),
-        (33, 31, "32 or 64"),
-        (100, 28, "96 or 128"),
-        (1000, 24, "992 or 1024"),
+        (33, 31, "Take 64 threads"),
+        (100, 28, "Take 128 threads"),
+        (1000, 24, "Take 1024 threads"),
     ],
 )
 def test_blocks_that_are_no_multiple_of_a_warp(block, idle, cure):

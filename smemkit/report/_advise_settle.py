@@ -1,0 +1,51 @@
+"""Advice of one kernel together: what another advice makes void is left out."""
+
+import re
+from dataclasses import replace
+
+import numpy
+
+VOID_IN_PRIVATE = ("redundant_barrier", "local_memory", "data_read_once")
+VOID_IN_TILE = ("redundant_barrier", "data_read_once")
+NAIVE = re.compile(r"Lanes that are neighbours touch memory that is not: .*$")
+
+
+def _is_one_thread(kernel):
+    """Whether all blocks of a kernel of the user's own have one thread."""
+    own = kernel.sources.variant is None
+    return own and all(int(numpy.prod(launch.block)) == 1 for launch in kernel.launches)
+
+
+def _turn_tile(advice, read):
+    """The advice on an uncoalesced access, where each thread reads back its part of a tile."""
+    line = f"line {read.line}" if read.line is not None else read.subject
+    text = NAIVE.sub(
+        "The data goes through shared memory, but each thread reads back its own element there "
+        f"({line}). Let it read the element of another thread, as tile[threadIdx.x][threadIdx.y] "
+        "where it wrote tile[threadIdx.y][threadIdx.x], and swap the indices of the blocks in "
+        "global memory, so that neighbours in threadIdx.x load and store along rows. The barrier "
+        "between both is then needed.",
+        advice.message,
+    )
+    evidence = {**read.evidence, **advice.evidence}
+    return replace(advice, message=text, evidence=evidence)
+
+
+def settle(kernel, found):
+    """The advice that holds where all of it is followed together."""
+    if _is_one_thread(kernel):
+        return [advice for advice in found if advice.kind == "block_size"]
+    kinds = {advice.kind for advice in found}
+    if "private_array" in kinds:
+        return [advice for advice in found if advice.kind not in VOID_IN_PRIVATE]
+    read = next((advice for advice in found if advice.kind == "data_read_once"), None)
+    naive = [
+        advice for advice in found if advice.kind == "uncoalesced" and NAIVE.search(advice.message)
+    ]
+    if read is None or not naive:
+        return found
+    return [
+        _turn_tile(advice, read) if advice in naive else advice
+        for advice in found
+        if advice.kind not in VOID_IN_TILE
+    ]
