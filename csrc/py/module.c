@@ -163,6 +163,7 @@ static void release(void *module)
 {
     smk_state *state = smk_state_of_module(module);
     (void)clear(module);
+    smk_dlpack_export_drop_table(state);
     Py_CLEAR(state->folder);
     smk_foreign_free(state);
     smk_package_kernels_free(state);

@@ -5,6 +5,8 @@ Producers whose faults are wanted are made by ctypes, from the structures that d
 
 import ctypes
 import gc
+import importlib.util
+import pathlib
 import sys
 import weakref
 
@@ -511,6 +513,21 @@ def test_our_table_gives_and_takes_ownership():
     del e
     gc.collect()
     assert sys.getrefcount(d) == references
+
+
+def test_our_table_outlives_another_instance_of_the_module(tmp_path):
+    """An instance that is made and dropped leaves the table to the one that had it."""
+    own = pathlib.Path(smemkit._core.__file__)
+    link = tmp_path / own.name
+    link.symlink_to(own)
+    spec = importlib.util.spec_from_file_location(smemkit._core.__name__, link)
+    other = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(other)
+    assert other.DeviceArray is not smemkit.DeviceArray
+    assert not hasattr(other.DeviceArray, "__dlpack_c_exchange_api__")
+    del other, spec
+    gc.collect()
+    test_our_table_gives_and_takes_ownership()
 
 
 def test_our_table_allocates():

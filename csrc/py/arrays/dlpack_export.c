@@ -248,7 +248,8 @@ PyObject *smk_dlpack_export_device(PyObject *self, PyObject *ignored)
 
 /* The table of C functions ------------------------------------------------------------------------ */
 
-/* One instance of the type's module has them; a second one replaces it. */
+/* Of the instance of the module whose type has the table: one that is made while it lives has none. NULL: it is gone,
+ * and what kept the table may still call it. */
 static const smk_state *table_state;
 
 static int write_managed(void *object, DLManagedTensorVersioned **out)
@@ -260,6 +261,10 @@ static int write_managed(void *object, DLManagedTensorVersioned **out)
 
 static int read_managed(DLManagedTensorVersioned *tensor, void **object)
 {
+    if (table_state == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "smemkit has been unloaded");
+        return -1;
+    }
     *object = smk_dlpack_import_managed(table_state, "from_dlpack", tensor);
     return *object == NULL ? -1 : 0;
 }
@@ -291,7 +296,7 @@ static int allocate_tensor(DLTensor *prototype, DLManagedTensorVersioned **out, 
                            void (*set_error)(void *context, const char *kind, const char *message))
 {
     PyGILState_STATE held = PyGILState_Ensure();
-    smk_array *array = smk_dlpack_import_like(table_state, prototype);
+    smk_array *array = table_state == NULL ? NULL : smk_dlpack_import_like(table_state, prototype);
     const int status = array == NULL ? -1 : write_managed(array, out);
     if (status < 0) {
         PyErr_Clear();
@@ -314,6 +319,9 @@ static DLPackExchangeAPI table = {
 
 int smk_dlpack_export_add_table(const smk_state *state)
 {
+    if (table_state != NULL) {
+        return 0;
+    }
     PyObject *capsule = PyCapsule_New(&table, SMK_DLPACK_TABLE, NULL);
     int status = -1;
     if (capsule != NULL) {
@@ -322,4 +330,9 @@ int smk_dlpack_export_add_table(const smk_state *state)
     }
     Py_XDECREF(capsule);
     return status;
+}
+
+void smk_dlpack_export_drop_table(const smk_state *state)
+{
+    table_state = table_state == state ? NULL : table_state;
 }

@@ -10,7 +10,9 @@ extern const char smk_dlpack_export_device_doc[];
 PyObject *smk_dlpack_export_capsule(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords);
 PyObject *smk_dlpack_export_device(PyObject *self, PyObject *ignored);
 
-/* Adds __dlpack_c_exchange_api__ to the type. Returns 0, or -1 with an exception set. */
+/* Adds __dlpack_c_exchange_api__ to the type, unless a living instance of the module has it. Returns 0, or -1 with an
+ * exception set. */
 int smk_dlpack_export_add_table(const smk_state *state);
+void smk_dlpack_export_drop_table(const smk_state *state); /* when the instance of the module ends */
 
 #endif
