@@ -275,3 +275,13 @@ PyObject *smk_error_fail(const smk_state *state, smk_status status, const char *
     }
     return NULL;
 }
+
+bool smk_error_clear_conversion(void)
+{
+    if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
+        !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+        return false;
+    }
+    PyErr_Clear();
+    return true;
+}

@@ -14,4 +14,8 @@ PyObject *smk_error_raise(const smk_state *state, const smk_error *error);
 /* Raises the class of a status with a text formatted as by PyUnicode_FromFormat. Always returns NULL. */
 PyObject *smk_error_fail(const smk_state *state, smk_status status, const char *format, ...);
 
+/* Clears what a conversion raises for a value that it does not take: a TypeError, ValueError or OverflowError. Returns
+ * false, with the exception set, for any other: no memory, an interrupt, or what an object's own method raised. */
+bool smk_error_clear_conversion(void);
+
 #endif

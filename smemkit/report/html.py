@@ -4,6 +4,7 @@ Colours are an orange and a blue that every kind of sight tells apart, laid thin
 background the page has, so that its own text colour stays readable; each has its number beside it.
 """
 
+import functools
 import zlib
 from html import escape
 
@@ -135,15 +136,15 @@ def _shown(text, counted):
     return sorted(n for n in near if 1 <= n <= len(text))
 
 
-def _mark_line(report, file, line):
-    """The name of a line's row in the listing, to which advice links."""
+def _mark_file(report, file):
+    """What the names of a file's rows begin with, to which advice links: one a report and file."""
     key = repr(
         [
             (launch.kernel, launch.grid, launch.block, dict(launch.counters), file)
             for launch in report.launches
         ]
     )
-    return f"smemkit-{zlib.crc32(key.encode()):08x}-{line}"
+    return f"smemkit-{zlib.crc32(key.encode()):08x}"
 
 
 def _choose_columns(report):
@@ -151,7 +152,7 @@ def _choose_columns(report):
     return [column for column in COLUMNS if any(column[1](line.counters) for line in report.lines)]
 
 
-def _list_file(report, file, text, lines, alone):
+def _list_file(report, file, text, lines, alone, file_mark):
     columns = _choose_columns(report)
     counted = {line.line: line for line in lines}
     colours = colour_lines(text, file) if text else ()
@@ -174,7 +175,7 @@ def _list_file(report, file, text, lines, alone):
             code = colours[number - 1]
         else:
             code = colour_line(line.text, file) if line is not None else ""
-        mark = f' id="{_mark_line(report, file, number)}"' if line is not None else ""
+        mark = f' id="{file_mark}-{number}"' if line is not None else ""
         rows.append(f'<tr{mark}><td class="n">{number}</td>{cells}<td class="c">{code}</td></tr>')
     title = f'<tr><th></th>{head}<th class="t">{escape(str(file))}</th></tr>'
     listing = f'<div class="scroll"><table>{title}{"".join(rows)}</table></div>'
@@ -193,21 +194,25 @@ def _margin(table, value, shade, top):
     return f"<td{style}>{_number(shown)}</td>"
 
 
-def _draw_advice(report, advice):
+def _draw_advice(advice, mark_file):
     """An item of the list of advice, with a link to its line in the listing."""
     subject = escape(advice.subject)
     if advice.lines:
-        subject = f'<a href="#{_mark_line(report, *advice.lines[0])}">{subject}</a>'
+        file, line = advice.lines[0]
+        subject = f'<a href="#{mark_file(file)}-{line}">{subject}</a>'
     source = f"<br><code>{escape(advice.source)}</code>" if advice.source else ""
     return f"<li><b>{escape(advice.kind)}</b> {subject}: {escape(advice.message)}{source}</li>"
 
 
 def draw_report(report):
     """The HTML of a Report: launches, advice, the source with counters, and the worst access."""
-    advice = "".join(_draw_advice(report, advice) for advice in report.advice)
+    mark_file = functools.cache(functools.partial(_mark_file, report))
+    advice = "".join(_draw_advice(advice, mark_file) for advice in report.advice)
     advice = f"<h4>advice</h4><ol>{advice}</ol>" if advice else "<h4>advice: none</h4>"
     groups = list(get_sources(report))
-    listings = "".join(_list_file(report, *group, len(groups) == 1) for group in groups)
+    listings = "".join(
+        _list_file(report, *group, len(groups) == 1, mark_file(group[0])) for group in groups
+    )
     legend = (
         "<p>shaded: bank conflicts, sectors beyond the bytes asked for, divergent branches, each "
         "by its share of the worst line</p>"

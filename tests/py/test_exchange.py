@@ -515,6 +515,43 @@ def test_our_table_gives_and_takes_ownership():
     assert sys.getrefcount(d) == references
 
 
+class Interrupted:
+    """A number whose conversion the user interrupts."""
+
+    def __index__(self):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda d: d.__dlpack__(dl_device=(Interrupted(), 0)),
+        lambda d: d.__dlpack__(max_version=(Interrupted(), 0)),
+        lambda d: smemkit.from_dlpack(
+            type("Odd", (), {"__dlpack__": d.__dlpack__, "__dlpack_device__": interrupted_device})()
+        ),
+    ],
+)
+def test_an_interrupt_is_no_wrong_argument(call):
+    with pytest.raises(KeyboardInterrupt):
+        call(smemkit.arange(3, backend="sim"))
+
+
+def interrupted_device(self):
+    return Interrupted(), 0
+
+
+def test_what_the_look_up_of_a_table_raises_is_kept():
+    class Meta(type):
+        @property
+        def __dlpack_c_exchange_api__(cls):
+            raise RuntimeError("not now")
+
+    array = Meta("Array", (), {"__dlpack__": None})()
+    with pytest.raises(RuntimeError, match="not now"):
+        smemkit.reduce(array, backend="sim")
+
+
 def test_our_table_outlives_another_instance_of_the_module(tmp_path):
     """An instance that is made and dropped leaves the table to the one that had it."""
     own = pathlib.Path(smemkit._core.__file__)

@@ -24,6 +24,7 @@ KERNEL = load(
     )
 )
 PTX = KERNEL.ptx.encode()
+HOST = np.ones(6, "float32")
 # No Python code runs in these, as CPython itself may end there.
 CALLS = {
     "limits": lambda x: _core.limits("9.0"),
@@ -43,6 +44,8 @@ CALLS = {
     "check": lambda x: _core._capture("check", KERNEL, (1, 64, (x,)), {}, 0, True),
     "pickle": lambda x: KERNEL.__reduce__()[1][0].__reduce__(),
     "unpickle": lambda x: _core._restore_module(PTX, None, "", {}, (), "sim"),
+    "vector_add": lambda x: _core.vector_add(HOST, HOST, backend="sim"),
+    "vector_add of device arrays": lambda x: _core.vector_add(x, x),
     "properties": lambda x: (x.shape, x.strides, x.dtype, x.nbytes),
 }
 

@@ -37,7 +37,8 @@ def test_every_row_has_a_kernel_file():
 def test_every_row_has_a_family_and_every_family_a_row():
     known = {*FAMILIES, *KERNEL_GROUPS}
     assert {family for family, _ in VARIANTS} == known
-    assert {path.name for path in KERNELS.iterdir() if path.is_dir()} == known
+    folders = {path.name for path in KERNELS.iterdir() if path.is_dir()}
+    assert folders - {"__pycache__"} == known  # Python may have compiled what builds the kernels
 
 
 def test_the_built_module_has_the_same_tables():

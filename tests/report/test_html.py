@@ -78,6 +78,22 @@ def test_advice_links_to_its_line(column):
     assert text.index("<h4>advice</h4>") < text.index("column.cu</th>") < text.index("all counters")
 
 
+def test_lines_of_many_launches_share_the_mark_of_their_file(monkeypatch):
+    """The mark covers the counters of all launches: it is made once a file, not once a line."""
+    made = []
+    mark_file = html._mark_file
+    monkeypatch.setattr(
+        html, "_mark_file", lambda report, file: made.append(file) or mark_file(report, file)
+    )
+    square = numpy.ones((32, 32), dtype="float32")
+    report = smemkit.profile(
+        lambda: [smemkit.gemm(square, square, variant="column", backend="sim") for _ in range(20)]
+    )
+    text = report._repr_html_()
+    assert len(report.launches) == 20 and len(re.findall('<tr id="smemkit-', text)) > 10
+    assert "column.cu" in made and sorted(made) == sorted({line.file for line in report.lines})
+
+
 def test_comparison(column):
     """The sentence first, marked rows, equal ones folded away."""
     square = numpy.ones((64, 64), dtype="float32")

@@ -114,8 +114,8 @@ smk_array *smk_cuda_interface_import(const smk_state *state, const char *subject
     smk_error error = {0};
     int device = 0; /* the interface does not say */
     if (!PyDict_Check(interface) || read_view(state, subject, interface, &view) < 0) {
-        if (!PyErr_Occurred() || !PyErr_ExceptionMatches(state->root)) {
-            PyErr_Clear();
+        const bool said = PyErr_Occurred() != NULL && PyErr_ExceptionMatches(state->root);
+        if (!said && smk_error_clear_conversion()) {
             smk_error_fail(state, SMK_TYPE, "%s: __cuda_array_interface__ is %.300R, which does not describe an array",
                            subject, interface);
         }

@@ -147,8 +147,9 @@ static int read_device(const smk_array *array, PyObject *device)
         return 0;
     }
     if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ll", &type, &index)) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError, "__dlpack__: dl_device is a pair of a device type and a number");
+        if (smk_error_clear_conversion()) {
+            PyErr_SetString(PyExc_TypeError, "__dlpack__: dl_device is a pair of a device type and a number");
+        }
         return -1;
     }
     if (type == (long)own.device_type && index == own.device_id) {
@@ -191,8 +192,9 @@ static bool is_versioned(PyObject *version, bool *good)
         return false;
     }
     if (!PyTuple_Check(version) || !PyArg_ParseTuple(version, "ll", &major, &minor)) {
-        PyErr_Clear();
-        PyErr_SetString(PyExc_TypeError, "__dlpack__: max_version is a pair of integers");
+        if (smk_error_clear_conversion()) {
+            PyErr_SetString(PyExc_TypeError, "__dlpack__: max_version is a pair of integers");
+        }
         *good = false;
     }
     return major >= DLPACK_MAJOR_VERSION;

@@ -256,9 +256,10 @@ static long find_device(const smk_state *state, const char *subject, PyObject *o
         return -1;
     }
     if (!PyTuple_Check(pair) || !PyArg_ParseTuple(pair, "ll", &type, &number)) {
-        PyErr_Clear();
-        smk_error_fail(state, SMK_TYPE, "%s: __dlpack_device__ gave %.200R, which is no pair of integers", subject,
-                       pair);
+        if (smk_error_clear_conversion()) {
+            smk_error_fail(state, SMK_TYPE, "%s: __dlpack_device__ gave %.200R, which is no pair of integers", subject,
+                           pair);
+        }
         type = -1;
     }
     Py_DECREF(pair);

@@ -67,6 +67,16 @@ static void keep(const smk_state *state, PyTypeObject *type, const DLPackExchang
     }
 }
 
+/* An attribute, a new reference; NULL without an exception where there is none. */
+static PyObject *get_optional(PyObject *object, const char *name)
+{
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+        PyErr_Clear();
+    }
+    return value;
+}
+
 /* The table of the object's type, of the version that we know; NULL without an exception where it has none. */
 static const DLPackExchangeAPI *find_table(const smk_state *state, PyObject *object)
 {
@@ -75,9 +85,8 @@ static const DLPackExchangeAPI *find_table(const smk_state *state, PyObject *obj
     if (table != NULL) {
         return table;
     }
-    PyObject *capsule = PyObject_GetAttrString((PyObject *)type, SMK_DLPACK_TABLE_ATTRIBUTE);
+    PyObject *capsule = get_optional((PyObject *)type, SMK_DLPACK_TABLE_ATTRIBUTE);
     if (capsule == NULL) {
-        PyErr_Clear();
         return NULL;
     }
     if (PyCapsule_IsValid(capsule, SMK_DLPACK_TABLE)) {
@@ -102,16 +111,6 @@ bool smk_foreign_is_own(const smk_state *state, PyObject *object)
     return smk_array_cast(state, object) != NULL || PyArray_Check(object) || PyLong_Check(object) ||
            PyFloat_Check(object) || PyArray_CheckScalar(object) || PyComplex_Check(object) || PyList_Check(object) ||
            PyTuple_Check(object) || PyBytes_Check(object) || PyUnicode_Check(object) || object == Py_None;
-}
-
-/* An attribute, a new reference; NULL without an exception where there is none. */
-static PyObject *get_optional(PyObject *object, const char *name)
-{
-    PyObject *value = PyObject_GetAttrString(object, name);
-    if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
-        PyErr_Clear();
-    }
-    return value;
 }
 
 PyObject *smk_foreign_keep(const smk_state *state, const char *subject, PyObject *object)
@@ -139,8 +138,10 @@ PyObject *smk_foreign_take(const smk_state *state, const char *subject, PyObject
         return Py_NewRef(object);
     }
     const DLPackExchangeAPI *table = find_table(state, object);
-    return table != NULL ? smk_dlpack_import_borrowed(state, subject, table, object)
-                         : smk_foreign_keep(state, subject, object);
+    if (table != NULL) {
+        return smk_dlpack_import_borrowed(state, subject, table, object);
+    }
+    return PyErr_Occurred() ? NULL : smk_foreign_keep(state, subject, object);
 }
 
 int smk_foreign_finish(const smk_state *state, PyObject *object, const smk_array *array)

@@ -141,7 +141,7 @@ int smk_limits_read(const smk_state *state, const char *function, PyObject *valu
         return -1;
     }
     int capability = ask_machine(state, &backend);
-    if (capability < 0 && value == NULL) {
+    if (capability < 0 && (value == NULL || !PyErr_ExceptionMatches(state->root))) {
         return -1;
     }
     PyErr_Clear(); /* without a machine the table can still be read */
