@@ -227,6 +227,22 @@ ax = plot.ladder(table)
 print(table)
 
 # %% [markdown]
+# Why do the steps help? A *roofline* shows speed over operations for each byte. A kernel that keeps
+# what it has fetched stands further to the right, and the slope leaves more room above it. The axis
+# says which bytes these are: those between L1, L2 and DRAM, where Nsight Compute has counted them
+# for this GPU (`smemkit record --traffic`), or else those that the simulator sees requested, before
+# any cache. Notebook 07 explains the picture.
+
+# %%
+if smemkit.get_backend() == "cuda":
+    ceilings = bench.ceilings()
+else:
+    ceilings = bench.recorded("h200", part="ceilings")
+few = ("naive", "tiled", "padded", "register_2d", "tuned")
+words = {"results": table, "ceilings": ceilings, "backend": "sim"}
+ax = plot.roofline(bench.memory_wall("gemm", 4096, variants=few, **words))
+
+# %% [markdown]
 # Is the order the same at every size? **Predict** which variants lose most where n is small.
 
 # %%
