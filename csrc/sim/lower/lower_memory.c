@@ -324,20 +324,19 @@ static bool lower_rows_of_matrices(smk_lowering *lowering, const address *at, un
 {
     smk_handler run = smk_access_find(false, at->space, at->narrow, SMK_ELEMENT_U32_32, SMK_ACCESS_ELEMENTS_MAX);
     smk_operation *op = smk_lower_emit_always(lowering, run);
-    if (op == NULL) {
-        return false;
+    if (op != NULL) {
+        op->guard = smk_constant_rows_value(lowering->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
+        op->d = rows[0];
+        op->b = rows[1];
+        op->c = rows[2];
+        op->d2 = rows[3];
+        op->a = at->row;
+        op->element = SMK_ELEMENT_U32_32;
+        op->count = SMK_ACCESS_ELEMENTS_MAX;
+        op->slot = take_slot(lowering);
+        op->u.immediate = at->add;
     }
-    op->guard = smk_constant_rows_value(lowering->constant_rows, 32, UINT32_MAX >> (32 - MATRIX_ROWS * matrices));
-    op->d = rows[0];
-    op->b = rows[1];
-    op->c = rows[2];
-    op->d2 = rows[3];
-    op->a = at->row;
-    op->element = SMK_ELEMENT_U32_32;
-    op->count = SMK_ACCESS_ELEMENTS_MAX;
-    op->slot = take_slot(lowering);
-    op->u.immediate = at->add;
-    return smk_instrument_emit_access(lowering, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
+    return op != NULL && smk_instrument_emit_access(lowering, SMK_ACCESS_LOAD, at->space, at->narrow, MATRIX_ROW_BYTES);
 }
 
 static bool lower_matrices(smk_lowering *lowering)
