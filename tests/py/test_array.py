@@ -207,7 +207,9 @@ REFUSED = {
     "contains": lambda d: 1 in d,
     "number": lambda d: d + 1,
     "pickle": pickle.dumps,
-    "assign": lambda d: d.__setitem__(0, 1),
+    "compare": lambda d: d == smemkit.ones(6, backend="sim"),
+    "differ": lambda d: d != 3,
+    "less": lambda d: d < 3,
     "delete": lambda d: d.__delitem__(0),
 }
 
@@ -247,8 +249,9 @@ def test_refusals_say_how():
     for name in ("pickle", "bool"):
         with pytest.raises(TypeError, match=r"smemkit\.asnumpy\(d\)"):
             REFUSED[name](d)
-    with pytest.raises(TypeError, match=r"d\[index\]\.fill\(value\)"):
-        REFUSED["assign"](d)
+    with pytest.raises(TypeError, match=r"compare smemkit\.asnumpy\(d\), or `d is e`"):
+        REFUSED["compare"](d)
+    assert d in [d] and {d: 1}[d] == 1  # by identity, which is asked first
 
 
 def test_cannot_be_made_otherwise():

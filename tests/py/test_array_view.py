@@ -197,6 +197,47 @@ def test_many_axes(machine):
     assert np.array_equal(smemkit.asnumpy(d[mixed].copy()), x[mixed])
 
 
+@settings(max_examples=80, deadline=None)
+@given(data=st.data())
+def test_assignment_is_that_of_numpy(data):
+    shape = data.draw(hnp.array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=5))
+    dtype = data.draw(st.sampled_from(["i4", "f8", "u1"]))
+    x = np.arange(np.prod(shape)).astype(dtype).reshape(shape)
+    d = smemkit.asarray(x, backend="sim")
+    index = data.draw(hnp.basic_indices(x.shape, allow_newaxis=True, max_dims=5))
+    wanted = np.shape(x[index])
+    given_shape = tuple(data.draw(st.sampled_from([n, 1])) for n in wanted)
+    values = (
+        np.arange(np.prod(given_shape))
+        .reshape(given_shape)
+        .astype(data.draw(st.sampled_from(["i4", "f4", "u1"])))
+    )
+    x[index] = values
+    d[index] = smemkit.asarray(values, backend="sim") if data.draw(st.booleans()) else values
+    assert np.array_equal(smemkit.asnumpy(d), x)
+
+
+def test_assignment(machine):
+    x, d = make(machine)
+    d[1] = 7
+    d[:, 2] = [[1], [2], [3], [4]]
+    d[2:, 0, ::2] = smemkit.arange(3, backend=machine)
+    x[1], x[:, 2], x[2:, 0, ::2] = 7, [[1], [2], [3], [4]], np.arange(3)
+    assert np.array_equal(smemkit.asnumpy(d), x)
+    d[1:] = d[:-1]  # as if the right side had been copied before
+    x[1:] = x[:-1].copy()
+    assert np.array_equal(smemkit.asnumpy(d), x)
+    for index, value, error in (
+        (0, np.zeros((2, 2)), smemkit.ShapeError),
+        (9, 0, IndexError),
+        (0, "text", ValueError),
+        ([0, 1], 0, TypeError),
+    ):
+        with pytest.raises(error):
+            d[index] = value
+    assert np.array_equal(smemkit.asnumpy(d), x)
+
+
 def test_fill_refuses(machine):
     _, d = make(machine)
     with pytest.raises(smemkit.ShapeError, match="one is needed"):
@@ -212,8 +253,11 @@ def test_item(machine):
     assert smemkit.asarray(2.5, backend=machine).item() == 2.5
     with pytest.raises(smemkit.ShapeError, match="120 elements"):
         d.item()
-    with pytest.raises(IndexError):
-        d.item(9, 0, 0)
+    assert [d.item(n) for n in (0, 77, -1)] == [x.item(n) for n in (0, 77, -1)]
+    assert d.T[::-1].item(77) == x.T[::-1].item(77)
+    for bad in ((9, 0, 0), (120,), (-121,)):
+        with pytest.raises(IndexError):
+            d.item(*bad)
 
 
 # Calls -------------------------------------------------------------------------------------------
@@ -253,11 +297,16 @@ def test_launches_take_views(machine):
     assert np.array_equal(smemkit.asnumpy(d), x)
 
 
-def test_an_error_in_a_view_names_what_it_knows():
+def test_launches_refuse_other_strides(machine):
+    """A kernel gets an address alone, and would take the elements in the order of the memory."""
     kernel = smemkit.RawKernel(STORE, "store")
-    d = smemkit.zeros((2, 8), "int32", backend="sim")
-    with pytest.raises(smemkit.OutOfBoundsError, match="past the end"):
-        kernel(1, 32, (d[:, ::2],))
+    x, d = make(machine, (6, 32))
+    for view in (d.T, d[::-1], d[:, ::2]):
+        with pytest.raises(smemkit.ArgumentError, match=r"side by side in C order.*d\.copy\(\)"):
+            kernel(1, 32, (view,))
+        with pytest.raises(smemkit.ArgumentError, match="side by side"):
+            kernel.check(1, 32, (view,))
+    assert np.array_equal(smemkit.asnumpy(d), x)
 
 
 # Making and printing -----------------------------------------------------------------------------

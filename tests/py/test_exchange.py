@@ -311,6 +311,20 @@ def test_tensors_refused(changes, error, text):
     assert producer.deletions == 1
 
 
+def test_a_library_that_cannot_say_so_counts_as_read_only():
+    """As in NumPy: before version 1.0 nobody could say of an array that it never changes."""
+    producer = Producer(versioned=False)
+    d = smemkit.from_dlpack(producer)
+    with pytest.raises(smemkit.ArgumentError, match="read-only"):
+        d[0] = 5
+    with pytest.raises(smemkit.ArgumentError, match="out is read-only"):
+        smemkit.vector_add(Producer(), Producer(), out=Producer(versioned=False), backend="sim")
+    kernel = smemkit.RawKernel(INCREMENT, "increment")
+    with pytest.raises(smemkit.ArgumentError, match="read-only"):
+        kernel(1, 6, (producer,), backend="sim")
+    assert producer.values.tolist() == [1, 2, 3, 4, 5, 6]
+
+
 def test_a_capsule_that_was_used(monkeypatch):
     producer = Producer()
     capsule = producer.__dlpack__()

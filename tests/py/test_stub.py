@@ -54,7 +54,7 @@ def describe_real(function, drop=0):
 
 
 # Methods of the interpreter's protocols, which have no signature of their own.
-PROTOCOLS = ("__buffer__", "__copy__", "__deepcopy__", "__getitem__", "__len__")
+PROTOCOLS = ("__buffer__", "__copy__", "__deepcopy__", "__getitem__", "__len__", "__setitem__")
 STALE = "python -m smemkit dev docs makes it anew"
 
 

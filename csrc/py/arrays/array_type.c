@@ -188,21 +188,49 @@ static PyObject *fill(PyObject *self, PyObject *value)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static const char item_doc[] = "item($self, /, *index)\n--\n\n"
-                               "One element as a number of Python: the only one, or that at an index.\n\n"
-                               "Raises\n------\n"
-                               "ShapeError (ValueError) where there are several elements, IndexError.\n\n"
-                               "Example\n-------\n"
-                               ">>> import smemkit\n"
-                               ">>> d = smemkit.asarray([[1, 2], [3, 4]], backend=\"sim\")\n"
-                               ">>> d.item(1, 0)\n"
-                               "3\n";
+static const char item_doc[] =
+    "item($self, /, *index)\n--\n\n"
+    "One element as a number of Python: the only one, that of a number in C order, or that at an index.\n\n"
+    "Raises\n------\n"
+    "ShapeError (ValueError) where there are several elements, IndexError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> d = smemkit.asarray([[1, 2], [3, 4]], backend=\"sim\")\n"
+    ">>> d.item(1, 0), d.item(2)\n"
+    "(3, 3)\n";
+
+/* The coordinates of an element by its number in C order, a new tuple; NULL with an exception set. */
+static PyObject *find_coordinates(const smk_array *array, PyObject *number)
+{
+    npy_intp place = PyNumber_AsSsize_t(number, PyExc_IndexError);
+    PyObject *coordinates = NULL;
+    if (place == -1 && PyErr_Occurred()) {
+        return NULL;
+    }
+    if (place < -array->size || place >= array->size) {
+        PyErr_Format(PyExc_IndexError, "index %zd is out of bounds for %zd elements", (Py_ssize_t)place,
+                     (Py_ssize_t)array->size);
+        return NULL;
+    }
+    npy_intp shape[NPY_MAXDIMS];
+    place += place < 0 ? array->size : 0;
+    for (int i = array->rank - 1; i >= 0; i--) {
+        shape[i] = place % array->shape[i];
+        place /= array->shape[i];
+    }
+    coordinates = smk_ndarray_shape(array->rank, shape);
+    return coordinates;
+}
 
 static PyObject *get_item(PyObject *self, PyObject *index)
 {
     const smk_state *state = smk_state_of_instance(self);
-    smk_array *found = smk_array_view_index(state, get_array(self), index);
+    const bool flat =
+        PyTuple_GET_SIZE(index) == 1 && get_array(self)->rank != 1 && PyIndex_Check(PyTuple_GET_ITEM(index, 0));
+    PyObject *place = flat ? find_coordinates(get_array(self), PyTuple_GET_ITEM(index, 0)) : Py_NewRef(index);
+    smk_array *found = place == NULL ? NULL : smk_array_view_index(state, get_array(self), place);
     PyObject *result = NULL;
+    Py_XDECREF(place);
     if (found != NULL && found->size != 1) {
         smk_error_fail(state, SMK_SHAPE,
                        "item: %zd elements; say which one, as in d.item(0), or take them all by "
@@ -282,13 +310,65 @@ static PyObject *subscript(PyObject *self, PyObject *index)
     return (PyObject *)smk_array_view_index(smk_state_of_instance(self), get_array(self), index);
 }
 
-static int refuse_assignment(PyObject *self, PyObject *index, PyObject *value)
+/* The elements that an assignment takes, on the target's device and of its type, a new reference. NULL with an exception
+ * set. */
+static smk_array *read_elements(const smk_state *state, smk_array *target, PyObject *value)
 {
-    (void)index;
-    (void)value;
-    smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
-                   "a DeviceArray takes no assignment by index; d[index].fill(value) gives elements one value");
-    return -1;
+    smk_array *given = smk_array_cast(state, value), *elements = NULL;
+    if (given == NULL) {
+        return smk_transfer_upload(state, "the assigned value", value, target->descr, target->backend, target->device);
+    }
+    if (given->backend != target->backend || given->device != target->device) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "the assigned array lives on another device; assign smemkit.asnumpy(d), which takes it through "
+                       "the host");
+        return NULL;
+    }
+    elements = smk_transfer_convert(state, given, target->descr);
+    if (elements != NULL && smk_array_overlaps(elements, target)) {
+        Py_SETREF(elements, smk_array_view_copy(state, "the assigned array", elements));
+    }
+    return elements;
+}
+
+static int assign(PyObject *self, PyObject *index, PyObject *value)
+{
+    const smk_state *state = smk_state_of_instance(self);
+    smk_array *target = NULL, *elements = NULL;
+    int status = -1;
+    if (value == NULL) {
+        smk_error_fail(state, SMK_TYPE, "elements of a DeviceArray cannot be deleted");
+        return -1;
+    }
+    if (get_array(self)->readonly) {
+        smk_error_fail(state, SMK_ARGUMENT, "the library that owns this memory made it read-only");
+        return -1;
+    }
+    target = smk_array_view_index(state, get_array(self), index);
+    elements = target == NULL ? NULL : read_elements(state, target, value);
+    if (elements != NULL) {
+        status = smk_array_view_assign(state, target, elements);
+    }
+    Py_XDECREF(target);
+    Py_XDECREF(elements);
+    return status;
+}
+
+/* Comparison by identity would pass or fail tests without a look at the elements. Beside a NumPy array, NumPy
+ * compares. */
+static PyObject *refuse_comparison(PyObject *self, PyObject *other, int operation)
+{
+    (void)operation;
+    if (PyArray_Check(other)) {
+        Py_RETURN_NOTIMPLEMENTED;
+    }
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "a DeviceArray is not compared; compare smemkit.asnumpy(d), or `d is e`");
+}
+
+static Py_hash_t hash_identity(PyObject *self)
+{
+    return PyBaseObject_Type.tp_hash(self);
 }
 
 static int judge_truth(PyObject *self)
@@ -343,8 +423,8 @@ static const char documentation[] =
     "An array in the memory of the GPU or of the simulator.\n\n"
     "Made by smemkit.asarray, empty, zeros, ones, full and arange; freed with the last reference to it and to its\n"
     "views. d[1:, ::2] and d.T are views by NumPy's rules for integers, slices, None and ...; functions take views of\n"
-    "any strides, and a RawKernel gets the address of the first element, whatever the strides are. There is no\n"
-    "arithmetic.\n\n"
+    "any strides, and a RawKernel those whose elements lie side by side; on a GPU a view is a part of its array, and\n"
+    "a kernel that leaves it is not found. d[index] = values copies elements. There is no arithmetic.\n\n"
     "An array on a GPU is never copied to the host implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d),\n"
     "numpy.add(d, 1) or float(d) raise TypeError. An array of the simulator lies in the host's memory:\n"
     "numpy.asarray(d) sees its elements without a copy. Of several GPUs an array lies on the one that was present\n"
@@ -367,7 +447,9 @@ static PyType_Slot slots[] = {
     {Py_tp_members, members},
     {Py_mp_length, SMK_PY_SLOT(get_length)},
     {Py_mp_subscript, SMK_PY_SLOT(subscript)},
-    {Py_mp_ass_subscript, SMK_PY_SLOT(refuse_assignment)},
+    {Py_mp_ass_subscript, SMK_PY_SLOT(assign)},
+    {Py_tp_richcompare, SMK_PY_SLOT(refuse_comparison)},
+    {Py_tp_hash, SMK_PY_SLOT(hash_identity)},
     {Py_nb_bool, SMK_PY_SLOT(judge_truth)},
     {Py_nb_float, SMK_PY_SLOT(refuse_number)},
     {Py_nb_int, SMK_PY_SLOT(refuse_number)},

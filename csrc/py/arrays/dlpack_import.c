@@ -204,6 +204,7 @@ static PyObject *import_capsule(const smk_state *state, const char *subject, PyO
             return NULL;
         }
         owner = own_plain(managed);
+        readonly = true; /* before version 1.0 a library cannot say that writes are forbidden: JAX forbids them */
         tensor = &managed->dl_tensor;
     } else {
         return smk_error_fail(state, SMK_TYPE,

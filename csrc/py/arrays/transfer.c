@@ -226,7 +226,12 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
     if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
         if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
             bool of_type = PyErr_ExceptionMatches(PyExc_TypeError);
+            const Py_ssize_t axes = PyTuple_Check(values[0]) ? PyTuple_GET_SIZE(values[0]) : 0;
             PyErr_Clear();
+            if (axes > NPY_MAXDIMS) {
+                return smk_error_fail(state, SMK_SHAPE, "empty: %zd axes, but an array has at most %d", axes,
+                                      NPY_MAXDIMS);
+            }
             smk_error_fail(state, of_type ? SMK_TYPE : SMK_SHAPE,
                            "empty: shape is %.200A; a length, or a tuple of lengths, is needed", values[0]);
         }

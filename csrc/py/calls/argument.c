@@ -218,11 +218,17 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
                        smk_place_text(where), device->device, arguments->device);
         return -1;
     }
+    if (!device->contiguous) {
+        smk_error_fail(arguments->state, SMK_ARGUMENT,
+                       "%s is a view whose elements do not lie side by side in C order, and a kernel gets an address "
+                       "alone; pass a copy (d.copy()), or d.pointer where the kernel knows the strides",
+                       smk_place_text(where));
+        return -1;
+    }
     arguments->backend = device->backend;
     arguments->device = device->device;
     arguments->parameters[index] = &device->address;
-    /* messages number the elements in C order, so a view of other strides stays without a name */
-    return device->contiguous ? describe_array(arguments, index, device->descr, device->rank, device->shape) : 0;
+    return describe_array(arguments, index, device->descr, device->rank, device->shape);
 }
 
 /* All values ------------------------------------------------------------------------------------- */

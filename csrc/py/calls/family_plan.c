@@ -46,8 +46,12 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
     }
     smk_status status = smk_registry_select(call->family->name, variant, type, &call->variant, &error);
     if (status == SMK_TYPE) {
-        smk_error_fail(call->state, SMK_TYPE, "%s; %s can be converted with %s.astype(...)", error.message, operand,
-                       operand);
+        PyObject *given = call->given[input];
+        const bool converts = PyArray_Check(given) || smk_array_cast(call->state, given) != NULL;
+        smk_error_fail(call->state, SMK_TYPE,
+                       converts ? "%s; %s can be converted with %s.astype(...)"
+                                : "%s; pass %s as an array of such a type: numpy.asarray(%s, ...)",
+                       error.message, operand, operand);
         return -1;
     }
     if (status != SMK_OK) {
