@@ -173,6 +173,9 @@ class RawModule:
     @property
     def source(self) -> str | None: ...
     def get_function(self, name: str) -> RawKernel: ...
+    def get_global(
+        self, name: str, dtype: DTypeLike = "uint8", backend: _Backend | None = None
+    ) -> DeviceArray: ...
 
 @final
 class RawKernel:

@@ -63,6 +63,7 @@ def test_example(name, monkeypatch):
         ("DeviceArray", "item"),
         ("DeviceArray", "reshape"),
         ("RawModule", "get_function"),
+        ("RawModule", "get_global"),
         ("RawKernel", "__call__"),
         ("RawKernel", "profile"),
         ("RawKernel", "check"),

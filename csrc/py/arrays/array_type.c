@@ -188,17 +188,6 @@ static PyObject *fill(PyObject *self, PyObject *value)
     return status < 0 ? NULL : Py_NewRef(Py_None);
 }
 
-static const char item_doc[] =
-    "item($self, /, *index)\n--\n\n"
-    "One element as a number of Python: the only one, that of a number in C order, or that at an index.\n\n"
-    "Raises\n------\n"
-    "ShapeError (ValueError) where there are several elements, IndexError.\n\n"
-    "Example\n-------\n"
-    ">>> import smemkit\n"
-    ">>> d = smemkit.asarray([[1, 2], [3, 4]], backend=\"sim\")\n"
-    ">>> d.item(1, 0), d.item(2)\n"
-    "(3, 3)\n";
-
 /* The coordinates of an element by its number in C order, a new tuple; NULL with an exception set. */
 static PyObject *find_coordinates(const smk_array *array, PyObject *number)
 {
@@ -221,6 +210,17 @@ static PyObject *find_coordinates(const smk_array *array, PyObject *number)
     coordinates = smk_ndarray_shape(array->rank, shape);
     return coordinates;
 }
+
+static const char item_doc[] =
+    "item($self, /, *index)\n--\n\n"
+    "One element as a number of Python: the only one, that of a number in C order, or that at an index.\n\n"
+    "Raises\n------\n"
+    "ShapeError (ValueError) where there are several elements, IndexError.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> d = smemkit.asarray([[1, 2], [3, 4]], backend=\"sim\")\n"
+    ">>> d.item(1, 0), d.item(2)\n"
+    "(3, 3)\n";
 
 static PyObject *get_item(PyObject *self, PyObject *index)
 {

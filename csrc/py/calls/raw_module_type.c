@@ -1,6 +1,7 @@
 #include "py/calls/raw_module_type.h"
 
 #include "py/backends/kernel_binary.h"
+#include "py/calls/raw_global.h"
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_module.h"
 #include "py/calls/raw_pickle.h"
@@ -135,6 +136,46 @@ static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssi
     return smk_raw_kernel_create(smk_state_of_instance(self), (smk_raw_module *)(void *)self, values[0]);
 }
 
+static const char get_global_doc[] =
+    "get_global($self, /, name, dtype=\"uint8\", backend=None)\n--\n\n"
+    "A variable of the module, __device__ or __constant__, as an array over its memory.\n\n"
+    "Parameters\n----------\n"
+    "name : str\n"
+    "    As the PTX has it; a variable outside of functions and namespaces has the name of the CUDA C.\n"
+    "dtype : dtype-like\n"
+    "    Type of the elements; PTX tells bytes alone.\n"
+    "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+    "    The machine, on which the module is loaded; each has a variable of its own.\n\n"
+    "Shapes\n------\n"
+    "One axis: the bytes of the variable over those of an element.\n\n"
+    "Returns\n-------\nDeviceArray, as long as the module lives; d[:] = values writes to the variable.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such variable, which lists those that there are, or where its\n"
+    "bytes are not whole elements; ArgumentTypeError (TypeError), BackendError.\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> module = smemkit.RawModule(r'''\n"
+    "... __constant__ float weights[4];\n"
+    "... extern \"C\" __global__ void scale(float *x) { x[threadIdx.x] *= weights[threadIdx.x]; }\n"
+    "... ''')\n"
+    ">>> module.get_global(\"weights\", \"float32\", backend=\"sim\")[:] = [1, 2, 3, 4]\n"
+    ">>> x = numpy.ones(4, dtype=\"float32\")\n"
+    ">>> module.get_function(\"scale\")((1,), (4,), (x,), backend=\"sim\")\n"
+    ">>> x\n"
+    "array([1., 2., 3., 4.], dtype=float32)\n";
+
+static PyObject *get_global(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"name", "dtype", "backend"};
+    static const smk_keywords accepted = {"get_global", names, 3, 3, 1};
+    PyObject *values[3];
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    return smk_raw_global_get(smk_state_of_instance(self), (smk_raw_module *)(void *)self, values[0],
+                              smk_keywords_optional(values[1]), smk_keywords_optional(values[2]));
+}
+
 static PyObject *represent(PyObject *self)
 {
     PyObject *names = smk_raw_module_names((smk_raw_module *)(void *)self), *result = NULL;
@@ -147,6 +188,7 @@ static PyObject *represent(PyObject *self)
 
 static PyMethodDef methods[] = {
     {"get_function", SMK_PY_FUNCTION(get_function), SMK_PY_FAST, get_function_doc},
+    {"get_global", SMK_PY_FUNCTION(get_global), SMK_PY_FAST, get_global_doc},
     {"__reduce__", smk_raw_pickle_module, METH_NOARGS, smk_raw_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
@@ -181,7 +223,8 @@ static const char documentation[] =
     "    The machine of its kernels unless a call names another; the code is then loaded there at once. The simulator\n"
     "    makes each kernel ready when get_function first names it.\n\n"
     "Shapes\n------\nNone; arrays come with the calls of its kernels.\n\n"
-    "Returns\n-------\nRawModule, with the attributes kernels, ptx and source and the method get_function.\n\n"
+    "Returns\n-------\nRawModule, with the attributes kernels, ptx and source and the methods get_function and "
+    "get_global.\n\n"
     "A pickle or a copy of a module, or of a kernel, holds the PTX: it needs no compiler where it is read. Its "
     "__device__\n"
     "variables are its own, with their initial values.\n\n"
