@@ -425,7 +425,7 @@ static const char documentation[] =
     ">>> scale(1, 128, (numpy.ones(100), 2, 100), backend=\"sim\")  # doctest: +ELLIPSIS\n"
     "Traceback (most recent call last):\n"
     "    ...\n"
-    "smemkit.ArgumentTypeError: scale<float>: args[0]: x is T * (float32), the array is float64: pass ...\n";
+    "smemkit.ArgumentTypeError: scale<float>: args[0]: x is T * (float32), the array is float64, and ...\n";
 
 static PyType_Slot slots[] = {
     {Py_tp_new, SMK_PY_SLOT(construct)},  {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},  {Py_tp_call, SMK_PY_SLOT(call)},
