@@ -5,6 +5,7 @@ import re
 import numpy
 
 from ._advise_global import is_noticed
+from ._data_flow import is_shared_by_index
 from ._kernel import add_rows
 from ._pads import find_array, find_cures, guess_array, is_worth
 from .counts import place_of, say_count
@@ -236,7 +237,7 @@ def judge_reuse(kernel):
         return
     if any(is_matrix(kernel.ptx(read)) for read in reads):
         return
-    if set(kernel.find_reach().values()) - {"none"}:
+    if set(kernel.find_reach().values()) - {"none"} or not is_shared_by_index(kernel):
         return  # threads exchange something after all, in requests that are not recorded
     evidence = {"shared.load.bytes": loaded, "shared.store.bytes": stored, "reuse": loaded / stored}
     times = "once" if loaded == stored else f"{loaded / stored:.2g} times"

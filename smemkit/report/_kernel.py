@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from ._data_flow import is_shared_by_index
 from .counts import PTX_FILE, add_sums, choose_ptx, collect_lines, place_of
 
 if TYPE_CHECKING:
@@ -103,7 +104,8 @@ class Kernel:
     def find_reach(self):
         """{place: between whose accesses its barriers order something, the furthest of REACH}.
 
-        Empty where only some blocks were counted.
+        Empty where only some blocks were counted. All of them "threads" where data or arguments of
+        the launch choose addresses of shared memory: others may need what these did not.
         """
         found = {}
         for launch in self.launches:
@@ -113,6 +115,8 @@ class Kernel:
                 if facts.get("reach") is not None:
                     place = place_of(facts)
                     found[place] = max(found.get(place, 0), REACH.index(facts["reach"]))
+        if found and not is_shared_by_index(self):
+            return dict.fromkeys(found, REACH[-1])
         return {place: REACH[number] for place, number in found.items()}
 
     def gather(self, chosen):

@@ -19,24 +19,24 @@ SYNC = "__syncthreads();"
 OWN = "t[i] = x[i];\n SYNC\n t[i] *= 2;\n SYNC\n y[i] = t[i];"
 KERNELS = {
     "own elements": (OWN, {0, 1}, set()),
-    "another's element": ("t[i] = x[i];\n SYNC\n y[i] = t[n - 1 - i];", set(), set()),
-    "one of two": ("t[i] = x[i];\n SYNC\n t[i] *= 2;\n SYNC\n y[i] = t[n - 1 - i];", {0}, set()),
+    "another's element": ("t[i] = x[i];\n SYNC\n y[i] = t[127 - i];", set(), set()),
+    "one of two": ("t[i] = x[i];\n SYNC\n t[i] *= 2;\n SYNC\n y[i] = t[127 - i];", {0}, set()),
     "element of a lane": ("t[i] = x[i];\n SYNC\n y[i] = t[i ^ 1];", set(), {0}),
     "no memory": ("int v = x[i];\n SYNC\n y[i] = v;", {0}, set()),
-    "overwritten": ("t[n - 1 - i] = x[i];\n SYNC\n t[i] = 3;\n SYNC\n y[i] = t[i];", {1}, set()),
+    "overwritten": ("t[127 - i] = x[i];\n SYNC\n t[i] = 3;\n SYNC\n y[i] = t[i];", {1}, set()),
     "read before": (
-        "t[i] = x[i];\n SYNC\n int v = t[n - 1 - i];\n SYNC\n t[i] = v;\n SYNC\n y[i] = t[i];",
+        "t[i] = x[i];\n SYNC\n int v = t[127 - i];\n SYNC\n t[i] = v;\n SYNC\n y[i] = t[i];",
         {2},
         set(),
     ),
     "loop": (
         "int s = 0;\n for (int r = 0; r < 3; r++) {\n t[i] = x[i] + r;\n SYNC\n"
-        " s += t[n - 1 - i];\n SYNC\n }\n y[i] = s;",
+        " s += t[127 - i];\n SYNC\n }\n y[i] = s;",
         set(),
         set(),
     ),
     "loop of own": (
-        "int s = 0;\n for (int r = 0; r < n; r++) {\n t[i] = x[i] + r;\n SYNC\n"
+        "int s = 0;\n for (int r = 0; r < blockDim.x / 32; r++) {\n t[i] = x[i] + r;\n SYNC\n"
         " s += t[i];\n SYNC\n }\n y[i] = s;",
         {0, 1},
         set(),
@@ -48,11 +48,11 @@ KERNELS = {
         set(),
     ),
     "global memory": (
-        "y[i] = x[i];\n SYNC\n t[i] = y[n - 1 - i];\n SYNC\n y[i] = t[i];",
+        "y[i] = x[i];\n SYNC\n t[i] = y[127 - i];\n SYNC\n y[i] = t[i];",
         set(),
         set(),
     ),
-    "global memory in place": ("int v = y[n - 1 - i];\n SYNC\n y[i] = v;", set(), set()),
+    "global memory in place": ("int v = y[127 - i];\n SYNC\n y[i] = v;", set(), set()),
     "last block": (
         "__shared__ bool last;\n y[i] = x[i];\n __threadfence();\n SYNC\n"
         " if (i == 0) last = atomicAdd(&y[n], 1) == gridDim.x - 1;\n SYNC\n"
@@ -109,6 +109,44 @@ def test_barriers(name):
         assert not bare.check(*call)
 
 
+# Bodies whose launch below needs no barrier, while others do: data or arguments choose who meets.
+CHOSEN = {
+    "loaded index": "t[x[i]] = y[i];\n SYNC\n y[i] = t[i];",
+    "argument": "t[(i + n) & 127] = x[i];\n SYNC\n y[i] = t[i];",
+    "index chosen by data": (
+        "int j = i;\n if (x[0] > 0) j = 127 - i;\n t[j] = x[i];\n SYNC\n y[i] = t[i];"
+    ),
+    "access chosen by data": (
+        "t[i] = x[i];\n SYNC\n if (x[0] > 0) y[i] = t[127 - i] + clock();\n else y[i] = t[i];"
+    ),
+    "lanes chosen by data": (
+        "t[i] = 0;\n SYNC\n if (x[i] < n / 2) t[i & 63] = i;\n SYNC\n y[i] = t[i];"
+    ),
+    "loop of an argument": (
+        "t[i] = x[i];\n SYNC\n int s = 0;\n for (int r = 0; r < n - 127; r++)"
+        " s += t[(i + r) & 127];\n y[i] = s;"
+    ),
+    "index through shared memory": (
+        "__shared__ int p[128];\n p[i] = x[i];\n SYNC\n t[p[i]] = i;\n SYNC\n y[i] = t[i];"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_barriers_that_other_arguments_need(name):
+    """What one launch shows is no property of the kernel."""
+    kernel, call = launch(write(CHOSEN[name]))
+    kinds = {one.kind for one in kernel.profile(*call).advice}
+    assert not kinds & {"redundant_barrier", "data_read_once"}
+
+
+def test_barriers_behind_the_guard_of_a_size():
+    """A guard that lets all threads of the launch through chooses no element."""
+    body = "if (i < n) t[i] = x[i];\n SYNC\n if (i < n) y[i] = t[i];"
+    kernel, call = launch(write(body))
+    assert "redundant_barrier" in [one.kind for one in kernel.profile(*call).advice]
+
+
 def test_barriers_of_one_warp_are_as_cheap_as_syncwarp():
     kernel, call = launch(write(KERNELS["element of a lane"][0]), block=32)
     assert kernel.profile(*call).advice == []
@@ -116,7 +154,7 @@ def test_barriers_of_one_warp_are_as_cheap_as_syncwarp():
 
 def test_barriers_of_blocks_that_differ():
     """One block of many needs it."""
-    body = "t[i] = x[i];\n SYNC\n y[i] = blockIdx.x == 37 ? t[n - 1 - i] : t[i];"
+    body = "t[i] = x[i];\n SYNC\n y[i] = blockIdx.x == 37 ? t[127 - i] : t[i];"
     kernel, call = launch(write(body), grid=40)
     assert [one.kind for one in kernel.profile(*call).advice] == []
     kernel, call = launch(write(body), grid=30)
