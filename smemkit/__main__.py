@@ -19,7 +19,6 @@ from .cli import (
     record,
     variants,
 )
-from .cli.errors import UsageError
 from .cli.options import Parser
 
 
@@ -37,9 +36,10 @@ def open_streams():
 
 
 STATUSES = (
-    "Exit status: 0 where all is well; 1 for a finding, a condition of --fail-on that holds, a "
-    "wrong result, or a kernel or machine that failed; 2 where the command line names what is not "
-    "there, or what does not go together."
+    "Exit status: 0 where all is well; 1 for a finding of check, a condition of --fail-on that "
+    "holds, or a wrong result; 2 where the command could not do its work: for a kernel that does "
+    "not compile, load or run to its end, a machine or memory that is missing, or a command line "
+    "that names what is not there."
 )
 
 
@@ -70,16 +70,6 @@ def describe_os_error(error):
     return f"{os.fsdecode(error.filename) or repr('')}: {error.strerror}"
 
 
-# What the caller has to change; other errors are of the machine, or of the kernel that ran.
-USAGE_ERRORS = (
-    UsageError,
-    smemkit.ArgumentError,
-    smemkit.ArgumentTypeError,
-    smemkit.ShapeError,
-    smemkit.LaunchError,
-)
-
-
 def choose(arguments):
     """The parsed arguments; None where there are none, after the help."""
     parser = make_parser()
@@ -102,16 +92,14 @@ def execute(arguments):
         sys.stdout.flush()
     except (KeyboardInterrupt, smemkit.InterruptedError):  # Ctrl-C
         return 128 + signal.SIGINT, "interrupted"
-    except USAGE_ERRORS as error:
-        return 2, error
-    except MemoryError as error:  # also smemkit.OutOfMemoryError, which says so itself
-        return 1, error if isinstance(error, smemkit.Error) else f"no memory: {error or 'left'}"
     except smemkit.Error as error:
-        return 1, error
+        return 2, error
+    except MemoryError as error:
+        return 2, f"no memory: {error or 'left'}"
     except BrokenPipeError:  # the reader of the pipe, such as head, has exited
         return 1, None
     except OSError as error:  # a file that cannot be read or written
-        return 2 if error.filename is not None else 1, describe_os_error(error)
+        return 2, describe_os_error(error)
     return status, None
 
 

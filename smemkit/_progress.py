@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import sys
 import threading
 import time
@@ -36,6 +37,18 @@ def is_shown() -> bool:
     with contextlib.suppress(AttributeError, ValueError, OSError):  # closed, or None
         return sys.stderr.isatty() or _is_notebook()
     return False
+
+
+def _choose_size() -> dict[str, Any]:
+    """The terminal's size for tqdm: the present one, or a usual one where it tells none.
+
+    A pseudoterminal of a container or of script(1) may have 0 columns, in which nothing shows.
+    """
+    with contextlib.suppress(AttributeError, ValueError, OSError):  # no file, as in a notebook
+        if os.get_terminal_size(sys.stderr.fileno()).columns == 0:
+            usual = shutil.get_terminal_size()
+            return {"ncols": usual.columns or 80, "nrows": usual.lines or 24}
+    return {"dynamic_ncols": True}
 
 
 def _find_class() -> Any:
@@ -107,7 +120,7 @@ class _Work:
             total=total,
             unit=unit,
             leave=False,
-            dynamic_ncols=True,
+            **_choose_size(),
             bar_format=FORMAT,
             desc=words,
         )

@@ -346,7 +346,7 @@ def run(chosen):
     for path in chosen.save:
         done.save(path)
     if chosen.command == "check":
-        return 0 if done else 1
+        return 0 if done else 1 if done.findings else 2  # 2: it ended early, for no finding
     return judge(conditions, done)
 
 

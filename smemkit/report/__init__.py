@@ -10,6 +10,7 @@ from ._comparison import Comparison
 from ._findings import CheckReport, Finding
 from ._kernel import Advice
 from ._report import Report
+from ._verdict import Verdict
 from .capture import check, profile
 from .counts import (
     Counters,
@@ -36,6 +37,7 @@ __all__ = [
     "Sample",
     "UncountedError",
     "UnknownCounterError",
+    "Verdict",
     "check",
     "counters",
     "explain",

@@ -282,7 +282,14 @@ class CheckReport(Saved):
         return cls(rows, None, **settings)
 
     def __repr__(self) -> str:
-        return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {self._count()}>"
+        words = self._count()
+        if self.findings:
+            finding = self.findings[0]
+            place = f" at {finding.first.place}" if finding.first else ""
+            words += f"; the first: {finding.kind}{place}"
+        elif self.stopped is not None:
+            words += f"; it ended early: {self.stopped.partition(chr(10))[0]}"
+        return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {words}>"
 
     def _count(self):
         number = len(self.findings)

@@ -10,6 +10,7 @@ from .._version import __version__
 from ._advice import explain
 from ._comparison import Comparison
 from ._layout import tabulate, wrap, write_number
+from ._verdict import Verdict
 from .counts import (
     OPERATORS,
     Counters,
@@ -85,7 +86,7 @@ class Report(Saved):
     >>> import numpy, smemkit
     >>> a = numpy.ones((64, 64), dtype="float32")
     >>> report = smemkit.profile(smemkit.gemm, a, a, variant="column")
-    >>> report.main_kernel, report.holds("shared.load.conflicts > 0")
+    >>> report.main_kernel, bool(report.holds("shared.load.conflicts > 0"))
     ('gemm_column_float32', True)
     >>> max(report.lines, key=lambda line: line.counters["shared.load.conflicts"]).place
     'column.cu:37'
@@ -162,9 +163,10 @@ class Report(Saved):
         """What smemkit.explain says of it."""
         return explain(self)
 
-    def holds(self, condition: str) -> bool:
+    def holds(self, condition: str) -> Verdict:
         """Whether a condition, as "shared.load.conflicts > 0", is true of the counters.
 
+        A Verdict: True or False, whose repr tells the value, as a failing assert shows it.
         Raises ArgumentError for what is no condition, UnknownCounterError (KeyError) for a name
         that is no counter's, and UncountedError (ValueError) where there is no answer: a launch was
         refused, or the counter is a ratio of nothing.
@@ -178,7 +180,8 @@ class Report(Saved):
         value = self.counters[name]
         if value is None:
             raise UncountedError(f"{name} has no value here: its denominator is 0")
-        return OPERATORS[sign](value, limit)
+        words = f"{name} is {write_number(value)}"
+        return Verdict(OPERATORS[sign](value, limit), words)
 
     def access(
         self,

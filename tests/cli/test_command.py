@@ -190,7 +190,7 @@ def test_an_output_that_is_full():
         done = subprocess.run(
             [*COMMAND, "variants"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60
         )
-    assert (done.returncode, done.stderr) == (1, "smemkit: No space left on device\n")
+    assert (done.returncode, done.stderr) == (2, "smemkit: No space left on device\n")
 
 
 def test_letters_that_the_terminal_lacks():
@@ -209,17 +209,17 @@ def test_a_file_whose_name_is_no_text(tmp_path, capsys):
     assert __main__.main(["check", path]) == 2
     assert "there is no file" in capsys.readouterr().err
     Path(path).write_text(".version 99.0")
-    assert __main__.main(["check", path, "--grid", "1", "--block", "1"]) == 1
+    assert __main__.main(["check", path, "--grid", "1", "--block", "1"]) == 2
     assert "the newest that is known is 9.0" in capsys.readouterr().err
 
 
 def test_commands_that_need_a_gpu(tmp_path, cuda_missing):
     if cuda_missing is None:
         pytest.skip("there is a GPU")
-    assert "looking for a GPU" in run("record", "--out", str(tmp_path / "new"), status=1)[1]
+    assert "looking for a GPU" in run("record", "--out", str(tmp_path / "new"), status=2)[1]
     assert not (tmp_path / "new").exists()
-    assert "needs a GPU" in run("bench", "--peers", status=1)[1]
-    assert "needs a GPU" in run("bench", "gemm", "--peers", status=1)[1]
+    assert "needs a GPU" in run("bench", "--peers", status=2)[1]
+    assert "needs a GPU" in run("bench", "gemm", "--peers", status=2)[1]
 
 
 def test_every_command_has_help():

@@ -119,7 +119,7 @@ def test_a_kernel_that_fails_is_no_pass(tmp_path, capsys, instruction, condition
     assert main(launch(str(path), "--fail-on", condition)) == 2
     complaints = capsys.readouterr().err
     assert complaints.endswith("smemkit: cannot judge --fail-on: nothing was counted\n")
-    assert main(launch(str(path))) == 1
+    assert main(launch(str(path))) == 2
 
 
 def test_a_limit_is_compared_whole(kernel):
@@ -218,7 +218,7 @@ def test_cuda_file_has_its_name_and_its_headers(tmp_path, capsys, monkeypatch):
     (finding,) = json.loads(capsys.readouterr().out)["findings"]
     assert (finding["first"]["line"], finding["second"]["line"]) == (5, 6)
     path.write_text("oh dear\n")
-    assert main(["profile", *words, "--kernel", "mine"]) == 1
+    assert main(["profile", *words, "--kernel", "mine"]) == 2
     assert "my kernel.cu(1): error" in capsys.readouterr().err
 
 
@@ -330,3 +330,18 @@ def test_element_type_of_an_array(verb, tmp_path, capsys, monkeypatch):
     numpy.save(tmp_path / "x.npy", numpy.zeros(32))
     assert main([*words, "--arg", f"@{tmp_path}/x.npy", "--arg", "float32[32]"]) == 2
     assert "x is const float *, the array is float64: save float32" in capsys.readouterr().err
+
+
+def test_a_kernel_that_cannot_be_judged_is_no_finding(kernel, tmp_path, capsys):
+    path = tmp_path / "broken.ptx"
+    path.write_text(STRIDE.replace("ret;", "oh dear"))
+    for verb in ("profile", "check"):
+        assert main(launch(str(path), verb=verb)) == 2  # it does not load
+        assert "unknown instruction 'oh'" in capsys.readouterr().err
+    path.write_text(STRIDE.replace("ret;", "trap;"))
+    assert main(launch(str(path), verb="profile")) == 2  # it fails
+    assert main(launch(str(path), verb="check", step="1")) == 2
+    assert capsys.readouterr().err.count("executed trap") == 2
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "2 where the command could not do its work" in " ".join(capsys.readouterr().out.split())

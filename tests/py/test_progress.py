@@ -49,11 +49,13 @@ print("threads", smemkit._progress.threading.active_count())
 """
 
 
-def run_at_terminal(verb, *, count, blocks=400, delay=0.1, interrupt_s=None, **environment):
+def run_at_terminal(
+    verb, *, count, blocks=400, delay=0.1, interrupt_s=None, size=(30, 100), **environment
+):
     """(what the terminal shows, what the process prints) of a child whose stderr is a terminal."""
     code = CALL.format(ptx=SPIN, verb=verb, count=count, blocks=blocks, delay=delay)
     ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 100, 0, 0))
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
     environment = {**os.environ, "SMEMKIT_BACKEND": "sim", "SMEMKIT_THREADS": "1", **environment}
     command = [sys.executable, "-c", code]
     shown = b""
@@ -278,3 +280,13 @@ def test_when_bars_are_shown(variable, terminal, shown, monkeypatch):
 def test_without_a_standard_error(monkeypatch):
     monkeypatch.setattr("sys.stderr", None)
     assert _progress.is_shown() is False
+
+
+@pytest.mark.slow
+def test_a_terminal_without_a_width(has_tqdm):
+    """A pseudoterminal may tell a size of 0 x 0; a bar of no columns would be invisible."""
+    shown, _ = run_at_terminal(
+        "kernel.profile(*arguments)", count=50_000, size=(0, 0), COLUMNS="60"
+    )
+    assert "\rprofile spin: " in shown and "/400 blocks" in shown
+    assert max(map(len, shown.split("\r"))) <= 60

@@ -1,6 +1,8 @@
 """smemkit.profile and smemkit.check: what the reports hold, and what they refuse."""
 
+import copy
 import json
+import pickle
 import sys
 
 import numpy
@@ -513,9 +515,9 @@ def make_trap():
 
 
 def test_a_condition_holds_or_not(stride):
-    assert stride.holds("shared.load.conflicts == 31") is True
-    assert stride.holds("shared.load.conflicts>31") is False
-    assert stride.holds("shared.load.conflicts_per_request < 31.5") is True
+    assert stride.holds("shared.load.conflicts == 31")
+    assert not stride.holds("shared.load.conflicts>31")
+    assert stride.holds("shared.load.conflicts_per_request < 31.5")
 
 
 def test_a_condition_without_an_answer_is_an_error(stride):
@@ -628,3 +630,23 @@ def test_padding_costs_no_shared_memory(padding):
     module = smemkit.RawModule(SHARED.replace("DECLARED", many), backend="sim")
     if padding < 2**20:
         assert module.get_function("k").check(1, 32, (), padding=padding)
+
+
+def test_a_failing_assert_tells_what_was_counted():
+    a = numpy.ones((64, 64), dtype="float32")
+    report = smemkit.profile(smemkit.gemm, a, a, variant="column", backend="sim")
+    counted = report.counters["shared.load.conflicts"]
+    held, not_held = (report.holds(f"shared.load.conflicts {sign} 0") for sign in ("> ", "=="))
+    assert held and held == True and hash(held) == hash(True)  # noqa: E712
+    assert not not_held and not_held == False and not_held != True  # noqa: E712
+    assert repr(not_held) == f"False: shared.load.conflicts is {counted:,}"
+    assert (str(held), f"{held}") == ("True", "True") and json.dumps([held]) == "[1]"
+    again = pickle.loads(pickle.dumps(not_held))
+    assert repr(again) == repr(not_held) == repr(copy.copy(not_held))
+
+
+def test_the_repr_of_a_check_names_its_first_finding():
+    found = make_stride().check(1, 32, (numpy.zeros(32, dtype="int32"), 4000))
+    place = found.findings[0].first.place
+    assert place.endswith(f":{found.findings[0].first.line}")
+    assert repr(found).endswith(f"; the first: out_of_bounds at {place}>")
