@@ -5,23 +5,65 @@ import re
 import numpy
 
 from ._advise_shared import CROWDED
+from ._data_flow import is_merged
 from ._kernel import name_place
 from .counts import PTX_FILE, add_sums, place_of
 from .what_if import count_crowd
 
 DIVERGENT = 0.25  # divergent share of a branch's executions
 IDLE = 0.2  # share of lanes; guards at edges and single-thread code cost less
+PARTED = 0.02  # share of a kernel's lanes that idle behind a branch
+ALONE = 0.1  # the same where one lane works for its warp, as at the end of a sum
+MOSTLY_IDLE = 0.5  # share of lanes, from which on the kernel as a whole is worth advice
+JUMP = re.compile(r"\bbra(?:\.uni)?\s+([\w$.]+)\s*;")
+
+
+def _find_behind(ptx, number):
+    """The lines between which a branch parts lanes, the else branch among them; None if unknown."""
+    found = JUMP.search(ptx[number - 1])
+    label = f"{found[1]}:" if found else None
+    targets = [i for i, text in enumerate(ptx, 1) if label and text.strip().startswith(label)]
+    if not targets:
+        return None
+    target = min(targets, key=lambda line: abs(line - number))
+    if target < number:
+        return target, number
+    onward = next((text for text in ptx[target - 2 : number : -1] if JUMP.search(text)), "")
+    label = f"{JUMP.search(onward)[1]}:" if onward and not onward.strip().startswith("@") else None
+    ends = [i for i, text in enumerate(ptx, 1) if label and text.strip().startswith(label)]
+    return number, max([target, *ends])
+
+
+def _count_behind(kernel, place):
+    """(idle lanes, mean lanes) behind the branches of a line; (None, None) if unknown."""
+    behind = set()
+    for facts in kernel.instructions:
+        if place_of(facts) == place and facts["counters"].get("branch.divergent"):
+            lines = _find_behind(kernel.sources.ptx, facts["ptx_line"])
+            if lines is None:
+                return None, None
+            behind.update(range(lines[0] + 1, lines[1]))
+    sums = add_sums(
+        facts["counters"] for facts in kernel.instructions if facts["ptx_line"] in behind
+    )
+    lanes, warps = (sums.get(f"instructions.{name}", 0) for name in ("thread", "warp"))
+    return 32 * warps - lanes, lanes / warps if warps else 32
 
 
 def judge_divergence(kernel):
     lanes, warps = (kernel.sums.get(f"instructions.{name}", 0) for name in ("thread", "warp"))
     if not warps or 1 - lanes / (32 * warps) < IDLE:
         return
+    given = False
     for line in kernel.lines:
         divergent, branches = (
             line.counters[f"branch.{name}"] for name in ("divergent", "instructions")
         )
         if not branches or divergent < DIVERGENT * branches:
+            continue
+        idle, mean = _count_behind(kernel, (line.file, line.line))
+        alone = mean is not None and mean <= 1
+        if idle is not None and idle < (ALONE if alone else PARTED) * 32 * warps:
             continue
         evidence = {
             "branch.divergent": divergent,
@@ -35,7 +77,38 @@ def judge_divergence(kernel):
             "lanes work in an average instruction. Let the condition be the same for all 32 lanes "
             f"of a warp."
         )
+        if alone:
+            evidence["share of all lanes that idle behind it"] = idle / (32 * warps)
+            text = (
+                "one lane of a warp works behind this branch while 31 wait, and that takes "
+                f"{100 * idle / (32 * warps):.0f} % of all lanes of the kernel's instructions: let "
+                "the lanes share this work."
+            )
+        given = True
         yield kernel.advise("divergence", [(line.file, line.line)], text, evidence)
+    if not given:
+        yield from _judge_idle(kernel, lanes, warps)
+
+
+def _judge_idle(kernel, lanes, warps):
+    """A kernel most of whose lanes idle, though no branch of one line is the cause."""
+    threads = [int(numpy.prod(launch.block)) for launch in kernel.launches]
+    full = min(count / -(-count // 32) for count in threads)  # lanes that a warp has
+    if lanes / warps > (1 - MOSTLY_IDLE) * full:
+        return
+    idle = {}
+    for facts in kernel.instructions:
+        counters, place = facts["counters"], place_of(facts)
+        waiting = 32 * counters.get("instructions.warp", 0) - counters.get("instructions.thread", 0)
+        idle[place] = idle.get(place, 0) + waiting
+    places = sorted(idle, key=lambda place: (-idle[place], place))
+    evidence = {"instructions.active_lanes": lanes / warps, "instructions.warp": warps}
+    text = (
+        f"in this kernel {lanes / warps:.3g} of 32 lanes work in an average instruction, the "
+        f"others idle; {100 * idle[places[0]] / sum(idle.values()):.0f} % of the idle ones are of "
+        "this line. Let all lanes of a warp run the same code, each on elements of its own."
+    )
+    yield kernel.advise("divergence", places[:1], text, evidence)
 
 
 BARRIER = re.compile(
@@ -184,6 +257,20 @@ def judge_private_arrays(kernel):
         yield kernel.advise("private_array", [(file, number)], text, evidence)
 
 
+def _is_cheap(kernel, facts, space):
+    """Whether the machine code serves lanes that meet in one address of an atomic at once.
+
+    In shared memory the counts tell it: neither conflicts nor rounds of a loop.
+    """
+    if space == "global":
+        return is_merged(kernel, facts["ptx_line"])
+    counters = facts["counters"]
+    rounds = counters.get("shared.atomic.instructions", 0)
+    return rounds <= counters.get("instructions.warp", 0) and not counters.get(
+        "shared.atomic.conflicts"
+    )
+
+
 def judge_atomics(kernel):
     for space, unit in (("shared", "instructions"), ("global", "requests")):
         name = f"{space}.atomic.{unit}"
@@ -191,6 +278,8 @@ def judge_atomics(kernel):
             sample = kernel.sample(facts, space, "atomic")
             crowd = count_crowd(sample) if sample is not None else 0
             if crowd < CROWDED or not facts["counters"].get(name):
+                continue
+            if _is_cheap(kernel, facts, space):
                 continue
             place = place_of(facts)
             evidence = {name: facts["counters"][name], "lanes on one address": crowd}

@@ -22,6 +22,23 @@ def _is_scattered(sample):
     return len(runs) > 1 and sum(runs) < SECTOR * len(runs)
 
 
+def _list_starts(sample):
+    """Addresses at which the contiguous pieces of a request begin."""
+    starts, end = [], None
+    for address in sorted({address for _, address in sample.active()}):
+        if end is None or address > end:
+            starts.append(int(address))
+        end = max(end or 0, address + sample.bytes)
+    return starts
+
+
+def _is_halo(sample):
+    """Whether rows lie whole sectors apart, so that a shift alone makes their pieces begin beside
+    a sector: as where a tile is loaded with what surrounds it."""
+    starts = _list_starts(sample)
+    return len(starts) > 1 and len({start % SECTOR for start in starts}) == 1
+
+
 def _is_aligned(sample):
     """Whether each contiguous piece touches as few sectors as its bytes fill."""
     return sample.cost <= sum(-(-run // SECTOR) for run in find_runs(sample))
@@ -127,7 +144,8 @@ def judge_coalescing(kernel):
             if scattered and ratio >= UNCOALESCED:
                 chosen["uncoalesced"].append((facts, sample))
             elif not scattered and ratio >= MISALIGNED and not _is_aligned(sample):
-                chosen["misaligned"].append((facts, sample))
+                if not _is_halo(sample):
+                    chosen["misaligned"].append((facts, sample))
         for kind, rows in chosen.items():
             for place, same in kernel.gather(rows):
                 evidence = add_rows(same, *names)
@@ -200,6 +218,14 @@ def _describe_coalescing(kernel, kind, op, place, rows, evidence, cover):
         text += (
             "Lanes that are neighbours touch memory that is not: let threadIdx.x walk along the "
             "axis whose elements lie side by side, or pass the data through a tile in shared memory"
+        )
+    elif all(len(_list_starts(sample)) == 1 for _, sample in rows):
+        past = max(_list_starts(sample)[0] % SECTOR for _, sample in rows)
+        evidence["bytes past a sector"] = past
+        begin = f"begin {past} bytes past a multiple of {SECTOR}" if past else "cross sectors"
+        text += (
+            f"The lanes walk side by side, but {begin}: align the start, or, where rows cause it, "
+            "pad them to a multiple of 32 bytes; about a tile (halo) the sector more may stay"
         )
     else:
         text += (

@@ -133,6 +133,8 @@ def judge_occupancy(kernel):
         rounded = -(-threads // 32) * 32
         by_threads = min(all_threads // rounded, limits["blocks_per_multiprocessor_max"])
         by_shared = most // (-(-(launch.shared_bytes + kept) // unit) * unit)
+        if launch.blocks_total <= by_shared * MULTIPROCESSORS:
+            continue  # all blocks stay at once
         by_registers = _read_registers(kernel, launch) if by_shared < by_threads else None
         if by_shared >= (by_threads if by_registers is None else min(by_threads, by_registers)):
             continue

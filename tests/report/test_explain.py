@@ -216,7 +216,9 @@ def test_barriers_with_work_between(between):
 def test_occupancy():
     kernel = make_stride()
     out = numpy.zeros(128, dtype="int32")
-    found = advise(kernel.profile(1, 128, (out, 1), shared_mem=60000))["occupancy"]
+    call = {"args": (out, 1), "shared_mem": 60000, "blocks": 1}
+    found = advise(kernel.profile(3 * 132 + 1, 128, **call))["occupancy"]
+    assert "occupancy" not in advise(kernel.profile(3 * 132, 128, **call))  # all stay at once
     # 4096 + 60000 bytes, in units of 128, and 1024 of the system's: 3 times in 233472.
     assert found[0].evidence["blocks a multiprocessor by shared memory"] == 3
     assert found[0].evidence["blocks a multiprocessor by threads"] == 16
@@ -236,8 +238,8 @@ def test_occupancy_where_the_registers_are_known():
         blocks = known.limits["registers"]
         assert blocks * launch.block[0] < 2048 and blocks * launch.shared_bytes < 233472
         assert "occupancy" not in advise(report)
-    image, weights = numpy.ones((8, 8)), numpy.ones((101, 101))
-    report = smemkit.profile(smemkit.conv2d, image, weights, variant="shared")
+    image, weights = numpy.ones((800, 800)), numpy.ones((101, 101))
+    report = smemkit.profile(smemkit.conv2d, image, weights, variant="shared", blocks=1)
     (advice,) = advise(report)["occupancy"]
     evidence = advice.evidence
     assert evidence["blocks a multiprocessor by shared memory"] == 1
@@ -284,7 +286,13 @@ def test_additions_of_floats_that_meet_in_banks():
 
 
 def test_atomics_on_one_address():
-    crowd = make_kernel("    red.global.add.u32 [%rd1], 1;")
+    report = make_kernel("    red.global.add.u32 [%rd1], 1;").profile(
+        1, 64, (numpy.zeros(32, dtype="uint32"),)
+    )
+    assert advise(report) == {}  # ptxas adds up the lanes of a warp
+    crowd = make_kernel(
+        "    .reg .f32 %f1;\n    mov.f32 %f1, 0f3F800000;\n    red.global.add.f32 [%rd1], %f1;"
+    )
     report = crowd.profile(1, 64, (numpy.zeros(32, dtype="uint32"),))
     (advice,) = advise(report)["atomic_contention"]
     assert advice.evidence == {"global.atomic.requests": 2, "lanes on one address": 32}
