@@ -82,6 +82,9 @@ void smk_context_leave(int device, int before)
 smk_status smk_context_find(uint64_t address, int *device, smk_error *error)
 {
     struct cudaPointerAttributes attributes;
+    if (address == 0) {
+        return smk_context_current(device, error);
+    }
     memset(&attributes, 0, sizeof attributes);
     smk_status status = smk_cuda_error_report(cudaPointerGetAttributes(&attributes, (const void *)(uintptr_t)address),
                                               error, "asking which device holds 0x%llx", (unsigned long long)address);

@@ -30,6 +30,9 @@ atomic_int runtime_faults;   /* memory of a device that was not present */
 atomic_int runtime_changes;  /* of the present device */
 atomic_int runtime_shared;   /* carve-outs that were set for all who launch the kernel */
 atomic_int runtime_carveout; /* of the last launch that had one of its own */
+atomic_int runtime_events;   /* made and not destroyed */
+void *runtime_recorded;      /* the stream of the last record of an event */
+void *runtime_waiting;       /* the last stream that was made to wait for one */
 
 int runtime_present(void)
 {
@@ -105,6 +108,19 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 {
     (void)device;
     *value = attribute == cudaDevAttrMemoryPoolsSupported ? 0 : 1024;
+    return cudaSuccess;
+}
+
+cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
+{
+    memset(attributes, 0, sizeof *attributes);
+    attributes->type = cudaMemoryTypeUnregistered;
+    for (int i = 0; i < BLOCKS; i++) {
+        if (blocks[i].start != NULL && blocks[i].start == address) {
+            attributes->type = cudaMemoryTypeDevice;
+            attributes->device = blocks[i].device;
+        }
+    }
     return cudaSuccess;
 }
 
@@ -253,19 +269,29 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags)
 {
     (void)flags;
     *made = (cudaEvent_t)calloc(1, sizeof(event));
+    runtime_events++;
     return *made == NULL ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t made)
 {
+    runtime_events--;
     free(made);
     return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t made, cudaStream_t stream)
 {
+    runtime_recorded = stream;
     (void)stream;
     ((event *)made)->at = empty_at[present];
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t awaited, unsigned flags)
+{
+    (void)awaited, (void)flags;
+    runtime_waiting = stream;
     return cudaSuccess;
 }
 

@@ -13,7 +13,7 @@ import pytest
 from support.paths import CSRC
 
 SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/launch.c", "gpu/library.c")
-SOURCES += ("gpu/wait.c", "base/heap.c", "base/poll.c", "base/status.c")
+SOURCES += ("gpu/stream.c", "gpu/wait.c", "base/heap.c", "base/poll.c", "base/status.c")
 
 WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 
@@ -37,6 +37,8 @@ class Launch(ctypes.Structure):
         ("parameters", ctypes.POINTER(ctypes.c_void_p)),
         ("parameter_count", ctypes.c_size_t),
         ("arrays", ctypes.c_void_p),
+        ("workspace", ctypes.c_void_p),
+        ("family", ctypes.c_char_p),
         ("prefers_carveout", ctypes.c_bool),
         ("carveout_percent", ctypes.c_int),
     )
@@ -120,6 +122,33 @@ def test_memory_is_of_the_present_device(gpu):
     assert bytes(host) == bytes(range(64)) and count(gpu, "faults") == 0
 
 
+def test_the_device_of_an_address(gpu):
+    address, device = ctypes.c_uint64(), ctypes.c_int(-7)
+    for present, other in ((0, 1), (1, 0)):
+        gpu.runtime_use(present)
+        assert call(gpu, "smk_buffer_allocate", ctypes.c_uint64(64), ctypes.byref(address)) is None
+        gpu.runtime_use(other)
+        assert call(gpu, "smk_context_find", address, ctypes.byref(device)) is None
+        assert device.value == present and gpu.runtime_present() == other
+        gpu.runtime_use(present)
+        assert call(gpu, "smk_buffer_free", address) is None
+    assert call(gpu, "smk_context_find", ctypes.c_uint64(0), ctypes.byref(device)) is None
+    assert device.value == gpu.runtime_present()
+    text = call(gpu, "smk_context_find", ctypes.c_uint64(0x1234), ctypes.byref(device))
+    assert text == "address 0x1234 lies in the memory of no GPU"
+    gpu.runtime_use(0)
+
+
+def test_a_stream_follows_another(gpu):
+    streams = [ctypes.c_void_p.in_dll(gpu, f"runtime_{name}") for name in ("waiting", "recorded")]
+    for waiting, awaited in ((0, 0x50), (0x60, 0), (0x60, 0x50)):
+        assert call(gpu, "smk_stream_follow", *map(ctypes.c_uint64, (waiting, awaited))) is None
+        assert [stream.value or 0 for stream in streams] == [waiting, awaited]
+    assert call(gpu, "smk_stream_follow", ctypes.c_uint64(7), ctypes.c_uint64(7)) is None
+    assert [stream.value for stream in streams] == [0x60, 0x50]
+    assert count(gpu, "events") == 0
+
+
 @pytest.fixture
 def kernel(gpu):
     library, found = ctypes.c_void_p(), ctypes.c_void_p()
@@ -151,7 +180,7 @@ def run(gpu, kernel, ms, carveout=None):
     value = ctypes.c_uint32(ms)
     values = (ctypes.c_void_p * 1)(ctypes.addressof(value))
     one = (1, 1, 1)
-    launch = Launch(one, one, 0, values, 1, None, carveout is not None, carveout or 0)
+    launch = Launch(one, one, 0, values, 1, None, None, None, carveout is not None, carveout or 0)
     assert call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch)) is None
 
 
