@@ -110,6 +110,9 @@ PLACES = {
     "barrier": "a barrier",
     "all": "every thread",
     "bytes": "N",
+    "loop": "its first line",
+    "block": "(x, y, z)",
+    "dynamic": "N",
 }
 
 

@@ -247,16 +247,16 @@ def check(
     Returns
     -------
     CheckReport: true where nothing was found; findings is a list of Finding, each with kind
-    ("race", "warp_hazard", "global_race", "barrier", "out_of_bounds", "overrun", "misaligned",
-    "uninitialized", "shuffle", "async_read"), message, action (what to do about it), count, and
-    first and second: the accesses, with file, line, text, block, thread, address, space, variable,
-    bytes and op; same_value is true of a race of two stores of one value. Findings of one kind,
-    pair of lines and variable are one, with their count. An overrun is an access by way of one
-    variable or argument that lands in the memory of another. Of local memory and of shuffles (from
-    a lane outside of the mask, or one that has exited) second is where the undefined value is used:
-    stored, as an address, or by a branch. incomplete is not 0 where one byte had more accesses of
-    blocks that wait for each other than are remembered: races may have been missed then, and the
-    report's text says so.
+    ("out_of_bounds", "overrun", "misaligned", "barrier", "race", "global_race", "warp_hazard",
+    "uninitialized", "shuffle", "async_read"; in this order), message, action (what to do about
+    it), count, and first and second: the accesses, with file, line, text, block, thread, address,
+    space, variable, bytes and op; same_value is true of a race of two stores of one value.
+    Findings of one kind, pair of lines and variable are one, with their count. An overrun is an
+    access by way of one variable or argument that lands in the memory of another. Of local memory
+    and of shuffles (from a lane outside of the mask, or one that has exited) second is where the
+    undefined value is used: stored, as an address, or by a branch. incomplete is not 0 where one
+    byte had more accesses of blocks that wait for each other than are remembered: races may have
+    been missed then, and the report's text says so.
 
     Two accesses race where they touch one byte, come from two threads, one of them writes, not
     both are atomic or strong, and nothing orders them. PTX's memory model decides: volatile

@@ -4,6 +4,7 @@
 #include "ptx/opcode.h"
 #include "sim/code/image.h"
 #include "sim/exec/access.h"
+#include "sim/ptxas/cfg.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@ enum { NULL_BYTES = 4096 };
 
 typedef enum situation {
     ALWAYS,
+    WITH_RACE,      /* a race of the same lines has the same cure (smk_action_fold) */
     SAME_VALUE,     /* stores of one value */
     COPY,           /* a cp.async, and an access of another thread */
     BLOCK_SCOPE,    /* an atomic operation whose scope is its block, and another block */
@@ -25,11 +27,15 @@ typedef enum situation {
     NEXT_TURN,    /* a barrier stands between the lines; the later line and the earlier one of the loop's next turn */
     UNROLLED,     /* a load and the store of the next turn, which the code has one behind the other */
     ATOMIC,       /* an atomic operation and another access */
+    ENDLESS,      /* a barrier in a loop without an exit */
     WARP_SYNC,    /* lanes of a warp synchronise */
     NAMED,        /* a barrier with a number or a count of threads */
     IN_NULL,
+    BLOCKS_BEYOND, /* in global memory, by a whole block that is not the first of the grid */
     IN_GLOBAL,
+    IN_DYNAMIC, /* in or behind dynamic shared memory */
     IN_SHARED,
+    IN_LOCAL_WITH_BARRIER, /* of a function with barriers */
     IN_LOCAL
 } situation;
 
@@ -47,6 +53,8 @@ static const action_row actions[] = {
 /* Both sides of a finding, and what the situations ask for. */
 typedef struct context {
     const smk_module *module;
+    const smk_image *image;
+    const smk_launch *launch;
     const smk_finding *finding;
     const smk_finding_side *earlier, *later; /* of two sides, in the order of the code; else the first side twice */
 } context;
@@ -114,6 +122,56 @@ static bool has_barrier_around(const context *c, uint32_t at)
         }
     }
     return has_barrier(c, start, end);
+}
+
+/* Marks the blocks that can be reached from one of them; false where the function can be left from there. */
+static bool mark_endless(const smk_cfg *cfg, uint32_t from, uint32_t *stack, uint8_t *seen)
+{
+    const smk_cfg_graph *graph = &cfg->graph;
+    uint32_t depth = 0;
+    seen[from] = 1;
+    stack[depth++] = from;
+    while (depth > 0) {
+        uint32_t block = stack[--depth];
+        if (graph->end[block] != SMK_CFG_STAYS) {
+            return false;
+        }
+        for (uint32_t e = graph->start[block]; e < graph->start[block + 1]; e++) {
+            uint32_t to = graph->successor[e];
+            if (seen[to] == 0) {
+                seen[to] = 1;
+                stack[depth++] = to;
+            }
+        }
+    }
+    return true;
+}
+
+/* The instruction with the first source line of a loop without an exit that holds the finding's first side, or NULL. */
+static const smk_instruction *find_endless(const context *c)
+{
+    const smk_function *function = &c->module->functions[c->finding->first.function];
+    const smk_instruction *at = instruction_of(c, &c->finding->first), *found = NULL;
+    smk_arena arena = {0};
+    smk_cfg cfg;
+    smk_error unused;
+    if (at == NULL || smk_cfg_build(function, &arena, &cfg, &unused) != SMK_OK) {
+        smk_arena_free(&arena);
+        return NULL;
+    }
+    uint32_t *stack = smk_arena_allocate(&arena, cfg.graph.count + 1, sizeof *stack);
+    uint8_t *seen = smk_arena_allocate(&arena, cfg.graph.count + 1, 1);
+    if (stack != NULL && seen != NULL && mark_endless(&cfg, cfg.block_of[c->finding->first.instruction], stack, seen)) {
+        for (uint32_t i = 0; i < function->instruction_count; i++) {
+            const smk_instruction *other = &function->instructions[i];
+            bool inside = seen[cfg.block_of[i]] != 0 && other->source_file == at->source_file;
+            if (inside && (found == NULL || (other->source_line != 0 && other->source_line < found->source_line))) {
+                found = other;
+            }
+        }
+    }
+    smk_arena_free(&arena);
+    return found;
 }
 
 static bool is_same_line(const context *c)
@@ -196,6 +254,46 @@ static bool is_named(const smk_instruction *barrier)
     return barrier->operand_count > 1 || number->kind != SMK_OPERAND_IMMEDIATE || number->bits != 0;
 }
 
+/* Is the first side an access from dynamic shared memory on? */
+static bool is_dynamic(const context *c)
+{
+    const smk_finding_side *side = &c->finding->first;
+    const int64_t at = smk_image_signed_address(side->address);
+    const smk_shared_variable *nearest =
+        smk_image_nearest_shared(c->image, at, c->image->shared_bytes + c->launch->shared_bytes);
+    return side->space == SMK_SPACE_SHARED && nearest != NULL && at >= nearest->offset &&
+           (nearest->variable->unsized || nearest->variable->is_extern);
+}
+
+/* Is the first side in the first thread of a block other than the first one? It stands for the first block of all. */
+static bool is_of_whole_block(const context *c)
+{
+    const smk_finding_side *side = &c->finding->first;
+    return (side->block[0] | side->block[1] | side->block[2]) != 0 &&
+           (side->thread[0] | side->thread[1] | side->thread[2]) == 0;
+}
+
+/* The situations of an access to memory of one space. */
+static bool holds_in_space(const context *c, situation wanted)
+{
+    const smk_finding_side *side = &c->finding->first;
+    switch (side->space) {
+    case SMK_SPACE_GLOBAL:
+        return wanted == IN_GLOBAL || (wanted == IN_NULL && side->address < NULL_BYTES) ||
+               (wanted == BLOCKS_BEYOND && is_of_whole_block(c));
+    case SMK_SPACE_SHARED:
+        return wanted == IN_SHARED || (wanted == IN_DYNAMIC && is_dynamic(c));
+    case SMK_SPACE_LOCAL:
+        return wanted == IN_LOCAL ||
+               (wanted == IN_LOCAL_WITH_BARRIER && has_barrier(c, 0, function_of(c)->instruction_count));
+    case SMK_SPACE_GENERIC:
+    case SMK_SPACE_CONST:
+    case SMK_SPACE_PARAM:
+        break;
+    }
+    return false;
+}
+
 static bool holds(const context *c, situation wanted)
 {
     const smk_instruction *first = instruction_of(c, &c->finding->first);
@@ -233,14 +331,18 @@ static bool holds(const context *c, situation wanted)
         return first != NULL && !barrier;
     case NAMED:
         return barrier && is_named(first);
+    case ENDLESS:
+        return barrier && find_endless(c) != NULL;
+    case WITH_RACE: /* which smk_action_fold decides */
+        return false;
     case IN_NULL:
-        return c->finding->first.space == SMK_SPACE_GLOBAL && c->finding->first.address < NULL_BYTES;
-    case IN_SHARED:
-        return c->finding->first.space == SMK_SPACE_SHARED;
+    case BLOCKS_BEYOND:
     case IN_GLOBAL:
-        return c->finding->first.space == SMK_SPACE_GLOBAL;
+    case IN_DYNAMIC:
+    case IN_SHARED:
+    case IN_LOCAL_WITH_BARRIER:
     case IN_LOCAL:
-        return c->finding->first.space == SMK_SPACE_LOCAL;
+        return holds_in_space(c, wanted);
     }
     return false;
 }
@@ -248,15 +350,22 @@ static bool holds(const context *c, situation wanted)
 /* Text -------------------------------------------------------------------------------------------- */
 
 /* As in "line 9", or "PTX line 9" where there is no source. */
+static void write_instruction(const smk_instruction *instruction, char *text, size_t size)
+{
+    if (instruction->source_line != 0) {
+        (void)snprintf(text, size, "line %" PRIu32, instruction->source_line);
+    } else {
+        (void)snprintf(text, size, "PTX line %" PRIu32, instruction->line);
+    }
+}
+
 static void write_line(const context *c, const smk_finding_side *side, char *text, size_t size)
 {
     const smk_instruction *instruction = instruction_of(c, side);
     if (instruction == NULL) {
         (void)snprintf(text, size, "the end of %.*s", SMK_TEXT_PRINT(c->module->functions[side->function].name));
-    } else if (instruction->source_line != 0) {
-        (void)snprintf(text, size, "line %" PRIu32, instruction->source_line);
     } else {
-        (void)snprintf(text, size, "PTX line %" PRIu32, instruction->line);
+        write_instruction(instruction, text, size);
     }
 }
 
@@ -304,6 +413,16 @@ static void write_word(const context *c, const char *word, size_t length, char *
         (void)snprintf(text, size, "%s", warp ? "every lane of its mask" : "every thread of the block");
     } else if (strcmp(name, "bytes") == 0) {
         (void)snprintf(text, size, "%" PRIu32, finding->first.bytes);
+    } else if (strcmp(name, "dynamic") == 0) {
+        (void)snprintf(text, size, "%zu", c->launch->shared_bytes);
+    } else if (strcmp(name, "block") == 0) {
+        const uint32_t *block = finding->first.block;
+        (void)snprintf(text, size, "(%" PRIu32 ", %" PRIu32 ", %" PRIu32 ")", block[0], block[1], block[2]);
+    } else if (strcmp(name, "loop") == 0) {
+        const smk_instruction *start = find_endless(c);
+        if (start != NULL) {
+            write_instruction(start, text, size);
+        }
     } else {
         const smk_finding_side *side = strcmp(name, "second") == 0   ? &finding->second
                                        : strcmp(name, "before") == 0 ? find_end(c, true)
@@ -316,25 +435,65 @@ static void write_word(const context *c, const char *word, size_t length, char *
     }
 }
 
-void smk_action_write(const smk_instruction_ids *ids, smk_finding *finding)
+/* The text of the first row whose situation holds, with its words in braces. */
+static const char *choose_text(const context *c)
+{
+    const char *text = "";
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0] && text[0] == '\0'; i++) {
+        text = actions[i].kind == c->finding->kind && holds(c, actions[i].situation) ? actions[i].text : "";
+    }
+    return text;
+}
+
+static context open_context(const smk_action_launch *of, const smk_finding *finding)
 {
     const smk_finding_side *a = &finding->first, *b = finding->second.present ? &finding->second : a;
     bool turned = a->function == b->function && a->instruction > b->instruction;
-    const context c = {ids->module, finding, turned ? b : a, turned ? a : b};
-    const char *text = "";
-    for (size_t i = 0; i < sizeof actions / sizeof actions[0] && text[0] == '\0'; i++) {
-        text = actions[i].kind == finding->kind && holds(&c, actions[i].situation) ? actions[i].text : "";
-    }
+    return (context){of->ids->module, of->image, of->launch, finding, turned ? b : a, turned ? a : b};
+}
+
+static void write_text(const context *c, const char *text, char *action, size_t size)
+{
     size_t used = 0;
-    for (const char *at = text; *at != '\0' && used + 1 < sizeof finding->action; at++) {
+    for (const char *at = text; *at != '\0' && used + 1 < size; at++) {
         const char *close = *at == '{' ? strchr(at, '}') : NULL;
         if (close == NULL) {
-            finding->action[used++] = *at;
+            action[used++] = *at;
             continue;
         }
-        write_word(&c, at + 1, (size_t)(close - at - 1), finding->action + used, sizeof finding->action - used);
-        used += strlen(finding->action + used);
+        action[used] = '\0';
+        write_word(c, at + 1, (size_t)(close - at - 1), action + used, size - used);
+        used += strlen(action + used);
         at = close;
     }
-    finding->action[used] = '\0';
+    action[used] = '\0';
+}
+
+void smk_action_write(const smk_action_launch *of, smk_finding *finding)
+{
+    const context c = open_context(of, finding);
+    write_text(&c, choose_text(&c), finding->action, sizeof finding->action);
+}
+
+static bool is_of_same_line(const smk_instruction *a, const smk_instruction *b)
+{
+    return a != NULL && b != NULL && a->source_line != 0 && a->source_line == b->source_line &&
+           a->source_file == b->source_file;
+}
+
+void smk_action_fold(const smk_action_launch *of, const smk_finding *race, smk_finding *hazard)
+{
+    const context c = open_context(of, race), d = open_context(of, hazard);
+    const char *text = choose_text(&c);
+    const smk_instruction *a = instruction_of(&c, c.earlier), *b = instruction_of(&c, c.later);
+    const smk_instruction *x = instruction_of(&d, d.earlier), *y = instruction_of(&d, d.later);
+    bool same = (is_of_same_line(a, x) && is_of_same_line(b, y)) || (is_of_same_line(a, y) && is_of_same_line(b, x));
+    if (!same || strstr(text, "{barrier}") == NULL || strcmp(text, choose_text(&d)) != 0) {
+        return;
+    }
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        if (actions[i].kind == hazard->kind && actions[i].situation == WITH_RACE) {
+            write_text(&d, actions[i].text, hazard->action, sizeof hazard->action);
+        }
+    }
 }

@@ -386,11 +386,24 @@ static bool is_luck(const smk_finding_sink *sink, const smk_finding_entry *entry
     return false;
 }
 
+/* Findings are sorted by kind, but few races have hazards beside them. */
+static void fold_hazards(const smk_action_launch *of, smk_finding *finding, uint32_t count)
+{
+    for (uint32_t i = 0; i < count && i < KEPT_MAX; i++) {
+        for (uint32_t k = 0; k < count && k < KEPT_MAX && finding[i].kind == SMK_FINDING_WARP_HAZARD; k++) {
+            if (finding[k].kind == SMK_FINDING_RACE) {
+                smk_action_fold(of, &finding[k], &finding[i]);
+            }
+        }
+    }
+}
+
 smk_status smk_finding_list(const smk_finding_sink *sink, const smk_instruction_ids *ids, const smk_image *image,
                             const smk_launch *launch, const smk_memory_view *view, smk_check_result *result,
                             smk_error *error)
 {
     const writer w = {ids, image, launch, view};
+    const smk_action_launch of = {ids, image, launch};
     result->finding = smk_heap_allocate((size_t)sink->count + 1, sizeof *result->finding);
     if (result->finding == NULL || sink->failed) {
         return smk_status_fail(error, SMK_MEMORY, "no memory left for what was found");
@@ -407,9 +420,10 @@ smk_status smk_finding_list(const smk_finding_sink *sink, const smk_instruction_
         fill_side(&w, &sink->entry[i].first, &finding->first);
         fill_side(&w, &sink->entry[i].second, &finding->second);
         write_message(&w, &sink->entry[i], finding);
-        smk_action_write(ids, finding);
+        smk_action_write(&of, finding);
     }
     qsort(result->finding, count, sizeof *result->finding, compare);
+    fold_hazards(&of, result->finding, count);
     result->truncated = sink->truncated || count > KEPT_MAX;
     result->finding_count = count > KEPT_MAX ? KEPT_MAX : count;
     return SMK_OK;

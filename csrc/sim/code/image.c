@@ -4,6 +4,7 @@
 #include "ptx/opcode.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* By address of the variable: any total order serves for searching. */
 int smk_image_compare_shared(const void *a, const void *b)
@@ -49,6 +50,24 @@ const smk_shared_variable *smk_image_nearest_shared(const smk_image *image, int6
         }
     }
     return nearest;
+}
+
+smk_text smk_image_source_name(smk_text name)
+{
+    if (name.length < 3 || memcmp(name.start, "_ZZ", 3) != 0) {
+        return name;
+    }
+    for (size_t i = 3; i + 1 < name.length; i++) {
+        size_t length = 0, at = i + 1;
+        while (name.start[i] == 'E' && at < name.length && name.start[at] >= '0' && name.start[at] <= '9' &&
+               length < name.length) {
+            length = 10 * length + (size_t)(name.start[at++] - '0');
+        }
+        if (length > 0 && at + length == name.length) {
+            return (smk_text){name.start + at, length};
+        }
+    }
+    return name;
 }
 
 bool smk_image_is_block_scope(const smk_instruction *instruction)

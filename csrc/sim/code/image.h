@@ -138,6 +138,10 @@ int smk_image_compare_shared(const void *a, const void *b);
 /* The shared variable in the image's layout, or NULL. */
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable);
 
+/* The name that the source gives to a variable of a function: tile for _ZZ7reverseE4tile, the mangled form, which ends
+ * in a length and a name of that length. Other names stay as they are. */
+smk_text smk_image_source_name(smk_text name);
+
 /* An address of a space that begins at 0, as a signed number: a kernel that computes less than 0, in 32 bits or in 64,
  * gets an address before the space. */
 int64_t smk_image_signed_address(uint64_t address);

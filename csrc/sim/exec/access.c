@@ -142,26 +142,6 @@ static const char *space_written(const smk_warp *warp, const smk_operation *op, 
     return space_name(constant ? SMK_SPACE_CONST : space);
 }
 
-/* The name that the source gives to a variable of a function: tile for _ZZ7reverseE4tile, the mangled form, which ends
- * in a length and a name of that length. */
-static smk_text get_source_name(smk_text name)
-{
-    if (name.length < 3 || memcmp(name.start, "_ZZ", 3) != 0) {
-        return name;
-    }
-    for (size_t i = 3; i + 1 < name.length; i++) {
-        size_t length = 0, at = i + 1;
-        while (name.start[i] == 'E' && at < name.length && name.start[at] >= '0' && name.start[at] <= '9' &&
-               length < name.length) {
-            length = 10 * length + (size_t)(name.start[at++] - '0');
-        }
-        if (length > 0 && at + length == name.length) {
-            return (smk_text){name.start + at, length};
-        }
-    }
-    return name;
-}
-
 /* Names the shared variable that is nearest to an address. */
 static void describe_shared(const smk_warp *warp, uint64_t address, char *text, size_t size)
 {
@@ -173,7 +153,7 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
     if (nearest == NULL || length < 0 || (size_t)length >= size) {
         return;
     }
-    const smk_text name = get_source_name(nearest->variable->name);
+    const smk_text name = smk_image_source_name(nearest->variable->name);
     const int64_t start = nearest->offset, end = (int64_t)smk_image_shared_end(nearest, control->shared_bytes);
     text += length;
     size -= (size_t)length;
@@ -181,9 +161,11 @@ static void describe_shared(const smk_warp *warp, uint64_t address, char *text, 
         (void)snprintf(text, size, "; the access begins inside %.*s (%" PRId64 " bytes)", SMK_TEXT_PRINT(name),
                        end - start);
     } else {
-        (void)snprintf(text, size, "; the access begins %" PRIu64 " bytes %s %.*s (%" PRId64 " bytes)",
+        const bool dynamic = nearest->variable->unsized || nearest->variable->is_extern;
+        (void)snprintf(text, size, "; the access begins %" PRIu64 " bytes %s %.*s (%" PRId64 " bytes%s)",
                        at < start ? (uint64_t)start - (uint64_t)at : (uint64_t)at - (uint64_t)end,
-                       at < start ? "before" : "past the end of", SMK_TEXT_PRINT(name), end - start);
+                       at < start ? "before" : "past the end of", SMK_TEXT_PRINT(name), end - start,
+                       dynamic ? ", by shared_mem= of the call, or --shared-mem" : "");
     }
 }
 

@@ -12,6 +12,7 @@
 #include "sim/lower/lower.h"
 #include "sim/lower/register_layout.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,9 +133,14 @@ static smk_status add_shared(builder *b, const smk_variable *variable, uint32_t 
         if (variable->bytes > SMK_SIM_SHARED_STATIC_MAX ||
             offset + variable->bytes > SMK_SIM_SHARED_STATIC_MAX + (uint64_t)image->padding) {
             smk_status status = smk_status_fail(b->error, SMK_SHARED_MEMORY,
-                                                "%.*s declares more than %d bytes of static shared memory (at %.*s)",
+                                                "%.*s declares %" PRIu64 " bytes of static shared memory up to the "
+                                                "end of %.*s (%" PRIu64 " bytes); the limit is %d bytes. Declare less, "
+                                                "or take dynamic shared memory: extern __shared__, and shared_mem= in "
+                                                "the call",
                                                 SMK_TEXT_PRINT(b->module->functions[image->entry].name),
-                                                SMK_SIM_SHARED_STATIC_MAX, SMK_TEXT_PRINT(variable->name));
+                                                offset + variable->bytes - image->padding,
+                                                SMK_TEXT_PRINT(smk_image_source_name(variable->name)),
+                                                (uint64_t)variable->bytes, SMK_SIM_SHARED_STATIC_MAX);
             if (b->error != NULL) {
                 b->error->ptx_line = variable->line;
             }

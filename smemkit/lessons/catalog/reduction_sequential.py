@@ -66,7 +66,7 @@ on: all warps stay busy with few lanes each. Let threads 0 to 127 work in the fi
             "bank conflicts",
         ),
         Mistake("        __syncthreads();\n", "", "finds a race"),
-        Mistake("        if (t < reach)\n    ", "    ", "finds a race"),
+        Mistake("        if (t < reach)\n    ", "    ", "out of bounds"),
         Mistake("reach = 128", "reach = 64", "it should be"),
     ),
 )

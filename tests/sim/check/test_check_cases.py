@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 from read_tables import read_rows
-from sim.check import check_cases, check_ptx
+from sim.check import check_cases, check_ptx, first_mistakes
 from sim.check.check_cases import CASES, MARKS
 
 import smemkit
@@ -133,6 +133,7 @@ def test_every_finding_says_what_to_do():
         assert named <= {side.line for side in sides}, finding.action
         assert f"advice: {finding.action[:40]}" in str(finding)
         assert finding.to_dict()["action"] == finding.action
+    findings += first_mistakes.find_all()
     assert find_unsaid(ACTIONS, findings) == []
     assert find_unsaid([{"finding": "RACE", "situation": "X", "text": "planted"}], findings)
 
@@ -175,7 +176,7 @@ def test_kind_that_nobody_reports_is_named():
 
 def test_documents_name_every_kind():
     """The docstring of check lists the kinds as the table does."""
-    listed = re.search(r'each with kind\s+\(((?:"\w+"[,\s]*)+)\)', smemkit.check.__doc__)[1]
+    listed = re.search(r'each with kind\s+\(((?:"\w+"[,\s]*)+);', smemkit.check.__doc__)[1]
     names = re.findall(r'"(\w+)"', listed)
     missing = [kind for kind in KINDS if kind not in names]
     assert not missing, f"the docstring of check does not name {missing}"
