@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import _core
-from . import _advise_code, _advise_double, _advise_global, _advise_launch, _advise_shared
+from . import (
+    _advise_code,
+    _advise_double,
+    _advise_global,
+    _advise_launch,
+    _advise_reuse,
+    _advise_shared,
+)
 from ._advise_settle import settle
 from ._kernel import Kernel
 from .counts import Launch
@@ -18,6 +25,7 @@ JUDGES = (
     _advise_launch.judge_block,
     _advise_launch.judge_grid,
     _advise_global.judge_coalescing,
+    _advise_reuse.judge_rereading,
     _advise_shared.judge_conflicts,
     _advise_shared.judge_padding,
     _advise_shared.judge_reuse,
@@ -42,7 +50,7 @@ def _rank(advice):
     evidence = advice.evidence
     wasted = sum(value for name, value in evidence.items() if name.endswith(".conflicts"))
     for op in ("load", "store", "atomic"):
-        if f"global.{op}.sectors" in evidence:
+        if f"global.{op}.sectors" in evidence and "expected sectors per request" in evidence:
             needed = evidence["expected sectors per request"] * evidence[f"global.{op}.requests"]
             wasted += evidence[f"global.{op}.sectors"] - needed
     first = FIRST.index(advice.kind) if advice.kind in FIRST else len(FIRST)
@@ -66,10 +74,10 @@ def explain(report: Report) -> list[Advice]:
     list of Advice, each with kind, lines, text and evidence (counter to value); text is made of
     subject (file:line, or the kernel), message and source (the text of the line). The kinds are
     "block_size", "small_grid", "uncoalesced", "misaligned", "bank_conflict", "padding",
-    "data_read_once", "occupancy", "double_arithmetic", "divergence", "redundant_barrier",
-    "local_memory", "private_array" and "atomic_contention". Private arrays and idle lanes come
-    first, then what wastes most, then what is often cheap. Empty where the counters show nothing
-    wrong.
+    "data_read_once", "global_reuse", "occupancy", "double_arithmetic", "divergence",
+    "redundant_barrier", "local_memory", "private_array" and "atomic_contention". Private arrays and
+    idle lanes come first, then what wastes most, then what is often cheap. Empty where the counters
+    show nothing wrong.
 
     Raises
     ------

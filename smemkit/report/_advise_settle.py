@@ -38,6 +38,8 @@ def settle(kernel, found):
     kinds = {advice.kind for advice in found}
     if "private_array" in kinds:
         return [advice for advice in found if advice.kind not in VOID_IN_PRIVATE]
+    if "uncoalesced" in kinds:  # comes before a tile, or asks for one
+        found = [advice for advice in found if advice.kind != "global_reuse"]
     read = next((advice for advice in found if advice.kind == "data_read_once"), None)
     naive = [
         advice for advice in found if advice.kind == "uncoalesced" and NAIVE.search(advice.message)

@@ -10,7 +10,7 @@ COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 HEAD = re.compile(r"\.(?:entry|func)\b")
 LABEL = re.compile(r"^[\w$.]+:(?!:)\s*")
 STATEMENT = re.compile(r"^(?:@!?(%[\w$]+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
-REGISTER = re.compile(r"%[\w$]+")
+REGISTER = re.compile(r"%[\w$]+(?:\.[xyz])?")
 RESULT = re.compile(r"^(?:\{([^}]*)\}|(%[\w$|%_]+|_))\s*,?")
 BRACKET = re.compile(r"\[([^\]]*)\]")
 FETCHES = ("ld", "ldu", "ldmatrix", "atom", "tex", "tld4", "suld", "wmma", "call", "mbarrier")
@@ -64,8 +64,13 @@ def _is_of_others(statement):
     return statement.base in FETCHES and not statement.opcode.startswith("ld.param")
 
 
-def _spread(statements, is_source, kept):
-    """The registers that follow from a source, or from a special register outside `kept`.
+def _of(names):
+    """Whether a special register, such as %tid.x, is one of some names, such as %tid."""
+    return lambda name: name.partition(".")[0] in names
+
+
+def _spread(statements, is_source, is_kept, is_by_branches=True):
+    """The registers that follow from a source, or from a special register that is not kept.
 
     Where such a register decides on a branch, so do all with several definitions, as the branch
     may choose between these: loop counters and values that an if has changed.
@@ -75,14 +80,14 @@ def _spread(statements, is_source, kept):
         for name in statement.results:
             defined[name] = defined.get(name, 0) + 1
     special = {name for one in statements for name in one.reads} - set(defined)
-    marked |= {name for name in special if name not in kept}
+    marked |= {name for name in special if not is_kept(name)}
     while True:
         before = len(marked)
         for one in statements:
             if is_source(one) or marked.intersection(one.reads):
                 marked.update(one.results)
                 is_parted = is_parted or one.base in ("bra", "brx") and bool(one.reads)
-        if is_parted:
+        if is_parted and is_by_branches:
             marked.update(name for name, times in defined.items() if times > 1)
         if len(marked) == before:
             return marked, is_parted
@@ -127,7 +132,7 @@ def is_shared_by_index(kernel):
     for statements in _list_functions(kernel):
         accesses = [one for one in statements if ".shared" in one.opcode or one.number in touched]
         accesses = [one for one in accesses if not one.base.startswith(("cvta", "mapa", "isspace"))]
-        marked, is_parted = _spread(statements, _is_fetched, PLACE)
+        marked, is_parted = _spread(statements, _is_fetched, _of(PLACE))
         if any(marked.intersection(one.address) for one in accesses):
             return False
         is_parted = is_parted or any(one.guard in marked for one in accesses)
@@ -149,6 +154,29 @@ def is_merged(kernel, ptx_line):
         if words[-1] not in ("u32", "s32", "b32", "u64", "s64") or {"cas", "exch"} & set(words):
             return False
         used = {name for one in statements for name in one.reads}
-        marked, _ = _spread(statements, _is_of_others, SHAPE)
+        marked, _ = _spread(statements, _is_of_others, _of(SHAPE))
         return not marked.intersection(atomic.address) and not used.intersection(atomic.results)
     return False
+
+
+def find_axes(kernel, ptx_line):
+    """The axes of a block whose thread index is part of the address of an access, as "xy".
+
+    Branches that choose between values are left out: guards at the edges do not move an address.
+    """
+    for statements in _list_functions(kernel):
+        access = next((one for one in statements if one.number == ptx_line), None)
+        if access is not None:
+            return "".join(axis for axis in "xyz" if _is_by_axis(statements, access, axis))
+    return ""
+
+
+def _is_by_axis(statements, access, axis):
+    varied = (f"%tid.{axis}", "%laneid", "%warpid")
+    marked, _ = _spread(
+        statements,
+        lambda one: one.base in ("shfl", "atom", "call"),
+        lambda name: name not in varied,
+        is_by_branches=False,
+    )
+    return bool(marked.intersection(access.address))

@@ -122,3 +122,33 @@ def test_lanes_that_idle_without_a_line(source):
     report = smemkit.RawKernel(source, "k").profile(4, 256, (y, x, numpy.int32(512)))
     assert report.counters["instructions.active_lanes"] < 16
     assert "divergence" in [one.kind for one in report.advice]
+
+
+PRODUCT = r"""
+extern "C" __global__ void k(float *y, const float *a, const float *b, int n)
+{
+    int row = blockIdx.y * blockDim.y + threadIdx.y, col = blockIdx.x * blockDim.x + threadIdx.x;
+    float s = 0;
+    if (row < n && col < n) {
+        for (int i = 0; i < n; i++) s += TERM;
+        y[row * n + col] = s;
+    }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("term", "said"),
+    [
+        ("a[row * n + i] * b[i * n + col]", True),
+        ("a[i] * b[n - 1 - i]", False),  # small arrays that all threads read alike
+        ("a[((row + col) * n + i) % 4096]", False),
+    ],
+)
+def test_elements_that_threads_share(term, said):
+    y, a = (numpy.ones((64, 64), "float32") for _ in range(2))
+    kernel = smemkit.RawKernel(PRODUCT.replace("TERM", term), "k")
+    report = kernel.profile((4, 4), (16, 16), (y, a, a.copy(), numpy.int32(64)))
+    found = [one for one in report.advice if one.kind == "global_reuse"]
+    assert bool(found) == said
+    assert all("16 threads of a block load the same element" in one.text for one in found)

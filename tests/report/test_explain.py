@@ -31,7 +31,19 @@ def profile_gemm(square, variant):
     return smemkit.profile(smemkit.gemm, square, square, variant=variant)
 
 
-@pytest.mark.parametrize("variant", ["naive", "tiled", "column_padded"])
+def test_elements_that_a_block_reads_again(square):
+    (advice,) = smemkit.explain(profile_gemm(square, "naive"))
+    assert advice.kind == "global_reuse" and "Stage a tile in shared memory" in advice.text
+    assert advice.evidence["threads of a block on one element"] == 32
+    assert advice.evidence["global.load.requests"] == 2 * 64 * 64 * 64 // 32
+
+
+@pytest.mark.parametrize("variant", ["tiled", "tuned", "double_buffered"])
+def test_tiles_are_not_asked_for_twice(square, variant):
+    assert "global_reuse" not in advise(profile_gemm(square, variant))
+
+
+@pytest.mark.parametrize("variant", ["tiled", "column_padded"])
 def test_nothing_to_say(square, variant):
     assert smemkit.explain(profile_gemm(square, variant)) == []
 
