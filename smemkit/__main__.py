@@ -19,7 +19,7 @@ from .cli import (
     record,
     variants,
 )
-from .cli.options import Parser
+from .cli.options import Parser, suggest
 
 
 def open_streams():
@@ -78,7 +78,10 @@ def choose(arguments):
         parser.print_help(sys.stderr)
         return None
     if others:
-        parser.commands[chosen.command].error(f"unknown arguments: {' '.join(others)}")
+        its = parser.commands[chosen.command]
+        known = [word for action in its._actions for word in action.option_strings]
+        near = suggest(others[0].partition("=")[0], known).rstrip("?")
+        its.error(f"unknown arguments: {' '.join(others)}{near}")
     return chosen
 
 

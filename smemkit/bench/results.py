@@ -223,6 +223,25 @@ class Results:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def __getitem__(self, index: int) -> Measurement:
+        return self.rows[index]
+
+    def __repr__(self) -> str:
+        return f"<Results of {len(self.rows)} measurements: {self.provenance.get('device')}>"
+
+    def __str__(self) -> str:
+        rows = [("family", "shape", "dtype", "variant", "cache", "median [us]", "conflicts")]
+        for row in self.rows:
+            time_us = f"{row.median_ms * 1e3:,.2f}" if row.times_ms else "-"
+            found = row.counters or {}
+            conflicts = sum(found.get(name) or 0 for name in found if name.endswith(".conflicts"))
+            shape = "x".join(map(str, row.shape))
+            cells = (row.family, shape, row.dtype, row.variant, row.cache or "-", time_us)
+            rows.append((*cells, f"{conflicts:,}" if found else "-"))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines)
+
     def select(self, **wanted: Any) -> Results:
         """The rows whose attributes or parameters have the wanted values, as Results."""
 

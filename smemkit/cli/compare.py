@@ -1,5 +1,6 @@
 """The command compare: two saved reports, or the simulator's counts beside Nsight Compute's."""
 
+import json
 from pathlib import Path
 
 import smemkit
@@ -7,7 +8,7 @@ import smemkit
 from ..bench import ncu, workloads
 from ..report import Report
 from .errors import UsageError
-from .options import output_file
+from .options import complain, output_file
 from .profile import check_endings
 
 MISSING_SHOWN = 20
@@ -33,6 +34,11 @@ def add_command(commands):
         default=[],
         help="of two reports: x.html, x.json",
     )
+    parser.add_argument(
+        "--fail-on",
+        choices=["worse"],
+        help="of two reports: exit status 1 where a counter of the second one is worse",
+    )
     ours = {option.dest for option in parser._actions}
     add_arguments(parser)
     others = {o.dest: o.default for o in parser._actions if o.dest not in ours}
@@ -45,7 +51,30 @@ def choose(arguments):
         return compare_reports(arguments)
     if arguments.save:
         raise UsageError("--save keeps the comparison of two reports; name their .json files")
+    if arguments.fail_on:
+        raise UsageError("--fail-on judges two reports; name their .json files")
     return run(arguments)
+
+
+def _refuse_check(path):
+    """UsageError for a file of check, which has findings and no counters."""
+    try:
+        kind = json.loads(Path(path).read_text(encoding="utf-8"))["kind"]
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return  # load_report says what is wrong with it
+    if kind == "check":
+        raise UsageError(
+            f"{path} is a report of `smemkit check`, which has no counters to compare; compare "
+            "takes two of `smemkit profile`"
+        )
+
+
+def judge(compared):
+    """The exit status; prints a line for each counter of the second report that is worse."""
+    worse = [row for row in compared.rows if row[0] != "time" and compared.mark(row) == "worse"]
+    for name, _, before, after, _ in worse:
+        complain(f"failed on worse: {name} was {before:,.10g} and is {after:,.10g}")
+    return 1 if worse else 0
 
 
 def compare_reports(arguments):
@@ -57,6 +86,8 @@ def compare_reports(arguments):
     if len(arguments.reports) != 2:
         raise UsageError(f"two reports are compared, not {len(arguments.reports)}")
     check_endings(arguments.save)
+    for path in arguments.reports:
+        _refuse_check(path)
     reports = [smemkit.load_report(path) for path in arguments.reports]
     for path, report in zip(arguments.reports, reports, strict=True):
         if not isinstance(report, Report):
@@ -66,7 +97,7 @@ def compare_reports(arguments):
     print(compared)
     for path in arguments.save:
         compared.save(path)
-    return 0
+    return judge(compared) if arguments.fail_on else 0
 
 
 def add_arguments(parser):

@@ -147,6 +147,8 @@ def _make_number(text, dtype, word):
     except ValueError:
         kind = "a number, random, arange, ones or zeros" if "[" in text else "a number"
         raise UsageError(f"--arg {text!r}: {word!r} is not {kind}") from None
+    if dtype.kind == "b" and number not in (0, 1):
+        raise UsageError(f"--arg {text!r}: {word} is not a bool, which is 0 or 1")
     if dtype.kind in "iu" and isinstance(number, float):
         raise UsageError(f"--arg {text!r}: {word} is not a whole number")
     try:

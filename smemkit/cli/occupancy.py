@@ -1,13 +1,16 @@
 """The command occupancy: resident blocks of a kernel, on one card or on all."""
 
+import math
+import re
 from pathlib import Path
 
 import smemkit
 
+from ..report import occupancy
 from . import profile
 from .errors import UsageError
 from .kernel_arguments import parse_lengths, read_dtype
-from .options import output_file, whole
+from .options import output_file, suggest, whole
 
 
 def add_command(commands):
@@ -52,6 +55,37 @@ def add_command(commands):
     )
 
 
+def _list_kernels():
+    families = smemkit.families()
+    return [
+        f"{name}/{variant}" for name, facts in families.items() for variant in facts["variants"]
+    ]
+
+
+def check_device(text):
+    """UsageError with the nearest spelling for what is no card or compute capability."""
+    try:
+        smemkit.limits(text)
+    except smemkit.ArgumentError:
+        parts = re.fullmatch(r"(?:sm_|compute_)?(\d{1,2})[.,_]?(\d)[af]?", text)
+        names = occupancy.list_cards()
+        near = [f"{parts[1]}.{parts[2]}"] if parts else []
+        near = [name for name in near if name in occupancy.list_capabilities()]
+        near += [name for name in names if text.lower() in name.lower()]
+        more = f"; did you mean {near[0]!r}?" if near else suggest(text, names)
+        raise UsageError(
+            f"--device {text!r}: neither a compute capability, as 8.6, nor a card that is known, "
+            f'as "RTX 3060"{more}'
+        ) from None
+
+
+def check_block(block):
+    """UsageError for more threads than a block may have."""
+    most = smemkit.limits("9.0")["threads_per_block_max"]
+    if block and math.prod(block) > most:
+        raise UsageError(f"--block: {math.prod(block):,} threads; a block has {most:,} at most")
+
+
 def _choose(chosen):
     """(kernel, further arguments of occupancy_table)."""
     if Path(chosen.what).suffix in (".cu", ".ptx"):
@@ -68,7 +102,7 @@ def _choose(chosen):
     if not slash or variant not in smemkit.families().get(family, {}).get("variants", ()):
         raise UsageError(
             f"{chosen.what!r} is neither a kernel such as gemm/tiled (`smemkit variants` lists "
-            "them) nor a .cu or .ptx file"
+            f"them) nor a .cu or .ptx file{suggest(chosen.what, _list_kernels())}"
         )
     dtype = None if chosen.dtype is None else read_dtype("--dtype", chosen.dtype)
     return chosen.what, {"dtype": dtype}
@@ -79,8 +113,14 @@ def run(chosen):
     profile.check_endings(chosen.save)
     kernel, more = _choose(chosen)
     block = chosen.block and parse_lengths("--block", chosen.block, 3)
+    check_block(block)
+    for device in chosen.device:
+        if device != "all":
+            check_device(device)
     devices = None if chosen.device in ([], ["all"]) else chosen.device
     table = smemkit.occupancy_table(kernel, block, chosen.shared_mem, devices, **more)
+    if chosen.kernel is not None:
+        table.kernel = chosen.kernel  # as it was written, not as C++ mangles an instance's name
     print(table)
     for path in chosen.save:
         table.save(path)

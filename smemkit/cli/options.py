@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -14,12 +15,23 @@ SIZES_MOST = 10_000
 BACKENDS = ("auto", "cuda", "sim")
 
 
+def suggest(word, known):
+    """ "; did you mean profile?" where a known word is like the given one, else ""."""
+    import difflib
+
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
 class Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong, by a UsageError."""
 
     def error(self, message):
         if "expected one argument" in message:
             message += " (one that begins with - is written --NAME=VALUE)"
+        unknown = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if unknown:
+            message += suggest(unknown[1], re.findall(r"[\w.-]+", unknown[2])).rstrip("?")
         raise UsageError(f"{message}; {self.prog} --help says what it takes")
 
 

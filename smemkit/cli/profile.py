@@ -27,7 +27,7 @@ from .kernel_arguments import (
     read_number,
     say_type,
 )
-from .options import add_backend, add_seed, output_file, output_or_stdout, whole
+from .options import add_backend, add_seed, output_file, output_or_stdout, suggest, whole
 
 
 class Unjudged(UsageError):
@@ -63,7 +63,8 @@ def add_commands(commands):
         )
         parser.set_defaults(run=run)
         parser.add_argument(
-            "what", help="a kernel family (gemm), or a file: kernel.cu or kernel.ptx"
+            "what",
+            help="a family (gemm), a kernel of it (gemm/tiled), or a file: kernel.cu, kernel.ptx",
         )
         family = _OptionGroup(parser, "of a family")
         family.add("--variant", default="auto", help="default: the fastest")
@@ -295,6 +296,11 @@ def make_file_call(chosen, rng):
 
 def make_call(chosen):
     rng = numpy.random.default_rng(chosen.seed)
+    family, slash, variant = chosen.what.partition("/")
+    if slash and variant in smemkit.families().get(family, {}).get("variants", ()):
+        if chosen.variant not in ("auto", variant):
+            raise UsageError(f"{chosen.what} and --variant {chosen.variant} name two variants")
+        chosen.what, chosen.variant = family, variant
     if chosen.what in smemkit.families():
         function, arguments, keywords = make_family_call(chosen, rng)
     elif Path(chosen.what).suffix in (".cu", ".ptx"):
@@ -302,7 +308,7 @@ def make_call(chosen):
     else:
         raise UsageError(
             f"{chosen.what!r} is neither a family of kernels ({', '.join(smemkit.families())}) nor "
-            "a .cu or .ptx file"
+            f"a .cu or .ptx file{suggest(chosen.what.partition('/')[0], smemkit.families())}"
         )
     if chosen.backend is not None:
         keywords["backend"] = chosen.backend

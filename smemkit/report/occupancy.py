@@ -50,6 +50,11 @@ def list_capabilities():
     ]
 
 
+def list_cards():
+    """The names of all cards of the table."""
+    return [name for _, _, cards in _core._limits_table() for name in cards]
+
+
 def _find_cards(capability):
     for (major, minor), _, cards in _core._limits_table():
         if f"{major}.{minor}" == capability:

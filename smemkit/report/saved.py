@@ -97,9 +97,12 @@ def write_whole(path, text):
         with contextlib.suppress(FileNotFoundError):
             os.chmod(part, path.stat().st_mode & 0o7777)
         os.replace(part, path)
-    except BaseException:
+    except BaseException as error:
         with contextlib.suppress(OSError):
             os.unlink(part)
+        if isinstance(error, OSError) and error.filename == str(part):
+            error.filename = str(path)  # the name that the caller knows
+            del error.filename2
         raise
 
 

@@ -338,7 +338,7 @@ def test_command_writes_json_to_standard_output():
         (("--only", "nothing"), 2, "there are cases of reduce"),
         (("--seconds", "-1"), 2, "--seconds"),
         (("--seconds", "nan"), 2, "--seconds"),
-        (("--peers",), 1, "needs a GPU"),
+        (("--peers",), 2, "needs a GPU"),
     ],
 )
 def test_bad_commands(arguments, status, words):

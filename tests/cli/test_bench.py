@@ -120,7 +120,7 @@ def test_bench_compares_counters(tmp_path, capsys):
         (("gemm", "--variants", "fast"), 2, "no variant 'fast'"),
         (("gemm", "--variants", ","), 2, "variants is empty"),
         (("gemm", "--dtype", "int8"), 2, "takes float32, float64, not int8"),
-        (("gemm", "--peers"), 1, "needs a GPU"),
+        (("gemm", "--peers"), 2, "needs a GPU"),
         (("gemm", "--seconds", "inf"), 2, "--seconds"),
         (("gemm", "--seed", "-1"), 2, "--seed"),
         (("gemm", "--evolution", "--sizes", "3,4"), 2, "of one size"),
@@ -346,5 +346,5 @@ def test_a_roofline_needs_ceilings(tmp_path, capsys):
 def test_plot_without_matplotlib(tmp_path, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     make_rows().save(tmp_path / "x.json")
-    shown = run(capsys, "plot", tmp_path / "x.json", status=1)
+    shown = run(capsys, "plot", tmp_path / "x.json", status=2)
     assert "drawing needs matplotlib" in shown.err

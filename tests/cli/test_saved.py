@@ -60,7 +60,7 @@ def test_two_saved_reports_are_compared(stride, tmp_path, capsys):
     [
         (["A"], 2, "two reports are compared, not 1"),
         (["A", "A", "A"], 2, "not 3"),
-        (["A", "C"], 2, "is no report of `smemkit profile`"),
+        (["A", "C"], 2, "is a report of `smemkit check`, which has no counters"),
         (["A", "A", "--family", "gemm"], 2, "--family belongs to counts of Nsight Compute"),
         (["A", "A", "--save", "x.pdf"], 2, ".html"),
         (["A", "missing.json"], 2, "missing.json"),

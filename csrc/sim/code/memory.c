@@ -666,10 +666,12 @@ void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uin
             return;
         }
     }
-    if (past == UINT64_MAX && to_after == UINT64_MAX) {
-        (void)snprintf(text, size, "there is no allocation at all");
-    } else if (address < NULL_BYTES || 0 - address <= NULL_BYTES) { /* an index may be negative */
+    if (address == 0 || 0 - address <= NULL_BYTES) { /* an index may be negative */
         (void)snprintf(text, size, "a null pointer was dereferenced");
+    } else if (address < NULL_BYTES) {
+        (void)snprintf(text, size, "it is near 0: a null pointer at an index, or a number that is no pointer");
+    } else if (past == UINT64_MAX && to_after == UINT64_MAX) {
+        (void)snprintf(text, size, "there is no allocation at all");
     } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
         (void)snprintf(text, size, "no allocation is near");
     } else if (past <= to_after) {
