@@ -19,7 +19,7 @@ def suggest(word, known):
     """ "; did you mean profile?" where a known word is like the given one, else ""."""
     import difflib
 
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.7)
     return f"; did you mean {near[0]}?" if near else ""
 
 

@@ -44,7 +44,7 @@ def run(*words):
     return __main__.main(["dev", *words])
 
 
-def fail(capsys, *words, status=1):
+def fail(capsys, *words, status=2):
     """What the command says as it fails."""
     assert run(*words) == status
     out, complaint = capsys.readouterr()

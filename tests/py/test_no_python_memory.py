@@ -1,5 +1,7 @@
 """Every allocation of a Python object fails once, in turn: MemoryError each time, then it works."""
 
+import sys
+
 import numpy as np
 import pytest
 from support.handmade import build, load
@@ -25,7 +27,8 @@ KERNEL = load(
 )
 PTX = KERNEL.ptx.encode()
 HOST = np.ones(6, "float32")
-# No Python code runs in these, as CPython itself may end there.
+# No Python code runs in these, as CPython itself may end there; from 3.12 on it does in two.
+ENDS = ("profile", "check") if sys.version_info >= (3, 12) else ()
 CALLS = {
     "limits": lambda x: _core.limits("9.0"),
     "limits of another machine": lambda x: _core.limits("8.0"),
@@ -52,6 +55,8 @@ CALLS = {
 
 @pytest.mark.parametrize("name", CALLS)
 def test_each_allocation(name):
+    if name in ENDS:
+        pytest.skip("CPython 3.12 ends where its own allocations fail")
     x = smemkit.asarray(np.ones(6, "float32"), backend="sim")
     CALLS[name](x)  # what is made once is made
     successes = n = 0

@@ -128,7 +128,7 @@ def test_pickles_that_are_not_ours():
     with pytest.raises(smemkit.ArgumentError, match="carveout is 101"):
         _core._restore_kernel(module, "count", 101)
     with pytest.raises(smemkit.PtxError):
-        _core._restore_module(b"no PTX", None, None, {}, (), None)
+        _core._restore_module(b"no PTX", None, None, {}, (), "sim")
     for arguments in (
         ("text", None, None, {}, (), None),
         (PTX, 1, None, {}, (), None),
