@@ -287,3 +287,11 @@ def test_call_has_a_signature():
     parameters = inspect.signature(smemkit.RawKernel.__call__).parameters
     assert list(parameters) == "self grid block args shared_mem backend max_steps".split()
     assert smemkit.RawKernel.__call__.__doc__.startswith("Runs the kernel")
+
+
+def test_arguments_of_the_kernel_go_into_one_tuple():
+    text = (
+        ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 x) { ret; }"
+    )
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"k: 4 arguments .* one tuple, as in ker"):
+        smemkit.RawKernel(text, "k")(1, 1, np.zeros(1), 2)

@@ -100,6 +100,12 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
     static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", NULL};
     PyObject *values[6] = {NULL};
+    if (PyTuple_GET_SIZE(arguments) > 3) {
+        return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                              "%U: %zd arguments by position; the kernel's own go into one tuple, as in "
+                              "kernel(grid, block, (x, y, n))",
+                              ((smk_raw_kernel *)(void *)self)->label, PyTuple_GET_SIZE(arguments));
+    }
     if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOO:RawKernel.__call__", names, &values[0], &values[1],
                                      &values[2], &values[3], &values[4], &values[5])) {
         return NULL;
