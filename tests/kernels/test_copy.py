@@ -1,5 +1,7 @@
 """The kernel array/copy: elements between two arrays of any strides."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -76,3 +78,33 @@ def test_check_finds_nothing():
     x, y = np.arange(2000, dtype="u4"), np.zeros(2000, "u4")
     report = smemkit.kernel("array", "copy", "uint32").check(2, 256, (y, x, np.int64(2000), layout))
     assert report, str(report)
+
+
+# What a claim of the header is about: strides of the target and of the source, of 32 x 64 elements.
+LAYOUTS = {
+    "the target is contiguous": ((64, 1), (1, 32)),
+    "the source is contiguous": ((1, 32), (64, 1)),
+    "the strides of the source are 0": ((64, 1), (0, 0)),
+}
+
+
+def read_claims():
+    """{(counter, words behind it): value} of the header, all for bits32."""
+    found = re.findall(
+        r"(?:Claims|//) +(\S+) = (\d+) +bits32; ([^\n]+)", smemkit.source("array", "copy")
+    )
+    return {(counter, words): float(value) for counter, value, words in found}
+
+
+def test_claims_are_about_these_layouts():
+    assert [words for _, words in read_claims()] == list(LAYOUTS)
+
+
+@pytest.mark.parametrize(("counter", "words"), read_claims())
+def test_claims_are_counted(counter, words):
+    layout = np.zeros((), LAYOUT)
+    layout["length"][:2], layout["rank"] = (32, 64), 2
+    layout["to"][:2], layout["from"][:2] = LAYOUTS[words]
+    args = (np.zeros(2048, "u4"), np.arange(2048, dtype="u4"), np.int64(2048), layout)
+    report = smemkit.kernel("array", "copy", "uint32").profile(2, 256, args)
+    assert report.counters[counter] == read_claims()[counter, words]

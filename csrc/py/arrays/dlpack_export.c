@@ -110,15 +110,10 @@ static PyObject *create_capsule(const smk_state *state, smk_array *array, bool v
 
 /* __dlpack__ ------------------------------------------------------------------------------------- */
 
-static bool is_none(PyObject *value)
-{
-    return value == NULL || value == Py_None;
-}
-
 /* Makes the consumer's stream wait for what was launched. Returns 0, or -1 with an exception set. */
 static int order_stream(const smk_state *state, const smk_array *array, PyObject *stream)
 {
-    if (is_none(stream)) {
+    if (stream == NULL) {
         return 0;
     }
     if (array->backend->follow == NULL) {
@@ -143,7 +138,7 @@ static int read_device(const smk_array *array, PyObject *device)
 {
     const DLDevice own = smk_dlpack_tensor_device(array);
     long type = 0, index = 0;
-    if (is_none(device)) {
+    if (device == NULL) {
         return 0;
     }
     if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ll", &type, &index)) {
@@ -170,7 +165,7 @@ static PyObject *export_to_host(const smk_state *state, smk_array *array, PyObje
     PyObject *method = host == NULL ? NULL : PyObject_GetAttrString((PyObject *)host, "__dlpack__");
     PyObject *none = PyTuple_New(0), *options = PyDict_New(), *capsule = NULL;
     if (method != NULL && none != NULL && options != NULL &&
-        (is_none(version) || PyDict_SetItemString(options, "max_version", version) == 0)) {
+        (version == NULL || PyDict_SetItemString(options, "max_version", version) == 0)) {
         capsule = PyObject_Call(method, none, options);
     }
     if (capsule == NULL && PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_TypeError)) { /* NumPy 2.0: no version */
@@ -188,7 +183,7 @@ static bool is_versioned(PyObject *version, bool *good)
 {
     long major = 0, minor = 0;
     *good = true;
-    if (is_none(version)) {
+    if (version == NULL) {
         return false;
     }
     if (!PyTuple_Check(version) || !PyArg_ParseTuple(version, "ll", &major, &minor)) {
@@ -216,8 +211,11 @@ PyObject *smk_dlpack_export_capsule(PyObject *self, PyObject *const *arguments, 
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        values[i] = smk_keywords_optional(values[i]);
+    }
     const bool versioned = is_versioned(values[1], &good);
-    const int copies = is_none(values[3]) ? -1 : PyObject_IsTrue(values[3]);
+    const int copies = values[3] == NULL ? -1 : PyObject_IsTrue(values[3]);
     const int to_host = good ? read_device(array, values[2]) : -1;
     if (to_host < 0 || PyErr_Occurred()) {
         return NULL;

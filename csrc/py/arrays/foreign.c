@@ -146,10 +146,10 @@ PyObject *smk_foreign_take(const smk_state *state, const char *subject, PyObject
 
 int smk_foreign_finish(const smk_state *state, PyObject *object, const smk_array *array)
 {
-    const DLPackExchangeAPI *table = find_kept(state, Py_TYPE(object));
+    const DLPackExchangeAPI *table = find_table(state, object); /* which keeps the first few types alone */
     void *stream = NULL;
     if (table == NULL) {
-        return 0;
+        return PyErr_Occurred() ? -1 : 0;
     }
     if (table->current_work_stream(kDLCUDA, (int32_t)array->device, &stream) != 0) {
         return -1;

@@ -5,8 +5,7 @@
 
 #include <stdio.h>
 
-/* As csrc/kernels/array/copy.cu has them. */
-enum { AXES_MAX = 8, BLOCK_THREADS = 256, BLOCK_ELEMENTS = 1024 };
+enum { AXES_MAX = 8 }; /* as csrc/kernels/array/copy.cu has it */
 
 typedef struct kernel_layout {
     long long length[AXES_MAX], to[AXES_MAX], from[AXES_MAX];
@@ -21,6 +20,7 @@ typedef struct joined_axes {
 
 typedef struct copy_job {
     const smk_backend *backend;
+    const smk_variant *variant;
     smk_backend_code *code;
     const char *entry;
     unsigned unit; /* bytes that a thread moves at once */
@@ -83,8 +83,8 @@ static smk_status launch(const copy_job *job, const joined_axes *axes, int first
     }
     void *parameters[] = {&to, &from, &count, &layout};
     const smk_launch one = {
-        .grid = {(uint32_t)((count + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS), 1, 1},
-        .block = {BLOCK_THREADS, 1, 1},
+        .grid = {(uint32_t)((count + job->variant->tile_x - 1) / job->variant->tile_x), 1, 1},
+        .block = {job->variant->block_x, 1, 1},
         .parameters = parameters,
         .parameter_count = sizeof parameters / sizeof parameters[0],
     };
@@ -109,7 +109,6 @@ static smk_status launch_all(const copy_job *job, const joined_axes *axes, int f
 
 static smk_status run(const smk_state *state, const smk_array *to, const smk_array *from, smk_error *error)
 {
-    const smk_variant *variant = NULL;
     smk_kernel_binary *binary = NULL;
     joined_axes axes;
     char entry[32], type[16];
@@ -118,10 +117,10 @@ static smk_status run(const smk_state *state, const smk_array *to, const smk_arr
     copy_job job = {.backend = to->backend, .entry = entry, .unit = choose_unit(to, from, &axes)};
     add_units(to, job.unit, &axes);
     (void)snprintf(type, sizeof type, "bits%u", 8 * job.unit);
-    smk_status status = smk_registry_select("array", "copy", type, &variant, error);
+    smk_status status = smk_registry_select("array", "copy", type, &job.variant, error);
     if (status == SMK_OK) {
-        smk_registry_entry(variant, "", "", type, entry, sizeof entry);
-        status = smk_package_kernels_get(state, variant, &binary, error);
+        smk_registry_entry(job.variant, "", "", type, entry, sizeof entry);
+        status = smk_package_kernels_get(state, job.variant, &binary, error);
     }
     if (status == SMK_OK) {
         status = smk_backend_enter(to->backend, to->device, &before, error);
