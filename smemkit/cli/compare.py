@@ -8,8 +8,7 @@ import smemkit
 from ..bench import ncu, workloads
 from ..report import Report
 from .errors import UsageError
-from .options import complain, output_file
-from .profile import check_endings
+from .options import add_save, check_endings, complain, output_file
 
 MISSING_SHOWN = 20
 
@@ -26,14 +25,7 @@ def add_command(commands):
     parser.add_argument(
         "reports", nargs="*", metavar="REPORT", help="two .json files of profile --save"
     )
-    parser.add_argument(
-        "--save",
-        type=output_file,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="of two reports: x.html, x.json",
-    )
+    add_save(parser, "of two reports: x.html, x.json")
     parser.add_argument(
         "--fail-on",
         choices=["worse"],

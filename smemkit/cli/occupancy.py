@@ -10,7 +10,7 @@ from ..report import occupancy
 from . import profile
 from .errors import UsageError
 from .kernel_arguments import parse_lengths, read_dtype
-from .options import output_file, suggest, whole
+from .options import add_save, check_endings, suggest, whole
 
 
 def add_command(commands):
@@ -45,14 +45,7 @@ def add_command(commands):
         default=[],
         help="for the compiler, as in --option=-DTILE=16",
     )
-    parser.add_argument(
-        "--save",
-        type=output_file,
-        metavar="FILE",
-        action="append",
-        default=[],
-        help="keep the table: x.html is a page, x.json data (repeatable)",
-    )
+    add_save(parser, "keep the table: x.html is a page, x.json data (repeatable)")
 
 
 def _list_kernels():
@@ -110,7 +103,7 @@ def _choose(chosen):
 
 def run(chosen):
     """Prints the table and returns the exit status."""
-    profile.check_endings(chosen.save)
+    check_endings(chosen.save)
     kernel, more = _choose(chosen)
     block = chosen.block and parse_lengths("--block", chosen.block, 3)
     check_block(block)

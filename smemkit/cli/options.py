@@ -8,6 +8,7 @@ from pathlib import Path
 
 import smemkit
 
+from ..report.saved import check_ending
 from .errors import UsageError
 
 LARGEST = 2**63 - 1
@@ -103,6 +104,22 @@ def picture_file(text):
     if Path(text).suffix[1:].lower() not in known:
         raise argparse.ArgumentTypeError(f"{text}: pictures are {', '.join(sorted(known))}")
     return text
+
+
+def add_save(parser, words):
+    """Adds --save, of which a command may have several; check_endings before it does its work."""
+    parser.add_argument(
+        "--save", type=output_file, metavar="FILE", action="append", default=[], help=words
+    )
+
+
+def check_endings(paths):
+    """UsageError where --save names a file that no report is saved to; before the work begins."""
+    for path in paths:
+        try:
+            check_ending(path)
+        except smemkit.ArgumentError as error:
+            raise UsageError(f"--save: {error}") from None
 
 
 def add_backend(parser, words):

@@ -16,7 +16,6 @@ from ..bench import workloads
 from ..bench.families import find_class
 from ..report import counts, html
 from ..report.capture import ORDERS
-from ..report.saved import check_ending
 from .errors import UsageError
 from .kernel_arguments import (
     FORMS,
@@ -27,7 +26,16 @@ from .kernel_arguments import (
     read_number,
     say_type,
 )
-from .options import add_backend, add_seed, output_file, output_or_stdout, suggest, whole
+from .options import (
+    add_backend,
+    add_save,
+    add_seed,
+    check_endings,
+    output_file,
+    output_or_stdout,
+    suggest,
+    whole,
+)
 
 
 class Unjudged(UsageError):
@@ -107,13 +115,9 @@ def add_commands(commands):
             help="write it as JSON; - is standard output",
         )
         parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
-        parser.add_argument(
-            "--save",
-            type=output_file,
-            metavar="FILE",
-            action="append",
-            default=[],
-            help="keep the report: x.html is a page, x.json is read by `smemkit compare` and "
+        add_save(
+            parser,
+            "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
             "smemkit.load_report (repeatable)",
         )
         if name == "check":
@@ -318,15 +322,6 @@ def make_call(chosen):
 
 
 # Running -----------------------------------------------------------------------------------------
-
-
-def check_endings(paths):
-    """UsageError where --save names a file that no report is saved to; before the kernel runs."""
-    for path in paths:
-        try:
-            check_ending(path)
-        except smemkit.ArgumentError as error:
-            raise UsageError(f"--save: {error}") from None
 
 
 def run(chosen):
