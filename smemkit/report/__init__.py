@@ -7,10 +7,10 @@ counted; counters lists what is counted.
 from .._public import publish
 from ._advice import explain
 from ._comparison import Comparison
+from ._condition_result import ConditionResult
 from ._findings import CheckReport, Finding
 from ._kernel import Advice
 from ._report import Report
-from ._verdict import Verdict
 from .capture import check, profile
 from .counts import (
     Counters,
@@ -28,6 +28,7 @@ __all__ = [
     "Advice",
     "CheckReport",
     "Comparison",
+    "ConditionResult",
     "Counters",
     "Finding",
     "Launch",
@@ -37,7 +38,6 @@ __all__ = [
     "Sample",
     "UncountedError",
     "UnknownCounterError",
-    "Verdict",
     "check",
     "counters",
     "explain",

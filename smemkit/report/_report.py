@@ -9,8 +9,8 @@ from .._pandas import import_pandas
 from .._version import __version__
 from ._advice import explain
 from ._comparison import Comparison
+from ._condition_result import ConditionResult
 from ._layout import tabulate, wrap, write_number
-from ._verdict import Verdict
 from .counts import (
     OPERATORS,
     Counters,
@@ -163,10 +163,10 @@ class Report(Saved):
         """What smemkit.explain says of it."""
         return explain(self)
 
-    def holds(self, condition: str) -> Verdict:
+    def holds(self, condition: str) -> ConditionResult:
         """Whether a condition, as "shared.load.conflicts > 0", is true of the counters.
 
-        A Verdict: True or False, whose repr tells the value, as a failing assert shows it.
+        A ConditionResult: True or False, whose repr tells the value, as a failing assert shows it.
         Raises ArgumentError for what is no condition, UnknownCounterError (KeyError) for a name
         that is no counter's, and UncountedError (ValueError) where there is no answer: a launch was
         refused, or the counter is a ratio of nothing.
@@ -181,7 +181,7 @@ class Report(Saved):
         if value is None:
             raise UncountedError(f"{name} has no value here: its denominator is 0")
         words = f"{name} is {write_number(value)}"
-        return Verdict(OPERATORS[sign](value, limit), words)
+        return ConditionResult(OPERATORS[sign](value, limit), words)
 
     def access(
         self,

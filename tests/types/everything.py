@@ -85,7 +85,7 @@ def use_reports(path: pathlib.Path) -> None:
     advice: list[Advice] = smemkit.explain(found)
     compared: Comparison = found.compare(other, names=("column", "padded"))
     print(counters["shared.load.conflicts"], launches[0].grid, lines[0].place, sample.active())
-    held: report.Verdict = found.holds("shared.load.conflicts > 0")
+    held: report.ConditionResult = found.holds("shared.load.conflicts > 0")
     print(held, found.time_ms, found.picture(), advice[0].text)
     print(compared.summary, compared.to_dataframe(), found.to_dataframe(), found.to_dict())
     found.save(path / "x.html")

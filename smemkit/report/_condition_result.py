@@ -1,27 +1,27 @@
-"""Verdict: whether a condition holds, and the value that it was judged by."""
+"""ConditionResult: whether a condition holds, and the value that it was judged by."""
 
 from __future__ import annotations
 
 
-class Verdict(int):
+class ConditionResult(int):
     """True or False, as an int; its repr also tells what was counted, for a failing assert.
 
     Example
     -------
-    >>> from smemkit.report import Verdict
-    >>> verdict = Verdict(False, "barrier.count is 4")
-    >>> verdict
+    >>> from smemkit.report import ConditionResult
+    >>> result = ConditionResult(False, "barrier.count is 4")
+    >>> result
     False: barrier.count is 4
-    >>> bool(verdict), verdict == False, str(verdict)
+    >>> bool(result), result == False, str(result)
     (False, True, 'False')
     """
 
     words: str
 
-    def __new__(cls, held: bool, words: str) -> Verdict:
-        verdict = super().__new__(cls, held)
-        verdict.words = words
-        return verdict
+    def __new__(cls, held: bool, words: str) -> ConditionResult:
+        result = super().__new__(cls, held)
+        result.words = words
+        return result
 
     def __getnewargs__(self) -> tuple[bool, str]:  # for pickle and copy
         return bool(self), self.words
