@@ -2,6 +2,7 @@
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"
+#include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -19,8 +20,6 @@ static void *device_pointer(uint64_t address)
 
 /* Freed memory that the device's pool keeps for the next allocation; more goes back to the driver. */
 #define POOL_BYTES_KEPT (UINT64_C(1) << 30)
-
-enum { DEVICES_MAX = 64 };
 
 /* SMEMKIT_POOL=0: every array is a separate allocation of the driver, whose bounds a memory checker knows. */
 static bool allows_pool(void)
@@ -42,10 +41,10 @@ static smk_status check_pool(smk_error *error)
 /* Does the present device allocate from a pool, in stream order, without waiting for the device? */
 static bool uses_pool(void)
 {
-    static atomic_int known[DEVICES_MAX]; /* 0: not asked for yet; 1: no; 2: yes */
+    static atomic_int known[SMK_DEVICES_MAX]; /* 0: not asked for yet; 1: no; 2: yes */
     int device = 0, supported = 0;
     cudaMemPool_t pool = NULL;
-    if (cudaGetDevice(&device) != cudaSuccess || device >= DEVICES_MAX) {
+    if (cudaGetDevice(&device) != cudaSuccess || device >= SMK_DEVICES_MAX) {
         (void)cudaGetLastError();
         return false;
     }
@@ -68,12 +67,12 @@ static cudaError_t allocate_from_pool(void **pointer, size_t bytes)
 {
     int device = 0;
     cudaMemPool_t pool = NULL;
-    cudaError_t code = cudaMallocAsync(pointer, bytes, NULL);
+    cudaError_t code = cudaMallocAsync(pointer, bytes, smk_stream_now());
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         if (cudaDeviceSynchronize() == cudaSuccess && cudaGetDevice(&device) == cudaSuccess &&
             cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess && cudaMemPoolTrimTo(pool, 0) == cudaSuccess) {
-            code = cudaMallocAsync(pointer, bytes, NULL);
+            code = cudaMallocAsync(pointer, bytes, smk_stream_now());
         }
     }
     return code;
@@ -113,8 +112,19 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
         return SMK_OK;
     }
     void *pointer = device_pointer(address);
-    cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, NULL) : cudaFree(pointer);
+    cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, smk_stream_now()) : cudaFree(pointer);
     return smk_cuda_error_report(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
+}
+
+/* Copies in order with the work of the entered stream, and waits for the end. */
+static cudaError_t copy_and_wait(void *target, const void *source, uint64_t bytes, enum cudaMemcpyKind kind)
+{
+    cudaStream_t stream = smk_stream_now();
+    if (stream == NULL) {
+        return cudaMemcpy(target, source, (size_t)bytes, kind);
+    }
+    cudaError_t code = cudaMemcpyAsync(target, source, (size_t)bytes, kind, stream);
+    return code == cudaSuccess ? cudaStreamSynchronize(stream) : code;
 }
 
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error)
@@ -122,8 +132,8 @@ smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes,
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_cuda_error_report(cudaMemcpy(device_pointer(address), host, (size_t)bytes, cudaMemcpyHostToDevice),
-                                 error, "copying %llu bytes to the GPU at 0x%llx", (unsigned long long)bytes,
+    return smk_cuda_error_report(copy_and_wait(device_pointer(address), host, bytes, cudaMemcpyHostToDevice), error,
+                                 "copying %llu bytes to the GPU at 0x%llx", (unsigned long long)bytes,
                                  (unsigned long long)address);
 }
 
@@ -132,8 +142,8 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_cuda_error_report(cudaMemcpy(host, device_pointer(address), (size_t)bytes, cudaMemcpyDeviceToHost),
-                                 error, "copying %llu bytes from the GPU at 0x%llx", (unsigned long long)bytes,
+    return smk_cuda_error_report(copy_and_wait(host, device_pointer(address), bytes, cudaMemcpyDeviceToHost), error,
+                                 "copying %llu bytes from the GPU at 0x%llx", (unsigned long long)bytes,
                                  (unsigned long long)address);
 }
 
@@ -142,7 +152,7 @@ smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_cuda_error_report(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, NULL), error,
+    return smk_cuda_error_report(cudaMemsetAsync(device_pointer(address), 0, (size_t)bytes, smk_stream_now()), error,
                                  "clearing %llu bytes of the GPU at 0x%llx", (unsigned long long)bytes,
                                  (unsigned long long)address);
 }
@@ -162,10 +172,10 @@ static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *e
     return SMK_OK;
 }
 
-/* The block of zeros that all borrowers of a device share, or one of two marks; addresses are multiples of 256. All
- * launches go to the default stream, so no two of them use it at the same time, and it is cleared there before the
- * first. It is never freed, since a launch may run until the process ends. */
-static _Atomic(uint64_t) zeros[DEVICES_MAX];
+/* The block of zeros that the borrowers on the default stream of a device share, or one of two marks; addresses are
+ * multiples of 256. No two launches of that stream use it at the same time, and it is cleared there before the first.
+ * Borrowers on another stream get a block of their own. The shared one is never freed, since a launch may run until the process ends. */
+static _Atomic(uint64_t) zeros[SMK_DEVICES_MAX];
 enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
 
 /* The block, made for the first borrower; or ZEROS_NOT_KEPT. After a failure the next borrower tries again. */
@@ -197,7 +207,8 @@ smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error
     int device = 0;
     uint64_t found = ZEROS_NOT_KEPT;
     smk_status status = SMK_OK;
-    if (bytes <= ZEROS_BYTES && cudaGetDevice(&device) == cudaSuccess && device < DEVICES_MAX) {
+    if (bytes <= ZEROS_BYTES && smk_stream_now() == NULL && cudaGetDevice(&device) == cudaSuccess &&
+        device < SMK_DEVICES_MAX) {
         status = find_zeros(device, &found, error);
     }
     if (status == SMK_OK && found == ZEROS_NOT_KEPT) {
@@ -211,7 +222,7 @@ smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error
 
 smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
-    for (size_t device = 0; bytes <= ZEROS_BYTES && device < DEVICES_MAX; device++) {
+    for (size_t device = 0; bytes <= ZEROS_BYTES && device < SMK_DEVICES_MAX; device++) {
         if (address == atomic_load(&zeros[device])) {
             return SMK_OK;
         }
@@ -224,8 +235,8 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
     if (bytes == 0) {
         return SMK_OK;
     }
-    return smk_cuda_error_report(
-        cudaMemcpyAsync(device_pointer(target), device_pointer(source), (size_t)bytes, cudaMemcpyDeviceToDevice, NULL),
-        error, "copying %llu bytes on the GPU from 0x%llx to 0x%llx", (unsigned long long)bytes,
-        (unsigned long long)source, (unsigned long long)target);
+    return smk_cuda_error_report(cudaMemcpyAsync(device_pointer(target), device_pointer(source), (size_t)bytes,
+                                                 cudaMemcpyDeviceToDevice, smk_stream_now()),
+                                 error, "copying %llu bytes on the GPU from 0x%llx to 0x%llx",
+                                 (unsigned long long)bytes, (unsigned long long)source, (unsigned long long)target);
 }

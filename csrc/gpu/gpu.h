@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Devices of this number and above cannot have a stream entered, nor memory kept for them. */
+enum { SMK_DEVICES_MAX = 64 };
+
 /* context.c ------------------------------------------------------------------------------------ */
 
 /* Number of devices; BACKEND, with the reason (no driver, driver too old, no device, built without CUDA). */
@@ -57,13 +60,15 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
 
 /* buffer.c ------------------------------------------------------------------------------------- */
 
-/* On the present device. MEMORY where it has none left (says how much was asked for and how much is free). `bytes` 0
- * gives address 0; freeing 0, and copying 0 bytes, do nothing. */
+/* On the present device, in order with the work of the stream that the thread has entered. MEMORY where the device has
+ * none left (says how much was asked for and how much is free). `bytes` 0 gives address 0; freeing 0, and copying 0
+ * bytes, do nothing. */
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
 
-/* Borrows zeroed memory of the present device for launches that leave it zeroed. Borrowers share one block where
- * possible, since launches of all threads run one after another. It is given back once the launches are enqueued. */
+/* Borrows zeroed memory of the present device for launches that leave it zeroed. Borrowers on the default stream share
+ * one block where possible, since their launches run one after another. It is given back once the launches are enqueued,
+ * on the same stream. */
 smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error);
 
@@ -105,18 +110,19 @@ smk_status smk_library_parameters(void *kernel, size_t room, size_t *bytes, size
 
 /* launch.c ------------------------------------------------------------------------------------- */
 
-/* Launches asynchronously on the default stream of the present device, with the carve-out that the launch prefers.
+/* Launches asynchronously on the entered stream of the present device, with the carve-out that the launch prefers.
  * Opts in to more than 48 KB of dynamic shared memory where the launch needs it. `name` is for messages. Errors:
  * LAUNCH, SHARED_MEMORY, CUDA. */
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error);
 
-/* Waits for all work of the present device, including its printed output, and reports errors of kernels. It polls
- * while the default stream works, where a function is registered (base/poll.h). Errors: CUDA, INTERRUPTED. */
+/* Waits for the work of the entered stream, or of the whole present device where that is the default stream, including
+ * its printed output, and reports errors of kernels. It polls meanwhile where a function is registered (base/poll.h).
+ * Errors: CUDA, INTERRUPTED. */
 smk_status smk_launch_synchronize(const char *name, smk_error *error);
 
 /* wait.c --------------------------------------------------------------------------------------- */
 
-/* Wait until the launches of the present device have ended, or until an event (a cudaEvent_t) is reached. Where
+/* Wait until the launches on the entered stream have ended, or until an event (a cudaEvent_t) is reached. Where
  * no function is registered to poll they are the runtime's own waits, which cannot be interrupted. Errors: CUDA,
  * INTERRUPTED. */
 smk_status smk_wait_launched(const char *name, smk_error *error);
@@ -124,8 +130,13 @@ smk_status smk_wait_event(void *event, const char *name, smk_error *error);
 
 /* stream.c ------------------------------------------------------------------------------------- */
 
-/* Makes the work that a stream of the present device gets from now on wait for what another one has so far. A stream
- * is a cudaStream_t as a number, 0 the legacy default one. Errors: CUDA. */
+/* The stream of a device on which the calling thread works from now on; gives the one before, to which the same call
+ * returns. A stream is a cudaStream_t as a number, 0 the legacy default one. Calls no CUDA. */
+uint64_t smk_stream_enter(int device, uint64_t stream);
+uint64_t smk_stream_present(int device);
+
+/* Makes the work that a stream of the present device gets from now on wait for what another one has so far.
+ * Errors: CUDA. */
 smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error);
 
 /* device_occupancy.c -------------------------------------------------------------------------- */

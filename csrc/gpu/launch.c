@@ -3,6 +3,7 @@
 
 #include "base/poll.h"
 #include "gpu/cuda_error.h"
+#include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -147,11 +148,12 @@ static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
         const cudaLaunchConfig_t config = {.gridDim = grid,
                                            .blockDim = block,
                                            .dynamicSmemBytes = launch->shared_bytes,
+                                           .stream = smk_stream_now(),
                                            .attrs = &wish,
                                            .numAttrs = 1};
         return cudaLaunchKernelExC(&config, kernel, launch->parameters);
     }
-    return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, 0);
+    return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, smk_stream_now());
 }
 
 /* After a refused launch: reports the reason, or permits the shared memory that the kernel needs and tries again. */
@@ -202,8 +204,9 @@ smk_status smk_launch_synchronize(const char *name, smk_error *error)
 {
     smk_status status = smk_poll_is_registered() ? smk_wait_launched(name_or_default(name), error) : SMK_OK;
     if (status == SMK_OK) {
-        status = smk_cuda_error_report(cudaDeviceSynchronize(), error, "waiting for %.100s on the GPU",
-                                       name_or_default(name));
+        cudaStream_t stream = smk_stream_now();
+        const cudaError_t code = stream == NULL ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
+        status = smk_cuda_error_report(code, error, "waiting for %.100s on the GPU", name_or_default(name));
         if (status != SMK_OK) {
             smk_cuda_error_extend(error, name, NULL);
         }

@@ -1,9 +1,39 @@
-/* The order of work on two streams. */
-#include "gpu/gpu.h"
+/* Streams: the one on which a thread works, and the order of work on two of them. */
+#include "gpu/stream.h"
 
 #include "gpu/cuda_error.h"
+#include "gpu/gpu.h"
 
-#include <cuda_runtime_api.h>
+/* The streams that the thread has entered, by device. */
+static _Thread_local struct {
+    int count; /* of those that are not the default stream */
+    uint64_t stream[SMK_DEVICES_MAX];
+} entered;
+
+uint64_t smk_stream_enter(int device, uint64_t stream)
+{
+    if (device < 0 || device >= SMK_DEVICES_MAX) {
+        return 0;
+    }
+    const uint64_t before = entered.stream[device];
+    entered.stream[device] = stream;
+    entered.count += (stream != 0) - (before != 0);
+    return before;
+}
+
+uint64_t smk_stream_present(int device)
+{
+    return device < 0 || device >= SMK_DEVICES_MAX ? 0 : entered.stream[device];
+}
+
+cudaStream_t smk_stream_now(void)
+{
+    int device = 0;
+    if (entered.count == 0 || cudaGetDevice(&device) != cudaSuccess) {
+        return NULL;
+    }
+    return (cudaStream_t)(uintptr_t)smk_stream_present(device);
+}
 
 smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error)
 {

@@ -243,6 +243,19 @@ smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
     return fail_without_cuda(error);
 }
 
+uint64_t smk_stream_enter(int device, uint64_t stream)
+{
+    (void)device;
+    (void)stream;
+    return 0;
+}
+
+uint64_t smk_stream_present(int device)
+{
+    (void)device;
+    return 0;
+}
+
 smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error)
 {
     (void)waiting;

@@ -3,6 +3,7 @@
 
 #include "base/heap.h"
 #include "gpu/cuda_error.h"
+#include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
 
@@ -46,7 +47,8 @@ void smk_timer_free(smk_timer *timer)
 
 smk_status smk_timer_start(smk_timer *timer, smk_error *error)
 {
-    smk_status status = smk_cuda_error_report(cudaEventRecord(timer->start, 0), error, "starting a timer");
+    smk_status status =
+        smk_cuda_error_report(cudaEventRecord(timer->start, smk_stream_now()), error, "starting a timer");
     if (status == SMK_OK) {
         timer->running = true;
     }
@@ -58,7 +60,7 @@ smk_status smk_timer_stop(smk_timer *timer, double *time_ms, smk_error *error)
     if (!timer->running) {
         return smk_status_fail(error, SMK_ARGUMENT, "stopping a timer that was not started");
     }
-    cudaError_t code = cudaEventRecord(timer->stop, 0);
+    cudaError_t code = cudaEventRecord(timer->stop, smk_stream_now());
     if (code == cudaSuccess) {
         smk_status status = smk_wait_event(timer->stop, "what is timed", error);
         if (status != SMK_OK) {

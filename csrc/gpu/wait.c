@@ -3,6 +3,7 @@
 
 #include "base/poll.h"
 #include "gpu/cuda_error.h"
+#include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
 #include <time.h>
@@ -19,13 +20,14 @@ static void sleep_part(int64_t waited)
     (void)nanosleep(&pause, NULL); /* a signal may end it early */
 }
 
-/* Waits until the event is reached (NULL: until the default stream is empty), at most `most` ns; then
+/* Waits until the event is reached (NULL: until the entered stream is empty), at most `most` ns; then
  * cudaErrorNotReady. */
 static cudaError_t poll_end(cudaEvent_t event, int64_t most, bool *stopped)
 {
     const int64_t start = (int64_t)smk_poll_clock();
+    cudaStream_t stream = smk_stream_now();
     for (;;) {
-        const cudaError_t code = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(NULL);
+        const cudaError_t code = event != NULL ? cudaEventQuery(event) : cudaStreamQuery(stream);
         const int64_t waited = (int64_t)smk_poll_clock() - start;
         if (code != cudaErrorNotReady || waited > most) {
             return code;
@@ -58,7 +60,7 @@ smk_status smk_wait_launched(const char *name, smk_error *error)
     cudaEvent_t event = NULL;
     bool stopped = false;
     if (!smk_poll_is_registered()) {
-        return report(cudaStreamSynchronize(NULL), false, name, error);
+        return report(cudaStreamSynchronize(smk_stream_now()), false, name, error);
     }
     cudaError_t code = poll_end(NULL, SPIN_NS, &stopped);
     if (code != cudaErrorNotReady || stopped) {
@@ -67,7 +69,7 @@ smk_status smk_wait_launched(const char *name, smk_error *error)
     /* later launches of other threads are not waited for */
     code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
     if (code == cudaSuccess) {
-        code = cudaEventRecord(event, NULL);
+        code = cudaEventRecord(event, smk_stream_now());
     }
     if (code == cudaSuccess) {
         code = poll_end(event, INT64_MAX, &stopped);

@@ -1,6 +1,7 @@
 /* A CUDA runtime of two devices without a GPU, as far as csrc/gpu/ asks for it: it keeps the present device of each
- * thread, what memory lies where, and when the default stream of a device will be empty; and it counts what no library
- * should do. A kernel is a list of its parameters' bytes; the first word of its argument is how many ms it runs. */
+ * thread, what memory lies where, when the work of a device will have ended, and which calls got which stream; and it
+ * counts what no library should do. A kernel is a list of its parameters' bytes; the first word of its argument is how
+ * many ms it runs. */
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -33,6 +34,22 @@ atomic_int runtime_carveout; /* of the last launch that had one of its own */
 atomic_int runtime_events;   /* made and not destroyed */
 void *runtime_recorded;      /* the stream of the last record of an event */
 void *runtime_waiting;       /* the last stream that was made to wait for one */
+
+/* The calls that take a stream, oldest first, and the stream that each got. */
+enum { CALLS = 4096 };
+struct runtime_call {
+    const char *name;
+    void *stream;
+} runtime_calls[CALLS];
+atomic_int runtime_call_count;
+
+static void note(const char *name, cudaStream_t stream)
+{
+    const int place = runtime_call_count++;
+    if (place < CALLS) {
+        runtime_calls[place] = (struct runtime_call){name, stream};
+    }
+}
 
 int runtime_present(void)
 {
@@ -199,7 +216,7 @@ cudaError_t cudaMemcpy(void *target, const void *source, size_t bytes, enum cuda
 
 cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t stream)
 {
-    (void)stream;
+    note("cudaMemsetAsync", stream);
     (void)find(target);
     memset(target, value, bytes);
     return cudaSuccess;
@@ -208,8 +225,8 @@ cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes, cudaStream_t 
 cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t stream)
 {
-    (void)kind, (void)stream;
-    (void)find(target);
+    note("cudaMemcpyAsync", stream);
+    (void)find(kind == cudaMemcpyDeviceToHost ? source : target);
     memcpy(target, source, bytes);
     return cudaSuccess;
 }
@@ -223,13 +240,15 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total_bytes)
 /* These devices have no pools: none of these is called. */
 cudaError_t cudaMallocAsync(void **start, size_t bytes, cudaStream_t stream)
 {
-    (void)start, (void)bytes, (void)stream;
+    note("cudaMallocAsync", stream);
+    (void)start, (void)bytes;
     return cudaErrorNotSupported;
 }
 
 cudaError_t cudaFreeAsync(void *start, cudaStream_t stream)
 {
-    (void)start, (void)stream;
+    note("cudaFreeAsync", stream);
+    (void)start;
     return cudaErrorNotSupported;
 }
 
@@ -255,13 +274,13 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes)
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    (void)stream;
+    note("cudaStreamQuery", stream);
     return is_over(empty_at[present]);
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    (void)stream;
+    note("cudaStreamSynchronize", stream);
     return wait_until(empty_at[present]);
 }
 
@@ -282,14 +301,15 @@ cudaError_t cudaEventDestroy(cudaEvent_t made)
 
 cudaError_t cudaEventRecord(cudaEvent_t made, cudaStream_t stream)
 {
+    note("cudaEventRecord", stream);
     runtime_recorded = stream;
-    (void)stream;
     ((event *)made)->at = empty_at[present];
     return cudaSuccess;
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t awaited, unsigned flags)
 {
+    note("cudaStreamWaitEvent", stream);
     (void)awaited, (void)flags;
     runtime_waiting = stream;
     return cudaSuccess;
@@ -363,7 +383,8 @@ cudaError_t cudaFuncGetParamInfo(const void *kernel, size_t index, size_t *offse
 cudaError_t cudaLaunchKernel(const void *kernel, dim3 grid, dim3 block_size, void **arguments, size_t bytes,
                              cudaStream_t stream)
 {
-    (void)kernel, (void)grid, (void)block_size, (void)bytes, (void)stream;
+    note("cudaLaunchKernel", stream);
+    (void)kernel, (void)grid, (void)block_size, (void)bytes;
     empty_at[present] = read_clock() + 1e-3 * (double)*(uint32_t *)arguments[0];
     return cudaSuccess;
 }
@@ -374,5 +395,6 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *ke
         return cudaErrorInvalidValue;
     }
     runtime_carveout = (int)config->attrs[0].val.sharedMemCarveout;
-    return cudaLaunchKernel(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes, NULL);
+    return cudaLaunchKernel(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
+                            config->stream);
 }

@@ -6,6 +6,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import threading
 import time
 from pathlib import Path
 
@@ -215,6 +216,67 @@ def test_a_wait_that_polls(gpu, kernel, name, stops_at, expected):
         assert took >= 0.3 and len(asked) > 3
     assert call(gpu, name, b"kernel") is None  # nothing to poll: to the end
     assert time.perf_counter() - start >= 0.3
+
+
+class Call(ctypes.Structure):
+    _fields_ = (("name", ctypes.c_char_p), ("stream", ctypes.c_void_p))
+
+
+@contextlib.contextmanager
+def calls_noted(gpu):
+    """A list that gets (name, stream) of each call of a block that takes a stream."""
+    found = []
+    ctypes.c_int.in_dll(gpu, "runtime_call_count").value = 0
+    yield found
+    calls = (Call * 4096).in_dll(gpu, "runtime_calls")
+    found += [
+        (calls[i].name.decode(), calls[i].stream or 0) for i in range(count(gpu, "call_count"))
+    ]
+
+
+ALL = ("cudaMemsetAsync", "cudaMemcpyAsync", "cudaLaunchKernel", "cudaStreamSynchronize")
+
+
+@pytest.mark.parametrize("device", [0, 1])
+def test_work_goes_to_the_entered_stream(gpu, kernel, device):
+    gpu.smk_stream_enter.restype = gpu.smk_stream_present.restype = ctypes.c_uint64
+    address, host, size = ctypes.c_uint64(), (ctypes.c_char * 64)(), ctypes.c_uint64(64)
+    gpu.runtime_use(device)
+    assert call(gpu, "smk_buffer_allocate", size, ctypes.byref(address)) is None
+
+    def work():
+        with calls_noted(gpu) as calls:
+            for name in ("upload", "download"):
+                assert call(gpu, f"smk_buffer_{name}", address, host, size) is None
+            assert call(gpu, "smk_buffer_clear", address, size) is None
+            assert call(gpu, "smk_buffer_copy", address, address, size) is None
+            run(gpu, kernel, 0)
+            run(gpu, kernel, 0, 50)
+            assert call(gpu, "smk_launch_synchronize", b"kernel") is None
+        return calls
+
+    assert {stream for _, stream in work()} == {0}
+    for other in (1 - device, device):
+        assert gpu.smk_stream_enter(other, ctypes.c_uint64(0x50 + other)) == 0
+    calls = work()
+    assert {stream for _, stream in calls} == {0x50 + device}
+    assert set(ALL) <= {name for name, _ in calls}
+    for other in (0, 1):
+        assert gpu.smk_stream_present(other) == 0x50 + other
+        assert gpu.smk_stream_enter(other, ctypes.c_uint64(0)) == 0x50 + other
+    assert {stream for _, stream in work()} == {0}
+    assert call(gpu, "smk_buffer_free", address) is None
+    gpu.runtime_use(0)
+    assert count(gpu, "faults") == 0
+
+
+def test_a_stream_is_of_its_thread(gpu):
+    gpu.smk_stream_enter(0, ctypes.c_uint64(0x50))
+    found = []
+    thread = threading.Thread(target=lambda: found.append(gpu.smk_stream_present(0)))
+    thread.start()
+    thread.join()
+    assert found == [0] and gpu.smk_stream_enter(0, ctypes.c_uint64(0)) == 0x50
 
 
 def test_what_is_over_is_not_waited_for(gpu, kernel):
