@@ -1,9 +1,9 @@
-"""Writes the type stubs of the kernel families, which follow from csrc/registry/*.def.
+"""Writes the type stubs that follow from tables: kernel families, and the facts of a device.
 
     python csrc/write_stubs.py       (as python -m smemkit dev docs does)
 
-They are a part of smemkit/_core.pyi, between marks, and all of smemkit/functions/__init__.pyi. A
-function with a better stub by hand, outside of the marks, is left out.
+The families are a part of smemkit/_core.pyi and all of smemkit/functions/__init__.pyi, the facts a
+part of smemkit/_facts.py. What stands there by hand, outside of the marks, is left out.
 """
 
 import re
@@ -11,9 +11,23 @@ import re
 from read_tables import CSRC, read_rows
 
 WIDTH = 100
-BEGIN = "# Kernel families, written by python -m smemkit dev docs\n"
-END = "\n# End of the kernel families\n"
+FAMILIES = (
+    "# Kernel families, written by python -m smemkit dev docs\n",
+    "\n# End of the kernel families\n",
+)
+FACTS = (
+    "    # Facts of a device, written by python -m smemkit dev docs\n",
+    "    # End of the facts of a device\n",
+)
+# The macros of a fact of a device, and its type in Python.
+FACT_TYPES = {
+    "SMK_GPU_TEXT": "str",
+    "SMK_GPU_PROPERTY": "int",
+    "SMK_GPU_ATTRIBUTE": "int",
+    "SMK_GPU_REAL": "float",
+}
 CORE = CSRC.parent / "smemkit" / "_core.pyi"
+FACT_DICTS = CSRC.parent / "smemkit" / "_facts.py"
 FUNCTIONS = CSRC.parent / "smemkit" / "functions" / "__init__.pyi"
 # What a call takes and returns: all device arrays, or all NumPy's. A device array is a buffer too,
 # so that the second overload takes it as well; the first has precedence.
@@ -54,12 +68,18 @@ def write_overloads(family, attributes):
         yield "@overload\n" + write_function(family["name"], parameters, result, note)
 
 
+def cut(text, marks):
+    """(the text up to the end of the first mark, what follows from the second one on)."""
+    before, begin, rest = text.partition(marks[0])
+    _, end, after = rest.partition(marks[1])
+    if not begin or not end:
+        raise SystemExit(f"there are no marks {marks[0].strip()!r}, {marks[1].strip()!r}")
+    return before + begin, end + after
+
+
 def fill_core(text):
     """The text of _core.pyi with the families between its marks made anew."""
-    before, between, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not between or not end:
-        raise SystemExit(f"{CORE} does not have the marks {BEGIN.strip()!r}, {END.strip()!r}")
+    before, after = cut(text, FAMILIES)
     attributes = read_rows("registry/attributes.def", "SMK_ATTRIBUTE")
     stubs = [
         stub
@@ -67,7 +87,24 @@ def fill_core(text):
         if not re.search(rf"^def {family['name']}\(", before + after, re.MULTILINE)
         for stub in write_overloads(family, attributes)
     ]
-    return "".join([before, BEGIN, *stubs, END, after])
+    return "".join([before, *stubs, after])
+
+
+def fill_facts(text):
+    """The text of _facts.py with the facts of a device, but those of the simulator, made anew."""
+    before, after = cut(text, FACTS)
+    types = {
+        row["name"]: kind
+        for macro, kind in FACT_TYPES.items()
+        for row in read_rows("gpu/facts.def", macro)
+    }
+    names = [row["name"] for row in read_rows("gpu/facts.def", *FACT_TYPES)]
+    lines = [
+        f"    {name}: {types[name]}\n"
+        for name in names
+        if not re.search(rf"^    {name}: {types[name]}$", before, re.MULTILINE)
+    ]
+    return "".join([before, *lines, after])
 
 
 def write_functions():
@@ -83,7 +120,8 @@ def write_functions():
 
 
 def main():
-    CORE.write_text(fill_core(CORE.read_text(encoding="utf-8")), encoding="utf-8")
+    for path, fill in ((CORE, fill_core), (FACT_DICTS, fill_facts)):
+        path.write_text(fill(path.read_text(encoding="utf-8")), encoding="utf-8")
     FUNCTIONS.write_text(write_functions(), encoding="utf-8")
 
 

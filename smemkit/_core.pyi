@@ -7,7 +7,6 @@ from typing import (
     NoReturn,
     SupportsIndex,
     TypeAlias,
-    TypedDict,
     final,
     overload,
 )
@@ -16,43 +15,15 @@ import numpy
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._configured import ConfiguredKernel
+from ._facts import Attributes, Counter, DeviceInfo, Fact, Family, Limits, Variant
 from .report import CheckReport, Report
+from .report._captured import BankOp, Checked, Counted, Refused, Timed
 
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 _Lengths: TypeAlias = int | Sequence[int]
-_Fact: TypeAlias = int | float | str
 _Capability: TypeAlias = str | tuple[int, int]
 _Kernel: TypeAlias = "RawKernel | str | tuple[Any, ...]"
 _Array: TypeAlias = "ArrayLike | DeviceArray"
-
-class _Family(TypedDict):
-    signature: str | None
-    shows: str
-    variants: tuple[str, ...]
-
-class _Variant(TypedDict):
-    shows: str
-    dtypes: tuple[str, ...]
-    block: tuple[int, int]
-    tile: tuple[int, int]
-    compute_capability: str
-    auto: bool
-
-class _Parameter(TypedDict):
-    name: str
-    type: str
-    nbytes: int
-
-class _Attributes(TypedDict):
-    num_regs: int | None
-    shared_size_bytes: int
-    local_size_bytes: int
-    const_size_bytes: int
-    max_threads_per_block: int
-    maxntid: tuple[int, int, int] | None
-    ptx_version: int | None
-    binary_version: int | None
-    parameters: tuple[_Parameter, ...] | None
 
 class Error(Exception):
     kernel: str | None
@@ -187,7 +158,7 @@ class RawKernel:
     @property
     def source(self) -> str | None: ...
     @property
-    def attributes(self) -> _Attributes: ...
+    def attributes(self) -> Attributes: ...
     @property
     def preferred_shared_memory_carveout(self) -> int: ...
     @preferred_shared_memory_carveout.setter
@@ -414,8 +385,8 @@ def from_dlpack(x: Any, /, *, copy: bool | None = None) -> DeviceArray: ...
 def asnumpy(
     d: DeviceArray, out: numpy.ndarray[Any, Any] | None = None
 ) -> numpy.ndarray[Any, Any]: ...
-def families() -> dict[str, _Family]: ...
-def variants(family: str) -> dict[str, _Variant]: ...
+def families() -> dict[str, Family]: ...
+def variants(family: str) -> dict[str, Variant]: ...
 def source(family: str, variant: str) -> str: ...
 def ptx(family: str, variant: str) -> str: ...
 def kernel(
@@ -423,16 +394,16 @@ def kernel(
 ) -> RawKernel: ...
 def set_backend(backend: _Backend | None) -> None: ...
 def get_backend() -> Literal["cuda", "sim"]: ...
-def device_info(device: int | None = None, backend: _Backend | None = None) -> dict[str, _Fact]: ...
+def device_info(device: int | None = None, backend: _Backend | None = None) -> DeviceInfo: ...
 def bank_access(
     addresses: ArrayLike,
     width: int = 4,
     *,
     mask: ArrayLike = 0xFFFFFFFF,
-    op: Literal["load", "store", "atomic", "async", "cas", "increment", "matrix"] = "load",
+    op: BankOp = "load",
 ) -> BankAccess: ...
 def sectors(addresses: ArrayLike, width: int = 4, *, mask: ArrayLike = 0xFFFFFFFF) -> Any: ...
-def limits(compute_capability: _Capability | None = None) -> dict[str, Any]: ...
+def limits(compute_capability: _Capability | None = None) -> Limits: ...
 def occupancy(
     kernel: _Kernel,
     block: _Lengths | None = None,
@@ -455,7 +426,7 @@ def suggest_block(
 ) -> int: ...
 
 # For smemkit's own Python files and tests.
-def _config() -> dict[str, _Fact]: ...
+def _config() -> dict[str, Fact]: ...
 def _ptx_print(text: str | bytes, /) -> str: ...
 def _ptx_equal(a: str | bytes, b: str | bytes, /) -> bool: ...
 def _registry_plan(
@@ -477,8 +448,9 @@ def _restore_module(
 def _restore_package_module(family: str, variant: str, /) -> RawModule: ...
 def _restore_kernel(module: RawModule, name: str, carveout: int, /) -> RawKernel: ...
 def _isa() -> Literal["avx512", "avx2", "baseline"]: ...
+@overload
 def _capture(
-    mode: Literal["profile", "check", "time"],
+    mode: Literal["profile"],
     function: Callable[..., Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -487,9 +459,33 @@ def _capture(
     reverse: bool = False,
     padding: int = 0,
     /,
-) -> tuple[Any, list[dict[str, Any]]]: ...
+) -> tuple[Any, list[Counted | Refused]]: ...
+@overload
+def _capture(
+    mode: Literal["check"],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    blocks: int,
+    model: bool,
+    reverse: bool = False,
+    padding: int = 0,
+    /,
+) -> tuple[Any, list[Checked | Refused]]: ...
+@overload
+def _capture(
+    mode: Literal["time"],
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    blocks: int,
+    model: bool,
+    reverse: bool = False,
+    padding: int = 0,
+    /,
+) -> tuple[Any, list[Timed]]: ...
 def _flops(family: str, dimensions: Sequence[int], /) -> float: ...
-def _counters() -> tuple[dict[str, Any], ...]: ...
+def _counters() -> tuple[Counter, ...]: ...
 def _fuse(ptx: str, entry: str, /) -> list[dict[str, Any]]: ...
 def _limits_table() -> tuple[tuple[tuple[int, int], bool, tuple[str, ...]], ...]: ...
 def _occupancy(

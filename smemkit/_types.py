@@ -10,6 +10,7 @@ from ._core import DeviceArray
 
 Array: TypeAlias = ArrayLike | DeviceArray
 Backend: TypeAlias = Literal["auto", "cuda", "sim"]
+Machine: TypeAlias = Literal["cuda", "sim"]
 Capability: TypeAlias = str | tuple[int, int]
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]

@@ -15,6 +15,7 @@ TOP = {
     "_configured": "a kernel with its grid and block",
     "_core": "the extension module",
     "_declarations": "parameters and shared arrays as CUDA C declares them",
+    "_facts": "the dicts that queries of the extension return",
     "_importing": "why the extension module cannot be imported",
     "_kernel_code": "the code of RawModule: files, and instances of templates",
     "_mangled": "names of C++ functions",
@@ -68,7 +69,7 @@ TESTED = {
 TESTED |= {"compile._cache", "compile._dependencies", "compile._headers", "compile._nvrtc"}
 TESTED |= {"compile._options", "compile._toolchain"}
 TESTED |= {"bench._tile_sweep", "bench.families._workload", "probe._probes", "report._moved"}
-TESTED |= {"lessons._catalog", "_progress"}
+TESTED |= {"lessons._catalog", "_progress", "_facts"}
 
 
 def list_modules():

@@ -10,7 +10,6 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
-    from typing import Any
 
 FILE_NAME = "kernel.cu"  # the source's name in messages and line information
 HIGHEST_DEFAULT_ARCH = 90  # what the simulator is; a newer GPU takes it too
@@ -20,7 +19,7 @@ INCLUDE_OPTIONS = ("--pre-include", "-include")
 
 def choose_arch() -> str:
     """The -arch option for the current GPU, at most the simulator's."""
-    facts: dict[str, Any] = _core.device_info()
+    facts = _core.device_info()
     present = 10 * facts["compute_capability_major"] + facts["compute_capability_minor"]
     return f"-arch=compute_{min(present, HIGHEST_DEFAULT_ARCH)}"
 

@@ -49,8 +49,7 @@ class Limit:
         if self.condition.startswith(LAUNCH):
             name, sign, bound = self.condition.split()
             return name, sign, float(bound)
-        name, sign, bound = read_condition(self.condition)
-        return name, sign, bound
+        return read_condition(self.condition)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core
-from ..report.capture import REPEATS, WARM_UPS
+from ..report.capture import REPEATS, WARM_UPS, read_int
 from .results import (
     LANES,
     BankAccess,
@@ -21,9 +20,34 @@ from .results import (
 )
 
 if TYPE_CHECKING:
-    from numpy.typing import DTypeLike
+    from collections.abc import Callable, Collection
+    from typing import Any, TypeAlias, TypedDict, TypeVar
 
-    from .._types import Backend
+    from numpy.typing import DTypeLike, NDArray
+
+    from .._core import DeviceArray, RawKernel
+    from .._facts import DeviceInfo
+    from .._types import Backend, Machine
+    from ..report import Counters
+
+    Arguments: TypeAlias = tuple[numpy.ndarray[Any, Any] | DeviceArray | int, ...]
+    MakeLaunch: TypeAlias = Callable[[], tuple[int, Arguments]]  # grid and arguments
+    Choice = TypeVar("Choice", bound=str | int)
+
+    class Measured(TypedDict):
+        """The fields of a ProbeResult."""
+
+        kernel: str
+        backend: Machine
+        counters: Counters
+        times_ms: tuple[float, ...]
+
+    class SharedMeasured(Measured):
+        """The fields of a SharedAccess."""
+
+        width: int
+        requests: float
+
 
 COUNTED = 1 << 14  # elements of a counted launch; the cost of a request does not depend on it
 TIMED_BYTES = 1 << 28  # of memory that a timed launch reads: more than any cache holds
@@ -47,69 +71,71 @@ NO_CLOCK = (
 # Running -----------------------------------------------------------------------------------------
 
 
-def _choose(backend):
+def _choose(backend: Backend | None) -> Machine:
     """ "cuda" or "sim": the machine of a call with that keyword."""
     return _core.empty(1, "uint8", backend=backend).backend
 
 
-def _whole(name, value, least, most=2**31 - 1):
+def _whole(name: str, value: object, least: int, most: int = 2**31 - 1) -> int:
     """The argument as an int in [least, most]."""
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = None
-    if number is None or isinstance(value, bool):
+    number = read_int(value)
+    if number is None:
         raise _core.ArgumentTypeError(f"{name} must be an int, not {value!r}")
     if not least <= number <= most:
         raise _core.ArgumentError(f"{name} is {number}; accepted is {least} to {most}")
     return number
 
 
-def _one_of(name, value, accepted):
+def _one_of(name: str, value: Choice, accepted: Collection[Choice]) -> Choice:
     if not isinstance(value, str | int) or isinstance(value, bool) or value not in accepted:
         words = ", ".join(map(repr, accepted))
         raise _core.ArgumentError(f"{name} is {value!r}; accepted: {words}")
     return value
 
 
-def _flag(name, value):
+def _flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | numpy.bool_):
         raise _core.ArgumentTypeError(f"{name} must be True or False, not {value!r}")
     return bool(value)
 
 
-def _count(kernel, grid, args):
+def _count(kernel: RawKernel, grid: int, args: Arguments) -> Counters:
     """Counters of a launch on the simulator."""
     return kernel.profile(grid, THREADS, args, backend="sim").counters
 
 
-def _time_once(kernel, grid, block, args):
+def _time_once(kernel: RawKernel, grid: int, block: int, args: Arguments) -> float:
     """Milliseconds of a launch on the GPU, between two events."""
     options = {"backend": "cuda"}
     return _core._capture("time", kernel, (grid, block, args), options, 0, True)[1][0]["time_ms"]
 
 
-def _time(kernel, grid, args):
+def _time(kernel: RawKernel, grid: int, args: Arguments) -> tuple[float, ...]:
     """All samples of a launch on the GPU, after warm-up launches."""
     samples = [_time_once(kernel, grid, THREADS, args) for _ in range(WARM_UPS + REPEATS)]
     return tuple(samples[WARM_UPS:])
 
 
-def _measure(variant, dtype, backend, counted, timed):
-    """The fields of a ProbeResult. counted and timed make (grid, args), the latter on a GPU."""
+def _measure(
+    variant: str,
+    dtype: DTypeLike,
+    backend: Backend | None,
+    counted: MakeLaunch,
+    timed: MakeLaunch,
+) -> Measured:
+    """Counts a launch on the simulator, and times another one where there is a GPU."""
     kernel = _core.kernel("probe", variant, dtype)
-    backend = _choose(backend)
-    facts = {
+    machine = _choose(backend)
+    return {
         "kernel": f"probe/{variant}",
-        "backend": backend,
+        "backend": machine,
         "counters": _count(kernel, *counted()),
+        "times_ms": _time(kernel, *timed()) if machine == "cuda" else (),
     }
-    if backend == "cuda":
-        facts["times_ms"] = _time(kernel, *timed())
-    return facts
 
 
-def _blocks(elements, each=1):
+def _blocks(elements: int, each: int = 1) -> int:
+    """The blocks of a launch in which a thread has `each` elements."""
     return -(-elements // (THREADS * each))
 
 
@@ -178,11 +204,11 @@ def global_access(
     few = min(elements, COUNTED)
     numbers = (seed,) if random else (stride, offset)
 
-    def counted():
+    def counted() -> tuple[int, Arguments]:
         x = numpy.zeros((few - 1) * stride + offset + 1, dtype)
         return _blocks(few, 4), (x, numpy.empty(few, dtype), few, *numbers)
 
-    def timed():
+    def timed() -> tuple[int, Arguments]:
         x = _core.empty((elements - 1) * stride + offset + 1, dtype, backend="cuda")
         y = _core.empty(elements, dtype, backend="cuda")
         return _blocks(elements, 4), (x, y, elements, *numbers)
@@ -198,21 +224,23 @@ def global_access(
     )
 
 
-def _measure_shared(variant, width, backend, each, numbers=()):
+def _measure_shared(
+    variant: str, width: int, backend: Backend | None, each: int, numbers: tuple[int, ...] = ()
+) -> SharedMeasured:
     """The fields of a SharedAccess; each of a block's 8 warps makes `each` reads a round."""
     dtype = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64", 16: "uint32"}[width]
     blocks, rounds = 4, 1024  # a multiprocessor: enough warps to keep shared memory busy
     requests = blocks * rounds * each * (THREADS // LANES)
 
-    def counted():
+    def counted() -> tuple[int, Arguments]:
         return 1, (numpy.empty(THREADS, dtype), *numbers, 4)
 
-    def timed():
+    def timed() -> tuple[int, Arguments]:
         grid = blocks * _core.device_info(backend="cuda")["multiprocessors"]
         return grid, (_core.empty(grid * THREADS, dtype, backend="cuda"), *numbers, rounds)
 
     facts = _measure(variant, dtype, backend, counted, timed)
-    return facts | {"width": width, "requests": requests if facts["backend"] == "cuda" else 0}
+    return {**facts, "width": width, "requests": requests if facts["backend"] == "cuda" else 0}
 
 
 def bank_access(stride: int, width: int = 4, *, backend: Backend | None = None) -> BankAccess:
@@ -333,22 +361,25 @@ def divergence(pattern: str, *, seed: int = 0, backend: Backend | None = None) -
     variant = PATTERNS[_one_of("pattern", pattern, PATTERNS)]
     seed = _whole("seed", seed, 0)
 
-    def make(elements, steps, where):
-        x = numpy.random.default_rng(seed).standard_normal(elements, dtype="float32")
-        if where == "cuda":
-            x = _core.asarray(x, backend=where)
-        y = _core.empty(elements, "float32", backend=where) if where == "cuda" else x.copy()
-        return _blocks(elements), (x, y, elements, steps)
-
     few, many = (COUNTED, 64), (1 << 22, 1024)
-    facts = _measure(
-        variant, "float32", backend, lambda: make(*few, "sim"), lambda: make(*many, "cuda")
-    )
+
+    def make_data(elements: int) -> NDArray[numpy.float32]:
+        return numpy.random.default_rng(seed).standard_normal(elements, dtype=numpy.float32)
+
+    def counted() -> tuple[int, Arguments]:
+        x = make_data(few[0])
+        return _blocks(few[0]), (x, numpy.empty_like(x), *few)
+
+    def timed() -> tuple[int, Arguments]:
+        x = _core.asarray(make_data(many[0]), backend="cuda")
+        return _blocks(many[0]), (x, _core.empty(many[0], backend="cuda"), *many)
+
+    facts = _measure(variant, "float32", backend, counted, timed)
     elements, steps = many if facts["backend"] == "cuda" else few
     return Divergence(pattern=pattern, elements=elements, steps=steps, **facts)
 
 
-def _make_ring(places, spacing, seed, dtype):
+def _make_ring(places: int, spacing: int, seed: int, dtype: str) -> NDArray[Any]:
     """next[index] of one random ring through all multiples of `spacing`."""
     order = numpy.random.default_rng(seed).permutation(places) * spacing
     ring = numpy.zeros(places * spacing, dtype)
@@ -356,7 +387,7 @@ def _make_ring(places, spacing, seed, dtype):
     return ring
 
 
-def _plan_ring(level, facts):
+def _plan_ring(level: str, facts: DeviceInfo) -> tuple[str, int, int, int]:
     """(kernel, elements, spacing, steps) of a pointer chase through that level."""
     spacing = LINE_BYTES // 8
     if level == "shared":
@@ -428,7 +459,9 @@ def latency(level: str, *, seed: int = 0, backend: Backend | None = None) -> Lat
     )
 
 
-def _turn_round(variant, words, dynamic_bytes, backend, carveout=-1):
+def _turn_round(
+    variant: str, words: int, dynamic_bytes: int, backend: Machine, carveout: int = -1
+) -> RawKernel:
     """Runs one block that reverses `words` in shared memory, checks it, and returns the kernel."""
     kernel = _core.kernel("probe", variant, "uint32")
     kernel.preferred_shared_memory_carveout = carveout
@@ -440,7 +473,7 @@ def _turn_round(variant, words, dynamic_bytes, backend, carveout=-1):
     return kernel
 
 
-def _read_carveout(kernel, dynamic_bytes):
+def _read_carveout(kernel: RawKernel, dynamic_bytes: int) -> int | None:
     """Bytes of the L1 cache that the launch needs as shared memory; None for unknown machines."""
     try:
         found = _core.occupancy(kernel, THREADS, dynamic_bytes)
@@ -480,24 +513,24 @@ def shared_limits(*, backend: Backend | None = None) -> SharedLimits:
     >>> found.static_bytes, found.optin_bytes
     (49152, 232448)
     """
-    backend = _choose(backend)
-    facts = _core.device_info(backend=backend)
+    machine = _choose(backend)
+    facts = _core.device_info(backend=machine)
     dynamic, optin = facts["shared_bytes_per_block"], facts["shared_bytes_per_block_optin"]
     static = _core.variants("probe")["static_shared"]["tile"][0] * 4
-    _turn_round("static_shared", static // 4, 0, backend)
-    _turn_round("dynamic_shared", dynamic // 4, dynamic, backend)
-    largest = _turn_round("dynamic_shared", optin // 4, optin, backend)
+    _turn_round("static_shared", static // 4, 0, machine)
+    _turn_round("dynamic_shared", dynamic // 4, dynamic, machine)
+    largest = _turn_round("dynamic_shared", optin // 4, optin, machine)
     for percent in CARVEOUT_PERCENTS:
-        _turn_round("dynamic_shared", optin // 4, optin, backend, percent)
+        _turn_round("dynamic_shared", optin // 4, optin, machine, percent)
     head = 1024 * 4  # static shared memory of probe/mixed_shared
-    _turn_round("mixed_shared", optin // 4, optin - head, backend)
+    _turn_round("mixed_shared", optin // 4, optin - head, machine)
     refusal = ""
     try:
-        _turn_round("mixed_shared", optin // 4 + 1, optin - head + 4, backend)
+        _turn_round("mixed_shared", optin // 4 + 1, optin - head + 4, machine)
     except _core.SharedMemoryError as error:
         refusal = str(error)
     return SharedLimits(
-        backend=backend,
+        backend=machine,
         static_bytes=static,
         dynamic_bytes=dynamic,
         optin_bytes=optin,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
@@ -13,6 +14,8 @@ from ..report.counts import median
 if TYPE_CHECKING:
     from typing import Any
 
+    from .._types import Machine
+
 LANES, SECTOR_BYTES = 32, 32
 
 
@@ -21,7 +24,7 @@ class ProbeResult:
     """What one kernel did: kernel, backend, counters (simulated), times_ms (of a GPU, or ())."""
 
     kernel: str
-    backend: str
+    backend: Machine
     counters: Mapping[str, Any] = field(repr=False)
     times_ms: tuple[float, ...] = field(repr=False, default=())
 
@@ -30,7 +33,7 @@ class ProbeResult:
         """The median of times_ms; None without a GPU."""
         return median(self.times_ms)
 
-    def _derive(self):
+    def _derive(self) -> dict[str, Any]:
         """{name: value} of the properties, which are derived from the fields."""
         names = [
             name
@@ -45,7 +48,7 @@ class ProbeResult:
         facts = {entry.name: _plain(getattr(self, entry.name)) for entry in fields(self)}
         return facts | {name: _plain(value) for name, value in self._derive().items()}
 
-    def __str__(self):
+    def __str__(self) -> str:
         """The parameters, then the results, a line each."""
         shown = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.repr}
         shown |= {name: value for name, value in self._derive().items() if value is not None}
@@ -54,7 +57,7 @@ class ProbeResult:
         return "\n".join(f"{name:{width}}  {value}" for name, value in shown.items())
 
 
-def _plain(value):
+def _plain(value: Any) -> Any:
     """Mappings and tuples as dicts and lists; results of probes by their to_dict."""
     if isinstance(value, ProbeResult):
         return value.to_dict()
@@ -63,7 +66,7 @@ def _plain(value):
     return list(value) if isinstance(value, tuple) else value
 
 
-def _per_ms(amount, time_ms, scale):
+def _per_ms(amount: float, time_ms: float | None, scale: float) -> float | None:
     """amount / time in units of `scale` a second; None without a time."""
     return amount / (time_ms * 1e-3) / scale if time_ms else None
 
@@ -101,7 +104,7 @@ class GlobalAccess(ProbeResult):
     @property
     def sectors_per_request(self) -> float:
         """Sectors of 32 bytes that an average read of a warp touched."""
-        return self.counters["global.load.sectors_per_request"]
+        return float(self.counters["global.load.sectors_per_request"])
 
     @property
     def used_bytes(self) -> int:
@@ -109,11 +112,11 @@ class GlobalAccess(ProbeResult):
         return 2 * self.elements * numpy.dtype(self.dtype).itemsize
 
     @property
-    def moved_bytes(self) -> float:
+    def moved_bytes(self) -> int:
         """Bytes of all sectors that its requests touch, by the counted sectors per request."""
         requests = self.elements / LANES
-        sectors = self.sectors_per_request + self.counters["global.store.sectors_per_request"]
-        return round(requests * sectors * SECTOR_BYTES)
+        stored = float(self.counters["global.store.sectors_per_request"])
+        return round(requests * (self.sectors_per_request + stored) * SECTOR_BYTES)
 
     @property
     def used_gb_per_s(self) -> float | None:
@@ -137,12 +140,12 @@ class SharedAccess(ProbeResult):
     def wavefronts_per_request(self) -> float:
         """Passes through shared memory that an average read of a warp took."""
         loads = self.counters["shared.load.instructions"]
-        return self.counters["shared.load.wavefronts"] / loads
+        return float(self.counters["shared.load.wavefronts"] / loads)
 
     @property
     def conflicts_per_request(self) -> float:
         """Passes beyond those that the bytes need."""
-        return self.counters["shared.load.conflicts_per_request"]
+        return float(self.counters["shared.load.conflicts_per_request"])
 
     @property
     def ns_per_request(self) -> float | None:
@@ -213,7 +216,8 @@ class RowColumn:
     @property
     def time_ratio(self) -> float | None:
         """Time of columns over that of rows; None without a GPU."""
-        return self.column.time_ms / self.row.time_ms if self.row.time_ms else None
+        row, column = self.row.time_ms, self.column.time_ms
+        return column / row if row and column is not None else None
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
@@ -249,12 +253,12 @@ class Divergence(ProbeResult):
     @property
     def divergent_branches(self) -> int:
         """Branches at which the lanes of a warp parted, in the counted launch."""
-        return self.counters["branch.divergent"]
+        return int(self.counters["branch.divergent"])
 
     @property
     def active_lanes(self) -> float:
         """Lanes of 32 that an average instruction had work for."""
-        return self.counters["instructions.active_lanes"]
+        return float(self.counters["instructions.active_lanes"])
 
     @property
     def steps_per_s(self) -> float | None:
@@ -290,8 +294,9 @@ class Latency:
 
     @property
     def ns(self) -> float:
-        """The median of samples_ns."""
-        return median(self.samples_ns)
+        """The median of samples_ns; NaN without samples."""
+        middle = median(self.samples_ns)
+        return math.nan if middle is None else middle
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
@@ -327,7 +332,7 @@ class SharedLimits:
     (49152, 232448)
     """
 
-    backend: str
+    backend: Machine
     static_bytes: int
     dynamic_bytes: int
     optin_bytes: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import reprlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy
 
@@ -15,15 +15,28 @@ from ._report import Report
 from .counts import UncountedError, split_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any, Literal
+    from collections.abc import Callable, Iterable
+    from typing import Any, Literal, TypeAlias
 
     from .._core import RawKernel
+    from ._captured import Checked, Counted, Ran, Refused
+
+    Verb: TypeAlias = Literal["profile", "check"]
 
 WARM_UPS, REPEATS = 3, 11  # of a timed call; the median of an odd number is a sample
 
 
-def _prepare(verb, function, blocks):
+def read_int(value: object) -> int | None:
+    """The value as an int; None for what is no whole number, and for a bool."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # an array that holds no whole number
+        return None
+
+
+def _prepare(verb: Verb, function: object, blocks: int | None) -> int:
     """Checks both arguments and returns the number of blocks, 0 for all."""
     if not callable(function):
         raise _core.ArgumentTypeError(
@@ -32,18 +45,16 @@ def _prepare(verb, function, blocks):
         )
     if blocks is None:
         return 0
-    try:
-        number = operator.index(blocks)
-    except TypeError:
-        number = None
-    if number is None or isinstance(blocks, bool):
+    number = read_int(blocks)
+    if number is None:
         raise _core.ArgumentTypeError(f"blocks must be an int or None, not {blocks!r}")
     if not 1 <= number < 2**63:
         raise _core.ArgumentError(f"blocks is {number}; 1 or more is needed, or None for all")
     return number
 
 
-def _demand_launches(verb, function, launches):
+def _demand_launches(verb: Verb, function: object, launches: Iterable[Ran | Refused]) -> None:
+    """Raises an error unless a launch ran to its end."""
     ran, refused = split_refused(launches)
     name = getattr(function, "__name__", type(function).__name__)
     if refused and not ran:
@@ -59,11 +70,9 @@ def _demand_launches(verb, function, launches):
         )
 
 
-def _find_source(function):
+def _find_source(function: object) -> str | None:
     """The CUDA C source of a RawKernel, or None."""
-    is_kernel = isinstance(function, _core.RawKernel | ConfiguredKernel)
-    source = function.source if is_kernel else None
-    return source if isinstance(source, str) else None
+    return function.source if isinstance(function, _core.RawKernel | ConfiguredKernel) else None
 
 
 TWICE = {
@@ -72,7 +81,7 @@ TWICE = {
 }
 
 
-def _copy(value, made, verb):
+def _copy(value: Any, made: dict[int, numpy.ndarray[Any, Any]], verb: Verb) -> Any:
     """The value with copies of its NumPy arrays; an array that occurs twice is copied once."""
     if isinstance(value, _core.DeviceArray):
         raise _core.BackendError(
@@ -91,12 +100,21 @@ def _copy(value, made, verb):
     return value
 
 
-def _copy_call(args, kwargs, verb="profile"):
-    return _copy((args, kwargs), {}, verb)
+def _copy_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any], verb: Verb = "profile"
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call with copies of their arrays."""
+    made: dict[int, numpy.ndarray[Any, Any]] = {}
+    return _copy(args, made, verb), _copy(kwargs, made, verb)
 
 
-def _time(function, args, kwargs, launches):
-    """Samples in milliseconds for each of the launches, and the result of the last, real call."""
+def _time(
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    launches: list[Counted | Refused],
+) -> tuple[Any, list[tuple[float, ...]]]:
+    """The result of the last, real call, and samples in milliseconds for each of the launches."""
     samples = []
     for _ in range(WARM_UPS + REPEATS):
         copies, words = _copy_call(args, kwargs)
@@ -189,20 +207,21 @@ def profile(
     return report
 
 
-ORDERS = {"forward": (False,), "reverse": (True,), "both": (True, False)}
+ORDERS: dict[str, tuple[bool, ...]] = {
+    "forward": (False,),
+    "reverse": (True,),
+    "both": (True, False),
+}
 
 
-def _read_order(order, padding):
+def _read_order(order: str, padding: int) -> tuple[tuple[bool, ...], int]:
     """Checks both arguments: (whether each pass is reversed, bytes of padding)."""
     if not isinstance(order, str) or order not in ORDERS:
         raise _core.ArgumentError(
             f"order is {order!r}; accepted are {', '.join(map(repr, ORDERS))}"
         )
-    try:
-        number = operator.index(padding)
-    except TypeError:
-        number = None
-    if number is None or isinstance(padding, bool):
+    number = read_int(padding)
+    if number is None:
         raise _core.ArgumentTypeError(f"padding must be an int, not {padding!r}")
     if number < 0:
         raise _core.ArgumentError(f"padding is {number} bytes; it cannot be negative")
@@ -289,7 +308,7 @@ def check(
             f"ignore_same_value is True or False, not {reprlib.repr(ignore_same_value)}"
         )
     passes, room = _read_order(order, padding)
-    found = []
+    found: list[Checked | Refused] = []
     for reverse in passes:
         again = len(passes) > 1 and reverse  # only the last pass changes the arguments themselves
         given, words = _copy_call(args, kwargs, "check") if again else (args, kwargs)

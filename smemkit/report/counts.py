@@ -15,6 +15,20 @@ from ._moved import list_lines_without_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from ._captured import (
+        Counted,
+        InModule,
+        Instruction,
+        Location,
+        Place,
+        Ran,
+        Refused,
+        Request,
+        SavedSources,
+        Sums,
+    )
+    from ._report import Report
+
 # {ratio: (numerator, denominator, scale)}. A ratio is computed from sums, so that it stays right
 # where launches or lines are added. A test compares this table with counters.def.
 RATIOS = {
@@ -64,7 +78,7 @@ def counters() -> dict[str, dict[str, str]]:
     'wavefronts'
     """
     return {
-        row["name"]: {key: row[key] for key in ("unit", "meaning", "ncu")}
+        row["name"]: {"unit": row["unit"], "meaning": row["meaning"], "ncu": row["ncu"]}
         for row in _core._counters()
     }
 
@@ -90,14 +104,14 @@ OPERATORS = {
 }
 
 
-def read_condition(text):
+def read_condition(text: str) -> tuple[str, str, float]:
     """ "shared.load.conflicts>0" -> (name, operator, number)."""
     found = re.fullmatch(r"\s*([\w.]+)\s*(>=|<=|==|!=|>|<)\s*(\S+)\s*", str(text))
     try:
         limit = float(found[3]) if found else math.nan
     except ValueError:
         limit = math.nan
-    if math.isnan(limit):
+    if found is None or math.isnan(limit):
         raise _core.ArgumentError(
             f"{text!r} is not a condition; write COUNTER OPERATOR NUMBER, as in "
             f"'shared.load.conflicts>0' (operators: {' '.join(OPERATORS)})"
@@ -108,11 +122,11 @@ def read_condition(text):
     return found[1], found[2], limit
 
 
-def refuse_name(name, names):
+def refuse_name(name: object, names: Iterable[str]) -> UnknownCounterError:
     """The error for a name that is not among `names`, with similar ones."""
     import difflib  # needed for errors only
 
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.6)
+    near = difflib.get_close_matches(str(name), list(names), n=3, cutoff=0.6)
     hint = f"did you mean {' or '.join(near)}?" if near else "smemkit.counters() lists them"
     return UnknownCounterError(f"there is no counter {name!r}; {hint}")
 
@@ -158,26 +172,33 @@ class Counters(Mapping[str, Any]):
         filled = {name: value for name, value in self._values.items() if value}
         return f"Counters({filled})"
 
-    def total(self, *names: str) -> Any:
+    def total(self, *names: str) -> int:
         """The sum of several counters."""
-        return sum(self._values[name] for name in names)
+        return sum(self[name] for name in names)
 
 
-def split_refused(launches):
+def split_refused(
+    launches: Iterable[Ran | Refused],
+) -> tuple[list[Ran], tuple[tuple[str, str], ...]]:
     """(the launches that ran, (kernel, message) of those that were refused or failed)."""
-    ran = [launch for launch in launches if "refused" not in launch]
-    refused = [launch for launch in launches if "refused" in launch]
-    return ran, tuple((launch["kernel"], launch["refused"]) for launch in refused)
+    ran: list[Ran] = []
+    refused: list[tuple[str, str]] = []
+    for launch in launches:
+        if "refused" in launch:
+            refused.append((launch["kernel"], launch["refused"]))
+        else:
+            ran.append(launch)
+    return ran, tuple(refused)
 
 
-def say_count(number, noun):
+def say_count(number: int, noun: str) -> str:
     """As in "1 block", "2,000 blocks"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def add_sums(tables):
+def add_sums(tables: Iterable[Mapping[str, Any]]) -> Sums:
     """Adds the counters of several mappings, without ratios: Counters computes these."""
-    sums = {}
+    sums: Sums = {}
     for table in tables:
         for name, value in table.items():
             if name not in RATIOS and value:
@@ -188,26 +209,36 @@ def add_sums(tables):
 class Sources:
     """Source text by file name, for one module. variant: its (family, variant), or None.
 
-    saved is what a saved report brings along: {"texts": {file: lines}, "variant": ... or None}.
+    given is the CUDA C of a kernel that came as a string; saved is what a saved report brings.
     """
 
-    def __init__(self, kernel, ptx, given=None, saved=None):
+    def __init__(
+        self,
+        kernel: str,
+        ptx: str,
+        given: str | None = None,
+        saved: SavedSources | None = None,
+    ) -> None:
         self.ptx = ptx.splitlines()
+        self.variant: tuple[str, str] | None = None
         self._given, self._saved = given, saved is not None
-        self._texts, self._without_access = {}, {}
+        self._texts: dict[str, list[str] | None] = {}
+        self._without_access: dict[str, frozenset[int]] = {}
         if saved is None:
             self.variant = _find_variant(kernel, ptx)
         else:
-            self.variant = tuple(saved["variant"]) if saved["variant"] else None
+            if saved["variant"]:
+                family, variant = saved["variant"]
+                self.variant = family, variant
             self._texts = {file: list(lines) for file, lines in saved["texts"].items()}
 
     @classmethod
-    def of(cls, facts, given=None):
+    def of(cls, facts: InModule, given: str | None = None) -> Sources:
         """The sources of a captured launch, or of a saved one."""
         source = facts.get("source") or given
         return cls(facts["kernel"], facts["ptx"], source, facts.get("sources"))
 
-    def lines(self, file):
+    def lines(self, file: str) -> list[str] | None:
         """The lines of a file, or None where it cannot be read."""
         if file == PTX_FILE:
             return self.ptx
@@ -215,7 +246,7 @@ class Sources:
             self._texts[file] = self._read(file)
         return self._texts[file]
 
-    def _read(self, file):
+    def _read(self, file: str) -> list[str] | None:
         if self._saved:  # a file of that name here may be another one
             return None
         from ..compile import FILE_NAME  # slow to import, and not needed to call kernels
@@ -231,23 +262,23 @@ class Sources:
         except (OSError, ValueError):
             return None
 
-    def is_moved(self, file, line):
+    def is_moved(self, file: str, line: int) -> bool:
         """True where an access of that line is not its own: the compiler has moved it there."""
         if file not in self._without_access:
-            lines = self.lines(file) if file not in (None, PTX_FILE) else None
-            found = list_lines_without_access("\n".join(lines)) if lines else ()
+            lines = self.lines(file) if file != PTX_FILE else None
+            found = list_lines_without_access("\n".join(lines)) if lines else frozenset()
             self._without_access[file] = found
         return line in self._without_access[file]
 
-    def text(self, file, line, otherwise=""):
+    def text(self, file: str, line: int, otherwise: str = "") -> str:
         """One line without its margins; `otherwise` (the PTX) where the file is not at hand."""
-        lines = self.lines(file) if file is not None else None
+        lines = self.lines(file)
         if lines is not None and 0 < line <= len(lines):
             return lines[line - 1].strip()
         return otherwise.strip()
 
 
-def _find_variant(kernel, ptx):
+def _find_variant(kernel: str, ptx: str) -> tuple[str, str] | None:
     """(family, variant) where the module is one of the package's, else None."""
     for family, facts in _core.families().items():
         for variant in facts["variants"]:
@@ -351,20 +382,13 @@ class Sample:
     32
     """
 
-    function: str
-    ptx_line: int
-    space: str
-    op: str
-    rule: str
-    bytes: int
-    mask: int
-
-    def __init__(self, facts: Mapping[str, Any], kernel: str, sources: Sources) -> None:
+    def __init__(self, facts: Request, kernel: str, sources: Sources) -> None:
         self.cost, self.warp = facts["cost"], facts["warp"]
-        for name in ("function", "ptx_line", "space", "op", "rule", "bytes", "mask"):
-            setattr(self, name, facts[name])
+        self.function, self.ptx_line = facts["function"], facts["ptx_line"]
+        self.space, self.op, self.rule = facts["space"], facts["op"], facts["rule"]
+        self.bytes, self.mask = facts["bytes"], facts["mask"]
         self.kernel = kernel
-        self.block = tuple(facts["block"])
+        self.block: tuple[int, ...] = tuple(facts["block"])
         self.addresses = facts["addresses"]
         self.file, self.line = place_of(facts)
         self.text = sources.text(self.file, self.line, sources.text(PTX_FILE, self.ptx_line))
@@ -392,11 +416,12 @@ class Sample:
         return facts | {"addresses": [int(address) for address in self.addresses]}
 
 
-def place_of(facts):
+def place_of(facts: Location) -> Place:
     """(file, line) of an instruction; without a source line those of the PTX."""
-    if facts.get("file") is None or not facts.get("line"):
+    file, line = facts.get("file"), facts.get("line")
+    if file is None or not line:
         return PTX_FILE, facts["ptx_line"]
-    return facts["file"], facts["line"]
+    return file, line
 
 
 class Launch:
@@ -425,19 +450,20 @@ class Launch:
     (Launch('gemm_column_float32', grid=(2, 2, 1), block=(32, 32, 1)),)
     """
 
-    def __init__(self, facts: Mapping[str, Any], given: Any = None) -> None:
+    def __init__(self, facts: Counted, given: str | None = None) -> None:
         self.kernel = facts["kernel"]
-        self.grid, self.block = tuple(facts["grid"]), tuple(facts["block"])
+        self.grid: tuple[int, ...] = tuple(facts["grid"])
+        self.block: tuple[int, ...] = tuple(facts["block"])
         self.shared_bytes = facts["shared_bytes"]
         self.blocks, self.blocks_total = facts["blocks"], facts["blocks_total"]
         self.modelled = facts["modelled"]
         self.ptx = facts["ptx"]
         self.instructions = facts["instructions"]
-        self.shared = facts.get("shared", ())  # (name, offset, bytes) of variables
+        self.shared = facts.get("shared", [])
         self.counters = Counters(add_sums([facts["counters"]]))
         self.sources = Sources.of(facts, given)
         self.samples = [Sample(sample, self.kernel, self.sources) for sample in facts["samples"]]
-        self.times_ms = ()
+        self.times_ms: tuple[float, ...] = ()
 
     @property
     def time_ms(self) -> float | None:
@@ -463,7 +489,7 @@ class Launch:
         }
 
 
-def median(values):
+def median(values: Iterable[float]) -> float | None:
     """The median, or None without values."""
     ordered = sorted(values)
     if not ordered:
@@ -474,36 +500,36 @@ def median(values):
     return (ordered[middle - 1] + ordered[middle]) / 2
 
 
-def choose_ptx(kept, text):
+def choose_ptx(kept: str | None, text: str) -> str:
     """The PTX to show for a line whose source is missing: its first access or instruction."""
     if kept is None or (ACCESS.search(text) and not ACCESS.search(kept)):
         return text
     return kept
 
 
-def collect_lines(launches):
+def collect_lines(launches: Iterable[Launch]) -> list[Line]:
     """The lines of several launches by file and line; those of one module are added up."""
-    rows = {}
+    rows: dict[tuple[str, int, str], list[tuple[Launch, Instruction]]] = {}
     for launch in launches:
         for instruction in launch.instructions:
-            file, line = place_of(instruction)
-            key = (file, line, launch.ptx)
-            row = rows.setdefault(key, {"sources": launch.sources, "tables": [], "kernels": {}})
-            row["tables"].append(instruction["counters"])
-            row["kernels"][launch.kernel] = None
-            row["ptx"] = choose_ptx(row.get("ptx"), instruction["ptx"])
-    lines = [
-        Line(
-            file,
-            line,
-            row["sources"].text(file, line, row["ptx"]),
-            add_sums(row["tables"]),
-            row["kernels"],
-            ptx,
-            row["sources"].is_moved(file, line),
+            key = (*place_of(instruction), launch.ptx)
+            rows.setdefault(key, []).append((launch, instruction))
+    lines = []
+    for (file, line, module), row in rows.items():
+        sources, ptx = row[0][0].sources, None
+        for _, instruction in row:
+            ptx = choose_ptx(ptx, instruction["ptx"])
+        lines.append(
+            Line(
+                file,
+                line,
+                sources.text(file, line, ptx or ""),
+                add_sums(instruction["counters"] for _, instruction in row),
+                dict.fromkeys(launch.kernel for launch, _ in row),
+                module,
+                sources.is_moved(file, line),
+            )
         )
-        for (file, line, ptx), row in rows.items()
-    ]
     return sorted(lines, key=lambda line: (line.file, line.line))  # stable: then by launch
 
 
@@ -516,12 +542,12 @@ CONFLICTS = (
 WAVEFRONTS = tuple(name.replace("conflicts", "wavefronts") for name in CONFLICTS)
 
 
-def count_conflicts(table):
+def count_conflicts(table: Counters) -> int:
     """All bank conflicts of a line or a report."""
     return table.total(*CONFLICTS)
 
 
-def count_excess_sectors(table):
+def count_excess_sectors(table: Counters) -> int:
     """Sectors of global memory beyond the least: one a request, and as many as the bytes fill."""
     excess = 0
     for op in ("load", "store", "atomic"):
@@ -530,7 +556,7 @@ def count_excess_sectors(table):
     return excess
 
 
-def count_waste(table, space, op):
+def count_waste(table: Sums, space: str, op: str) -> int:
     """What one kind of access costs beyond its least: bank conflicts, or sectors."""
     if space == "shared":
         return table.get("async.conflicts" if op == "async" else f"shared.{op}.conflicts", 0)
@@ -541,9 +567,9 @@ def count_waste(table, space, op):
     return max(0, sectors - max(requests, -(-nbytes // 32)))
 
 
-def get_sources(report):
+def get_sources(report: Report) -> Iterator[tuple[str, list[str] | None, list[Line]]]:
     """(file, lines of the file or None, Line objects in it) for each source file, for listings."""
-    groups = {}
+    groups: dict[tuple[str, str], list[Line]] = {}
     for line in report.lines:
         groups.setdefault((line.file, line.module), []).append(line)
     by_module = {launch.ptx: launch.sources for launch in report.launches}

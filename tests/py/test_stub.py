@@ -9,7 +9,7 @@ import write_stubs
 from support.paths import ROOT
 
 import smemkit
-from smemkit import _core
+from smemkit import _core, _facts
 
 pytestmark = pytest.mark.generated
 
@@ -19,7 +19,7 @@ FUNCTIONS, CLASSES = {}, {}
 for node in TREE.body:
     if isinstance(node, ast.FunctionDef):
         FUNCTIONS.setdefault(node.name, []).append(node)
-    elif isinstance(node, ast.ClassDef) and "TypedDict" not in map(ast.unparse, node.bases):
+    elif isinstance(node, ast.ClassDef):
         CLASSES[node.name] = node
 
 
@@ -58,8 +58,10 @@ PROTOCOLS = ("__buffer__", "__copy__", "__deepcopy__", "__getitem__", "__len__",
 STALE = "python -m smemkit dev docs makes it anew"
 
 
-def test_families_are_those_of_the_tables():
+def test_generated_parts_are_those_of_the_tables():
     assert write_stubs.fill_core(PATH.read_text(encoding="utf-8")) == PATH.read_text(), STALE
+    facts = PATH.parent / "_facts.py"
+    assert write_stubs.fill_facts(facts.read_text(encoding="utf-8")) == facts.read_text(), STALE
     functions = PATH.parent / "functions" / "__init__.pyi"
     assert functions.read_text(encoding="utf-8") == write_stubs.write_functions(), STALE
     tree = ast.parse(functions.read_text(encoding="utf-8"))
@@ -86,6 +88,21 @@ def test_names():
 def test_function(name):
     for overload in FUNCTIONS[name]:
         assert describe_stub(overload) == describe_real(getattr(_core, name))
+
+
+@pytest.mark.parametrize(
+    ("kind", "call"),
+    [
+        (_facts.SimulatorInfo, lambda: _core.device_info(backend="sim")),
+        (_facts.Limits, lambda: _core.limits("9.0")),
+        (_facts.Counter, lambda: _core._counters()[0]),
+        (_facts.Family, lambda: _core.families()["gemm"]),
+        (_facts.Variant, lambda: _core.variants("gemm")["tiled"]),
+        (_facts.Attributes, lambda: _core.kernel("gemm", "tiled").attributes),
+    ],
+)
+def test_keys_of_a_dict(kind, call):
+    assert list(kind.__annotations__) == list(call())
 
 
 @pytest.mark.parametrize("name", CLASSES)
