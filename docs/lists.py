@@ -165,6 +165,11 @@ def words(cell):
     return " ".join(slots)
 
 
+def demanded(cell):
+    """The slots of a form that must be filled, in words."""
+    return words(" ".join(slot for slot in cell.split() if not slot.endswith("?"))).replace(" ", "")
+
+
 def ptx(*_):
     """A section for each class of instruction, with a row for each opcode and each of its forms."""
     opcodes = {row["id"]: row for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")}
@@ -177,7 +182,7 @@ def ptx(*_):
         for name, row in opcodes.items():
             if row["class"] != kind["id"]:
                 continue
-            known = [one for one in forms.get(name, ()) if one["operands"] != "!"]
+            known = [one for one in forms.get(name, ()) if not one["operands"].startswith("!")]
             lines = [
                 code(" ".join(filter(None, (words(one["words"]), words(one["types"])))))
                 for one in known
@@ -196,23 +201,26 @@ def special(*_):
 
 
 def refused(*_):
-    """What the simulator knows and refuses: opcodes, forms of known opcodes, words, registers."""
+    """What the simulator does not execute: in CUDA C, what to do, and by which words of PTX."""
+    table_, words_of = "ptx/unsupported.def", {}
+    for kind in ("OPCODE", "WORD", "SPECIAL", "FUNCTION"):
+        for row in read_rows(table_, f"SMK_PTX_UNSUPPORTED_{kind}"):
+            words_of.setdefault(row["feature"], []).append(row["spelling"])
     opcodes = {row["id"]: row["spelling"] for row in read_rows("ptx/opcode.def", "SMK_PTX_OPCODE")}
-    forms = [
-        ".".join(
-            filter(None, (opcodes[row["id"]], *(words(row[key]) for key in ("words", "types"))))
-        )
-        for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM")
-        if row["operands"] == "!"
+    for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM"):
+        if row["operands"].startswith("! "):
+            parts = (opcodes[row["id"]], *(demanded(row[key]) for key in ("words", "types")))
+            form = re.sub(r"\.+", ".", ".".join(filter(None, parts)))
+            words_of.setdefault(row["operands"][2:], []).append(form)
+    cells = [
+        [
+            escape(row["source"]),
+            escape(row["advice"]),
+            ", ".join(map(code, dict.fromkeys(words_of[row["id"]]))),
+        ]
+        for row in read_rows(table_, "SMK_PTX_FEATURE")
     ]
-    forms = [re.sub(r"\.+", ".", form) for form in forms]
-    parts = []
-    for title, kind in (("Opcodes", "OPCODE"), ("Words", "WORD"), ("Special registers", "SPECIAL")):
-        rows = read_rows("ptx/unsupported.def", f"SMK_PTX_UNSUPPORTED_{kind}")
-        spellings = dict.fromkeys(row["spelling"] for row in rows)
-        parts.append(f"**{title}:** {', '.join(map(code, spellings))}.\n")
-    lines = "".join(f"- {code(form)}\n" for form in dict.fromkeys(forms))
-    return "\n".join([*parts, f"**Forms of opcodes that it otherwise knows:**\n\n{lines}"])
+    return table(("in CUDA C", "what to do", "in PTX"), cells)
 
 
 # Machines ----------------------------------------------------------------------------------------

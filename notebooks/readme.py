@@ -1,4 +1,4 @@
-"""Makes what the READMEs show: their tables between marks, and their pictures.
+"""Makes what the READMEs show, their tables between marks and their pictures, and a list of help().
 
     python notebooks/readme.py
 
@@ -23,6 +23,10 @@ from smemkit import bench
 from smemkit.cli import variants
 
 ROOT = Path(__file__).resolve().parents[1]
+if str(ROOT / "csrc") not in sys.path:
+    sys.path.append(str(ROOT / "csrc"))
+from read_tables import read_rows  # noqa: E402
+
 PICTURES = ROOT / "notebooks" / "pictures"
 SIZE = 4096
 WIDTH = 100  # of what examples print
@@ -118,10 +122,30 @@ def write_layers():
     return "\n".join(["| layer | may include |", "| --- | --- |", *rows, ""])
 
 
+# What the simulator refuses ----------------------------------------------------------------------
+
+
+def write_refused():
+    """A list of what the simulator does not execute, and of what to do, for help(smemkit)."""
+    lines = []
+    for row in read_rows("ptx/unsupported.def", "SMK_PTX_FEATURE"):
+        text = f"{row['source']}: {row['advice']}"
+        lines += textwrap.wrap(
+            text,
+            WIDTH,
+            initial_indent="  - ",
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+    return "\n".join([*lines, ""])
+
+
 # The texts -------------------------------------------------------------------------------------
 
 # file: {mark: what makes the text between the marks, of the text that stands there}
 TABLES = {
+    "smemkit/__init__.py": {"refused": lambda text: write_refused()},
     "README.md": {"example": lambda text: write_example(), "demo": write_demo},
     "csrc/README.md": {"layers": lambda text: write_layers()},
     "csrc/kernels/README.md": {
@@ -131,10 +155,13 @@ TABLES = {
 }
 
 
+MARKS = {"refused": r"(skipped\. It does not execute:\n\n)(.*?)(\n- )"}  # of a list of help()
+
+
 def fill(path, text):
     """The text of a README with each table between its marks made anew."""
     for name, write in TABLES[path].items():
-        marks = rf"(<!-- {name} -->\n)(.*?)(<!-- /{name} -->)"
+        marks = MARKS.get(name, rf"(<!-- {name} -->\n)(.*?)(<!-- /{name} -->)")
         text, found = re.subn(
             marks, lambda m, w=write: m[1] + w(m[2]) + m[3], text, flags=re.DOTALL
         )

@@ -91,11 +91,55 @@ Limits
   without .aligned that lanes reach on different paths) is reported as a deadlock or a barrier
   error, or exceeds its step budget. The same holds for a block that waits for another one more
   than 16 places behind it.
-- PTX that the simulator does not know is refused with its line and its word, never skipped. It
-  knows no textures, clusters, video instructions, 8-bit floats, 128-bit registers, alloca, or
-  malloc in a kernel. Of tensor cores it has mma.sync of f16, bf16 and tf32 with sums in f32, and of
-  f64, with the bits that an H200 gives, and ldmatrix; no sums in f16, no integers, no sparse
-  matrices, no wmma or wgmma.
+- PTX that the simulator does not know is refused, with its line and that of your source, never
+  skipped. It does not execute:
+
+  - textures and surfaces (tex2D, surf2Dwrite and their like): pass the array as a pointer, const T
+    *__restrict__, and compute the index
+  - grid.sync() of cooperative groups: end the kernel where the whole grid has to wait, and launch a
+    second one for the rest
+  - cuda::barrier, and cuda::pipeline of a block, compiled for sm_80 or later: compile with the
+    option -arch=compute_75, where atomics do their work
+  - clusters of blocks (this_cluster, __cluster_dims__, distributed shared memory): hand the data
+    over in global memory, from one launch to the next
+  - nvcuda::wmma of mma.h: write mma.sync of f16, bf16, tf32 or f64 as inline PTX, or sum the
+    products in a loop
+  - matrix products of a warp group (wgmma) and of sm_100 (tcgen05): compile the kernel's path for
+    sm_80, -arch=compute_80, where it has one
+  - bulk copies by the Tensor Memory Accelerator (cp.async.bulk, tensor maps) and their fences:
+    compile the kernel's path for sm_80, -arch=compute_80, where it has one
+  - mma.sync with sums in f16, of integers, of bits, of sparse matrices, or of shape m8n8k4 in f16;
+    stmatrix; movmatrix: use mma.sync of f16, bf16 or tf32 with sums in f32, or of f64; store
+    fragments lane by lane
+  - floats of 8, 6 and 4 bits (cuda_fp8.h and its like) compiled for sm_89 or later: compile with
+    the option -arch=compute_80, where the headers convert them by integers
+  - malloc, free, new and delete in a kernel: allocate before the launch and pass a pointer, or
+    declare an array of constant size
+  - alloca and arrays of variable length: declare an array of constant size
+  - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
+    behind the outer one
+  - __managed__ variables: declare the variable __device__, and reach it by RawModule.get_global
+  - tiled_partition of more than 32 threads (cooperative groups) compiled for sm_80 or later:
+    compile with the option -arch=compute_75, and give this_thread_block a block_tile_memory
+  - intrinsics that are video instructions (__vabsdiffu4 and its like): take the bytes apart by
+    shifts and masks
+  - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
+    __ballot_sync with the mask of the lanes that take part
+  - atomics on vectors of floats (atomicAdd of float2 or float4), and minima of 16-bit floats: call
+    atomicAdd for each element
+  - registers of 128 bits (atomics on __int128) and accesses of 256 bits (double4_32a on sm_100):
+    use values of 64 bits, or compile with the option -arch=compute_90
+  - programmatic dependent launches (cudaGridDependencySynchronize and its like): leave them out
+    here, where a launch begins when the one before it has ended
+  - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
+  - cache policies (createpolicy): leave them out here, where no result depends on them
+  - redux.sync of f32, of sm_100: reduce by __shfl_xor_sync
+  - fma.oob of 16-bit floats: select the operands before the fma
+  - generic addresses of 32 bits: compile for addresses of 64 bits
+  - performance monitors of the GPU (%pm0 to %pm7): ask smemkit.profile for counts
+
+- Of tensor cores the simulator has mma.sync of f16, bf16 and tf32 with sums in f32, and of f64,
+  with the bits that an H200 gives, and ldmatrix.
 - It takes some PTX that ptxas refuses, such as more than 64 KB of constants: what runs here may not
   assemble.
 - check derives no order from the end of a thread, because PTX promises none: what a warp writes to

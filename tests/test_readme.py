@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from read_tables import read_rows
 from support.paths import ROOT
 
 import smemkit
@@ -43,7 +44,7 @@ def readme():
     return module
 
 
-PATHS = ("README.md", "csrc/README.md", "csrc/kernels/README.md")
+PATHS = ("smemkit/__init__.py", "README.md", "csrc/README.md", "csrc/kernels/README.md")
 STALE = "python -m smemkit dev docs makes it anew"
 
 
@@ -53,6 +54,13 @@ def test_tables_are_not_stale(readme, path):
     text = (README.parent / path).read_text(encoding="utf-8")
     assert readme.fill(path, text) == text, STALE
     assert set(readme.TABLES) == set(PATHS)
+
+
+def test_readme_names_what_is_refused():
+    """The first rows of the table, which people meet first."""
+    names = [row["name"] for row in read_rows("ptx/unsupported.def", "SMK_PTX_FEATURE")]
+    text = " ".join(README.read_text(encoding="utf-8").split())
+    assert f"never skipped: {', '.join(names[:7])}, and others" in text
 
 
 def test_a_demo_that_differs_by_chance_stays(readme, monkeypatch):

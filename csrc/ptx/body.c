@@ -197,6 +197,7 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
 {
     smk_token start = parser->token;
     parser->in_body = true;
+    parser->in_entry = function->is_entry;
     parser->parameter_registers = (uint32_t)parser->registers.count;
     parser->reorders = false;
     parser->function_name = function->name;

@@ -1,5 +1,6 @@
 /* Functions: signatures, performance directives, prototypes. Bodies are in body.c. */
 #include "ptx/parse.h"
+#include "ptx/refuse.h"
 
 #include <string.h>
 
@@ -103,8 +104,7 @@ static smk_status parse_cluster_size(smk_parser *parser)
     SMK_TRY(smk_parse_next(parser));
     SMK_TRY(parse_dimensions(parser, &size));
     if (size.x > 1 || size.y > 1 || size.z > 1) {
-        return smk_parse_fail(parser, &at, SMK_UNSUPPORTED, "'%.*s': clusters are not supported",
-                              SMK_TEXT_PRINT(at.text));
+        return smk_refuse_words(parser, &at, at.text, SMK_FEATURE_CLUSTER);
     }
     return SMK_OK;
 }
@@ -150,8 +150,7 @@ static smk_status parse_directive(smk_parser *parser, smk_function *function)
     }
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_EXPLICITCLUSTER) ||
         smk_parse_at_directive(parser, SMK_DIRECTIVE_BLOCKSARECLUSTERS)) {
-        return smk_parse_fail(parser, &parser->token, SMK_UNSUPPORTED, "'%.*s': clusters are not supported",
-                              SMK_TEXT_PRINT(parser->token.text));
+        return smk_refuse_words(parser, &parser->token, parser->token.text, SMK_FEATURE_CLUSTER);
     }
     if (smk_parse_at_directive(parser, SMK_DIRECTIVE_PRAGMA)) {
         return smk_parse_pragma(parser);

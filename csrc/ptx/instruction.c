@@ -2,6 +2,7 @@
 #include "ptx/instruction.h"
 
 #include "ptx/opcode.h"
+#include "ptx/refuse.h"
 #include "ptx/verify.h"
 
 #include <string.h>
@@ -142,12 +143,16 @@ static smk_status parse_special_vector(smk_parser *parser, const smk_token *name
         for (uint32_t k = 0; k < 3; k++) {
             elements[k].index = (uint32_t)vectors[i].first + k;
         }
-        *found = !component || smk_text_is(parser->token.text, ".w");
-        if (*found && component) {
+        if (component && !smk_text_is(parser->token.text, ".w")) {
+            return smk_parse_fail(parser, name, SMK_PTX, "unknown special register '%.*s%.*s'",
+                                  SMK_TEXT_PRINT(name->text), SMK_TEXT_PRINT(parser->token.text));
+        }
+        *found = true;
+        if (component) {
             *operand = elements[3];
             return smk_parse_next(parser);
         }
-        return *found ? make_list(parser, elements, 4, operand) : SMK_OK;
+        return make_list(parser, elements, 4, operand);
     }
     return SMK_OK;
 }
@@ -171,13 +176,8 @@ static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_o
     if (*found) {
         return SMK_OK;
     }
-    bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_SPECIAL, name->text) != SMK_NO_INDEX ||
-                   (name->text.length > 7 && memcmp(name->text.start, "%envreg", 7) == 0);
-    if (refused) {
-        return smk_parse_fail(parser, name, SMK_UNSUPPORTED, "the special register '%.*s' is not supported",
-                              SMK_TEXT_PRINT(whole.text));
-    }
-    return SMK_OK;
+    smk_feature refused = smk_refuse_find_special(parser, name->text);
+    return refused == SMK_FEATURE_COUNT ? SMK_OK : smk_refuse_words(parser, name, whole.text, refused);
 }
 
 static smk_status parse_offset(smk_parser *parser, int64_t *offset)
@@ -480,10 +480,13 @@ static smk_status parse_words(smk_parser *parser, smk_statement *statement)
             index = smk_symbol_word(&parser->words, SMK_WORD_MODIFIER, text);
         }
         if (index == SMK_NO_INDEX) {
-            bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, text) != SMK_NO_INDEX;
-            return smk_parse_fail(parser, token, refused ? SMK_UNSUPPORTED : SMK_PTX,
-                                  refused ? "'%.*s' of '%s' is not supported" : "unknown word '%.*s' behind '%s'",
-                                  SMK_TEXT_PRINT(token->text), smk_module_opcode_name((smk_opcode)instruction->opcode));
+            uint32_t refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, text);
+            smk_text whole = statement->opcode_at.text;
+            whole.length = (size_t)(token->text.start + token->text.length - whole.start);
+            return refused != SMK_NO_INDEX ? smk_refuse_words(parser, token, whole, (smk_feature)refused)
+                                           : smk_parse_fail(parser, token, SMK_PTX, "unknown word '%.*s' behind '%s'",
+                                                            SMK_TEXT_PRINT(token->text),
+                                                            smk_module_opcode_name((smk_opcode)instruction->opcode));
         }
         word->value = (uint8_t)index;
         if (!word->is_type) {
@@ -503,10 +506,10 @@ static smk_status parse_opcode(smk_parser *parser, smk_statement *statement)
     }
     uint32_t opcode = smk_symbol_word(&parser->words, SMK_WORD_OPCODE, token->text);
     if (opcode == SMK_NO_INDEX) {
-        bool refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_OPCODE, token->text) != SMK_NO_INDEX;
-        return smk_parse_fail(parser, token, refused ? SMK_UNSUPPORTED : SMK_PTX,
-                              refused ? "'%.*s' is not supported" : "unknown instruction '%.*s'",
-                              SMK_TEXT_PRINT(token->text));
+        uint32_t refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_OPCODE, token->text);
+        return refused != SMK_NO_INDEX
+                   ? smk_refuse_words(parser, token, token->text, (smk_feature)refused)
+                   : smk_parse_fail(parser, token, SMK_PTX, "unknown instruction '%.*s'", SMK_TEXT_PRINT(token->text));
     }
     statement->opcode_at = *token;
     statement->instruction.opcode = (uint16_t)opcode;

@@ -130,7 +130,7 @@ smk_status smk_loc_parse(smk_parser *parser)
 {
     inlining mark = {.parent = 0};
     bool inlined = false;
-    uint32_t index = 0;
+    uint32_t index = 0, ptx_line = parser->token.line;
     SMK_TRY(smk_parse_next(parser));
     SMK_TRY(parse_location(parser, &mark.at));
     SMK_TRY(parse_attributes(parser, &mark, &inlined));
@@ -140,6 +140,7 @@ smk_status smk_loc_parse(smk_parser *parser)
     parser->source_mark.file = mark.at.file;
     parser->source_mark.line = mark.at.line;
     parser->source_mark.column = mark.at.column;
+    parser->source_mark.ptx_line = ptx_line;
     parser->source_inlined = index;
     parser->source_location = 0;
     if (!parser->has_loc) { /* the first mark of a function has its own file */

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "base/poll.h"
+#include "ptx/refuse.h"
 
 #include <string.h>
 
@@ -141,8 +142,9 @@ smk_status smk_parse_refuse_directive(smk_parser *parser)
 {
     const smk_token *token = &parser->token;
     smk_text word = smk_parse_tail(token->text);
-    if (smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, word) != SMK_NO_INDEX) {
-        return smk_parse_fail(parser, token, SMK_UNSUPPORTED, "'%.*s' is not supported", SMK_TEXT_PRINT(token->text));
+    uint32_t refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, word);
+    if (refused != SMK_NO_INDEX) {
+        return smk_refuse_words(parser, token, token->text, (smk_feature)refused);
     }
     bool known = smk_symbol_word(&parser->words, SMK_WORD_DIRECTIVE, word) != SMK_NO_INDEX;
     return smk_parse_fail(parser, token, SMK_PTX, known ? "'%.*s' does not belong here" : "unknown directive '%.*s'",
@@ -432,6 +434,9 @@ smk_status smk_parse_module(const char *text, size_t length, smk_module **module
     smk_status status = start_parser(parser, text, length);
     if (status == SMK_OK) {
         status = parse_module(parser);
+    }
+    if (status != SMK_OK) {
+        smk_refuse_locate(parser);
     }
     free_parser(parser);
     if (status != SMK_OK) {

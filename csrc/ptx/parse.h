@@ -52,6 +52,7 @@ typedef struct smk_parser {
     uint64_t initializer_bytes;  /* of all initialised variables */
     /* of the function that is being parsed */
     bool in_body;
+    bool in_entry; /* in_body, of a kernel */
     smk_text function_name;
     uint32_t parameter_registers; /* those that the signature declares */
     bool reorders;                /* the first uses of registers may not be in the order of their numbers: expand.c */
@@ -68,6 +69,7 @@ typedef struct smk_parser {
     bool has_loc;
     struct {
         uint32_t file, line, column;
+        uint32_t ptx_line;   /* where it stands */
     } source_mark;           /* the present .loc */
     uint32_t source_inlined; /* its inlining: index + 1, or 0 */
     uint32_t source_location;   /* its number in `locations`, plus 1; 0: none yet */

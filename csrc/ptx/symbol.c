@@ -1,6 +1,7 @@
 #include "ptx/symbol.h"
 
 #include "base/heap.h"
+#include "ptx/feature.h"
 #include "ptx/parse.h"
 
 #include <string.h>
@@ -120,15 +121,16 @@ static bool add_refused_words(smk_symbol_table *table)
     static const struct {
         const char *text;
         smk_word_kind kind;
+        smk_feature feature;
     } refused[] = {
-#define SMK_PTX_UNSUPPORTED_OPCODE(spelling) {spelling, SMK_WORD_UNSUPPORTED_OPCODE},
-#define SMK_PTX_UNSUPPORTED_WORD(spelling) {spelling, SMK_WORD_UNSUPPORTED},
-#define SMK_PTX_UNSUPPORTED_SPECIAL(spelling) {spelling, SMK_WORD_UNSUPPORTED_SPECIAL},
+#define SMK_PTX_UNSUPPORTED_OPCODE(spelling, feature) {spelling, SMK_WORD_UNSUPPORTED_OPCODE, SMK_FEATURE_##feature},
+#define SMK_PTX_UNSUPPORTED_WORD(spelling, feature) {spelling, SMK_WORD_UNSUPPORTED, SMK_FEATURE_##feature},
+#define SMK_PTX_UNSUPPORTED_SPECIAL(spelling, feature) {spelling, SMK_WORD_UNSUPPORTED_SPECIAL, SMK_FEATURE_##feature},
 #include "ptx/unsupported.def"
     };
     bool good = true;
     for (unsigned i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        good = good && add_word(table, refused[i].kind, refused[i].text, i);
+        good = good && add_word(table, refused[i].kind, refused[i].text, refused[i].feature);
     }
     return good;
 }

@@ -2,6 +2,7 @@
 #include "ptx/verify.h"
 
 #include "ptx/opcode.h"
+#include "ptx/refuse.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +11,7 @@ typedef struct form {
     uint16_t opcode;
     const char *types;    /* one slot a type word, in order: "f32|f64 s32" */
     const char *words;    /* slots of modifiers in any order: "rn|rz? ftz? sat?" */
-    const char *operands; /* see opcode.def; "!" for PTX that is known and refused */
+    const char *operands; /* see opcode.def; "! FEATURE" for PTX that is known and refused */
 } form;
 
 static const form forms[] = {
@@ -350,13 +351,6 @@ static smk_text get_words(const smk_statement *statement)
     return whole;
 }
 
-static smk_status refuse_form(smk_parser *parser, const smk_statement *statement)
-{
-    smk_text whole = get_words(statement);
-    return smk_parse_fail(parser, &statement->opcode_at, SMK_UNSUPPORTED, "'%.*s' is not supported",
-                          SMK_TEXT_PRINT(whole));
-}
-
 /* "@80" of the form against the module's .target */
 static smk_status check_target(smk_parser *parser, const smk_statement *statement, const form *form_)
 {
@@ -378,7 +372,7 @@ static smk_status check_rest(smk_parser *parser, const smk_statement *statement)
     smk_class class = smk_opcode_class(instruction);
     bool memory = class == SMK_CLASS_LOAD || class == SMK_CLASS_STORE;
     if ((memory || instruction->opcode == SMK_OPCODE_MOV) && bits > 128) {
-        return refuse_form(parser, statement);
+        return smk_refuse_words(parser, &statement->opcode_at, get_words(statement), SMK_FEATURE_WIDE);
     }
     if (instruction->opcode == SMK_OPCODE_CP && instruction->operand_count > 2) {
         uint64_t bytes = instruction->operands[2].bits;
@@ -461,8 +455,8 @@ smk_status smk_verify_instruction(smk_parser *parser, smk_statement *statement)
             continue;
         }
         summarise(instruction);
-        if (strcmp(forms[i].operands, "!") == 0) {
-            return refuse_form(parser, statement);
+        if (*forms[i].operands == '!') {
+            return smk_refuse_form(parser, &statement->opcode_at, get_words(statement), forms[i].operands);
         }
         SMK_TRY(check_target(parser, statement, &forms[i]));
         parser->error = status == SMK_OK ? &first_error : NULL; /* the error of the first form is reported */

@@ -49,7 +49,7 @@ def read_forms():
             opcodes[row["id"]] = row["spelling"], row["class"]
         else:
             form = Form(*opcodes[row["id"]], row["types"], row["words"], row["operands"])
-            if form.places != ["!"]:
+            if form.places[:1] != ["!"]:
                 forms.append(form)
     return forms
 

@@ -27,10 +27,15 @@ BODY = (
 )
 
 
+def strip_operands(text):
+    """Without the target that they need, and of refused forms without what they are in CUDA C."""
+    return "!" if text.startswith("! ") else text.partition(" @")[0]
+
+
 def read_forms():
     """Every form of the table."""
     return [
-        (row["id"], row["types"], row["words"], row["operands"].partition(" @")[0])
+        (row["id"], row["types"], row["words"], strip_operands(row["operands"]))
         for row in read_rows("ptx/opcode.def", "SMK_PTX_FORM")
     ]
 

@@ -1,4 +1,5 @@
 /* Lowers branches, calls, barriers and warp exchanges. */
+#include "ptx/feature.h"
 #include "ptx/opcode.h"
 #include "sim/exec/barrier.h"
 #include "sim/exec/control.h"
@@ -106,11 +107,11 @@ static smk_handler find_builtin(smk_lowering *lowering, const smk_function *call
     uint32_t arguments = 0;
     smk_handler run = smk_printf_find(callee->name, &arguments);
     if (run == NULL) {
-        bool heap = smk_text_is(callee->name, "malloc") || smk_text_is(callee->name, "free");
-        (void)smk_lower_fail(lowering, SMK_UNSUPPORTED,
-                             heap ? "%.*s in a kernel is not supported: the simulator has no device heap"
-                                  : "%.*s is called, but it is declared and not defined in this module",
-                             SMK_TEXT_PRINT(callee->name));
+        smk_feature refused = smk_feature_of_function(callee->name);
+        bool known = refused != SMK_FEATURE_COUNT;
+        (void)smk_lower_fail(lowering, SMK_UNSUPPORTED, known ? "'%.*s' is not supported: %s" : "%.*s is called, %s",
+                             SMK_TEXT_PRINT(callee->name),
+                             known ? smk_feature_reason(refused) : "but it is declared and not defined in this module");
     } else if (arguments != detail->argument_count) {
         (void)smk_lower_fail(lowering, SMK_PTX, "%.*s takes %u arguments, not %u", SMK_TEXT_PRINT(callee->name),
                              arguments, detail->argument_count);
