@@ -44,7 +44,12 @@ def list_parameters(family, attributes, kind, result):
             kind, default = (f"Literal[{', '.join(words)}]", words[0]) if words else ("None",) * 2
             parameters.append(f"{row['name']}: {kind} = {default}")
     common = ["*", 'variant: str = "auto"', f"out: {result} | None = None"]
-    return [*parameters, *common, "backend: _Backend | None = None"]
+    return [
+        *parameters,
+        *common,
+        "backend: _Backend | None = None",
+        "device: _Device | None = None",
+    ]
 
 
 def write_function(name, parameters, result, note=""):

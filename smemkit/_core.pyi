@@ -20,6 +20,7 @@ from .report import CheckReport, Report
 from .report._captured import BankOp, Checked, Counted, Refused, Timed
 
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
+_Device: TypeAlias = "int | str | Device"
 _Lengths: TypeAlias = int | Sequence[int]
 _Capability: TypeAlias = str | tuple[int, int]
 _Kernel: TypeAlias = "RawKernel | str | tuple[Any, ...]"
@@ -77,6 +78,27 @@ class Occupancy(NamedTuple):
     carveout_bytes: int
     compute_capability: str
 
+class DeviceMemory(NamedTuple):
+    free_bytes: int
+    total_bytes: int
+
+@final
+class Device:
+    def __new__(cls, device: _Device | None = None, backend: _Backend | None = None) -> Device: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def backend(self) -> Literal["cuda", "sim"]: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def memory(self) -> DeviceMemory: ...
+    def synchronize(self) -> None: ...
+    def __enter__(self) -> Device: ...
+    def __exit__(self, *exception: object) -> None: ...
+
 @final
 class DeviceArray:
     @property
@@ -101,7 +123,7 @@ class DeviceArray:
     def pointer(self) -> int: ...
     @property
     def T(self) -> DeviceArray: ...
-    def copy(self) -> DeviceArray: ...
+    def copy(self, *, device: _Device | None = None) -> DeviceArray: ...
     def astype(self, dtype: DTypeLike, /) -> DeviceArray: ...
     def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> DeviceArray: ...
     def fill(self, value: Any, /) -> None: ...
@@ -145,7 +167,12 @@ class RawModule:
     def source(self) -> str | None: ...
     def get_function(self, name: str) -> RawKernel: ...
     def get_global(
-        self, name: str, dtype: DTypeLike = "uint8", backend: _Backend | None = None
+        self,
+        name: str,
+        dtype: DTypeLike = "uint8",
+        backend: _Backend | None = None,
+        *,
+        device: _Device | None = None,
     ) -> DeviceArray: ...
 
 @final
@@ -179,6 +206,7 @@ class RawKernel:
         shared_mem: int = 0,
         backend: _Backend | None = None,
         max_steps: int | None = None,
+        device: _Device | None = None,
     ) -> None: ...
     def profile(
         self,
@@ -216,6 +244,7 @@ def gemm(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def gemm(
@@ -225,6 +254,7 @@ def gemm(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def transpose(  # type: ignore[overload-overlap]
@@ -233,6 +263,7 @@ def transpose(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def transpose(
@@ -241,6 +272,7 @@ def transpose(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def reduce(  # type: ignore[overload-overlap]
@@ -251,6 +283,7 @@ def reduce(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def reduce(
@@ -261,6 +294,7 @@ def reduce(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def dot(  # type: ignore[overload-overlap]
@@ -270,6 +304,7 @@ def dot(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def dot(
@@ -279,6 +314,7 @@ def dot(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def smooth(  # type: ignore[overload-overlap]
@@ -287,6 +323,7 @@ def smooth(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def smooth(
@@ -295,6 +332,7 @@ def smooth(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def conv2d(  # type: ignore[overload-overlap]
@@ -306,6 +344,7 @@ def conv2d(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def conv2d(
@@ -317,6 +356,7 @@ def conv2d(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def histogram(  # type: ignore[overload-overlap]
@@ -326,6 +366,7 @@ def histogram(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def histogram(
@@ -335,6 +376,7 @@ def histogram(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def vector_add(  # type: ignore[overload-overlap]
@@ -344,6 +386,7 @@ def vector_add(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def vector_add(
@@ -353,6 +396,7 @@ def vector_add(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def gather(  # type: ignore[overload-overlap]
@@ -362,6 +406,7 @@ def gather(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 @overload
 def gather(
@@ -371,17 +416,28 @@ def gather(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
+    device: _Device | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 
 # End of the kernel families
 
 def asarray(
-    x: ArrayLike | DeviceArray, dtype: DTypeLike | None = None, backend: _Backend | None = None
+    x: ArrayLike | DeviceArray,
+    dtype: DTypeLike | None = None,
+    backend: _Backend | None = None,
+    *,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
 def empty(
-    shape: int | Sequence[int], dtype: DTypeLike = "float32", backend: _Backend | None = None
+    shape: int | Sequence[int],
+    dtype: DTypeLike = "float32",
+    backend: _Backend | None = None,
+    *,
+    device: _Device | None = None,
 ) -> DeviceArray: ...
-def from_dlpack(x: Any, /, *, copy: bool | None = None) -> DeviceArray: ...
+def from_dlpack(
+    x: Any, /, *, copy: bool | None = None, device: _Device | None = None
+) -> DeviceArray: ...
 def asnumpy(
     d: DeviceArray, out: numpy.ndarray[Any, Any] | None = None
 ) -> numpy.ndarray[Any, Any]: ...
@@ -394,7 +450,8 @@ def kernel(
 ) -> RawKernel: ...
 def set_backend(backend: _Backend | None) -> None: ...
 def get_backend() -> Literal["cuda", "sim"]: ...
-def device_info(device: int | None = None, backend: _Backend | None = None) -> DeviceInfo: ...
+def device_info(device: _Device | None = None, backend: _Backend | None = None) -> DeviceInfo: ...
+def devices(backend: _Backend | None = None) -> tuple[Device, ...]: ...
 def bank_access(
     addresses: ArrayLike,
     width: int = 4,

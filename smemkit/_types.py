@@ -6,11 +6,12 @@ from typing import Literal, TypeAlias
 
 from numpy.typing import ArrayLike
 
-from ._core import DeviceArray
+from ._core import Device, DeviceArray
 
 Array: TypeAlias = ArrayLike | DeviceArray
 Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 Machine: TypeAlias = Literal["cuda", "sim"]
+DeviceLike: TypeAlias = int | str | Device
 Capability: TypeAlias = str | tuple[int, int]
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ._core import Error, asarray, asnumpy, empty
+from ._core import DeviceArray, Error, asarray, asnumpy, empty
 
 if TYPE_CHECKING:
     from typing import Any
 
     from numpy.typing import DTypeLike, NDArray
 
-    from ._core import DeviceArray
-    from ._types import Array, Backend, Shape
+    from ._types import Array, Backend, DeviceLike, Shape
 
 __all__ = [
     "arange",
@@ -32,7 +31,12 @@ __all__ = [
 
 
 def full(
-    shape: Shape, fill_value: Any, dtype: DTypeLike | None = None, backend: Backend | None = None
+    shape: Shape,
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array whose elements all have one value.
 
@@ -44,6 +48,8 @@ def full(
         By default the type that NumPy gives the value.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default its present one.
 
 
     Shapes
@@ -56,8 +62,8 @@ def full(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
-    (MemoryError).
+    ArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,
+    OutOfMemoryError (MemoryError).
 
 
     Example
@@ -67,13 +73,18 @@ def full(
     DeviceArray([[3, 3],
                  [3, 3]], shape=(2, 2), dtype=int64, device='sim')
     """
-    array = empty(shape, numpy.asarray(fill_value).dtype if dtype is None else dtype, backend)
+    kind = numpy.asarray(fill_value).dtype if dtype is None else dtype
+    array = empty(shape, kind, backend, device=device)
     array.fill(fill_value)
     return array
 
 
 def zeros(
-    shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = None
+    shape: Shape,
+    dtype: DTypeLike = "float32",
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of zeros.
 
@@ -83,6 +94,8 @@ def zeros(
     dtype : dtype-like
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default its present one.
 
 
     Shapes
@@ -95,8 +108,8 @@ def zeros(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
-    (MemoryError).
+    ArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,
+    OutOfMemoryError (MemoryError).
 
 
     Example
@@ -105,10 +118,16 @@ def zeros(
     >>> smemkit.zeros(3, backend="sim")
     DeviceArray([0., 0., 0.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 0, dtype, backend)
+    return full(shape, 0, dtype, backend, device=device)
 
 
-def ones(shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = None) -> DeviceArray:
+def ones(
+    shape: Shape,
+    dtype: DTypeLike = "float32",
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
+) -> DeviceArray:
     """A new device array of ones.
 
     Parameters
@@ -117,6 +136,8 @@ def ones(shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = N
     dtype : dtype-like
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default its present one.
 
 
     Shapes
@@ -129,8 +150,8 @@ def ones(shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = N
 
     Raises
     ------
-    ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError
-    (MemoryError).
+    ArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,
+    OutOfMemoryError (MemoryError).
 
 
     Example
@@ -139,7 +160,7 @@ def ones(shape: Shape, dtype: DTypeLike = "float32", backend: Backend | None = N
     >>> smemkit.ones(3, backend="sim")
     DeviceArray([1., 1., 1.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 1, dtype, backend)
+    return full(shape, 1, dtype, backend, device=device)
 
 
 def arange(
@@ -148,6 +169,8 @@ def arange(
     step: float = 1,
     dtype: DTypeLike | None = None,
     backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of evenly spaced values, those of numpy.arange.
 
@@ -159,6 +182,8 @@ def arange(
         By default as NumPy chooses it.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default its present one.
 
 
     Shapes
@@ -171,8 +196,8 @@ def arange(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError), and what
-    numpy.arange raises.
+    ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError), and what numpy.arange raises.
 
 
     Example
@@ -183,18 +208,27 @@ def arange(
     """
     first, last = (0, start) if stop is None else (start, stop)
     values: Any = numpy.arange(first, last, step, dtype)  # type: ignore[call-overload]
-    return asarray(values, backend=backend)
+    return asarray(values, backend=backend, device=device)
 
 
-def _make_like(like: Any, dtype: DTypeLike | None, backend: Backend | None) -> tuple[Any, Any, Any]:
-    """Shape, type and machine of an array-like, as arguments of empty."""
+def _empty_like(
+    like: Any, dtype: DTypeLike | None, backend: Backend | None, device: DeviceLike | None
+) -> DeviceArray:
     given = like if hasattr(like, "dtype") and hasattr(like, "shape") else numpy.asarray(like)
-    machine = getattr(given, "backend", None) if backend is None else backend
-    return given.shape, given.dtype if dtype is None else dtype, machine
+    if isinstance(given, DeviceArray):
+        if backend is None and (device is None or isinstance(device, int)):
+            backend = given.backend
+        if device is None and backend == given.backend:
+            device = given.device
+    return empty(given.shape, given.dtype if dtype is None else dtype, backend, device=device)
 
 
 def empty_like(
-    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+    like: Array,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of the shape and type of another array; its elements are unspecified.
 
@@ -205,6 +239,8 @@ def empty_like(
         By default the type of `like`.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default that of a DeviceArray, else its present one.
 
 
     Shapes
@@ -217,7 +253,8 @@ def empty_like(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+    ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
 
 
     Example
@@ -226,11 +263,16 @@ def empty_like(
     >>> smemkit.empty_like(numpy.ones((2, 3)), "float32", backend="sim").nbytes
     24
     """
-    return empty(*_make_like(like, dtype, backend))
+    return _empty_like(like, dtype, backend, device)
 
 
 def full_like(
-    like: Array, fill_value: Any, dtype: DTypeLike | None = None, backend: Backend | None = None
+    like: Array,
+    fill_value: Any,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of the shape and type of another array, filled with one value.
 
@@ -242,6 +284,8 @@ def full_like(
         By default the type of `like`.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default that of a DeviceArray, else its present one.
 
 
     Shapes
@@ -254,7 +298,8 @@ def full_like(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+    ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
 
 
     Example
@@ -263,13 +308,17 @@ def full_like(
     >>> smemkit.full_like([1, 2], 7, backend="sim")
     DeviceArray([7, 7], shape=(2,), dtype=int64, device='sim')
     """
-    array = empty_like(like, dtype, backend)
+    array = _empty_like(like, dtype, backend, device)
     array.fill(fill_value)
     return array
 
 
 def zeros_like(
-    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+    like: Array,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of zeros with the shape and type of another array.
 
@@ -280,6 +329,8 @@ def zeros_like(
         By default the type of `like`.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default that of a DeviceArray, else its present one.
 
 
     Shapes
@@ -292,7 +343,8 @@ def zeros_like(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+    ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
 
 
     Example
@@ -301,11 +353,15 @@ def zeros_like(
     >>> smemkit.zeros_like([1.5, 2.5], backend="sim")
     DeviceArray([0., 0.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 0, dtype, backend)
+    return full_like(like, 0, dtype, backend, device=device)
 
 
 def ones_like(
-    like: Array, dtype: DTypeLike | None = None, backend: Backend | None = None
+    like: Array,
+    dtype: DTypeLike | None = None,
+    backend: Backend | None = None,
+    *,
+    device: DeviceLike | None = None,
 ) -> DeviceArray:
     """A new device array of ones with the shape and type of another array.
 
@@ -316,6 +372,8 @@ def ones_like(
         By default the type of `like`.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
+    device : int, str or Device, optional
+        Of the machine; by default that of a DeviceArray, else its present one.
 
 
     Shapes
@@ -328,7 +386,8 @@ def ones_like(
 
     Raises
     ------
-    ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).
+    ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
+    (MemoryError).
 
 
     Example
@@ -337,7 +396,7 @@ def ones_like(
     >>> smemkit.ones_like([1.5, 2.5], backend="sim")
     DeviceArray([1., 1.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 1, dtype, backend)
+    return full_like(like, 1, dtype, backend, device=device)
 
 
 # Printing ----------------------------------------------------------------------------------------

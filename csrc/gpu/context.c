@@ -96,6 +96,17 @@ smk_status smk_context_find(uint64_t address, int *device, smk_error *error)
     return status;
 }
 
+smk_status smk_context_memory(uint64_t *free_bytes, uint64_t *total_bytes, smk_error *error)
+{
+    size_t unused = 0, all = 0;
+    smk_status status = smk_cuda_error_report(cudaMemGetInfo(&unused, &all), error, "asking for the free memory");
+    if (status == SMK_OK) {
+        *free_bytes = (uint64_t)unused;
+        *total_bytes = (uint64_t)all;
+    }
+    return status;
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;

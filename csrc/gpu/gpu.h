@@ -33,6 +33,9 @@ void smk_context_leave(int device, int before);
  * CUDA. */
 smk_status smk_context_find(uint64_t address, int *device, smk_error *error);
 
+/* Memory of the present device, in bytes: what the driver has left, and all. Errors: CUDA. */
+smk_status smk_context_memory(uint64_t *free_bytes, uint64_t *total_bytes, smk_error *error);
+
 /* Driver and runtime versions as CUDA numbers them (13000); 0 where there is none. */
 void smk_context_versions(int *driver, int *runtime);
 
@@ -138,6 +141,27 @@ uint64_t smk_stream_present(int device);
 /* Makes the work that a stream of the present device gets from now on wait for what another one has so far.
  * Errors: CUDA. */
 smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error);
+
+/* peer.c --------------------------------------------------------------------------------------- */
+
+/* Rows of bytes in the memory of a device, `pitch` bytes from one to the next. */
+typedef struct smk_peer_rows {
+    int device;
+    uint64_t address, pitch;
+} smk_peer_rows;
+
+/* Copies rows, perhaps from one device to another, on a stream of the target's device: directly where the devices reach
+ * each other's memory, else through the host. Asynchronous. Errors: CUDA. */
+smk_status smk_peer_copy(const smk_peer_rows *to, const smk_peer_rows *from, uint64_t row_bytes, uint64_t row_count,
+                         uint64_t stream, smk_error *error);
+
+/* As smk_stream_follow, of streams of two devices. Errors: CUDA. */
+smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_device, uint64_t awaited,
+                           smk_error *error);
+
+/* A stream of a device that the default stream does not wait for, nor it for that one: for copies beside the launches.
+ * It is made once and lives as long as the process. Errors: ARGUMENT, CUDA. */
+smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error);
 
 /* device_occupancy.c -------------------------------------------------------------------------- */
 

@@ -45,6 +45,13 @@ smk_status smk_context_find(uint64_t address, int *device, smk_error *error)
     return fail_without_cuda(error);
 }
 
+smk_status smk_context_memory(uint64_t *free_bytes, uint64_t *total_bytes, smk_error *error)
+{
+    (void)free_bytes;
+    (void)total_bytes;
+    return fail_without_cuda(error);
+}
+
 void smk_context_versions(int *driver, int *runtime)
 {
     *driver = 0;
@@ -260,5 +267,32 @@ smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *erro
 {
     (void)waiting;
     (void)awaited;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_peer_copy(const smk_peer_rows *to, const smk_peer_rows *from, uint64_t row_bytes, uint64_t row_count,
+                         uint64_t stream, smk_error *error)
+{
+    (void)to;
+    (void)from;
+    (void)row_bytes;
+    (void)row_count;
+    (void)stream;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_device, uint64_t awaited, smk_error *error)
+{
+    (void)waiting_device;
+    (void)waiting;
+    (void)awaited_device;
+    (void)awaited;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error)
+{
+    (void)device;
+    (void)stream;
     return fail_without_cuda(error);
 }

@@ -2,7 +2,7 @@
 #define SMK_PY_IMPORTS_NUMPY
 #include "py/arrays/array_type.h"
 #include "py/arrays/dlpack_export.h"
-#include "py/arrays/dlpack_import.h"
+#include "py/arrays/from_dlpack.h"
 #include "py/arrays/foreign.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
@@ -14,6 +14,7 @@
 #include "py/queries/access_query.h"
 #include "py/queries/catalog.h"
 #include "py/queries/config.h"
+#include "py/queries/device_type.h"
 #include "py/queries/internals.h"
 #include "py/queries/internals_calculator.h"
 #include "py/queries/internals_fusion.h"
@@ -31,21 +32,14 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
-    smk_transfer_methods,
-    smk_dlpack_import_methods,
-    smk_captured_call_methods,
-    smk_access_query_methods,
-    smk_catalog_methods,
-    smk_config_methods,
-    smk_limits_methods,
-    smk_occupancy_query_methods,
-    smk_measure_methods,
-    smk_internals_methods,
-    smk_internals_calculator_methods,
-    smk_internals_fusion_methods,
-    smk_internals_pickle_methods,
-    smk_internals_ptx_methods,
-    smk_internals_registry_methods,
+    smk_transfer_methods,         smk_from_dlpack_methods,
+    smk_captured_call_methods,    smk_access_query_methods,
+    smk_catalog_methods,          smk_config_methods,
+    smk_device_type_methods,      smk_limits_methods,
+    smk_occupancy_query_methods,  smk_measure_methods,
+    smk_internals_methods,        smk_internals_calculator_methods,
+    smk_internals_fusion_methods, smk_internals_pickle_methods,
+    smk_internals_ptx_methods,    smk_internals_registry_methods,
 };
 
 /* The folder of the extension, which is that of the package. */
@@ -119,6 +113,7 @@ static int execute(PyObject *module)
     state->folder = find_folder(module);
     if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_foreign_create(state) < 0 ||
         smk_package_kernels_create(state) < 0 || add_functions(module) < 0 ||
+        add_type(module, &smk_device_type_spec, &state->device_type) < 0 || smk_device_type_create(module, state) < 0 ||
         add_type(module, &smk_array_type_spec, &state->array_type) < 0 || smk_dlpack_export_add_table(state) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
@@ -135,6 +130,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
     for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
         Py_VISIT(state->exceptions[i]);
     }
+    Py_VISIT(state->device_type);
+    Py_VISIT(state->device_memory);
     Py_VISIT(state->array_type);
     Py_VISIT(state->raw_module_type);
     Py_VISIT(state->raw_kernel_type);
@@ -150,6 +147,8 @@ static int clear(PyObject *module)
     for (size_t i = 0; i < SMK_STATUS_COUNT; i++) {
         Py_CLEAR(state->exceptions[i]);
     }
+    Py_CLEAR(state->device_type);
+    Py_CLEAR(state->device_memory);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->raw_module_type);
     Py_CLEAR(state->raw_kernel_type);

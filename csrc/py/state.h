@@ -13,9 +13,11 @@ typedef struct smk_state {
     PyObject *root;                         /* smemkit.Error */
     PyObject *exceptions[SMK_STATUS_COUNT]; /* by status; [0] is unused */
     PyTypeObject *array_type;
+    PyTypeObject *device_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
     struct smk_foreign_types *foreign_types;     /* what is known of other libraries' array types */
+    PyObject *device_memory;                     /* the named tuple DeviceMemory */
     PyObject *bank_access;                       /* the named tuple BankAccess */
     PyObject *occupancy;                         /* the named tuple Occupancy */
     PyObject *folder;                            /* bytes: the folder of the package, as the file system spells it */

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core import DeviceArray
-    from .._types import Backend
+    from .._types import Backend, DeviceLike
 
 
 class ArgumentIndexError(_core.ArgumentError, IndexError):
@@ -55,6 +55,7 @@ def gather(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> DeviceArray: ...
 @overload
 def gather(
@@ -64,6 +65,7 @@ def gather(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def gather(
     x: Any,
@@ -72,6 +74,7 @@ def gather(
     variant: str = "auto",
     out: Any = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> Any:
     """Take elements by their index: out[j] = x[index[j]].
 
@@ -88,6 +91,8 @@ def gather(
         Takes the result, and is returned.
     backend : "auto", "cuda" or "sim", optional
         The machine to run on.
+    device : int, str or Device, optional
+        Of the machine; by default its present one, or that of the device arrays.
 
     Shapes
     ------
@@ -113,4 +118,4 @@ def gather(
         size = numpy.shape(x)[0] if numpy.ndim(x) == 1 else None  # else the shape is the error
         if size is not None:
             index = _check_index(index, size)
-    return _core.gather(x, index, variant=variant, out=out, backend=backend)
+    return _core.gather(x, index, variant=variant, out=out, backend=backend, device=device)

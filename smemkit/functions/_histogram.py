@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core import DeviceArray
-    from .._types import Backend
+    from .._types import Backend, DeviceLike
 
 BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
@@ -101,6 +101,7 @@ def histogram(  # type: ignore[overload-overlap]
     variant: str = "auto",
     out: DeviceArray | None = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> DeviceArray: ...
 @overload
 def histogram(
@@ -111,6 +112,7 @@ def histogram(
     variant: str = "auto",
     out: numpy.ndarray[Any, Any] | None = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def histogram(
     x: Any,
@@ -120,6 +122,7 @@ def histogram(
     variant: str = "auto",
     out: Any = None,
     backend: Backend | None = None,
+    device: DeviceLike | None = None,
 ) -> Any:
     """Count how many elements lie in each bin, as numpy.histogram does.
 
@@ -144,6 +147,8 @@ def histogram(
         Takes the counts: int64, one for each bin; of the same kind as x.
     backend : "auto", "cuda" or "sim", optional
         The machine; by default that of smemkit.get_backend(), or that of x.
+    device : int, str or Device, optional
+        Of the machine; by default its present one, or that of the device arrays.
 
     Shapes
     ------
@@ -184,4 +189,4 @@ def histogram(
         edges = _core._beside(x, edges)
     elif out is None:
         out = numpy.empty(edges.size - 1, "int64")
-    return _core.histogram(x, edges, variant=variant, out=out, backend=backend)
+    return _core.histogram(x, edges, variant=variant, out=out, backend=backend, device=device)

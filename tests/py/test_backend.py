@@ -130,7 +130,13 @@ def test_device_info(machine):
     assert all(isinstance(value, int | float | str) for value in facts.values())
     if machine == "sim":
         assert facts["name"] == "smemkit simulator"
-    for bad, error in ((99, ValueError), (-1, ValueError), (2**70, ValueError), ("0", TypeError)):
+    for bad, error in (
+        (99, ValueError),
+        (-1, ValueError),
+        (2**70, ValueError),
+        ("0", ValueError),
+        (0.5, TypeError),
+    ):
         with pytest.raises(error) as caught:
             smemkit.device_info(bad, machine)
         assert isinstance(caught.value, smemkit.Error)

@@ -100,5 +100,5 @@ def test_families_have_functions():
             function = getattr(smemkit._core, family)
             names = list(inspect.signature(function).parameters)
             assert facts["signature"] in function.__doc__
-            assert names[-3:] == ["variant", "out", "backend"]
+            assert names[-4:] == ["variant", "out", "backend", "device"]
             assert hasattr(smemkit, family)

@@ -32,6 +32,8 @@ def use_arrays() -> smemkit.DeviceArray:
         smemkit.ones_like(array, dtype="float64"),
         smemkit.full_like(host, 7),
         smemkit.from_dlpack(host, copy=True),
+        smemkit.zeros(3, device=0),
+        array.copy(device=smemkit.Device(array.device)),
     ]
     print(made[0].shape, made[0].dtype, made[0].nbytes, made[0].backend, smemkit.asnumpy(array))
     return array
@@ -55,6 +57,11 @@ def use_catalog() -> None:
     print(smemkit.source("gemm", "tiled"), smemkit.ptx("gemm", "tiled"), smemkit.limits("9.0"))
     print(smemkit.device_info(), smemkit.get_backend(), smemkit.show_config("dict"))
     smemkit.set_backend("sim")
+    with smemkit.Device(0) as device:
+        assert_type(device, smemkit.Device)
+        print(device.id, device.name, device.memory.free_bytes, device.info["warp_lanes"])
+        device.synchronize()
+    print([device.backend for device in smemkit.devices()])
     print(smemkit.occupancy("gemm/tiled", (32, 32)), smemkit.suggest_block("gemm/tiled"))
     print(smemkit.bank_access([4 * lane for lane in range(32)]).conflicts, smemkit.sectors([0, 4]))
     for name, facts in smemkit.counters().items():

@@ -5,7 +5,9 @@
 #include "py/arrays/dlpack_export.h"
 #include "py/arrays/ndarray.h"
 #include "py/arrays/transfer.h"
+#include "py/backends/device.h"
 #include "py/error.h"
+#include "py/keywords.h"
 
 static smk_array *get_array(PyObject *self)
 {
@@ -64,10 +66,10 @@ static PyObject *get_backend(PyObject *self, void *closure)
 
 static PyObject *get_device(PyObject *self, void *closure)
 {
-    const smk_array *array = get_array(self);
+    char text[SMK_DEVICE_TEXT_BYTES];
     (void)closure;
-    return array->backend->enter == NULL ? PyUnicode_FromString(array->backend->name)
-                                         : PyUnicode_FromFormat("%s:%d", array->backend->name, array->device);
+    smk_device_write(get_array(self)->backend, get_array(self)->device, text);
+    return PyUnicode_FromString(text);
 }
 
 static PyObject *get_pointer(PyObject *self, void *closure)
@@ -101,17 +103,42 @@ static PyGetSetDef properties[] = {
 
 /* Methods ----------------------------------------------------------------------------------------- */
 
-static const char copy_doc[] = "copy($self, /)\n--\n\n"
-                               "A C-contiguous copy on the same device.\n\n"
-                               "Shapes\n------\nAny, with any strides.\n\n"
-                               "Raises\n------\nOutOfMemoryError (MemoryError).\n\n"
-                               "Example\n-------\n"
-                               ">>> import numpy, smemkit\n"
-                               ">>> d = smemkit.asarray(numpy.arange(6).reshape(2, 3), backend=\"sim\")\n"
-                               ">>> d.T.strides, d.T.copy().strides\n"
-                               "((8, 24), (16, 8))\n";
+static const char copy_doc[] =
+    "copy($self, /, *, device=None)\n--\n\n"
+    "A C-contiguous copy on the same device, or on another one.\n\n"
+    "From one GPU to another the copy goes directly where they reach each other's memory, else through the host. It\n"
+    "waits for the work of both devices so far, and the call returns before the copy has ended.\n\n"
+    "Parameters\n----------\n"
+    "device : int, str or Device, optional\n"
+    "    Where the copy lives; by default where the array does.\n\n"
+    "Shapes\n------\nAny, with any strides.\n\n"
+    "Raises\n------\n"
+    "ArgumentError (ValueError) where there is no such device, OutOfMemoryError (MemoryError).\n\n"
+    "Example\n-------\n"
+    ">>> import numpy, smemkit\n"
+    ">>> d = smemkit.asarray(numpy.arange(6).reshape(2, 3), backend=\"sim\")\n"
+    ">>> d.T.strides, d.T.copy().strides\n"
+    "((8, 24), (16, 8))\n"
+    ">>> d.copy(device=\"sim\").device\n"
+    "'sim'\n";
 
-static PyObject *copy(PyObject *self, PyObject *ignored)
+static PyObject *copy(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"device"};
+    static const smk_keywords accepted = {"copy", names, 1, 0, 0};
+    PyObject *values[1];
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
+        return NULL;
+    }
+    const smk_state *state = smk_state_of_instance(self);
+    smk_array *array = smk_transfer_place(state, "copy", get_array(self), smk_keywords_optional(values[0]));
+    if (array == get_array(self)) {
+        Py_SETREF(array, smk_array_view_copy(state, "copy", get_array(self)));
+    }
+    return (PyObject *)array;
+}
+
+static PyObject *copy_here(PyObject *self, PyObject *ignored)
 {
     (void)ignored;
     return (PyObject *)smk_array_view_copy(smk_state_of_instance(self), "copy", get_array(self));
@@ -270,13 +297,13 @@ static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
 }
 
 static PyMethodDef methods[] = {
-    {"copy", copy, METH_NOARGS, copy_doc},
+    {"copy", SMK_PY_FUNCTION(copy), SMK_PY_FAST, copy_doc},
     {"astype", astype, METH_O, astype_doc},
     {"reshape", reshape, METH_VARARGS, reshape_doc},
     {"fill", fill, METH_O, fill_doc},
     {"item", get_item, METH_VARARGS, item_doc},
-    {"__copy__", copy, METH_NOARGS, NULL},
-    {"__deepcopy__", copy, METH_O, NULL},
+    {"__copy__", copy_here, METH_NOARGS, NULL},
+    {"__deepcopy__", copy_here, METH_O, NULL},
     {"__dlpack__", SMK_PY_FUNCTION(smk_dlpack_export_capsule), SMK_PY_FAST, smk_dlpack_export_doc},
     {"__dlpack_device__", smk_dlpack_export_device, METH_NOARGS, smk_dlpack_export_device_doc},
     {"__array__", SMK_PY_FUNCTION(refuse_conversion), METH_VARARGS | METH_KEYWORDS, refuse_conversion_doc},
@@ -318,13 +345,13 @@ static smk_array *read_elements(const smk_state *state, smk_array *target, PyObj
     if (given == NULL) {
         return smk_transfer_upload(state, "the assigned value", value, target->descr, target->backend, target->device);
     }
-    if (given->backend != target->backend || given->device != target->device) {
+    if (given->backend != target->backend) {
         smk_error_fail(state, SMK_ARGUMENT,
-                       "the assigned array lives on another device; assign smemkit.asnumpy(d), which takes it through "
-                       "the host");
+                       "the assigned array lives on '%s', this one on '%s'; assign smemkit.asnumpy(d)",
+                       given->backend->name, target->backend->name);
         return NULL;
     }
-    elements = smk_transfer_convert(state, given, target->descr);
+    elements = smk_transfer_move(state, "the assigned array", given, target->descr, target->backend, target->device);
     if (elements != NULL && smk_array_overlaps(elements, target)) {
         Py_SETREF(elements, smk_array_view_copy(state, "the assigned array", elements));
     }
@@ -427,8 +454,10 @@ static const char documentation[] =
     "a kernel that leaves it is not found. d[index] = values copies elements. There is no arithmetic.\n\n"
     "An array on a GPU is never copied to the host implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d),\n"
     "numpy.add(d, 1) or float(d) raise TypeError. An array of the simulator lies in the host's memory:\n"
-    "numpy.asarray(d) sees its elements without a copy. Of several GPUs an array lies on the one that was present\n"
-    "when it was made, and calls run there, whichever is present by then; arrays of two GPUs do not mix in a call.\n\n"
+    "numpy.asarray(d) sees its elements without a copy. Of several GPUs an array lies on the one that device= named\n"
+    "or that was present when it was made, and calls run there, whichever is present by then. Arrays of two GPUs do "
+    "not\n"
+    "mix in a call; d.copy(device=1) copies to another one, and so does an assignment.\n\n"
     "Shapes\n------\nAny, also without axes and without elements.\n\n"
     "Example\n-------\n"
     ">>> import numpy, smemkit\n"

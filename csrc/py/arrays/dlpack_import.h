@@ -29,6 +29,4 @@ PyObject *smk_dlpack_import_borrowed(const smk_state *state, const char *subject
 /* An uninitialized array of the device, type and shape of a tensor; NULL with an exception set. */
 smk_array *smk_dlpack_import_like(const smk_state *state, const DLTensor *prototype);
 
-extern PyMethodDef smk_dlpack_import_methods[]; /* from_dlpack */
-
 #endif

@@ -4,7 +4,7 @@
 #include "py/arrays/foreign.h"
 #include "py/arrays/list.h"
 #include "py/arrays/ndarray.h"
-#include "py/backends/backend.h"
+#include "py/backends/device.h"
 #include "py/backends/interrupt.h"
 #include "py/backends/selection.h"
 #include "py/error.h"
@@ -114,43 +114,111 @@ PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array)
     return host;
 }
 
-/* The device array itself, or a copy of another type or on another machine by way of the host. */
-static smk_array *move(const smk_state *state, smk_array *array, PyArray_Descr *wanted, const smk_backend *backend)
+/* Copies the elements of a contiguous array to one of the same shape and type on another device of the machine, behind
+ * the work of both; the work that the source's device gets later waits for the copy. Needs no GIL. */
+static smk_status copy_across(const smk_array *to, const smk_array *from, smk_error *error)
 {
+    const smk_backend *backend = to->backend;
+    const smk_backend_rows target = {to->device, to->address, to->bytes};
+    const smk_backend_rows source = {from->device, from->address, from->bytes};
+    smk_status status = smk_backend_follow(backend, to->device, from->device, error);
+    if (status == SMK_OK) {
+        const uint64_t stream =
+            backend->present_stream != NULL ? backend->present_stream(to->device) : SMK_STREAM_DEFAULT;
+        status = backend->copy_rows(&target, &source, to->bytes, 1, stream, error);
+    }
+    return status == SMK_OK ? smk_backend_follow(backend, from->device, to->device, error) : status;
+}
+
+/* A contiguous copy on another device of the same machine. */
+static smk_array *move_across(const smk_state *state, const char *subject, smk_array *array, int device)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    smk_array *packed = smk_array_view_pack(state, subject, array), *result = NULL;
+    if (packed != NULL) {
+        result = smk_array_create(state, subject, array->backend, device, array->descr, array->rank, array->shape);
+    }
+    if (result != NULL) {
+        Py_BEGIN_ALLOW_THREADS
+        status = copy_across(result, packed, &error);
+        Py_END_ALLOW_THREADS
+    }
+    Py_XDECREF(packed);
+    if (status != SMK_OK) {
+        Py_CLEAR(result);
+        smk_error_raise(state, &error);
+    }
+    return result;
+}
+
+smk_array *smk_transfer_move(const smk_state *state, const char *subject, smk_array *array, PyArray_Descr *wanted,
+                             const smk_backend *backend, int device)
+{
+    const bool has_type = wanted == NULL || PyArray_EquivTypes(wanted, array->descr);
     smk_array *result = NULL;
-    if ((wanted == NULL || PyArray_EquivTypes(wanted, array->descr)) && backend == array->backend) {
-        return (smk_array *)Py_NewRef((PyObject *)array);
+    if (backend == array->backend && has_type) {
+        return device == SMK_DEVICE_PRESENT || device == array->device ? (smk_array *)Py_NewRef((PyObject *)array)
+                                                                       : move_across(state, subject, array, device);
     }
     PyArrayObject *host = smk_transfer_download(state, array);
     if (host != NULL) {
-        const int device = backend == array->backend ? array->device : SMK_DEVICE_PRESENT;
-        result = smk_transfer_upload(state, "asarray: x", (PyObject *)host, wanted, backend, device);
+        const int target = device != SMK_DEVICE_PRESENT || backend != array->backend ? device : array->device;
+        result = smk_transfer_upload(state, subject, (PyObject *)host, wanted, backend, target);
     }
     Py_XDECREF(host);
     return result;
 }
 
+/* Where device= and backend= (NULL: not given) want a device array: where it lives, unless they name another place.
+ * Returns 0, or -1 with an exception set. */
+static int find_target(const smk_state *state, const char *subject, const smk_array *array, PyObject *device,
+                       PyObject *machine, const smk_backend **backend, int *number)
+{
+    const smk_backend *named = NULL;
+    if (smk_device_read(state, subject, device, &named, number) < 0) {
+        return -1;
+    }
+    if (machine == NULL && (named == NULL || named == array->backend)) {
+        *backend = array->backend;
+        return smk_device_check(state, subject, array->backend, *number);
+    }
+    return smk_device_choose(state, subject, device, machine, backend, number);
+}
+
+smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device)
+{
+    const smk_backend *backend = NULL;
+    int number = SMK_DEVICE_PRESENT;
+    return find_target(state, subject, array, device, NULL, &backend, &number) < 0
+               ? NULL
+               : smk_transfer_move(state, subject, array, NULL, backend, number);
+}
+
 smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted)
 {
-    return move(state, array, wanted, array->backend);
+    return smk_transfer_move(state, "astype", array, wanted, array->backend, array->device);
 }
 
 static const char asarray_doc[] =
-    "asarray(x, dtype=None, backend=None)\n--\n\n"
-    "Copy to the memory of a machine; an array that is there already is not copied.\n\n"
+    "asarray(x, dtype=None, backend=None, *, device=None)\n--\n\n"
+    "Copy to the memory of a device; an array that is there already is not copied.\n\n"
     "Parameters\n----------\n"
     "x : array-like, DeviceArray, or array of another library on a GPU\n"
     "    Bool, integers, float16, float32, float64, complex64, complex128 or structures of these.\n"
     "dtype : dtype-like, optional\n"
     "    Converted to it; by default the type of x.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-    "    The machine; by default that of smemkit.get_backend(), and for a DeviceArray the one it lives on.\n\n"
+    "    The machine; by default that of smemkit.get_backend(), and for a DeviceArray the one it lives on.\n"
+    "device : int, str or Device, optional\n"
+    "    Of the machine; by default its present one, and for a DeviceArray the one it lives on.\n\n"
     "Shapes\n------\n"
     "Any; the copy is C-contiguous and in native byte order.\n\n"
     "Returns\n-------\n"
     "DeviceArray\n\n"
     "Raises\n------\n"
-    "ArgumentTypeError (TypeError), BackendError, OutOfMemoryError (MemoryError).\n\n"
+    "ArgumentTypeError (TypeError), ArgumentError (ValueError) where there is no such device, BackendError,\n"
+    "OutOfMemoryError (MemoryError).\n\n"
     "Example\n-------\n"
     ">>> import smemkit\n"
     ">>> smemkit.asarray([[1, 2, 3]], dtype=\"float32\", backend=\"sim\")\n"
@@ -158,16 +226,18 @@ static const char asarray_doc[] =
 
 static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"x", "dtype", "backend"};
-    static const smk_keywords accepted = {"asarray", names, 3, 3, 1};
+    static const char *const names[] = {"x", "dtype", "backend", "device"};
+    static const smk_keywords accepted = {"asarray", names, 4, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Descr *wanted = NULL;
-    PyObject *result = NULL, *values[3], *object = NULL;
+    PyObject *result = NULL, *values[4], *object = NULL;
+    int number = SMK_DEVICE_PRESENT;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     PyObject *dtype = smk_keywords_optional(values[1]), *choice = smk_keywords_optional(values[2]);
+    PyObject *device = smk_keywords_optional(values[3]);
     if (dtype != NULL && (wanted = smk_transfer_type(state, "asarray: dtype", dtype)) == NULL) {
         return NULL;
     }
@@ -176,14 +246,13 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
         goto done;
     }
     smk_array *array = smk_array_cast(state, object);
-    if (array != NULL && choice == NULL) {
-        backend = array->backend; /* an array moves to another machine only when asked */
-    } else if (smk_selection_choose(state, choice, &backend) < 0) {
-        goto done;
+    if (array != NULL) {
+        if (find_target(state, "asarray", array, device, choice, &backend, &number) == 0) {
+            result = (PyObject *)smk_transfer_move(state, "asarray: x", array, wanted, backend, number);
+        }
+    } else if (smk_device_choose(state, "asarray", device, choice, &backend, &number) == 0) {
+        result = (PyObject *)smk_transfer_upload(state, "asarray: x", object, wanted, backend, number);
     }
-    result = array != NULL
-                 ? (PyObject *)move(state, array, wanted, backend)
-                 : (PyObject *)smk_transfer_upload(state, "asarray: x", object, wanted, backend, SMK_DEVICE_PRESENT);
 done:
     Py_XDECREF(object);
     Py_XDECREF(wanted);
@@ -191,20 +260,22 @@ done:
 }
 
 static const char empty_doc[] =
-    "empty(shape, dtype=\"float32\", backend=None)\n--\n\n"
+    "empty(shape, dtype=\"float32\", backend=None, *, device=None)\n--\n\n"
     "A new device array whose elements are unspecified.\n\n"
     "Parameters\n----------\n"
     "shape : int or tuple of int\n"
     "dtype : dtype-like\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-    "    The machine; by default that of smemkit.get_backend().\n\n"
+    "    The machine; by default that of smemkit.get_backend().\n"
+    "device : int, str or Device, optional\n"
+    "    Of the machine; by default its present one.\n\n"
     "Shapes\n------\n"
     "Any, also without axes and without elements.\n\n"
     "Returns\n-------\n"
     "DeviceArray\n\n"
     "Raises\n------\n"
-    "ArgumentTypeError (TypeError), ShapeError (ValueError), BackendError, OutOfMemoryError\n"
-    "(MemoryError).\n\n"
+    "ArgumentTypeError (TypeError), ShapeError, ArgumentError (both ValueError), BackendError,\n"
+    "OutOfMemoryError (MemoryError).\n\n"
     "Example\n-------\n"
     ">>> import smemkit\n"
     ">>> smemkit.empty((2, 3), backend=\"sim\").nbytes\n"
@@ -212,13 +283,14 @@ static const char empty_doc[] =
 
 static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"shape", "dtype", "backend"};
-    static const smk_keywords accepted = {"empty", names, 3, 3, 1};
+    static const char *const names[] = {"shape", "dtype", "backend", "device"};
+    static const smk_keywords accepted = {"empty", names, 4, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Dims shape = {0};
     PyArray_Descr *descr = NULL;
-    PyObject *result = NULL, *values[3];
+    PyObject *result = NULL, *values[4];
+    int number = SMK_DEVICE_PRESENT;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
@@ -242,10 +314,11 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         goto done;
     }
     descr = dtype != NULL ? smk_transfer_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
-    if (descr == NULL || smk_selection_choose(state, smk_keywords_optional(values[2]), &backend) < 0) {
+    if (descr == NULL || smk_device_choose(state, "empty", smk_keywords_optional(values[3]),
+                                           smk_keywords_optional(values[2]), &backend, &number) < 0) {
         goto done;
     }
-    result = (PyObject *)smk_array_create(state, "empty", backend, SMK_DEVICE_PRESENT, descr, shape.len, shape.ptr);
+    result = (PyObject *)smk_array_create(state, "empty", backend, number, descr, shape.len, shape.ptr);
 done:
     PyDimMem_FREE(shape.ptr);
     Py_XDECREF(descr);

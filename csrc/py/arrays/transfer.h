@@ -18,6 +18,16 @@ PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array);
  * an exception set. */
 smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted);
 
+/* The device array itself, or a copy of another type (NULL: its own) or on another device of a machine
+ * (SMK_DEVICE_PRESENT: where it lives): from one GPU to another directly, else by way of the host. A new reference, or
+ * NULL with an exception set. */
+smk_array *smk_transfer_move(const smk_state *state, const char *subject, smk_array *array, PyArray_Descr *wanted,
+                             const smk_backend *backend, int device);
+
+/* The device array itself where device= names its device (NULL: not given), else a contiguous copy on the one that it
+ * names. A new reference, or NULL with an exception set. */
+smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device);
+
 /* The native type that a dtype argument names, a new reference. NULL with an exception set. */
 PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype);
 

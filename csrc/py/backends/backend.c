@@ -18,3 +18,10 @@ void smk_backend_leave(const smk_backend *backend, int device, int before)
         backend->leave(device, before);
     }
 }
+
+smk_status smk_backend_follow(const smk_backend *backend, int waiting, int awaited, smk_error *error)
+{
+    return backend->follow_device == NULL ? SMK_OK
+                                          : backend->follow_device(waiting, backend->present_stream(waiting), awaited,
+                                                                   backend->present_stream(awaited), error);
+}

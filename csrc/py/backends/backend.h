@@ -10,6 +10,12 @@
 /* A stream as a number: the handle of CUDA. */
 #define SMK_STREAM_DEFAULT UINT64_C(0)
 
+/* Rows of bytes in the memory of a device, `pitch` bytes from one to the next. */
+typedef struct smk_backend_rows {
+    int device;
+    uint64_t address, pitch;
+} smk_backend_rows;
+
 typedef enum smk_backend_id { SMK_BACKEND_SIM, SMK_BACKEND_CUDA, SMK_BACKEND_COUNT } smk_backend_id;
 
 /* The sources that a machine loads code from. They must outlive the code. */
@@ -40,11 +46,14 @@ typedef struct smk_backend {
     bool constants_by_launch; /* each launch takes constants of its own from its options */
     /* Properties that plans depend on; they live as long as the process. */
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
-    /* The device that the calling thread uses, and a change to another one for a while. All functions below work on the
+    /* The number of devices, the one that the calling thread uses, and a change to another one for a while. All functions below work on the
      * present device. NULL where the machine has one device. */
+    smk_status (*count)(int *devices, smk_error *error);
     smk_status (*current)(int *device, smk_error *error);
     smk_status (*enter)(int device, int *before, smk_error *error);
     void (*leave)(int device, int before);
+    /* Memory of the present device, in bytes. */
+    smk_status (*memory)(uint64_t *free_bytes, uint64_t *total_bytes, smk_error *error);
     /* The device that holds the memory at an address; the present one for address 0. NULL where there is one alone. */
     smk_status (*find)(uint64_t address, int *device, smk_error *error);
     smk_status (*allocate)(uint64_t bytes, uint64_t *address, smk_error *error);
@@ -63,6 +72,9 @@ typedef struct smk_backend {
     /* On the device, in order with the launches. */
     smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
+    /* Copies rows, perhaps from one device to another, on a stream of the target's device. */
+    smk_status (*copy_rows)(const smk_backend_rows *to, const smk_backend_rows *from, uint64_t row_bytes, uint64_t rows,
+                            uint64_t stream, smk_error *error);
     /* `entry` is a kernel that will be launched, or NULL: the GPU checks with it that the image has code for the
      * device. */
     smk_status (*load)(const smk_backend_image *image, const char *entry, smk_backend_code **code, smk_error *error);
@@ -78,9 +90,17 @@ typedef struct smk_backend {
     smk_status (*launch)(smk_backend_code *code, const char *entry, const smk_launch *launch,
                          const smk_run_options *options, smk_error *error);
     smk_status (*synchronize)(const char *name, smk_error *error);
+    /* Waits for all work of the present device, whatever its streams. */
+    smk_status (*synchronize_device)(smk_error *error);
     /* Makes the work that a stream gets from now on wait for what another one has so far. NULL where there are no
      * streams. */
     smk_status (*follow)(uint64_t waiting, uint64_t awaited, smk_error *error);
+    /* The same for streams of two devices; the stream of a device on which the thread works; and one for copies beside
+     * its launches, which lives as long as the process. All NULL where there are no streams. */
+    smk_status (*follow_device)(int waiting_device, uint64_t waiting, int awaited_device, uint64_t awaited,
+                                smk_error *error);
+    uint64_t (*present_stream)(int device);
+    smk_status (*copy_stream)(int device, uint64_t *stream, smk_error *error);
     /* Waits for the launches made before, so that a copy begins at once. NULL where a launch has ended when it
      * returns. */
     smk_status (*settle)(smk_error *error);
@@ -91,6 +111,8 @@ typedef struct smk_backend {
 enum { SMK_DEVICE_PRESENT = -1 };
 smk_status smk_backend_device(const smk_backend *backend, int *device, smk_error *error);
 smk_status smk_backend_enter(const smk_backend *backend, int device, int *before, smk_error *error);
+/* Makes the work that the thread gives a device from now on wait for what it has given another one so far. */
+smk_status smk_backend_follow(const smk_backend *backend, int waiting, int awaited, smk_error *error);
 void smk_backend_leave(const smk_backend *backend, int device, int before);
 
 #endif

@@ -188,13 +188,40 @@ static smk_status settle(smk_error *error)
     return smk_wait_launched("what was launched before", error);
 }
 
+static smk_status synchronize_device(smk_error *error)
+{
+    int device = 0;
+    smk_status status = smk_context_current(&device, error);
+    if (status == SMK_OK) {
+        const uint64_t stream =
+            smk_stream_enter(device, SMK_STREAM_DEFAULT); /* on which a wait is one for the device */
+        status = synchronize("the work of the device", error);
+        (void)smk_stream_enter(device, stream);
+    }
+    return status;
+}
+
+static smk_peer_rows convert_rows(const smk_backend_rows *rows)
+{
+    return (smk_peer_rows){.device = rows->device, .address = rows->address, .pitch = rows->pitch};
+}
+
+static smk_status copy_rows(const smk_backend_rows *to, const smk_backend_rows *from, uint64_t row_bytes, uint64_t rows,
+                            uint64_t stream, smk_error *error)
+{
+    const smk_peer_rows target = convert_rows(to), source = convert_rows(from);
+    return smk_peer_copy(&target, &source, row_bytes, rows, stream, error);
+}
+
 const smk_backend smk_backend_cuda = {
     .id = SMK_BACKEND_CUDA,
     .name = "cuda",
     .machine = describe_machine,
+    .count = smk_context_count,
     .current = smk_context_current,
     .enter = smk_context_enter,
     .leave = smk_context_leave,
+    .memory = smk_context_memory,
     .find = smk_context_find,
     .allocate = smk_buffer_allocate,
     .release = smk_buffer_free,
@@ -204,6 +231,7 @@ const smk_backend smk_backend_cuda = {
     .download = smk_buffer_download,
     .clear = smk_buffer_clear,
     .copy = smk_buffer_copy,
+    .copy_rows = copy_rows,
     .load = load,
     .unload = unload,
     .query = query,
@@ -211,6 +239,10 @@ const smk_backend smk_backend_cuda = {
     .symbol = symbol,
     .launch = launch_kernel,
     .synchronize = synchronize,
+    .synchronize_device = synchronize_device,
     .follow = smk_stream_follow,
+    .follow_device = smk_peer_follow,
+    .present_stream = smk_stream_present,
+    .copy_stream = smk_peer_stream,
     .settle = settle,
 };

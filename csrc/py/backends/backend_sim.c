@@ -175,6 +175,32 @@ static smk_status copy(uint64_t target, uint64_t source, uint64_t bytes, smk_err
     return status;
 }
 
+static smk_status copy_rows(const smk_backend_rows *to, const smk_backend_rows *from, uint64_t row_bytes, uint64_t rows,
+                            uint64_t stream, smk_error *error)
+{
+    (void)stream;
+    if (to->pitch == row_bytes && from->pitch == row_bytes) {
+        return copy(to->address, from->address, row_bytes * rows, error);
+    }
+    smk_status status = SMK_OK;
+    for (uint64_t i = 0; i < rows && status == SMK_OK; i++) {
+        status = copy(to->address + i * to->pitch, from->address + i * from->pitch, row_bytes, error);
+    }
+    return status;
+}
+
+static smk_status measure_memory(uint64_t *free_bytes, uint64_t *total_bytes, smk_error *error)
+{
+    smk_memory *present = NULL;
+    smk_status status = get_memory(&present, error);
+    if (status == SMK_OK) {
+        *total_bytes = smk_memory_limit();
+        const uint64_t used = smk_memory_used(present);
+        *free_bytes = used < *total_bytes ? *total_bytes - used : 0;
+    }
+    return status;
+}
+
 static void unload(smk_backend_code *code)
 {
     if (code != NULL) {
@@ -318,11 +344,18 @@ static smk_status synchronize(const char *name, smk_error *error)
     return SMK_OK;
 }
 
+static smk_status synchronize_device(smk_error *error)
+{
+    (void)error;
+    return SMK_OK;
+}
+
 const smk_backend smk_backend_sim = {
     .id = SMK_BACKEND_SIM,
     .name = "sim",
     .constants_by_launch = true,
     .machine = describe_machine,
+    .memory = measure_memory,
     .allocate = allocate,
     .release = release,
     .borrow = borrow,
@@ -333,10 +366,12 @@ const smk_backend smk_backend_sim = {
     .adopt = adopt,
     .clear = clear,
     .copy = copy,
+    .copy_rows = copy_rows,
     .load = load,
     .unload = unload,
     .query = query,
     .symbol = symbol,
     .launch = launch_kernel,
     .synchronize = synchronize,
+    .synchronize_device = synchronize_device,
 };

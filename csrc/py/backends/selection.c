@@ -26,6 +26,7 @@ typedef struct detection {
 static _Atomic int preferred = CHOICE_NONE;
 static detection *_Atomic detected; /* NULL until it was needed */
 static _Thread_local char reason_text[1024];
+static _Thread_local const smk_backend *inside; /* a block of one of its devices */
 
 static const smk_backend *const machines[SMK_BACKEND_COUNT] = {&smk_backend_sim, &smk_backend_cuda};
 
@@ -146,6 +147,11 @@ int smk_selection_explain(const smk_state *state, const smk_backend **backend, c
         *reason = "profile and check work on the simulator";
         return 0;
     }
+    if (inside != NULL) {
+        *backend = inside;
+        *reason = "asked for by the block of a smemkit.Device";
+        return 0;
+    }
     if (choice == CHOICE_NONE) {
         source = "SMEMKIT_BACKEND";
         if (read_environment(state, &choice) < 0) {
@@ -193,6 +199,13 @@ int smk_selection_choose(const smk_state *state, PyObject *keyword, const smk_ba
         return choice == SMK_BACKEND_CUDA ? refuse_cuda(state) : 0;
     }
     return get_machine(state, choice, backend);
+}
+
+const smk_backend *smk_selection_enter(const smk_backend *backend)
+{
+    const smk_backend *outside = inside;
+    inside = backend;
+    return outside;
 }
 
 int smk_selection_prefer(const smk_state *state, PyObject *name)

@@ -213,9 +213,9 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
     }
     if (arguments->backend != NULL && arguments->device != device->device) {
         smk_error_fail(arguments->state, SMK_ARGUMENT,
-                       "%s lives on device %d, another array of this call on device %d; copy it through the host: "
-                       "smemkit.asarray(smemkit.asnumpy(d))",
-                       smk_place_text(where), device->device, arguments->device);
+                       "%s lives on device %d, another array of this call on device %d; copy it there: "
+                       "d.copy(device=%d)",
+                       smk_place_text(where), device->device, arguments->device, arguments->device);
         return -1;
     }
     if (!device->contiguous) {

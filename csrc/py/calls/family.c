@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { KEYWORDS = 3 };
+enum { KEYWORDS = 4 };
 
 /* Takes the value of an attribute: the index of its word among the choices, or what its kind wants. */
 static int take_attribute(smk_family_call *call, const smk_attribute *attribute, PyObject *value)
@@ -91,6 +91,7 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     names[count] = "variant";
     names[count + 1] = "out";
     names[count + 2] = "backend";
+    names[count + 3] = "device";
     Py_ssize_t last = (Py_ssize_t)count;
     smk_keywords accepted = {name, names, last + KEYWORDS, last, (Py_ssize_t)call.inputs};
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
@@ -102,7 +103,8 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     }
     if (take_attributes(&call, values + call.inputs, attributes) == 0 &&
         smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0 &&
-        smk_family_call_choose_machine(&call, smk_keywords_optional(values[count + 2])) == 0 &&
+        smk_family_call_choose_machine(&call, smk_keywords_optional(values[count + 2]),
+                                       smk_keywords_optional(values[count + 3])) == 0 &&
         smk_family_plan_select(&call, variant) == 0 && smk_family_plan_make(&call, variant) == 0) {
         result = run(&call, variant);
     }

@@ -3,6 +3,7 @@
 #include "py/arrays/array_view.h"
 #include "py/arrays/foreign.h"
 #include "py/arrays/ndarray.h"
+#include "py/backends/device.h"
 #include "py/backends/selection.h"
 #include "py/error.h"
 
@@ -242,32 +243,38 @@ static int describe_machine(smk_family_call *call)
     return 0;
 }
 
-/* Chooses the device, on which all device arrays of the call must be. */
-static int choose_device(smk_family_call *call)
+/* Checks that all device arrays of the call are on one device, which `named` (NULL: none) may only confirm. */
+static int choose_device(smk_family_call *call, PyObject *named)
 {
-    call->device = call->on_device ? smk_array_cast(call->state, call->operands[0])->device : SMK_DEVICE_PRESENT;
-    for (size_t i = 1; call->on_device && i <= call->inputs; i++) {
+    const smk_array *first = smk_array_cast(call->state, call->operands[0]);
+    call->device = first->device;
+    for (size_t i = 1; i <= call->inputs; i++) {
         const smk_array *array = smk_array_cast(call->state, i < call->inputs ? call->operands[i] : call->out);
         if (array != NULL && array->device != call->device) {
             smk_error_fail(call->state, SMK_ARGUMENT,
-                           "%s: %s lives on device %d, %s on device %d; copy it through the host: "
-                           "smemkit.asarray(smemkit.asnumpy(%s))",
+                           "%s: %s lives on device %d, %s on device %d; copy it there: %s.copy(device=%d)",
                            call->family->name, smk_family_call_name(call, i), array->device,
-                           smk_family_call_name(call, 0), call->device, smk_family_call_name(call, i));
+                           smk_family_call_name(call, 0), call->device, smk_family_call_name(call, i), call->device);
             return -1;
         }
     }
-    return 0;
+    return smk_device_confirm(call->state, call->family->name, named, smk_family_call_name(call, 0), call->backend,
+                              call->device);
 }
 
-int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword)
+int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyObject *device)
 {
     const smk_backend *named = NULL;
-    if ((!call->on_device || keyword != NULL) && smk_selection_choose(call->state, keyword, &named) < 0) {
+    if (!call->on_device) {
+        return smk_device_choose(call->state, call->family->name, device, keyword, &call->backend, &call->device) < 0
+                   ? -1
+                   : describe_machine(call);
+    }
+    if (keyword != NULL && smk_selection_choose(call->state, keyword, &named) < 0) {
         return -1;
     }
-    call->backend = call->on_device ? smk_array_cast(call->state, call->operands[0])->backend : named;
-    for (size_t i = 0; call->on_device && i <= call->inputs; i++) {
+    call->backend = smk_array_cast(call->state, call->operands[0])->backend;
+    for (size_t i = 0; i <= call->inputs; i++) {
         PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
         const smk_array *array = smk_array_cast(call->state, operand);
         if (array != NULL && array->backend != (named != NULL ? named : call->backend)) {
@@ -280,7 +287,7 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword)
             return -1;
         }
     }
-    return choose_device(call) < 0 ? -1 : describe_machine(call);
+    return choose_device(call, device) < 0 ? -1 : describe_machine(call);
 }
 
 void smk_family_call_release(smk_family_call *call)

@@ -34,7 +34,7 @@ typedef struct smk_family_call {
     size_t number_count;
 
     const smk_backend *backend;
-    int device; /* of the machine: where the device arrays are; SMK_DEVICE_PRESENT without them */
+    int device; /* of the machine: where the device arrays are; without them SMK_DEVICE_PRESENT, or as named */
     const smk_machine *machine;
     const smk_variant *variant;
     char type[SMK_FAMILY_CALL_TYPE_BYTES]; /* as the tables spell it */
@@ -57,9 +57,9 @@ int smk_family_call_take_operands(smk_family_call *call, PyObject *const *values
 /* Orders the work of the inputs' libraries behind the call. Returns 0, or -1 with an exception set. */
 int smk_family_call_finish(const smk_family_call *call);
 
-/* Chooses the machine and its device: those of the device arrays, which the keyword may only confirm; else as for every
- * call. Returns 0, or -1 with an exception set. */
-int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword);
+/* Chooses the machine and its device: those of the device arrays, which backend= and device= (NULL: not given) may only
+ * confirm; else as for every call. Returns 0, or -1 with an exception set. */
+int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyObject *device);
 
 /* The element type of an input or of out, a borrowed reference. */
 PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand);

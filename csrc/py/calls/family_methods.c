@@ -136,15 +136,18 @@ static void write_parameters(document *d, const contract *c)
         write_input(d, c, i);
     }
     write_attributes(d, c);
-    write_text(d,
-               "variant : str\n"
-               "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
-               "out : numpy.ndarray or DeviceArray, optional\n"
-               "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
-               "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
-               "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-               "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n\n",
-               c->family->name);
+    write_text(
+        d,
+        "variant : str\n"
+        "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
+        "out : numpy.ndarray or DeviceArray, optional\n"
+        "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
+        "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
+        "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+        "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n"
+        "device : int, str or Device, optional\n"
+        "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n\n",
+        c->family->name);
 }
 
 static void write_signature(document *d, const contract *c)
@@ -160,7 +163,7 @@ static void write_signature(document *d, const contract *c)
         write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
     }
     /* the empty line after "--" ends the text that inspect.signature reads */
-    write_text(d, "*, variant=\"auto\", out=None, backend=None)\n--\n\n");
+    write_text(d, "*, variant=\"auto\", out=None, backend=None, device=None)\n--\n\n");
 }
 
 static void write_document(document *d, const contract *c)

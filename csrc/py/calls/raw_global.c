@@ -2,31 +2,45 @@
 
 #include "py/arrays/array.h"
 #include "py/arrays/transfer.h"
-#include "py/backends/selection.h"
+#include "py/backends/device.h"
 #include "py/error.h"
 #include "py/keywords.h"
 
-/* The machine of the call: the one that is asked for, else the module's, else as for every call. */
-static int choose_machine(const smk_state *state, const smk_raw_module *module, PyObject *keyword,
-                          const smk_backend **backend)
+/* The machine and the device of the call: as asked for, else the module's machine, else as for every call. */
+static int choose_device(const smk_state *state, const smk_raw_module *module, PyObject *keyword, PyObject *object,
+                         const smk_backend **backend, int *device)
 {
-    if (keyword == NULL && module->backend != NULL) {
-        *backend = module->backend;
-        return 0;
+    const smk_backend *named = NULL;
+    if (smk_device_read(state, "get_global", object, &named, device) < 0) {
+        return -1;
     }
-    return smk_selection_choose(state, keyword, backend);
+    if (keyword == NULL && named == NULL && module->backend != NULL) {
+        *backend = module->backend;
+        return smk_device_check(state, "get_global", *backend, *device);
+    }
+    return smk_device_choose(state, "get_global", object, keyword, backend, device);
 }
 
-/* Loads the module and finds the variable, on the present device. Needs no GIL. */
+/* Loads the module and finds the variable; *device, where it is SMK_DEVICE_PRESENT, becomes the present one. Needs no
+ * GIL. */
 static smk_status find(const smk_raw_module *module, const smk_backend *backend, const char *name, int *device,
                        uint64_t *address, uint64_t *bytes, smk_error *error)
 {
     smk_backend_code *code = NULL;
-    smk_status status = smk_backend_device(backend, device, error);
+    int before = 0;
+    smk_status status = *device == SMK_DEVICE_PRESENT ? smk_backend_device(backend, device, error) : SMK_OK;
     if (status == SMK_OK) {
-        status = smk_kernel_binary_code(module->binary, backend, NULL, &code, error);
+        status = smk_backend_enter(backend, *device, &before, error);
     }
-    return status == SMK_OK ? backend->symbol(code, name, address, bytes, error) : status;
+    if (status != SMK_OK) {
+        return status;
+    }
+    status = smk_kernel_binary_code(module->binary, backend, NULL, &code, error);
+    if (status == SMK_OK) {
+        status = backend->symbol(code, name, address, bytes, error);
+    }
+    smk_backend_leave(backend, *device, before);
+    return status;
 }
 
 /* A text that lists the variables of a module, a new reference. */
@@ -59,7 +73,7 @@ static PyObject *refuse_name(const smk_state *state, const smk_raw_module *modul
 }
 
 PyObject *smk_raw_global_get(const smk_state *state, smk_raw_module *module, PyObject *name, PyObject *dtype,
-                             PyObject *keyword)
+                             PyObject *backend_keyword, PyObject *device_keyword)
 {
     const smk_backend *backend = NULL;
     PyArray_Descr *descr = NULL;
@@ -67,9 +81,9 @@ PyObject *smk_raw_global_get(const smk_state *state, smk_raw_module *module, PyO
     smk_error error = {0};
     smk_status status = SMK_OK;
     uint64_t address = 0, bytes = 0;
-    int device = 0;
+    int device = SMK_DEVICE_PRESENT;
     const char *text = smk_keywords_text(state, "get_global", "name", name);
-    if (text == NULL || choose_machine(state, module, keyword, &backend) < 0) {
+    if (text == NULL || choose_device(state, module, backend_keyword, device_keyword, &backend, &device) < 0) {
         return NULL;
     }
     descr = dtype == NULL ? PyArray_DescrFromType(NPY_UINT8) : smk_transfer_type(state, "get_global: dtype", dtype);

@@ -52,7 +52,7 @@ static void deallocate(PyObject *self)
 }
 
 static const char call_doc[] =
-    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None)\n--\n\n"
+    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, device=None)\n--\n\n"
     "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
     "Parameters\n----------\n"
     "grid, block : int or tuple of 1 to 3 ints\n"
@@ -73,6 +73,8 @@ static const char call_doc[] =
     "    Bytes of dynamic shared memory of a block.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
+    "device : int, str or Device, optional\n"
+    "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n"
     "max_steps : int, optional\n"
     "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
     "Raises\n------\n"
@@ -98,20 +100,21 @@ static const char call_doc[] =
 
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", NULL};
-    PyObject *values[6] = {NULL};
+    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", "device", NULL};
+    PyObject *values[SMK_RAW_LAUNCH_VALUES] = {NULL};
     if (PyTuple_GET_SIZE(arguments) > 3) {
         return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
                               "%U: %zd arguments by position; the kernel's own go into one tuple, as in "
                               "kernel(grid, block, (x, y, n))",
                               ((smk_raw_kernel *)(void *)self)->label, PyTuple_GET_SIZE(arguments));
     }
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOO:RawKernel.__call__", names, &values[0], &values[1],
-                                     &values[2], &values[3], &values[4], &values[5])) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOOO:RawKernel.__call__", names, &values[0], &values[1],
+                                     &values[2], &values[3], &values[4], &values[5], &values[6])) {
         return NULL;
     }
     values[4] = smk_keywords_optional(values[4]);
     values[5] = smk_keywords_optional(values[5]);
+    values[6] = smk_keywords_optional(values[6]);
     return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
 }
 

@@ -1,6 +1,7 @@
 #include "py/calls/raw_launch.h"
 
 #include "py/backends/capture.h"
+#include "py/backends/device.h"
 #include "py/backends/selection.h"
 #include "py/calls/execute.h"
 #include "py/calls/raw_layout.h"
@@ -129,6 +130,45 @@ int smk_raw_launch_choose_machine(const smk_raw_kernel *kernel, const smk_argume
     return 0;
 }
 
+/* Adds to the launch's machine the device: that of the arrays, which device= (NULL: not given) may only confirm, else the
+ * one that it names. Returns 0, or -1 with an exception set. */
+static int choose_device(const smk_raw_kernel *kernel, const smk_arguments *arguments, PyObject *object,
+                         smk_execution *execution)
+{
+    const smk_backend *named = NULL;
+    execution->device = SMK_DEVICE_PRESENT;
+    if (arguments->backend != NULL) {
+        execution->device = arguments->device;
+        return smk_device_confirm(arguments->state, arguments->kernel, object, "an array", arguments->backend,
+                                  arguments->device);
+    }
+    if (object == NULL) {
+        return 0;
+    }
+    if (smk_device_read(arguments->state, arguments->kernel, object, &named, &execution->device) < 0) {
+        return -1;
+    }
+    if (named != NULL && named != execution->backend) {
+        smk_error_fail(arguments->state, SMK_ARGUMENT, "%U: device is %R, and the call is for '%s'", kernel->label,
+                       object, execution->backend->name);
+        return -1;
+    }
+    return smk_device_check(arguments->state, arguments->kernel, execution->backend, execution->device);
+}
+
+/* The machine that device= names, as the value of a keyword backend= that was not given; NULL where it names none. A new
+ * reference. Returns 0, or -1 with an exception set. */
+static int name_machine(const smk_arguments *arguments, PyObject *object, PyObject **machine)
+{
+    const smk_backend *named = NULL;
+    int number = 0;
+    if (smk_device_read(arguments->state, arguments->kernel, object, &named, &number) < 0) {
+        return -1;
+    }
+    *machine = named == NULL ? NULL : PyUnicode_FromString(named->name);
+    return named != NULL && *machine == NULL ? -1 : 0;
+}
+
 /* Finds the parameters of a kernel whose text our parser refuses, as the GPU has them; the simulator refuses it.
  * `tuple` gets the values as they are now, a new reference. */
 static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject *keyword, smk_arguments *arguments,
@@ -146,9 +186,9 @@ static int find_layout(const smk_raw_kernel *kernel, PyObject *values, PyObject 
                                &arguments->function);
 }
 
-PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const values[6])
+PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const values[SMK_RAW_LAUNCH_VALUES])
 {
-    PyObject *result = NULL, *tuple = NULL;
+    PyObject *result = NULL, *tuple = NULL, *machine = Py_XNewRef(values[4]);
     smk_arguments arguments = {
         .state = smk_state_of_instance((PyObject *)kernel),
         .kernel = PyUnicode_AsUTF8(kernel->label), /* made when the kernel was */
@@ -158,13 +198,17 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     };
     smk_execution_step step = {.entry = kernel->text};
     smk_execution execution = {.binary = kernel->module->binary, .steps = &step, .step_count = 1};
+    if (machine == NULL && values[6] != NULL && name_machine(&arguments, values[6], &machine) < 0) {
+        goto done;
+    }
     if (read_lengths(kernel, "grid", values[0], &step.launch.grid) < 0 ||
         read_lengths(kernel, "block", values[1], &step.launch.block) < 0 ||
         read_shared_bytes(kernel, values[3], &step.launch.shared_bytes) < 0 ||
         smk_step_budget_read(arguments.state, values[5], SMK_RUN_STEPS_DEFAULT, &execution.max_steps) < 0 ||
-        find_layout(kernel, values[2], values[4], &arguments, &tuple) < 0 ||
+        find_layout(kernel, values[2], machine, &arguments, &tuple) < 0 ||
         smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
-        smk_raw_launch_choose_machine(kernel, &arguments, values[4], &execution.backend) < 0) {
+        smk_raw_launch_choose_machine(kernel, &arguments, machine, &execution.backend) < 0 ||
+        choose_device(kernel, &arguments, values[6], &execution) < 0) {
         goto done;
     }
     smk_error error = {0};
@@ -173,7 +217,6 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         smk_error_raise(arguments.state, &error);
         goto done;
     }
-    execution.device = arguments.backend != NULL ? arguments.device : SMK_DEVICE_PRESENT;
     execution.wait =
         arguments.backend == NULL; /* no array stays on a device: the call returns after the end of the kernel */
     step.launch.parameters = arguments.parameters;
@@ -190,5 +233,6 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
 done:
     smk_argument_free(&arguments);
     Py_XDECREF(tuple);
+    Py_XDECREF(machine);
     return result;
 }

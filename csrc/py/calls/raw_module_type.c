@@ -137,7 +137,7 @@ static PyObject *get_function(PyObject *self, PyObject *const *arguments, Py_ssi
 }
 
 static const char get_global_doc[] =
-    "get_global($self, /, name, dtype=\"uint8\", backend=None)\n--\n\n"
+    "get_global($self, /, name, dtype=\"uint8\", backend=None, *, device=None)\n--\n\n"
     "A variable of the module, __device__ or __constant__, as an array over its memory.\n\n"
     "Parameters\n----------\n"
     "name : str\n"
@@ -145,7 +145,9 @@ static const char get_global_doc[] =
     "dtype : dtype-like\n"
     "    Type of the elements; PTX tells bytes alone.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-    "    The machine, on which the module is loaded; each has a variable of its own.\n\n"
+    "    The machine, on which the module is loaded; each has a variable of its own.\n"
+    "device : int, str or Device, optional\n"
+    "    Of the machine; by default its present one. Each has a variable of its own.\n\n"
     "Shapes\n------\n"
     "One axis: the bytes of the variable over those of an element.\n\n"
     "Returns\n-------\nDeviceArray, as long as the module lives; d[:] = values writes to the variable.\n\n"
@@ -166,14 +168,15 @@ static const char get_global_doc[] =
 
 static PyObject *get_global(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"name", "dtype", "backend"};
-    static const smk_keywords accepted = {"get_global", names, 3, 3, 1};
-    PyObject *values[3];
+    static const char *const names[] = {"name", "dtype", "backend", "device"};
+    static const smk_keywords accepted = {"get_global", names, 4, 3, 1};
+    PyObject *values[4];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
     return smk_raw_global_get(smk_state_of_instance(self), (smk_raw_module *)(void *)self, values[0],
-                              smk_keywords_optional(values[1]), smk_keywords_optional(values[2]));
+                              smk_keywords_optional(values[1]), smk_keywords_optional(values[2]),
+                              smk_keywords_optional(values[3]));
 }
 
 static PyObject *represent(PyObject *self)

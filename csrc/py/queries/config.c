@@ -1,6 +1,6 @@
 #include "py/queries/config.h"
 
-#include "py/backends/backend.h"
+#include "py/backends/device.h"
 #include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
@@ -11,7 +11,6 @@
 #include "registry/registry.h"
 #include "sim/code/isa.h"
 
-#include <limits.h>
 #include <string.h>
 
 static const char set_backend_doc[] =
@@ -91,37 +90,18 @@ static PyObject *get_value(const smk_fact *fact)
     Py_RETURN_NONE;
 }
 
-/* Reads the number of a device; -1 with an exception set. */
-static int read_device(const smk_state *state, PyObject *device)
-{
-    long number = PyLong_Check(device) ? PyLong_AsLong(device) : -1;
-    if (PyErr_Occurred()) {
-        PyErr_Clear(); /* a number that is too large for a long */
-    }
-    if (!PyLong_Check(device)) {
-        smk_error_fail(state, SMK_TYPE, "device_info: device must be an int, not %.100s", Py_TYPE(device)->tp_name);
-    } else if (number < 0 || number > INT_MAX) {
-        smk_error_fail(state, SMK_ARGUMENT, "device_info: there is no device %R", device);
-    }
-    return number < 0 || number > INT_MAX ? -1 : (int)number;
-}
-
-/* Describes a device; NULL is the present one. */
-static PyObject *describe_device(const smk_state *state, PyObject *device)
+/* Describes a GPU. */
+static PyObject *describe_device(const smk_state *state, int number)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
     size_t count = 0;
-    int number = 0;
-    if (device != NULL && (number = read_device(state, device)) < 0) {
-        return NULL;
-    }
     smk_fact *facts = smk_heap_allocate(SMK_FACTS_MAX, sizeof *facts);
     if (facts == NULL) {
         return smk_error_fail(state, SMK_MEMORY, "device_info: no memory left");
     }
     Py_BEGIN_ALLOW_THREADS
-    if (device == NULL) {
+    if (number == SMK_DEVICE_PRESENT) {
         status = smk_context_current(&number, &error);
     }
     if (status == SMK_OK) {
@@ -140,28 +120,26 @@ static PyObject *describe_device(const smk_state *state, PyObject *device)
     return result;
 }
 
+PyObject *smk_config_describe(const smk_state *state, const smk_backend *backend, int device)
+{
+    return backend->id == SMK_BACKEND_CUDA ? describe_device(state, device) : describe_simulator();
+}
+
 PyObject *smk_config_device_info(const smk_state *state, PyObject *device, PyObject *backend)
 {
     const smk_backend *machine = NULL;
-    if (smk_selection_choose(state, backend, &machine) < 0) {
-        return NULL;
-    }
-    if (machine->id == SMK_BACKEND_CUDA) {
-        return describe_device(state, device);
-    }
-    int number = device == NULL ? 0 : read_device(state, device);
-    if (number > 0) {
-        smk_error_fail(state, SMK_ARGUMENT, "device_info: the simulator is one device, 0, not %R", device);
-    }
-    return number == 0 ? describe_simulator() : NULL;
+    int number = 0;
+    return smk_device_choose(state, "device_info", device, backend, &machine, &number) < 0
+               ? NULL
+               : smk_config_describe(state, machine, number);
 }
 
 static const char device_info_doc[] =
     "device_info(device=None, backend=None)\n--\n\n"
     "Facts of a machine; the unit stands in the name of each.\n\n"
     "Parameters\n----------\n"
-    "device : int, optional\n"
-    "    Number of a GPU; by default the present one.\n"
+    "device : int, str or Device, optional\n"
+    "    A GPU, by its number or as smemkit.Device has it; by default the present one.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    \"sim\" gives the limits of the simulated machine, under the names they have on a GPU.\n\n"
     "Shapes\n------\n"

@@ -67,6 +67,14 @@ smk_status smk_memory_create(smk_memory **memory, smk_error *error)
     return SMK_OK;
 }
 
+uint64_t smk_memory_used(smk_memory *memory)
+{
+    smk_fork_lock_take(&memory->lock);
+    const uint64_t used = memory->used;
+    smk_fork_lock_give(&memory->lock);
+    return used;
+}
+
 static void free_host(const smk_allocation_record *record)
 {
     if (record->adopted) {

@@ -18,6 +18,9 @@ typedef struct smk_memory smk_memory;
  * would kill the process instead of failing an allocation. */
 uint64_t smk_memory_limit(void);
 
+/* The bytes of all allocations, without adopted memory. */
+uint64_t smk_memory_used(smk_memory *memory);
+
 smk_status smk_memory_create(smk_memory **memory, smk_error *error);
 
 /* Accepts NULL. Frees all allocations; no launch may be running. */
