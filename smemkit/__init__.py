@@ -35,8 +35,8 @@ SMEMKIT_BACKEND    "auto", "cuda" or "sim": where calls run that do not say. sme
 SMEMKIT_MAX_STEPS  Step budget of the simulator, in warp instructions a launch. A kernel that would
                    never end fails with StepBudgetError. By default 20,000,000,000 for kernels of
                    your own, which takes long.
-SMEMKIT_THREADS    Host threads of the simulator, 1 or more; by default one for each core that the
-                   process may use.
+SMEMKIT_THREADS    Host threads of the simulator, and of copies to a GPU and back, 1 or more; by
+                   default one for each core that the process may use, and 16 at most for copies.
 SMEMKIT_POOL       "0": GPU memory comes from plain cudaMalloc and not from a pool ("1"), so that
                    memory checkers know the bounds of every array.
 SMEMKIT_ISA        "avx512", "avx2" or "baseline": the simulator uses no newer vector instructions.

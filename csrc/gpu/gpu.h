@@ -8,6 +8,7 @@
 #define SMK_GPU_GPU_H
 
 #include "base/launch.h"
+#include "base/staged_copy.h"
 #include "base/status.h"
 
 #include <stddef.h>
@@ -81,6 +82,41 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
 /* Asynchronous, in order with launches. */
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error);
 smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
+
+/* bus.c, ring.c -------------------------------------------------------------------------------- */
+
+/* Copies and runs on the present device, and waits for the end of all copies: the host's memory goes through a ring of
+ * pinned buffers, which several host threads fill and empty; pinned memory is copied as it is. *done is false where
+ * nothing was done, because there is no pinned memory for a ring: other copies must serve. An error leaves no copy under
+ * way. Errors: CUDA, MEMORY, INTERRUPTED, those of `run`. */
+smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *error);
+
+/* How copies go; 0 chooses. For measurements and tests. */
+typedef struct smk_bus_settings {
+    unsigned threads;    /* that copy */
+    uint64_t slot_bytes; /* of a buffer of the ring */
+    unsigned slots;
+} smk_bus_settings;
+
+void smk_bus_set(const smk_bus_settings *settings);
+
+/* The pinned memory of rings, and how many of them copy now. Those that do not can be freed. */
+typedef struct smk_ring_memory {
+    uint64_t bytes;
+    unsigned rings, busy;
+} smk_ring_memory;
+
+smk_ring_memory smk_ring_kept(void);
+void smk_ring_free_kept(void);
+
+/* pinned.c ------------------------------------------------------------------------------------- */
+
+/* Host memory that devices access without the help of a processor. Errors: MEMORY, BACKEND, CUDA. */
+smk_status smk_pinned_allocate(uint64_t bytes, void **memory, smk_error *error);
+void smk_pinned_free(void *memory); /* accepts NULL */
+
+/* Is the address in pinned memory, of this or of another library? */
+bool smk_pinned_has(const void *memory);
 
 /* library.c ------------------------------------------------------------------------------------ */
 

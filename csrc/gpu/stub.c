@@ -134,6 +134,45 @@ smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk
     return fail_without_cuda(error);
 }
 
+smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *error)
+{
+    (void)copy;
+    (void)done;
+    return fail_without_cuda(error);
+}
+
+void smk_bus_set(const smk_bus_settings *settings)
+{
+    (void)settings;
+}
+
+smk_ring_memory smk_ring_kept(void)
+{
+    return (smk_ring_memory){0, 0, 0};
+}
+
+void smk_ring_free_kept(void)
+{
+}
+
+smk_status smk_pinned_allocate(uint64_t bytes, void **memory, smk_error *error)
+{
+    (void)bytes;
+    (void)memory;
+    return fail_without_cuda(error);
+}
+
+void smk_pinned_free(void *memory)
+{
+    (void)memory;
+}
+
+bool smk_pinned_has(const void *memory)
+{
+    (void)memory;
+    return false;
+}
+
 smk_status smk_library_load(const void *image, const char *origin, smk_library **library, smk_error *error)
 {
     (void)image;

@@ -2,6 +2,7 @@
 #ifndef SMK_PY_BACKENDS_BACKEND_H
 #define SMK_PY_BACKENDS_BACKEND_H
 
+#include "base/staged_copy.h"
 #include "base/launch.h"
 #include "ptx/module.h"
 #include "registry/plan.h"
@@ -65,6 +66,9 @@ typedef struct smk_backend {
     smk_status (*give_back)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*upload)(uint64_t address, const void *host, uint64_t bytes, smk_error *error);
     smk_status (*download)(uint64_t address, void *host, uint64_t bytes, smk_error *error);
+    /* Copies large operands and results at once, around launches. *done is false where other copies must serve. NULL
+     * where the machine has no bus between it and the host. */
+    smk_status (*staged_copy)(const smk_staged_copy *copy, bool *done, smk_error *error);
     /* Where the host finds memory of the machine, and memory of the host as memory of the machine until it is
      * released, as sim/code/memory.h has them. NULL where the machine has memory of its own. */
     smk_status (*host)(uint64_t address, uint64_t bytes, bool writeable, void **host, smk_error *error);

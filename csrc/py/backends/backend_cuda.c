@@ -229,6 +229,7 @@ const smk_backend smk_backend_cuda = {
     .give_back = smk_buffer_give_back,
     .upload = smk_buffer_upload,
     .download = smk_buffer_download,
+    .staged_copy = smk_bus_copy,
     .clear = smk_buffer_clear,
     .copy = smk_buffer_copy,
     .copy_rows = copy_rows,

@@ -4,8 +4,13 @@
 
 #include "py/backends/backend.h"
 
-/* On the machine's present device, after the launches made before; without the GIL. `interrupt` may be NULL: the copy
- * then does not end early. Errors: those of the machine; INTERRUPTED after a part of the bytes has been copied. */
+/* Copies around launches (base/staged_copy.h): by the machine's bus where it has one, else one chunk after the other; on
+ * its present device, without the GIL. Signals are handled between chunks where `late` does not forbid it. Errors: those
+ * of the machine and of `run`; INTERRUPTED after a part of the bytes has been copied. */
+smk_status smk_chunked_copy_run(const smk_backend *backend, const smk_staged_copy *copy, smk_error *error);
+
+/* On the machine's present device, after the launches made before; without the GIL. Not `interruptible`: the copy
+ * does not end early. Errors: those of the machine; INTERRUPTED after a part of the bytes has been copied. */
 smk_status smk_chunked_copy_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
                                    bool interruptible, smk_error *error);
 smk_status smk_chunked_copy_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,

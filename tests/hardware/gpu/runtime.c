@@ -2,8 +2,11 @@
  * thread, what memory lies where, when the work of a device will have ended, and which calls got which stream; and it
  * counts what no library should do. A kernel is a list of its parameters' bytes; the first word of its argument is how
  * many ms it runs. */
+#include "runtime_queue.h"
+
 #include <cuda_runtime_api.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +16,9 @@ enum { DEVICES = 2, BLOCKS = 64, DRIVER = 12040 };
 
 typedef struct block {
     char *start;
+    size_t bytes;
     int device;
 } block;
-
-typedef struct event {
-    double at;
-} event;
 
 static const size_t kernel_bytes[] = {8, 4, 12};
 
@@ -32,6 +32,7 @@ atomic_int runtime_changes;  /* of the present device */
 atomic_int runtime_shared;   /* carve-outs that were set for all who launch the kernel */
 atomic_int runtime_carveout; /* of the last launch that had one of its own */
 atomic_int runtime_events;   /* made and not destroyed */
+atomic_int runtime_blocks;   /* allocated and not freed */
 void *runtime_recorded;      /* the stream of the last record of an event */
 void *runtime_waiting;       /* the last stream that was made to wait for one */
 
@@ -82,11 +83,16 @@ static cudaError_t is_over(double time)
     return read_clock() < time ? cudaErrorNotReady : cudaSuccess;
 }
 
-/* The block that begins there, on the present device. */
-static block *find(const void *start)
+static bool has(const block *one, const void *address)
+{
+    return one->start != NULL && (const char *)address >= one->start && (const char *)address <= one->start + one->bytes;
+}
+
+/* The block around an address, on the present device. */
+static block *find(const void *address)
 {
     for (int i = 0; i < BLOCKS; i++) {
-        if (start != NULL && blocks[i].start == start) {
+        if (has(&blocks[i], address)) {
             if (blocks[i].device != present) {
                 runtime_faults++;
             }
@@ -131,9 +137,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *attributes, const void *address)
 {
     memset(attributes, 0, sizeof *attributes);
-    attributes->type = cudaMemoryTypeUnregistered;
+    attributes->type = runtime_queue_is_pinned(address) ? cudaMemoryTypeHost : cudaMemoryTypeUnregistered;
     for (int i = 0; i < BLOCKS; i++) {
-        if (blocks[i].start != NULL && blocks[i].start == address) {
+        if (has(&blocks[i], address)) {
             attributes->type = cudaMemoryTypeDevice;
             attributes->device = blocks[i].device;
         }
@@ -187,8 +193,9 @@ cudaError_t cudaMalloc(void **start, size_t bytes)
 {
     for (int i = 0; i < BLOCKS; i++) {
         if (blocks[i].start == NULL) {
-            blocks[i] = (block){malloc(bytes), present};
+            blocks[i] = (block){malloc(bytes), bytes, present};
             *start = blocks[i].start;
+            runtime_blocks++;
             return cudaSuccess;
         }
     }
@@ -202,6 +209,7 @@ cudaError_t cudaFree(void *start)
         return cudaErrorInvalidValue;
     }
     free(found->start);
+    runtime_blocks--;
     found->start = NULL;
     return cudaSuccess;
 }
@@ -227,6 +235,9 @@ cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes, enum
 {
     note("cudaMemcpyAsync", stream);
     (void)find(kind == cudaMemcpyDeviceToHost ? source : target);
+    if (runtime_queue_has(stream)) {
+        return runtime_queue_copy(stream, target, source, bytes, kind == cudaMemcpyHostToDevice);
+    }
     memcpy(target, source, bytes);
     return cudaSuccess;
 }
@@ -281,13 +292,16 @@ cudaError_t cudaStreamQuery(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     note("cudaStreamSynchronize", stream);
+    if (runtime_queue_has(stream)) {
+        return runtime_queue_wait();
+    }
     return wait_until(empty_at[present]);
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags)
 {
     (void)flags;
-    *made = (cudaEvent_t)calloc(1, sizeof(event));
+    *made = (cudaEvent_t)calloc(1, sizeof(runtime_event));
     runtime_events++;
     return *made == NULL ? cudaErrorMemoryAllocation : cudaSuccess;
 }
@@ -303,7 +317,10 @@ cudaError_t cudaEventRecord(cudaEvent_t made, cudaStream_t stream)
 {
     note("cudaEventRecord", stream);
     runtime_recorded = stream;
-    ((event *)made)->at = empty_at[present];
+    if (runtime_queue_has(stream)) {
+        return runtime_queue_record((runtime_event *)made);
+    }
+    ((runtime_event *)made)->at = empty_at[present];
     return cudaSuccess;
 }
 
@@ -317,12 +334,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t awaited, unsign
 
 cudaError_t cudaEventQuery(cudaEvent_t made)
 {
-    return is_over(((event *)made)->at);
+    return ((runtime_event *)made)->pending ? cudaErrorNotReady : is_over(((runtime_event *)made)->at);
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t made)
 {
-    return wait_until(((event *)made)->at);
+    return wait_until(((runtime_event *)made)->at);
 }
 
 /* Kernels ----------------------------------------------------------------------------------------- */

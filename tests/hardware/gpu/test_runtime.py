@@ -2,32 +2,11 @@
 
 import contextlib
 import ctypes
-import importlib.util
-import os
-import shutil
-import subprocess
 import threading
 import time
-from pathlib import Path
 
 import pytest
-from support.paths import CSRC
-
-SOURCES = ("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/launch.c", "gpu/library.c")
-SOURCES += ("gpu/stream.c", "gpu/wait.c", "base/heap.c", "base/poll.c", "base/status.c")
-
-WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
-
-
-@contextlib.contextmanager
-def polled(gpu, must_stop):
-    """For the time of a block, work of this thread polls a function."""
-    poll = ctypes.create_string_buffer(256)  # larger than the structure
-    gpu.smk_poll_begin(poll, must_stop, None)
-    try:
-        yield
-    finally:
-        gpu.smk_poll_end(poll)
+from support.fake_runtime import WAIT, build, call, count, polled
 
 
 class Launch(ctypes.Structure):
@@ -45,48 +24,9 @@ class Launch(ctypes.Structure):
     )
 
 
-class Error(ctypes.Structure):
-    """As smk_error begins."""
-
-    _fields_ = (
-        ("status", ctypes.c_int),
-        ("message", ctypes.c_char * 768),
-        ("more", ctypes.c_byte * 1024),
-    )
-
-
-def find_headers():
-    """The folder of cuda_runtime_api.h in a CUDA toolkit or in NVIDIA's packages, or None."""
-    folders = [Path(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "include")]
-    spec = importlib.util.find_spec("nvidia")
-    for place in spec.submodule_search_locations or () if spec else ():
-        folders += [Path(place, "cu13", "include")]
-    return next((path for path in folders if (path / "cuda_runtime_api.h").is_file()), None)
-
-
 @pytest.fixture(scope="module")
 def gpu(tmp_path_factory):
-    compiler, headers = shutil.which("gcc") or shutil.which("cc"), find_headers()
-    if compiler is None or headers is None:
-        pytest.skip("no cuda_runtime_api.h, or no C compiler")
-    made = tmp_path_factory.mktemp("runtime") / "gpu.so"
-    command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-I{CSRC}"]
-    command += ["-Wl,-Bsymbolic"]  # its own runtime, whatever libcudart the process has loaded
-    command += [Path(__file__).with_name("runtime.c"), *(CSRC / name for name in SOURCES)]
-    subprocess.run([*command, "-lpthread", "-o", made], check=True, timeout=120)
-    return ctypes.CDLL(str(made))
-
-
-def call(gpu, name, *arguments):
-    """None, or what the function says."""
-    error = Error()
-    status = getattr(gpu, name)(*arguments, ctypes.byref(error))
-    assert status == error.status or status == 0
-    return None if status == 0 else error.message.decode()
-
-
-def count(gpu, name):
-    return ctypes.c_int.in_dll(gpu, f"runtime_{name}").value
+    return build(tmp_path_factory)
 
 
 def enter(gpu, device):

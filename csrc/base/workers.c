@@ -1,0 +1,117 @@
+/* For POSIX threads and clocks under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "base/workers.h"
+
+#include "base/fork.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+enum { POLL_MS = 20 };
+
+smk_status smk_workers_read_environment(uint64_t *threads, smk_error *error)
+{
+    const char *text = getenv("SMEMKIT_THREADS");
+    char *end = NULL;
+    *threads = 0;
+    if (text == NULL || text[0] == '\0') {
+        return SMK_OK;
+    }
+    unsigned long long asked = strtoull(text, &end, 10); /* a number that is too large gives the largest */
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || asked == 0) {
+        return smk_status_fail(
+            error, SMK_ARGUMENT,
+            "the environment variable SMEMKIT_THREADS is '%.100s'; a whole number from 1 up is needed", text);
+    }
+    *threads = asked;
+    return SMK_OK;
+}
+
+bool smk_workers_create(smk_workers *workers, void (*work)(void *context), void *context)
+{
+    workers->work = work;
+    workers->context = context;
+    workers->working = 0;
+    workers->started = 0;
+    workers->generation = smk_fork_generation();
+    if (pthread_mutex_init(&workers->lock, NULL) != 0) {
+        return false;
+    }
+    if (pthread_cond_init(&workers->left, NULL) != 0) {
+        (void)pthread_mutex_destroy(&workers->lock);
+        return false;
+    }
+    return true;
+}
+
+static void *run_worker(void *context)
+{
+    smk_workers *workers = context;
+    workers->work(workers->context);
+    (void)pthread_mutex_lock(&workers->lock);
+    workers->working--;
+    (void)pthread_cond_signal(&workers->left);
+    (void)pthread_mutex_unlock(&workers->lock);
+    return NULL;
+}
+
+void smk_workers_start(smk_workers *workers, unsigned count)
+{
+    while (workers->started < count && workers->started < SMK_WORKERS_MAX) {
+        (void)pthread_mutex_lock(&workers->lock);
+        workers->working++;
+        (void)pthread_mutex_unlock(&workers->lock);
+        if (pthread_create(&workers->thread[workers->started], NULL, run_worker, workers) != 0) {
+            (void)pthread_mutex_lock(&workers->lock);
+            workers->working--;
+            (void)pthread_mutex_unlock(&workers->lock);
+            break;
+        }
+        workers->started++;
+    }
+}
+
+bool smk_workers_are_lost(const smk_workers *workers)
+{
+    return smk_fork_generation() != workers->generation;
+}
+
+static void wait_once(smk_workers *workers)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += POLL_MS * 1000000L;
+    until.tv_sec += until.tv_nsec / 1000000000L;
+    until.tv_nsec %= 1000000000L;
+    (void)pthread_cond_timedwait(&workers->left, &workers->lock, &until);
+}
+
+void smk_workers_finish(smk_workers *workers, void (*poll)(void *context), void *context)
+{
+    if (smk_workers_are_lost(workers)) {
+        return; /* one of the threads may have held the lock */
+    }
+    (void)pthread_mutex_lock(&workers->lock);
+    while (workers->working > 0) {
+        wait_once(workers);
+        if (workers->working > 0) { /* without the lock: a fork would leave it locked in the child */
+            (void)pthread_mutex_unlock(&workers->lock);
+            if (poll != NULL) {
+                poll(context);
+            }
+            if (smk_workers_are_lost(workers)) {
+                return;
+            }
+            (void)pthread_mutex_lock(&workers->lock);
+        }
+    }
+    (void)pthread_mutex_unlock(&workers->lock);
+    for (unsigned i = 0; i < workers->started; i++) {
+        (void)pthread_join(workers->thread[i], NULL);
+    }
+    (void)pthread_cond_destroy(&workers->left);
+    (void)pthread_mutex_destroy(&workers->lock);
+}

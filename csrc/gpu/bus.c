@@ -1,0 +1,480 @@
+/* Copies between pageable memory and a device at the speed of the bus.
+ *
+ * The bus reads and writes pinned memory alone. So the host's memory is cut into chunks, each of which goes through a
+ * slot of a ring (ring.h): a worker fills the slot and the bus takes it to the device, or the bus fills it and a worker
+ * empties it. While the bus moves one slot, workers copy others; where the host's pages are new, the workers are also
+ * the ones that fault them in. The caller's thread alone calls CUDA. Chunks of pinned memory need no slot's memory and
+ * no worker.
+ *
+ * Around launches (smk_staged_copy.run) the chunks of a panel go to the device, then it runs, then its results come back:
+ * each while the chunks of other panels move in both directions.
+ */
+/* For nanosleep under -std=c11. */
+#if !defined(_POSIX_C_SOURCE)
+#define _POSIX_C_SOURCE 200809L
+#endif
+
+#include "gpu/gpu.h"
+
+#include "base/poll.h"
+#include "base/quota.h"
+#include "base/workers.h"
+#include "gpu/cuda_error.h"
+#include "gpu/ring.h"
+#include "gpu/stream.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+/* Threads beyond THREADS_MAX gain nothing; with fewer than HELPERS_MIN beside it the caller's thread copies too. */
+enum { THREADS_MAX = 16, HELPERS_MIN = 3, SPINS = 2000, IDLE_NS = 200 * 1000, PAUSE_NS = 20 * 1000 };
+#define SLOT_BYTES (UINT64_C(1) << 20)
+#define SLOT_BYTES_MIN (UINT64_C(1) << 12)
+
+static struct {
+    atomic_uint threads, slots;
+    _Atomic uint64_t slot_bytes;
+} preset;
+
+void smk_bus_set(const smk_bus_settings *settings)
+{
+    atomic_store(&preset.threads, settings->threads);
+    atomic_store(&preset.slots, settings->slots);
+    atomic_store(&preset.slot_bytes, settings->slot_bytes);
+}
+
+/* EMPTYING ends as FREE, FILLING as FULL, both by a worker; the caller's thread makes all other changes. */
+typedef enum slot_state { FREE, FILLING, FULL, MOVING, EMPTYING } slot_state;
+
+/* A chunk on its way. */
+typedef struct slot {
+    atomic_int state;
+    unsigned char *buffer; /* of the ring */
+    unsigned char *pinned; /* what the bus reads or writes: the buffer, or the host's memory itself */
+    cudaEvent_t moved;
+    const smk_staged_range *range;
+    uint64_t first, bytes;
+} slot;
+
+/* The chunks of one direction, in order, and the slots that they take in turn. */
+typedef struct direction {
+    const smk_staged_range *ranges;
+    size_t range_count, range; /* of the next chunk */
+    uint64_t at;
+    size_t asked; /* ranges of which it is known whether their host memory is pinned */
+    bool pinned;  /* that of the present one is */
+    slot *slots;
+    uint64_t slot_count;
+    uint64_t begun, moving, moved; /* chunks that have a slot; that the bus has been given; that it has moved */
+} direction;
+
+typedef struct bus {
+    const smk_staged_copy *copy;
+    smk_ring_channel *channel;
+    uint64_t slot_bytes;
+    slot slots[SMK_RING_SLOTS_MAX];
+    direction up, down;
+    size_t launched, ended; /* panels */
+    bool helps;             /* the caller's thread copies, too */
+    /* the queue of the workers */
+    pthread_mutex_t lock;
+    pthread_cond_t queued;
+    slot *queue[SMK_RING_SLOTS_MAX];
+    unsigned first;
+    atomic_uint count;
+    atomic_bool closed;
+    unsigned spins;
+} bus;
+
+/* Workers ------------------------------------------------------------------------------------------ */
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void push(bus *b, slot *s, slot_state state)
+{
+    atomic_store(&s->state, state);
+    (void)pthread_mutex_lock(&b->lock);
+    const unsigned count = atomic_load(&b->count);
+    b->queue[(b->first + count) % SMK_RING_SLOTS_MAX] = s;
+    atomic_store(&b->count, count + 1);
+    (void)pthread_cond_signal(&b->queued);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+/* The next slot to fill or to empty; NULL where there is none, for one who waits only at the end. */
+static slot *pop(bus *b, bool waits)
+{
+    slot *found = NULL;
+    for (unsigned i = 0; waits && i < b->spins && atomic_load(&b->count) == 0 && !atomic_load(&b->closed); i++) {
+        relax();
+    }
+    (void)pthread_mutex_lock(&b->lock);
+    while (waits && atomic_load(&b->count) == 0 && !atomic_load(&b->closed)) {
+        (void)pthread_cond_wait(&b->queued, &b->lock);
+    }
+    if (atomic_load(&b->count) > 0 && !atomic_load(&b->closed)) {
+        found = b->queue[b->first];
+        b->first = (b->first + 1) % SMK_RING_SLOTS_MAX;
+        atomic_fetch_sub(&b->count, 1);
+    }
+    (void)pthread_mutex_unlock(&b->lock);
+    return found;
+}
+
+static void move_bytes(slot *s)
+{
+    const smk_staged_range *range = s->range;
+    if (atomic_load(&s->state) == FILLING) {
+        if (range->layout != NULL) {
+            smk_pack_gather(range->layout, range->host, s->first, s->bytes, s->buffer);
+        } else {
+            smk_pack_copy(s->buffer, range->host + s->first, (size_t)s->bytes);
+        }
+        atomic_store(&s->state, FULL);
+        return;
+    }
+    if (range->layout != NULL) {
+        smk_pack_scatter(range->layout, range->host, s->first, s->bytes, s->buffer);
+    } else {
+        smk_pack_copy(range->host + s->first, s->buffer, (size_t)s->bytes);
+    }
+    atomic_store(&s->state, FREE);
+}
+
+static void run_worker(void *context)
+{
+    for (slot *s = pop(context, true); s != NULL; s = pop(context, true)) {
+        move_bytes(s);
+    }
+}
+
+static void close_queue(bus *b)
+{
+    (void)pthread_mutex_lock(&b->lock);
+    atomic_store(&b->closed, true);
+    (void)pthread_cond_broadcast(&b->queued);
+    (void)pthread_mutex_unlock(&b->lock);
+}
+
+/* Chunks ------------------------------------------------------------------------------------------- */
+
+static bool is_pinned(const smk_staged_range *range)
+{
+    return range->layout == NULL && smk_pinned_has(range->host) && smk_pinned_has(range->host + range->bytes - 1);
+}
+
+/* Leaves ranges that are done, and those without bytes. False where no chunk is left. */
+static bool find_chunk(direction *d)
+{
+    while (d->range < d->range_count && d->at >= d->ranges[d->range].bytes) {
+        d->range++;
+        d->at = 0;
+    }
+    if (d->range == d->range_count) {
+        return false;
+    }
+    if (d->asked <= d->range) {
+        d->asked = d->range + 1;
+        d->pinned = is_pinned(&d->ranges[d->range]);
+    }
+    return true;
+}
+
+static slot *get_slot(direction *d, uint64_t chunk)
+{
+    return &d->slots[chunk % d->slot_count];
+}
+
+static slot *begin_chunk(bus *b, direction *d)
+{
+    const smk_staged_range *range = &d->ranges[d->range];
+    const uint64_t left = range->bytes - d->at;
+    slot *s = get_slot(d, d->begun++);
+    s->range = range;
+    s->first = d->at;
+    s->bytes = left < b->slot_bytes ? left : b->slot_bytes;
+    s->pinned = d->pinned ? range->host + s->first : s->buffer;
+    d->at += s->bytes;
+    return s;
+}
+
+/* Has the device reached an event? False with an error in *code. */
+static bool is_reached(cudaEvent_t event, cudaError_t *code)
+{
+    const cudaError_t now = cudaEventQuery(event);
+    if (now != cudaErrorNotReady) {
+        *code = now;
+    }
+    return now == cudaSuccess;
+}
+
+static cudaError_t give_to_bus(direction *d, slot *s, cudaStream_t stream, bool is_up)
+{
+    void *device = (void *)(uintptr_t)(s->range->address + s->first);
+    atomic_store(&s->state, MOVING);
+    cudaError_t code = is_up ? cudaMemcpyAsync(device, s->pinned, (size_t)s->bytes, cudaMemcpyHostToDevice, stream)
+                             : cudaMemcpyAsync(s->pinned, device, (size_t)s->bytes, cudaMemcpyDeviceToHost, stream);
+    if (code == cudaSuccess) {
+        code = cudaEventRecord(s->moved, stream);
+    }
+    d->moving += code == cudaSuccess ? 1 : 0;
+    return code;
+}
+
+/* Each of the three moves on what it can, and returns whether that was anything. */
+static bool move_up(bus *b, cudaError_t *code)
+{
+    direction *up = &b->up;
+    bool moved = false;
+    while (up->moved < up->moving && is_reached(get_slot(up, up->moved)->moved, code)) {
+        atomic_store(&get_slot(up, up->moved)->state, FREE);
+        up->moved++;
+        moved = true;
+    }
+    while (*code == cudaSuccess && up->moving < up->begun && atomic_load(&get_slot(up, up->moving)->state) == FULL) {
+        *code = give_to_bus(up, get_slot(up, up->moving), b->channel->up, true);
+        moved = true;
+    }
+    while (*code == cudaSuccess && up->begun - up->moved < up->slot_count && find_chunk(up)) {
+        slot *s = begin_chunk(b, up);
+        if (s->pinned != s->buffer) {
+            atomic_store(&s->state, FULL);
+        } else {
+            push(b, s, FILLING);
+        }
+        moved = true;
+    }
+    return moved;
+}
+
+static bool move_down(bus *b, cudaError_t *code)
+{
+    direction *down = &b->down;
+    bool moved = false;
+    while (down->moved < down->moving && is_reached(get_slot(down, down->moved)->moved, code)) {
+        slot *s = get_slot(down, down->moved);
+        if (s->pinned != s->buffer) {
+            atomic_store(&s->state, FREE);
+        } else {
+            push(b, s, EMPTYING);
+        }
+        down->moved++;
+        moved = true;
+    }
+    while (*code == cudaSuccess && find_chunk(down)) {
+        const size_t panel = down->ranges[down->range].panel;
+        const bool ended = b->copy->late ? b->ended == b->copy->panels : b->copy->panels == 0 || panel < b->ended;
+        if (!ended || atomic_load(&get_slot(down, down->begun)->state) != FREE) {
+            break;
+        }
+        *code = give_to_bus(down, begin_chunk(b, down), b->channel->down, false);
+        moved = true;
+    }
+    return moved;
+}
+
+/* The panel of the next chunk that the bus is to be given; beyond all of them where there is none. */
+static size_t find_panel(direction *up)
+{
+    if (up->moving < up->begun) {
+        return get_slot(up, up->moving)->range->panel;
+    }
+    return find_chunk(up) ? up->ranges[up->range].panel : SIZE_MAX;
+}
+
+static smk_status run_panels(bus *b, bool *moved, cudaError_t *code, smk_error *error)
+{
+    const smk_staged_copy *copy = b->copy;
+    while (b->ended < b->launched && is_reached(b->channel->panel[b->ended], code)) {
+        b->ended++;
+        *moved = true;
+    }
+    while (*code == cudaSuccess && b->launched < copy->panels && b->launched < find_panel(&b->up)) {
+        *code = cudaEventRecord(b->channel->ordered, b->channel->up);
+        *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
+        smk_status status = *code == cudaSuccess ? copy->run(copy->context, b->launched, error) : SMK_OK;
+        if (status != SMK_OK || *code != cudaSuccess) {
+            return status;
+        }
+        *code = cudaEventRecord(b->channel->panel[b->launched], smk_stream_now());
+        b->launched++;
+        *moved = true;
+    }
+    return SMK_OK;
+}
+
+static bool is_over(bus *b)
+{
+    if (find_chunk(&b->up) || find_chunk(&b->down) || b->up.moved < b->up.begun || b->down.moved < b->down.begun ||
+        b->ended < b->copy->panels) {
+        return false;
+    }
+    for (uint64_t i = 0; i < b->down.slot_count; i++) {
+        if (atomic_load(&b->down.slots[i].state) != FREE) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Waits a little, longer where nothing has moved for a while; or copies a chunk. */
+static void wait_a_little(bus *b, uint64_t idle_since)
+{
+    slot *s = b->helps ? pop(b, false) : NULL;
+    if (s != NULL) {
+        move_bytes(s);
+    } else if (smk_poll_clock() - idle_since > IDLE_NS) {
+        const struct timespec pause = {0, PAUSE_NS};
+        (void)nanosleep(&pause, NULL);
+    } else {
+        relax();
+    }
+}
+
+static smk_status move_all(bus *b, const smk_workers *workers, smk_error *error)
+{
+    uint64_t idle_since = smk_poll_clock();
+    while (!is_over(b)) {
+        cudaError_t code = cudaSuccess;
+        bool moved = move_up(b, &code);
+        smk_status status = code == cudaSuccess ? run_panels(b, &moved, &code, error) : SMK_OK;
+        moved = (status == SMK_OK && code == cudaSuccess && move_down(b, &code)) || moved;
+        if (status == SMK_OK && code != cudaSuccess) {
+            status = smk_cuda_error_report(code, error, "copying between the host and the GPU");
+        }
+        const bool must_end = b->copy->late && b->ended == b->copy->panels;
+        if (status == SMK_OK && !must_end && smk_poll_stop_now()) {
+            status = smk_status_fail(error, SMK_INTERRUPTED, "a copy was interrupted");
+        }
+        if (status == SMK_OK && smk_workers_are_lost(workers)) {
+            status = smk_status_fail(error, SMK_LAUNCH,
+                                     "the process was forked in the middle of a copy (by a signal's handler), and the "
+                                     "child cannot finish it");
+        }
+        if (status != SMK_OK) {
+            return status;
+        }
+        if (moved) {
+            idle_since = smk_poll_clock();
+        } else {
+            wait_a_little(b, idle_since);
+        }
+    }
+    return SMK_OK;
+}
+
+/* Setup -------------------------------------------------------------------------------------------- */
+
+static uint64_t count_bytes(const smk_staged_range *ranges, size_t count)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += ranges[i].bytes;
+    }
+    return bytes;
+}
+
+/* Where both directions have bytes, each has half of the slots. */
+static void share_slots(bus *b, const smk_ring *ring)
+{
+    const smk_staged_copy *copy = b->copy;
+    const uint64_t asked_bytes = atomic_load(&preset.slot_bytes), asked = atomic_load(&preset.slots);
+    const bool both = count_bytes(copy->up, copy->up_count) > 0 && count_bytes(copy->down, copy->down_count) > 0;
+    b->slot_bytes = asked_bytes < SLOT_BYTES_MIN ? SLOT_BYTES : asked_bytes;
+    b->slot_bytes = b->slot_bytes > SMK_RING_BYTES / 4 ? SMK_RING_BYTES / 4 : b->slot_bytes;
+    uint64_t slots = SMK_RING_BYTES / b->slot_bytes;
+    slots = slots > SMK_RING_SLOTS_MAX ? SMK_RING_SLOTS_MAX : slots;
+    slots = asked >= 2 && asked < slots ? asked : slots;
+    for (uint64_t i = 0; i < slots; i++) {
+        b->slots[i].buffer = ring->memory + i * b->slot_bytes;
+        b->slots[i].moved = b->channel->slot[i];
+    }
+    const uint64_t first = both ? slots / 2 : slots;
+    b->up = (direction){.ranges = copy->up, .range_count = copy->up_count, .slots = b->slots, .slot_count = first};
+    b->down = (direction){.ranges = copy->down,
+                          .range_count = copy->down_count,
+                          .slots = both ? b->slots + first : b->slots,
+                          .slot_count = both ? slots - first : slots};
+}
+
+static smk_status choose_threads(uint64_t bytes, unsigned *threads, smk_error *error)
+{
+    uint64_t asked = 0;
+    const smk_status status = smk_workers_read_environment(&asked, error);
+    const unsigned cores = smk_quota_cores(), set = atomic_load(&preset.threads);
+    const uint64_t useful = bytes / SLOT_BYTES + 1;
+    uint64_t chosen = set != 0 ? set : asked != 0 ? asked : cores > THREADS_MAX ? THREADS_MAX : cores;
+    chosen = chosen > SMK_WORKERS_MAX ? SMK_WORKERS_MAX : chosen;
+    *threads = (unsigned)(set == 0 && chosen > useful ? useful : chosen);
+    return status;
+}
+
+/* Waits for the copies that the bus was given: none of them waits for a launch. */
+static smk_status drain(const bus *b, smk_status status, smk_error *error)
+{
+    const cudaError_t up = cudaStreamSynchronize(b->channel->up), down = cudaStreamSynchronize(b->channel->down);
+    const cudaError_t code = up != cudaSuccess ? up : down;
+    return status != SMK_OK ? status : smk_cuda_error_report(code, error, "copying between the host and the GPU");
+}
+
+static smk_status copy_by(bus *b, unsigned threads, smk_error *error)
+{
+    smk_workers workers;
+    if (pthread_mutex_init(&b->lock, NULL) != 0) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
+    }
+    if (pthread_cond_init(&b->queued, NULL) != 0) {
+        (void)pthread_mutex_destroy(&b->lock);
+        return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
+    }
+    smk_status status = SMK_OK;
+    if (!smk_workers_create(&workers, run_worker, b)) {
+        status = smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
+    } else {
+        const unsigned beside = threads <= HELPERS_MIN ? threads - 1 : threads;
+        smk_workers_start(&workers, beside);
+        b->helps = workers.started < HELPERS_MIN;
+        status = move_all(b, &workers, error);
+        if (smk_workers_are_lost(&workers)) {
+            return status; /* the child has no threads, and must not free locks that they may hold */
+        }
+        close_queue(b);
+        smk_workers_finish(&workers, NULL, NULL);
+        status = drain(b, status, error);
+    }
+    (void)pthread_cond_destroy(&b->queued);
+    (void)pthread_mutex_destroy(&b->lock);
+    return status;
+}
+
+smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *error)
+{
+    smk_ring *ring = NULL;
+    unsigned threads = 1;
+    bus b = {.copy = copy};
+    *done = false;
+    smk_status status = choose_threads(
+        count_bytes(copy->up, copy->up_count) + count_bytes(copy->down, copy->down_count), &threads, error);
+    if (status == SMK_OK) {
+        /* memory that was allocated in the order of a stream is there for others; and no copy waits for a kernel */
+        status = smk_wait_launched("what was launched before", error);
+    }
+    if (status == SMK_OK) {
+        status = smk_ring_take(&ring, &b.channel, error);
+    }
+    if (status != SMK_OK || ring == NULL) {
+        return status;
+    }
+    share_slots(&b, ring);
+    b.spins = smk_quota_cores() > threads ? SPINS : 0;
+    status = copy_by(&b, threads, error);
+    smk_ring_give(ring);
+    *done = true;
+    return status;
+}

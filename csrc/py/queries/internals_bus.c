@@ -1,0 +1,38 @@
+#include "py/queries/internals_bus.h"
+
+#include "gpu/gpu.h"
+
+/* _bus_set(threads=0, slot_bytes=0, slots=0): how copies to a GPU go from now on; 0 chooses */
+static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0)\n--\n\n";
+
+static PyObject *call_bus_set(PyObject *module, PyObject *arguments, PyObject *keywords)
+{
+    static char *names[] = {"threads", "slot_bytes", "slots", NULL};
+    unsigned long long slot_bytes = 0;
+    smk_bus_settings settings = {0};
+    (void)module;
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKI", names, &settings.threads, &slot_bytes,
+                                     &settings.slots)) {
+        return NULL;
+    }
+    settings.slot_bytes = slot_bytes;
+    smk_bus_set(&settings);
+    Py_RETURN_NONE;
+}
+
+/* _bus_kept() -> (bytes of pinned memory that rings keep, rings, those that copy now) */
+static const char bus_kept_doc[] = "_bus_kept()\n--\n\n";
+
+static PyObject *call_bus_kept(PyObject *module, PyObject *ignored)
+{
+    const smk_ring_memory kept = smk_ring_kept();
+    (void)module;
+    (void)ignored;
+    return Py_BuildValue("(KII)", (unsigned long long)kept.bytes, kept.rings, kept.busy);
+}
+
+PyMethodDef smk_internals_bus_methods[] = {
+    {"_bus_set", SMK_PY_FUNCTION(call_bus_set), METH_VARARGS | METH_KEYWORDS, bus_set_doc},
+    {"_bus_kept", call_bus_kept, METH_NOARGS, bus_kept_doc},
+    {NULL, NULL, 0, NULL},
+};
