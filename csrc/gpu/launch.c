@@ -3,6 +3,7 @@
 
 #include "base/poll.h"
 #include "gpu/cuda_error.h"
+#include "gpu/driver.h"
 #include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
@@ -153,7 +154,10 @@ static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
                                            .numAttrs = 1};
         return cudaLaunchKernelExC(&config, kernel, launch->parameters);
     }
-    return cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, smk_stream_now());
+    cudaStream_t stream = smk_stream_now();
+    return smk_driver_launch(kernel, launch, stream)
+               ? cudaSuccess
+               : cudaLaunchKernel(kernel, grid, block, launch->parameters, launch->shared_bytes, stream);
 }
 
 /* After a refused launch: reports the reason, or permits the shared memory that the kernel needs and tries again. */

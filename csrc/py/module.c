@@ -121,6 +121,7 @@ static int execute(PyObject *module)
         return -1;
     }
     state->folder = find_folder(module);
+    state->raw_kernel_call = smk_raw_kernel_type_call;
     if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_foreign_create(state) < 0 ||
         smk_package_kernels_create(state) < 0 || add_functions(module) < 0 ||
         add_type(module, &smk_device_type_spec, &state->device_type) < 0 || smk_device_type_create(module, state) < 0 ||

@@ -16,6 +16,7 @@ typedef struct smk_state {
     PyTypeObject *device_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
+    vectorcallfunc raw_kernel_call;              /* of its instances */
     struct smk_foreign_types *foreign_types;     /* what is known of other libraries' array types */
     PyObject *device_memory;                     /* the named tuple DeviceMemory */
     PyObject *bank_access;                       /* the named tuple BankAccess */

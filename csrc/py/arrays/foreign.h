@@ -16,9 +16,26 @@ PyObject *smk_foreign_take(const smk_state *state, const char *subject, PyObject
 /* The same for an array that stays: it keeps the memory alive by itself. */
 PyObject *smk_foreign_keep(const smk_state *state, const char *subject, PyObject *object);
 
-/* Makes the stream of the argument's library wait for our default stream, after the launch. A library without a table
- * of C functions has no such stream, and orders its work itself. Returns 0, or -1 with an exception set. */
+/* Makes the stream of the argument's library wait for our default stream, after the launch: CuPy's, or that of
+ * a library with a table of C functions. Others order their work themselves. Returns 0, or -1 with an exception set. */
 int smk_foreign_finish(const smk_state *state, PyObject *object, const smk_array *array);
+
+/* Where an array lies on a GPU, for a launch that needs no more. */
+typedef struct smk_foreign_view {
+    uint64_t address;
+    int device;
+    char kind; /* of the elements, as numpy.dtype.kind has it */
+    size_t item_bytes;
+    bool contiguous; /* in C order */
+} smk_foreign_view;
+
+/* Reads an array on a GPU of a type that smk_foreign_take has met, if calls of C functions tell, or CuPy's attributes.
+ * False without an exception for all else. */
+bool smk_foreign_read(const smk_state *state, PyObject *object, smk_foreign_view *view);
+
+/* The stream on which the library of such an array works; the default one for all else. Returns 0, or -1 with an
+ * exception set. */
+int smk_foreign_stream(const smk_state *state, PyObject *object, int device, uint64_t *stream);
 
 /* What is kept of the types that were met, as a part of the state. Returns 0, or -1 with an exception set. */
 int smk_foreign_create(smk_state *state);

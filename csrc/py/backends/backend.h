@@ -45,6 +45,7 @@ typedef struct smk_backend {
     smk_backend_id id;
     const char *name;
     bool constants_by_launch; /* each launch takes constants of its own from its options */
+    bool asynchronous;        /* a launch returns before the kernel ends, and uses nothing of its options */
     /* Properties that plans depend on; they live as long as the process. */
     smk_status (*machine)(const smk_machine **machine, smk_error *error);
     /* The number of devices, the one that the calling thread uses, and a change to another one for a while. All functions below work on the

@@ -216,6 +216,7 @@ static smk_status copy_rows(const smk_backend_rows *to, const smk_backend_rows *
 const smk_backend smk_backend_cuda = {
     .id = SMK_BACKEND_CUDA,
     .name = "cuda",
+    .asynchronous = true,
     .machine = describe_machine,
     .count = smk_context_count,
     .current = smk_context_current,

@@ -108,21 +108,26 @@ const char *smk_declaration_type(PyObject *declaration, size_t index)
 }
 
 /* True for arrays that need no second look. Python's explain_refusal decides the others, and takes these too. */
-static bool is_plain_match(const element *wanted, const PyArray_Descr *descr)
+static bool is_plain_match(const element *wanted, char kind, size_t bytes)
 {
     const bool is_integer = wanted->kind == 'i' || wanted->kind == 'u';
-    return wanted->kind == '\0' ||
-           (wanted->lanes == 1 && (size_t)PyDataType_ELSIZE(descr) == wanted->bytes &&
-            (descr->kind == wanted->kind || (is_integer && (descr->kind == 'i' || descr->kind == 'u'))));
+    return wanted->kind == '\0' || (wanted->lanes == 1 && bytes == wanted->bytes &&
+                                    (kind == wanted->kind || (is_integer && (kind == 'i' || kind == 'u'))));
+}
+
+bool smk_declaration_takes(PyObject *declaration, size_t index, char kind, size_t bytes)
+{
+    PyObject *parameter = get_parameter(declaration, index);
+    element wanted = {0};
+    return parameter == NULL || !is_pointer(parameter) || !read_element(parameter, &wanted) ||
+           is_plain_match(&wanted, kind, bytes);
 }
 
 int smk_declaration_check_array(const smk_state *state, const char *kernel, PyObject *declaration, size_t index,
                                 PyArray_Descr *descr, size_t bytes, bool is_device)
 {
     PyObject *parameter = get_parameter(declaration, index);
-    element wanted = {0};
-    if (parameter == NULL || !is_pointer(parameter) || !read_element(parameter, &wanted) ||
-        is_plain_match(&wanted, descr)) {
+    if (smk_declaration_takes(declaration, index, descr->kind, (size_t)PyDataType_ELSIZE(descr))) {
         return 0;
     }
     PyObject *reader = PyImport_ImportModule("smemkit._declarations"), *reason = NULL;

@@ -16,6 +16,10 @@ PyObject *smk_declaration_read(PyObject *source, PyObject *entry, PyObject *opti
 const char *smk_declaration_name(PyObject *declaration, size_t index);
 const char *smk_declaration_type(PyObject *declaration, size_t index);
 
+/* True where elements of that kind (as numpy.dtype.kind) and size are those that a pointer is declared for, as far as
+ * that needs no second look. */
+bool smk_declaration_takes(PyObject *declaration, size_t index, char kind, size_t bytes);
+
 /* Compares the elements of an array with those that a pointer is declared for. Messages begin with `kernel`. Returns 0,
  * or -1 with an ArgumentTypeError set. */
 int smk_declaration_check_array(const smk_state *state, const char *kernel, PyObject *declaration, size_t index,

@@ -1,5 +1,6 @@
 #include "py/calls/execute.h"
 
+#include "py/backends/capture.h"
 #include "py/backends/chunked_copy.h"
 #include "py/backends/interrupt.h"
 #include "py/backends/selection.h"
@@ -328,10 +329,36 @@ static int finish(const smk_state *state, const smk_execution *execution, smk_st
     return -1;
 }
 
+/* True for launches that return before the kernels end, and leave no record: nothing is printed, polled or collected
+ * meanwhile. */
+static bool is_launch_alone(const smk_execution *execution)
+{
+    return execution->backend->asynchronous && !execution->wait && execution->transfer_count == 0 &&
+           smk_capture_mode_now() == SMK_CAPTURE_OFF;
+}
+
+static int run_launch_alone(const smk_state *state, const smk_execution *execution)
+{
+    const smk_run_options options = {.max_steps = execution->max_steps};
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    Py_BEGIN_ALLOW_THREADS
+    status = work_there(execution, &options, &error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
+    return 0;
+}
+
 int smk_execute_run(const smk_state *state, smk_execution *execution)
 {
     smk_error error = {0};
     callbacks c = {.generation = smk_fork_generation()};
+    if (is_launch_alone(execution)) {
+        return run_launch_alone(state, execution);
+    }
     if (smk_selection_check(state, execution->backend) < 0) {
         return -1; /* its arrays live on the GPU */
     }

@@ -151,6 +151,7 @@ static PyObject *create(const smk_state *state, smk_raw_module *module, PyObject
         return NULL;
     }
     self->module = (smk_raw_module *)Py_NewRef((PyObject *)module);
+    self->vectorcall = state->raw_kernel_call;
     self->name = Py_NewRef(name);
     self->text = text;
     self->label = label;

@@ -9,6 +9,7 @@ enum { SMK_RAW_KERNEL_NO_CARVEOUT = -1 };
 
 typedef struct smk_raw_kernel {
     PyObject_HEAD smk_raw_module *module;
+    vectorcallfunc vectorcall;
     PyObject *name;        /* str: the PTX entry */
     PyObject *label;       /* str: the name in messages, which is not mangled */
     const char *text;      /* the UTF-8 text of `name` */

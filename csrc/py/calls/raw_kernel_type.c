@@ -4,6 +4,7 @@
 #include "py/backends/interrupt.h"
 #include "py/backends/kernel_binary.h"
 #include "py/calls/argument.h"
+#include "py/calls/direct.h"
 #include "py/calls/raw_kernel.h"
 #include "py/calls/raw_launch.h"
 #include "py/calls/raw_module.h"
@@ -116,6 +117,34 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     values[5] = smk_keywords_optional(values[5]);
     values[6] = smk_keywords_optional(values[6]);
     return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
+}
+
+/* kernel(grid, block, args): launched at once where the arguments allow that. */
+PyObject *smk_raw_kernel_type_call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
+{
+    const Py_ssize_t given = PyVectorcall_NARGS(flags);
+    if (given == 3 && keywords == NULL) {
+        const int launched =
+            smk_direct_launch((smk_raw_kernel *)(void *)self, arguments[0], arguments[1], arguments[2]);
+        if (launched != 0) {
+            return launched < 0 ? NULL : Py_NewRef(Py_None);
+        }
+    }
+    const Py_ssize_t named = keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords);
+    PyObject *tuple = PyTuple_New(given), *dict = named == 0 ? NULL : PyDict_New(), *result = NULL;
+    bool ready = tuple != NULL && (named == 0 || dict != NULL);
+    for (Py_ssize_t i = 0; ready && i < given; i++) {
+        PyTuple_SET_ITEM(tuple, i, Py_NewRef(arguments[i]));
+    }
+    for (Py_ssize_t i = 0; ready && i < named; i++) {
+        ready = PyDict_SetItem(dict, PyTuple_GET_ITEM(keywords, i), arguments[given + i]) == 0;
+    }
+    if (ready) {
+        result = call(self, tuple, dict);
+    }
+    Py_XDECREF(tuple);
+    Py_XDECREF(dict);
+    return result;
 }
 
 /* Attributes ------------------------------------------------------------------------------------- */
@@ -436,15 +465,27 @@ static const char documentation[] =
     "    ...\n"
     "smemkit.ArgumentTypeError: scale<float>: args[0]: x is T * (float32), the array is float64, and ...\n";
 
+static PyMemberDef members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(smk_raw_kernel, vectorcall), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot slots[] = {
-    {Py_tp_new, SMK_PY_SLOT(construct)},  {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},  {Py_tp_call, SMK_PY_SLOT(call)},
-    {Py_tp_repr, SMK_PY_SLOT(represent)}, {Py_mp_subscript, SMK_PY_SLOT(configure)}, {Py_tp_methods, methods},
-    {Py_tp_getset, properties},           {Py_tp_doc, SMK_PY_TEXT(documentation)},   {0, NULL},
+    {Py_tp_new, SMK_PY_SLOT(construct)},
+    {Py_tp_dealloc, SMK_PY_SLOT(deallocate)},
+    {Py_tp_call, SMK_PY_SLOT(PyVectorcall_Call)},
+    {Py_tp_repr, SMK_PY_SLOT(represent)},
+    {Py_mp_subscript, SMK_PY_SLOT(configure)},
+    {Py_tp_methods, methods},
+    {Py_tp_members, members},
+    {Py_tp_getset, properties},
+    {Py_tp_doc, SMK_PY_TEXT(documentation)},
+    {0, NULL},
 };
 
 PyType_Spec smk_raw_kernel_type_spec = {
     .name = "smemkit.RawKernel",
     .basicsize = sizeof(smk_raw_kernel),
-    .flags = Py_TPFLAGS_DEFAULT,
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL,
     .slots = slots,
 };

@@ -6,4 +6,7 @@
 
 extern PyType_Spec smk_raw_kernel_type_spec;
 
+/* A call of a kernel, for its vectorcall. */
+PyObject *smk_raw_kernel_type_call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords);
+
 #endif

@@ -173,6 +173,49 @@ def test_the_stream_of_torch_is_awaited_and_waits(torch):
     assert kept[:5].tolist() == [11] * 5
 
 
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_a_launch_lies_between_the_work_of_the_stream(library):
+    """Both ways of a launch: the first converts its arguments, later ones read them."""
+    module = pytest.importorskip(library)
+    add = smemkit.RawKernel(ADD, "add")
+    if library == "torch":
+        x, stream = module.zeros(32, device="cuda"), module.cuda.Stream()
+        entered, wait = module.cuda.stream(stream), module.cuda._sleep
+    else:
+        slow, free = module.RawKernel(ADD, "slow"), module.zeros(32, "f4")
+        x, stream = module.zeros(32, "f4"), module.cuda.Stream(non_blocking=True)
+        entered = stream
+
+        def wait(cycles):
+            slow((1,), (32,), (free, cycles))
+
+    smemkit.zeros(1, backend="cuda").item()  # waits for the default stream
+    with entered:
+        for _ in range(3):
+            wait(CYCLES)
+            x *= 2  # 0, 2, 6
+            add(1, 32, (x, 1.0))  # 1, 3, 7
+        x += 10
+        stream.synchronize()
+        assert x.tolist() == [17] * 32
+
+
+def test_wrong_arguments_are_refused_by_later_launches_too(cupy, torch):
+    add = smemkit.RawKernel(ADD, "add")
+    for x in (torch.zeros(64, device="cuda"), cupy.zeros(64, "f4"), smemkit.zeros(64, "f4")):
+        add(1, 32, (x, 1))
+        for wrong in ((x, 1, 2), (x,), (x, "1"), (x, 1e300), (1, x), (x[::2], 1), (None, 1)):
+            with pytest.raises(smemkit.Error):
+                add(1, 32, wrong)
+        with pytest.raises(smemkit.LaunchError):
+            add(1, 2048, (x, 1))
+        with pytest.raises(smemkit.LaunchError):
+            add(0, 32, (x, 1))
+        with pytest.raises(smemkit.ArgumentTypeError):
+            add(1, 32, (torch.zeros(64, device="cuda", dtype=torch.int32), 1))
+        assert float(smemkit.asnumpy(smemkit.vector_add(x, x))[0]) == 2
+
+
 def test_our_work_is_awaited_by_the_consumer(cupy):
     slow = smemkit.RawKernel(ADD, "slow")
     d = smemkit.zeros(32, backend="cuda")

@@ -210,6 +210,22 @@ def test_work_goes_to_the_entered_stream(gpu, kernel, device):
     assert count(gpu, "faults") == 0
 
 
+def test_the_driver_launches_where_the_thread_has_a_context(gpu, kernel):
+    names = []
+
+    def launch():
+        with calls_noted(gpu) as calls:
+            run(gpu, kernel, 0)
+            run(gpu, kernel, 0)
+            run(gpu, kernel, 0, 50)
+        names.extend(name for name, _ in calls)
+
+    thread = threading.Thread(target=launch)
+    thread.start()
+    thread.join()
+    assert names == ["cudaLaunchKernel", "cuLaunchKernel", "cudaLaunchKernel"]
+
+
 def test_a_stream_is_of_its_thread(gpu):
     gpu.smk_stream_enter(0, ctypes.c_uint64(0x50))
     found = []
