@@ -39,17 +39,15 @@ def list_parameters(family, attributes, kind, result):
     """The parameters of a family's function for one kind of arrays."""
     parameters = [f"{word.partition(':')[0]}: {kind}" for word in family["inputs"].split()]
     for row in attributes:
-        if row["family"] == family["name"]:
+        if row["family"] == family["name"] and row["kind"] != "DEVICES":
             words = [f'"{word}"' for word in row["choices"].split()]
             kind, default = (f"Literal[{', '.join(words)}]", words[0]) if words else ("None",) * 2
             parameters.append(f"{row['name']}: {kind} = {default}")
     common = ["*", 'variant: str = "auto"', f"out: {result} | None = None"]
-    return [
-        *parameters,
-        *common,
-        "backend: _Backend | None = None",
-        "device: _Device | None = None",
-    ]
+    common += ["backend: _Backend | None = None", "device: _Device | None = None"]
+    if any((row["family"], row["kind"]) == (family["name"], "DEVICES") for row in attributes):
+        common.append("devices: Sequence[_Device] | None = None")
+    return [*parameters, *common]
 
 
 def write_function(name, parameters, result, note=""):

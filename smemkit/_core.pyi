@@ -245,6 +245,7 @@ def gemm(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    devices: Sequence[_Device] | None = None,
 ) -> DeviceArray: ...
 @overload
 def gemm(
@@ -255,6 +256,7 @@ def gemm(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    devices: Sequence[_Device] | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def transpose(  # type: ignore[overload-overlap]

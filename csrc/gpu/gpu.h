@@ -195,9 +195,10 @@ smk_status smk_peer_copy(const smk_peer_rows *to, const smk_peer_rows *from, uin
 smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_device, uint64_t awaited,
                            smk_error *error);
 
-/* A stream of a device that the default stream does not wait for, nor it for that one: for copies beside the launches.
- * It is made once and lives as long as the process. Errors: ARGUMENT, CUDA. */
-smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error);
+/* A stream of a device, by index, that the default stream does not wait for, nor it for that one: for copies beside the
+ * launches. It is made once and lives as long as the process. Errors: ARGUMENT, CUDA. */
+enum { SMK_PEER_STREAMS = 2 };
+smk_status smk_peer_stream(int device, int index, uint64_t *stream, smk_error *error);
 
 /* device_occupancy.c -------------------------------------------------------------------------- */
 

@@ -150,9 +150,10 @@ smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_dev
     return status;
 }
 
-smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error)
+smk_status smk_peer_stream(int device, int index, uint64_t *stream, smk_error *error)
 {
-    static _Atomic(uint64_t) streams[SMK_DEVICES_MAX]; /* 0: not made yet; they live as long as the process */
+    static _Atomic(uint64_t) streams[SMK_DEVICES_MAX]
+                                    [SMK_PEER_STREAMS]; /* 0: not made yet; they live as long as the process */
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     int before = 0;
     if (device < 0 || device >= SMK_DEVICES_MAX) {
@@ -160,18 +161,18 @@ smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error)
     }
     smk_status status = SMK_OK;
     (void)pthread_mutex_lock(&lock);
-    if (atomic_load(&streams[device]) == 0 && (status = smk_context_enter(device, &before, error)) == SMK_OK) {
+    if (atomic_load(&streams[device][index]) == 0 && (status = smk_context_enter(device, &before, error)) == SMK_OK) {
         cudaStream_t made = NULL;
         cudaError_t code = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
         status = smk_cuda_error_report(code, error, "creating a stream of device %d", device);
         if (status == SMK_OK) {
-            atomic_store(&streams[device], (uint64_t)(uintptr_t)made);
+            atomic_store(&streams[device][index], (uint64_t)(uintptr_t)made);
         }
         smk_context_leave(device, before);
     }
     (void)pthread_mutex_unlock(&lock);
     if (status == SMK_OK) {
-        *stream = atomic_load(&streams[device]);
+        *stream = atomic_load(&streams[device][index]);
     }
     return status;
 }

@@ -329,9 +329,10 @@ smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_dev
     return fail_without_cuda(error);
 }
 
-smk_status smk_peer_stream(int device, uint64_t *stream, smk_error *error)
+smk_status smk_peer_stream(int device, int index, uint64_t *stream, smk_error *error)
 {
     (void)device;
+    (void)index;
     (void)stream;
     return fail_without_cuda(error);
 }

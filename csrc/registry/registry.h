@@ -70,7 +70,12 @@ typedef struct smk_variant {
     const char *summary;
 } smk_variant;
 
-typedef enum smk_attribute_kind { SMK_ATTRIBUTE_COMPILED, SMK_ATTRIBUTE_NUMBER, SMK_ATTRIBUTE_NONE } smk_attribute_kind;
+typedef enum smk_attribute_kind {
+    SMK_ATTRIBUTE_COMPILED,
+    SMK_ATTRIBUTE_NUMBER,
+    SMK_ATTRIBUTE_NONE,
+    SMK_ATTRIBUTE_DEVICES
+} smk_attribute_kind;
 
 typedef struct smk_attribute {
     const char *family;

@@ -114,6 +114,20 @@ PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array)
     return host;
 }
 
+PyObject *smk_transfer_fetch(const smk_state *state, smk_array *array, PyObject *out)
+{
+    if (out != NULL && smk_ndarray_is_plain((PyArrayObject *)out, true)) {
+        return download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+    }
+    PyArrayObject *host = smk_transfer_download(state, array);
+    if (host == NULL || out == NULL) {
+        return (PyObject *)host;
+    }
+    const int status = smk_ndarray_copy((PyArrayObject *)out, host);
+    Py_DECREF(host);
+    return status < 0 ? NULL : Py_NewRef(out);
+}
+
 /* Copies the elements of a contiguous array to one of the same shape and type on another device of the machine, behind
  * the work of both; the work that the source's device gets later waits for the copy. Needs no GIL. */
 static smk_status copy_across(const smk_array *to, const smk_array *from, smk_error *error)
@@ -404,7 +418,6 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     static const char *const names[] = {"d", "out"};
     static const smk_keywords accepted = {"asnumpy", names, 2, 2, 1};
     const smk_state *state = smk_state_of_module(module);
-    PyArrayObject *host = NULL;
     PyObject *result = NULL, *held = NULL, *values[2], *object = NULL;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
@@ -423,22 +436,10 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
     if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_ndarray_hold((PyArrayObject *)out)) == NULL)) {
         goto done;
     }
-    if (out != NULL && smk_ndarray_is_plain((PyArrayObject *)out, true)) {
-        result = download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
-        goto done;
-    }
-    host = smk_transfer_download(state, array);
-    if (host == NULL) {
-        goto done;
-    }
-    if (out != NULL && smk_ndarray_copy((PyArrayObject *)out, host) < 0) {
-        goto done;
-    }
-    result = Py_NewRef(out != NULL ? out : (PyObject *)host);
+    result = smk_transfer_fetch(state, array, out);
 done:
     Py_DECREF(object);
     Py_XDECREF(held);
-    Py_XDECREF(host);
     return result;
 }
 

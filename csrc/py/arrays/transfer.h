@@ -14,6 +14,10 @@ smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyOb
 /* The elements of a device array of any strides as a new NumPy array, or NULL with an exception set. */
 PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array);
 
+/* The elements of a device array of any strides in `out`, a NumPy array of its type and shape that is held and writeable;
+ * NULL: in a new one. A new reference, or NULL with an exception set. */
+PyObject *smk_transfer_fetch(const smk_state *state, smk_array *array, PyObject *out);
+
 /* The device array itself, or a copy of another type (NULL: its own) on the same device. A new reference, or NULL with
  * an exception set. */
 smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted);

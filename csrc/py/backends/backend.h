@@ -2,8 +2,8 @@
 #ifndef SMK_PY_BACKENDS_BACKEND_H
 #define SMK_PY_BACKENDS_BACKEND_H
 
-#include "base/staged_copy.h"
 #include "base/launch.h"
+#include "base/staged_copy.h"
 #include "ptx/module.h"
 #include "registry/plan.h"
 #include "sim/sim.h"
@@ -100,12 +100,12 @@ typedef struct smk_backend {
     /* Makes the work that a stream gets from now on wait for what another one has so far. NULL where there are no
      * streams. */
     smk_status (*follow)(uint64_t waiting, uint64_t awaited, smk_error *error);
-    /* The same for streams of two devices; the stream of a device on which the thread works; and one for copies beside
-     * its launches, which lives as long as the process. All NULL where there are no streams. */
+    /* The same for streams of two devices; the stream of a device on which the thread works; and two (0 and 1) for
+     * copies beside its launches, which live as long as the process. All NULL where there are no streams. */
     smk_status (*follow_device)(int waiting_device, uint64_t waiting, int awaited_device, uint64_t awaited,
                                 smk_error *error);
     uint64_t (*present_stream)(int device);
-    smk_status (*copy_stream)(int device, uint64_t *stream, smk_error *error);
+    smk_status (*copy_stream)(int device, int index, uint64_t *stream, smk_error *error);
     /* Waits for the launches made before, so that a copy begins at once. NULL where a launch has ended when it
      * returns. */
     smk_status (*settle)(smk_error *error);

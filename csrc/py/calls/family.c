@@ -3,9 +3,12 @@
 #include "py/calls/family_call.h"
 #include "py/calls/family_plan.h"
 #include "py/calls/family_run.h"
+#include "py/calls/panels.h"
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
+
+#include "base/heap.h"
 
 #include <string.h>
 
@@ -15,6 +18,9 @@ enum { KEYWORDS = 4 };
 static int take_attribute(smk_family_call *call, const smk_attribute *attribute, PyObject *value)
 {
     int64_t index = 0;
+    if (attribute->kind == SMK_ATTRIBUTE_DEVICES) {
+        return 0; /* of the call as a whole */
+    }
     if (attribute->kind == SMK_ATTRIBUTE_NONE) {
         if (value != NULL && value != Py_None) {
             smk_error_fail(call->state, SMK_ARGUMENT, "%s: %s is %R; %s", call->family->name, attribute->name, value,
@@ -52,20 +58,25 @@ static int take_attributes(smk_family_call *call, PyObject *const *values, size_
     return 0;
 }
 
-/* Runs the call. Where memory is short, "auto" chooses a variant with a smaller workspace. */
-static PyObject *run(smk_family_call *call, const char *variant)
+/* Runs a call over the devices that devices= names. */
+static PyObject *run_over_devices(smk_family_call *call, const char *variant, PyObject *devices, PyObject *backend)
 {
-    PyObject *result = smk_family_run_plan(call);
-    while (result == NULL && strcmp(variant, "auto") == 0 && call->plan.workspace_bytes > 0 &&
-           !call->plan.restores_workspace && PyErr_ExceptionMatches(call->state->exceptions[SMK_MEMORY])) {
-        PyErr_Clear();
-        call->workspace_below = call->plan.workspace_bytes;
-        if (smk_family_plan_make(call, variant) < 0) {
-            break;
-        }
-        result = smk_family_run_plan(call);
+    smk_panels_devices chosen = {NULL, 0};
+    PyObject *result = NULL;
+    if (smk_panels_choose(call, devices, backend, &chosen) == 0 && smk_family_plan_select(call, variant) == 0) {
+        result = smk_panels_run(call, variant, &chosen);
     }
+    smk_heap_free(chosen.numbers);
     return result;
+}
+
+/* Runs a call on one device. */
+static PyObject *run_on_device(smk_family_call *call, const char *variant, PyObject *backend, PyObject *device)
+{
+    return smk_family_call_choose_machine(call, backend, device) == 0 && smk_family_plan_select(call, variant) == 0 &&
+                   smk_family_plan_make(call, variant) == 0
+               ? smk_family_run(call, variant)
+               : NULL;
 }
 
 PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const *arguments, Py_ssize_t given,
@@ -77,7 +88,7 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     if (smk_family_call_find(&call, name) < 0) {
         return NULL;
     }
-    size_t count = 0, attributes = 0;
+    size_t count = 0, attributes = 0, over = 0; /* the place of devices=; 0: the family has none */
     for (; count < call.inputs; count++) {
         names[count] = call.input[count].name;
     }
@@ -87,13 +98,14 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
             break;
         }
         names[count] = attribute->name;
+        over = attribute->kind == SMK_ATTRIBUTE_DEVICES ? count : over;
     }
     names[count] = "variant";
     names[count + 1] = "out";
     names[count + 2] = "backend";
     names[count + 3] = "device";
     Py_ssize_t last = (Py_ssize_t)count;
-    smk_keywords accepted = {name, names, last + KEYWORDS, last, (Py_ssize_t)call.inputs};
+    smk_keywords accepted = {name, names, last + KEYWORDS, over > 0 ? (Py_ssize_t)over : last, (Py_ssize_t)call.inputs};
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
@@ -101,12 +113,15 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     if (values[count] != NULL && (variant = smk_keywords_text(call.state, name, "variant", values[count])) == NULL) {
         return NULL;
     }
+    PyObject *backend = smk_keywords_optional(values[count + 2]), *device = smk_keywords_optional(values[count + 3]);
+    PyObject *devices = over > 0 ? smk_keywords_optional(values[over]) : NULL;
+    if (devices != NULL && device != NULL) {
+        return smk_error_fail(call.state, SMK_ARGUMENT, "%s takes device or devices, not both", name);
+    }
     if (take_attributes(&call, values + call.inputs, attributes) == 0 &&
-        smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0 &&
-        smk_family_call_choose_machine(&call, smk_keywords_optional(values[count + 2]),
-                                       smk_keywords_optional(values[count + 3])) == 0 &&
-        smk_family_plan_select(&call, variant) == 0 && smk_family_plan_make(&call, variant) == 0) {
-        result = run(&call, variant);
+        smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0) {
+        result = devices != NULL ? run_over_devices(&call, variant, devices, backend)
+                                 : run_on_device(&call, variant, backend, device);
     }
     if (result != NULL && smk_family_call_finish(&call) < 0) {
         Py_CLEAR(result);

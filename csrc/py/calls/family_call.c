@@ -226,8 +226,7 @@ int smk_family_call_finish(const smk_family_call *call)
     return 0;
 }
 
-/* Reads the properties of the call's device that plans depend on. */
-static int describe_machine(smk_family_call *call)
+int smk_family_call_describe_machine(smk_family_call *call)
 {
     smk_error error = {0};
     int before = 0;
@@ -268,7 +267,7 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyO
     if (!call->on_device) {
         return smk_device_choose(call->state, call->family->name, device, keyword, &call->backend, &call->device) < 0
                    ? -1
-                   : describe_machine(call);
+                   : smk_family_call_describe_machine(call);
     }
     if (keyword != NULL && smk_selection_choose(call->state, keyword, &named) < 0) {
         return -1;
@@ -287,7 +286,7 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyO
             return -1;
         }
     }
-    return choose_device(call, device) < 0 ? -1 : describe_machine(call);
+    return choose_device(call, device) < 0 ? -1 : smk_family_call_describe_machine(call);
 }
 
 void smk_family_call_release(smk_family_call *call)

@@ -61,6 +61,9 @@ int smk_family_call_finish(const smk_family_call *call);
  * confirm; else as for every call. Returns 0, or -1 with an exception set. */
 int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyObject *device);
 
+/* Reads the properties of the call's device that plans depend on. Returns 0, or -1 with an exception set. */
+int smk_family_call_describe_machine(smk_family_call *call);
+
 /* The element type of an input or of out, a borrowed reference. */
 PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand);
 

@@ -119,6 +119,9 @@ static void write_attributes(document *d, const contract *c)
     const smk_attribute *attribute = NULL;
     for (size_t i = 0; (attribute = smk_registry_attribute(c->family->name, i)) != NULL; i++) {
         char word[SMK_NAME_MAX];
+        if (attribute->kind == SMK_ATTRIBUTE_DEVICES) {
+            continue; /* by keyword only */
+        }
         write_text(d, "%s : ", attribute->name);
         for (size_t j = 0; smk_registry_word(attribute->choices, j, word, sizeof word); j++) {
             write_text(d, "%s\"%s\"", j == 0 ? "" : ", ", word);
@@ -129,6 +132,35 @@ static void write_attributes(document *d, const contract *c)
     }
 }
 
+/* The attribute devices= of a family; NULL where it has none. */
+static const smk_attribute *find_devices(const contract *c)
+{
+    const smk_attribute *attribute = NULL;
+    for (size_t i = 0; (attribute = smk_registry_attribute(c->family->name, i)) != NULL; i++) {
+        if (attribute->kind == SMK_ATTRIBUTE_DEVICES) {
+            break;
+        }
+    }
+    return attribute;
+}
+
+static void write_devices(document *d, const smk_attribute *attribute)
+{
+    write_text(d, "%s : list or tuple of devices, optional\n    Divides the product among them: ", attribute->name);
+    write_text(
+        d,
+        "%s, of the same rows of a and of all of b.\n"
+        "    Device arrays may live on any devices of the machine. What a device needs and does not hold comes in\n"
+        "    pieces while it multiplies the piece before, and its rows go to out in pieces too: directly from device "
+        "to\n"
+        "    device where they reach each other's memory, else through the host. For the time of the call a device "
+        "has\n"
+        "    copies of what it does not hold: its rows of a and c, and b. The result is out, or a new array on the "
+        "first\n"
+        "    of the devices; NumPy arrays are copied to that one. A device that is named twice works as two would.\n",
+        attribute->meaning);
+}
+
 static void write_parameters(document *d, const contract *c)
 {
     write_text(d, "Parameters\n----------\n");
@@ -136,18 +168,21 @@ static void write_parameters(document *d, const contract *c)
         write_input(d, c, i);
     }
     write_attributes(d, c);
-    write_text(
-        d,
-        "variant : str\n"
-        "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
-        "out : numpy.ndarray or DeviceArray, optional\n"
-        "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
-        "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
-        "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
-        "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n"
-        "device : int, str or Device, optional\n"
-        "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n\n",
-        c->family->name);
+    write_text(d,
+               "variant : str\n"
+               "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
+               "out : numpy.ndarray or DeviceArray, optional\n"
+               "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
+               "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
+               "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
+               "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n"
+               "device : int, str or Device, optional\n"
+               "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n",
+               c->family->name);
+    if (find_devices(c) != NULL) {
+        write_devices(d, find_devices(c));
+    }
+    write_text(d, "\n");
 }
 
 static void write_signature(document *d, const contract *c)
@@ -159,11 +194,15 @@ static void write_signature(document *d, const contract *c)
     }
     for (size_t i = 0; (attribute = smk_registry_attribute(c->family->name, i)) != NULL; i++) {
         char first[SMK_NAME_MAX] = "";
+        if (attribute->kind == SMK_ATTRIBUTE_DEVICES) {
+            continue;
+        }
         bool has = smk_registry_word(attribute->choices, 0, first, sizeof first);
         write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
     }
     /* the empty line after "--" ends the text that inspect.signature reads */
-    write_text(d, "*, variant=\"auto\", out=None, backend=None, device=None)\n--\n\n");
+    write_text(d, "*, variant=\"auto\", out=None, backend=None, device=None%s)\n--\n\n",
+               find_devices(c) != NULL ? ", devices=None" : "");
 }
 
 static void write_document(document *d, const contract *c)

@@ -4,6 +4,7 @@
 #include "py/arrays/ndarray.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/execute.h"
+#include "py/calls/family_plan.h"
 #include "py/calls/step_budget.h"
 #include "py/error.h"
 
@@ -231,4 +232,19 @@ PyObject *smk_family_run_plan(smk_family_call *call)
 {
     plan_run run = {.execution = {.binary = NULL}};
     return call->on_device ? run_on_device(call, &run) : take_host(call, &run);
+}
+
+PyObject *smk_family_run(smk_family_call *call, const char *variant)
+{
+    PyObject *result = smk_family_run_plan(call);
+    while (result == NULL && strcmp(variant, "auto") == 0 && call->plan.workspace_bytes > 0 &&
+           !call->plan.restores_workspace && PyErr_ExceptionMatches(call->state->exceptions[SMK_MEMORY])) {
+        PyErr_Clear();
+        call->workspace_below = call->plan.workspace_bytes;
+        if (smk_family_plan_make(call, variant) < 0) {
+            break;
+        }
+        result = smk_family_run_plan(call);
+    }
+    return result;
 }
