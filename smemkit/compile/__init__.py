@@ -191,8 +191,9 @@ def compile_usage(source: str, options: Sequence[str], arch: str) -> dict[str, A
 
     Returns
     -------
-    dict from the name in PTX to {"registers", "shared_bytes" (static), "barriers", "threads_max"
-    (launch bounds, 0: none)}. It is cached on disk, as PTX is.
+    dict from the name in PTX to {"registers", "shared_bytes" (static), "barriers",
+    "spill_store_bytes", "spill_load_bytes" (of instructions, once for each), "threads_max" (launch
+    bounds, 0: none)}. It is cached on disk, as PTX is.
 
     Raises
     ------
@@ -203,7 +204,10 @@ def compile_usage(source: str, options: Sequence[str], arch: str) -> dict[str, A
     if not nvrtc and not nvcc:
         raise _core.CompileError(ADVICE)
     cache = _cache.open_cache()
-    words = [*options, f"usage for sm_{arch}"]  # the last one keeps the key apart from PTX's
+    words = [
+        *options,
+        f"usage and spills for sm_{arch}",
+    ]  # the last one keeps the key apart from PTX's
     key = _make_key(nvrtc, nvcc, source, words) if cache else None
     found = cache.read(key) if cache and key else None
     if found is not None:

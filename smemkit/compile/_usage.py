@@ -34,17 +34,20 @@ def say_arch(arch: str) -> str:
 
 
 def read_report(report: str) -> dict[str, dict[str, int]]:
-    """{entry: {"registers", "shared_bytes", "barriers"}} of what `ptxas -v` reports."""
+    """{entry: its registers, shared memory, barriers and spills} of what `ptxas -v` reports."""
     usage, parts = {}, ENTRY.split(report)
     for entry, text in zip(parts[1::2], parts[2::2], strict=True):
         registers = re.search(r"Used (\d+) registers", text)
         barriers = re.search(r"used (\d+) barriers", text)
         shared = re.search(r"(\d+) bytes smem", text)
+        spills = re.search(r"(\d+) bytes spill stores, (\d+) bytes spill loads", text)
         if registers:
             usage[entry] = {
                 "registers": int(registers[1]),
                 "shared_bytes": int(shared[1]) if shared else 0,
                 "barriers": int(barriers[1]) if barriers else 0,
+                "spill_store_bytes": int(spills[1]) if spills else 0,
+                "spill_load_bytes": int(spills[2]) if spills else 0,
             }
     return usage
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 from .. import _core
 from . import (
     _advise_code,
+    _advise_constant,
     _advise_double,
     _advise_global,
     _advise_launch,
     _advise_reuse,
     _advise_shared,
+    _advise_spill,
 )
 from ._advise_settle import settle
 from ._kernel import Kernel
@@ -35,6 +37,8 @@ JUDGES = (
     _advise_code.judge_divergence,
     _advise_code.judge_barriers,
     _advise_code.judge_local_memory,
+    _advise_spill.judge_spills,
+    _advise_constant.judge_constants,
     _advise_code.judge_atomics,
 )
 
@@ -75,9 +79,10 @@ def explain(report: Report) -> list[Advice]:
     subject (file:line, or the kernel), message and source (the text of the line). The kinds are
     "block_size", "small_grid", "uncoalesced", "misaligned", "bank_conflict", "padding",
     "data_read_once", "global_reuse", "occupancy", "double_arithmetic", "divergence",
-    "redundant_barrier", "local_memory", "private_array" and "atomic_contention". Private arrays and
-    idle lanes come first, then what wastes most, then what is often cheap. Empty where the counters
-    show nothing wrong.
+    "redundant_barrier", "local_memory", "register_spill", "constant_memory", "private_array" and
+    "atomic_contention". Private arrays and idle lanes come first, then what wastes most, then what
+    is often cheap. Empty where the counters show nothing wrong. Spills are known where ptxas is
+    found, or NVRTC for CUDA C.
 
     Raises
     ------

@@ -31,6 +31,7 @@ TOPICS = (
         tuple(f"global.{op}.sectors" for op in ("load", "store", "atomic")),
     ),
     ("sectors of local memory", ("local.load.sectors", "local.store.sectors")),
+    ("addresses of constant memory", ("constant.load.addresses",)),
     ("divergent branches", ("branch.divergent",)),
     ("barriers", ("barrier.count",)),
     ("warp instructions", ("instructions.warp",)),

@@ -33,6 +33,11 @@ if TYPE_CHECKING:
 # where launches or lines are added. A test compares this table with counters.def.
 RATIOS = {
     "instructions.active_lanes": ("instructions.thread", "instructions.warp", 1),
+    "constant.load.addresses_per_request": (
+        "constant.load.addresses",
+        "constant.load.requests",
+        1,
+    ),
     "branch.efficiency": ("branch.uniform", "branch.instructions", 100),
     "async.sectors_per_request": ("async.sectors", "async.requests", 1),
 }
@@ -221,7 +226,7 @@ class Sources:
     ) -> None:
         self.ptx = ptx.splitlines()
         self.variant: tuple[str, str] | None = None
-        self._given, self._saved = given, saved is not None
+        self.given, self._saved = given, saved is not None
         self._texts: dict[str, list[str] | None] = {}
         self._without_access: dict[str, frozenset[int]] = {}
         if saved is None:
@@ -254,8 +259,8 @@ class Sources:
         name = os.path.basename(file)
         if self.variant is not None and name == f"{self.variant[1]}.cu":
             return _core.source(*self.variant).splitlines()
-        if self._given is not None and name == FILE_NAME:
-            return self._given.splitlines()
+        if self.given is not None and name == FILE_NAME:
+            return self.given.splitlines()
         try:
             with open(file, encoding="utf-8", errors="replace") as stream:
                 return stream.read().splitlines()

@@ -172,6 +172,8 @@ ptxas info    : Function properties for _Z1qILi3EEvPf
 ptxas         .     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
 ptxas info    : Used 4 registers, used 0 barriers, 360 bytes cmem[0]
 ptxas info    : Compiling entry function 'k' for 'sm_75'
+ptxas info    : Function properties for k
+    360 bytes stack frame, 360 bytes spill stores, 396 bytes spill loads
 ptxas info    : Used 10 registers, used 2 barriers, 256 bytes smem, 360 bytes cmem[0]
 """
 BOUNDS = """
@@ -192,8 +194,22 @@ ret; }
 
 def test_usage_of_a_report():
     assert compile.join_usage(BOUNDS, REPORT) == {
-        "_Z1qILi3EEvPf": {"registers": 4, "shared_bytes": 0, "barriers": 0, "threads_max": 0},
-        "k": {"registers": 10, "shared_bytes": 256, "barriers": 2, "threads_max": 128},
+        "_Z1qILi3EEvPf": {
+            "registers": 4,
+            "shared_bytes": 0,
+            "barriers": 0,
+            "spill_store_bytes": 0,
+            "spill_load_bytes": 0,
+            "threads_max": 0,
+        },
+        "k": {
+            "registers": 10,
+            "shared_bytes": 256,
+            "barriers": 2,
+            "spill_store_bytes": 360,
+            "spill_load_bytes": 396,
+            "threads_max": 128,
+        },
     }
 
 

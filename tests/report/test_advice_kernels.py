@@ -59,7 +59,7 @@ def test_documents_name_every_kind():
             text = file.read_text(encoding="utf-8")
             made |= set(re.findall(r'\.advise(?:_launch)?\(\s*"(\w+)"', text))
     listed = re.search(r"The kinds are(.*?)\. Private", smemkit.explain.__doc__, re.DOTALL)[1]
-    assert set(re.findall(r'"(\w+)"', listed)) == made and len(made) == 15
+    assert set(re.findall(r'"(\w+)"', listed)) == made and len(made) == 17
 
 
 # Launches ----------------------------------------------------------------------------------------

@@ -57,6 +57,26 @@ uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], un
     return sectors;
 }
 
+/* Constant memory -------------------------------------------------------------------------------- */
+
+uint32_t smk_access_cost_addresses(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask)
+{
+    const uint64_t unit = bytes > WORD_BYTES ? bytes : WORD_BYTES;
+    uint64_t seen[SMK_WARP_SIZE];
+    uint32_t count = 0;
+    for (; mask != 0; mask &= mask - 1) {
+        const uint64_t word = address[smk_bits_first(mask)] / unit;
+        uint32_t i = 0;
+        while (i < count && seen[i] != word) {
+            i++;
+        }
+        if (i == count) {
+            seen[count++] = word;
+        }
+    }
+    return count;
+}
+
 /* Events in one memory ----------------------------------------------------------------------------- */
 
 /* Do the addresses have the pattern's differences? The masks are equal. */
@@ -114,6 +134,8 @@ static void find_cost(smk_access_cost *total, smk_access_cost_memory memory, smk
         total->last_ideal = (uint16_t)cost.ideal;
     } else if (memory == SMK_ACCESS_COST_GLOBAL) {
         total->last_cost = (uint16_t)smk_sector_count(address, part, mask);
+    } else if (memory == SMK_ACCESS_COST_CONSTANT) {
+        total->last_cost = (uint16_t)smk_access_cost_addresses(address, bytes, mask);
     } else {
         total->last_cost = (uint16_t)smk_access_cost_local_sectors(address, bytes, mask);
     }
@@ -256,6 +278,11 @@ void smk_access_cost_add(smk_access_cost *totals, const smk_access_cost_plan *ac
     }
     if (event->space == SMK_SPACE_GENERIC) {
         add_generic(totals, access, warp, event, address, bytes);
+    } else if (access->cost_index[SMK_ACCESS_COST_CONSTANT] != SMK_NO_INDEX) {
+        if (event->space != SMK_SPACE_LOCAL) { /* where the parameters of a function lie */
+            add(&totals[access->cost_index[SMK_ACCESS_COST_CONSTANT]], SMK_ACCESS_COST_CONSTANT, SMK_BANK_LOAD, warp,
+                address, bytes, NULL, mask, 0);
+        }
     } else if (event->space <= SMK_SPACE_LOCAL) {
         smk_access_cost_memory memory = memories[event->space];
         if (access->form == SMK_FUSION_SINGLE || (access->form == SMK_FUSION_SCAN && event->mask == UINT32_MAX)) {
@@ -303,13 +330,24 @@ void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from)
     }
 }
 
+/* A load of constant memory, or of a parameter, at an address in a register. Those at constant addresses are operands
+ * of other instructions in machine code. */
+static bool reads_constants(const smk_instruction *load)
+{
+    const smk_operand *address = &load->operands[1];
+    return (load->space == SMK_SPACE_CONST || load->space == SMK_SPACE_PARAM) && load->operand_count > 1 &&
+           address->kind == SMK_OPERAND_ADDRESS && address->base_kind == SMK_OPERAND_REGISTER;
+}
+
 bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *op,
                               bool touches[SMK_ACCESS_COST_MEMORIES])
 {
     bool generic = instruction->space == SMK_SPACE_GENERIC;
     *op = SMK_BANK_LOAD;
+    touches[SMK_ACCESS_COST_CONSTANT] = false;
     switch (smk_opcode_class(instruction)) {
     case SMK_CLASS_LOAD:
+        touches[SMK_ACCESS_COST_CONSTANT] = reads_constants(instruction);
         break;
     case SMK_CLASS_MATRIX: /* ldmatrix: 16 bytes for each of its rows */
         if (instruction->opcode != SMK_OPCODE_LDMATRIX) {
@@ -342,7 +380,8 @@ bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *o
     touches[SMK_ACCESS_COST_SHARED] = generic || instruction->space == SMK_SPACE_SHARED;
     touches[SMK_ACCESS_COST_GLOBAL] = generic || instruction->space == SMK_SPACE_GLOBAL;
     touches[SMK_ACCESS_COST_LOCAL] = (generic && *op != SMK_BANK_ASYNC) || instruction->space == SMK_SPACE_LOCAL;
-    return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL];
+    return touches[SMK_ACCESS_COST_SHARED] || touches[SMK_ACCESS_COST_GLOBAL] || touches[SMK_ACCESS_COST_LOCAL] ||
+           touches[SMK_ACCESS_COST_CONSTANT];
 }
 
 bool smk_access_cost_reads_nothing(const smk_instruction *copy)

@@ -16,6 +16,7 @@ typedef enum smk_access_cost_memory {
     SMK_ACCESS_COST_SHARED,
     SMK_ACCESS_COST_GLOBAL,
     SMK_ACCESS_COST_LOCAL,
+    SMK_ACCESS_COST_CONSTANT, /* also parameters at an address that the code computes */
     SMK_ACCESS_COST_MEMORIES
 } smk_access_cost_memory;
 
@@ -53,7 +54,7 @@ typedef struct smk_access_cost_sample {
  * cost. */
 typedef struct smk_access_cost {
     uint64_t requests; /* of local memory: one for each word of a lane */
-    uint64_t cost;     /* wavefronts, or sectors */
+    uint64_t cost;     /* wavefronts, sectors, or of constant memory addresses */
     uint64_t ideal;    /* of shared memory */
     uint64_t bytes;    /* requested by lanes */
     /* the last request */
@@ -83,6 +84,9 @@ void smk_access_cost_merge(smk_access_cost *to, const smk_access_cost *from);
 /* The number of sectors of local memory, where word w of lane l is at byte 4 * (32 * w + l). Addresses are relative to
  * each thread's own memory. */
 uint32_t smk_access_cost_local_sectors(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
+
+/* The number of different words that lanes read; those of 8 and 16 bytes are one word. */
+uint32_t smk_access_cost_addresses(const uint64_t address[SMK_WARP_SIZE], unsigned bytes, uint32_t mask);
 
 /* The kind of an instruction's access and the memories that it may touch. False: it accesses no counted memory. */
 bool smk_access_cost_describe(const smk_instruction *instruction, smk_bank_op *op,

@@ -207,7 +207,9 @@ static void note_global(smk_barrier_reach *state, const smk_warp *warp, const sm
 void smk_barrier_reach_note(smk_barrier_reach *state, const smk_warp *warp, const smk_access_event *event,
                             unsigned bytes, int shift, const smk_instruction *instruction)
 {
-    if (!state->follows || state->unknown || event->space == SMK_SPACE_LOCAL) {
+    const bool own = event->space == SMK_SPACE_LOCAL;
+    const bool constant = event->space == SMK_SPACE_CONST || event->space == SMK_SPACE_PARAM;
+    if (!state->follows || state->unknown || own || constant) {
         return;
     }
     if (event->space == SMK_SPACE_SHARED) {

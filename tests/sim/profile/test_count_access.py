@@ -5,6 +5,75 @@ import pytest
 from sim.profile.count_tools import check, check_absent, profile
 from support.handmade import build
 
+# Constant memory ---------------------------------------------------------------------------------
+
+CONSTANT = """
+    mov.u32 %r1, %tid.x;
+    mov.u64 %rd1, c;
+    {index}
+    mad.wide.u32 %rd2, %r1, {step}, %rd1;
+    {access}"""
+
+
+def constant(step, access="ld.const.u32 %r4, [%rd2];", index=""):
+    body = CONSTANT.format(step=step, access=access, index=index)
+    return build(body, before=".const .align 16 .b8 c[8192];")
+
+
+@pytest.mark.parametrize(
+    ("step", "addresses"), [(0, 1), (1, 8), (2, 16), (4, 32), (64, 32), (128, 32)]
+)
+def test_words_of_constant_memory(step, addresses):
+    access = "ld.const.u32 %r4, [%rd2];" if step % 4 == 0 else "ld.const.u8 %r4, [%rd2];"
+    launch = profile(constant(step, access), block=48)  # the second warp has 16 lanes
+    second = min(16, -(-16 * step // 4)) if step else 1
+    check(launch, "constant.load", requests=2, addresses=addresses + second)
+    assert launch["counters"]["constant.load.addresses_per_request"] == (addresses + second) / 2
+    check_absent(launch, "global", "local", "shared", "async")
+    assert not launch["samples"]
+
+
+def test_lanes_that_share_words_of_constant_memory():
+    launch = profile(constant(4, index="and.b32 %r1, %r1, 3;"))
+    check(launch, "constant.load", requests=1, addresses=4)
+
+
+@pytest.mark.parametrize(
+    ("access", "addresses"),
+    [("ld.const.v2.u32 {%r4, %r5}, [%rd2];", 32), ("ld.const.u64 %rd3, [%rd2];", 32)],
+)
+def test_wide_words_of_constant_memory(access, addresses):
+    check(profile(constant(8, access)), "constant.load", requests=1, addresses=addresses)
+    check(profile(constant(0, access)), "constant.load", requests=1, addresses=1)
+
+
+def test_constants_at_a_known_address_are_operands():
+    launch = profile(constant(0, "ld.const.u32 %r4, [c+8];"))
+    check_absent(launch, "constant")
+
+
+def test_parameters_at_a_computed_address():
+    body = """
+    mov.u32 %r1, %tid.x;
+    mov.b64 %rd1, p;
+    and.b32 %r2, %r1, 15;
+    mad.wide.u32 %rd2, %r2, 4, %rd1;
+    ld.param.u32 %r3, [%rd2];
+    ld.param.u32 %r4, [p+4];"""
+    text = build(body, ".param .align 4 .b8 p[64]")
+    launch = profile(text, np.zeros(1, dtype=[("w", "u4", 16)])[0])
+    check(launch, "constant.load", requests=1, addresses=16)
+
+
+def test_parameters_of_a_function_lie_in_its_frame():
+    before = """.func g(.param .align 8 .b8 q[8]) {
+    .reg .b32 %r<3>; .reg .b64 %rd<3>;
+    mov.b64 %rd1, q; ld.param.u32 %r1, [%rd1]; ret; }"""
+    body = "{ .param .align 8 .b8 a[8]; st.param.u64 [a], %rd1; call g, (a); }"
+    launch = profile(build(body, before=before))
+    check_absent(launch, "constant")
+
+
 # Shared memory -----------------------------------------------------------------------------------
 
 SHARED = """
