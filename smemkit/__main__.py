@@ -1,8 +1,11 @@
 """The command line: smemkit demo, info, variants, profile, ... (or python -m smemkit ...)."""
 
+from __future__ import annotations
+
 import os
 import signal
 import sys
+from typing import TYPE_CHECKING
 
 import smemkit
 
@@ -21,8 +24,12 @@ from .cli import (
 )
 from .cli.options import Parser, suggest
 
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
 
-def open_streams():
+
+def open_streams() -> None:
     """Standard streams that take any text: a null device where the caller has closed one.
 
     A letter that the terminal's encoding lacks is printed as its number, as in \\xe9.
@@ -43,7 +50,7 @@ STATUSES = (
 )
 
 
-def make_parser():
+def make_parser() -> Parser:
     """The parser of all commands; its attribute commands has the parser of each."""
     parser = Parser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0], epilog=STATUSES)
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
@@ -63,14 +70,14 @@ def make_parser():
     return parser
 
 
-def describe_os_error(error):
+def describe_os_error(error: OSError) -> str:
     """The file and the reason of an OSError, without its number."""
     if error.filename is None or error.strerror is None:
         return error.strerror or str(error)
     return f"{os.fsdecode(error.filename) or repr('')}: {error.strerror}"
 
 
-def choose(arguments):
+def choose(arguments: Sequence[str] | None) -> argparse.Namespace | None:
     """The parsed arguments; None where there are none, after the help."""
     parser = make_parser()
     chosen, others = parser.parse_known_args(arguments)
@@ -85,18 +92,18 @@ def choose(arguments):
     return chosen
 
 
-def execute(arguments):
+def execute(arguments: Sequence[str] | None) -> tuple[int, str | None]:
     """Runs the command; (exit status, what to say on standard error or None)."""
     try:
         chosen = choose(arguments)
         if chosen is None:
             return 2, None
-        status = chosen.run(chosen)
+        status: int = chosen.run(chosen)
         sys.stdout.flush()
     except (KeyboardInterrupt, smemkit.InterruptedError):  # Ctrl-C
         return 128 + signal.SIGINT, "interrupted"
     except smemkit.Error as error:
-        return 2, error
+        return 2, str(error)
     except MemoryError as error:
         return 2, f"no memory: {error or 'left'}"
     except BrokenPipeError:  # the reader of the pipe, such as head, has exited
@@ -106,7 +113,7 @@ def execute(arguments):
     return status, None
 
 
-def main(arguments=None):
+def main(arguments: Sequence[str] | None = None) -> int:
     """Runs a command and returns the exit status; see STATUSES."""
     open_streams()
     status, words = execute(arguments)

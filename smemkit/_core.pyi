@@ -15,7 +15,7 @@ import numpy
 from numpy.typing import ArrayLike, DTypeLike
 
 from ._configured import ConfiguredKernel
-from ._facts import Attributes, Counter, DeviceInfo, Fact, Family, Limits, Variant
+from ._facts import Attributes, Build, Counter, DeviceInfo, Family, Limits, Variant
 from .report import CheckReport, Report
 from .report._captured import BankOp, Checked, Counted, Refused, Timed
 
@@ -485,7 +485,7 @@ def suggest_block(
 ) -> int: ...
 
 # For smemkit's own Python files and tests.
-def _config() -> dict[str, Fact]: ...
+def _config() -> Build: ...
 def _ptx_print(text: str | bytes, /) -> str: ...
 def _ptx_equal(a: str | bytes, b: str | bytes, /) -> bool: ...
 def _registry_plan(

@@ -1,6 +1,6 @@
 """The dicts that queries of the extension return. Type checkers read it; nothing imports it."""
 
-from typing import TypeAlias, TypedDict
+from typing import Literal, TypeAlias, TypedDict
 
 Fact: TypeAlias = int | float | str
 
@@ -167,6 +167,21 @@ class Limits(TypedDict):
     kernels: bool
     source: str
     differences: dict[str, tuple[Fact, Fact]] | None
+
+
+class Build(TypedDict):
+    """What the extension knows of itself and of its machine; show_config completes it."""
+
+    backend: Literal["cuda", "sim"]
+    reason: str
+    isa: Literal["avx512", "avx2", "baseline"]
+    threads: int
+    memory_bytes: int
+    cuda_driver: int
+    cuda_runtime: int
+    cuda_devices: int
+    cuda_absence: str
+    kernels: int
 
 
 class Counter(TypedDict):

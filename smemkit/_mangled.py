@@ -182,9 +182,10 @@ def find_function(name: str, entries: Sequence[str]) -> str | None:
     The arguments of a template may be left out where it has one instance.
     """
     wanted = simplify(name)
-    names = {entry: simplify(demangle(entry)) for entry in entries}
-    for shorten in (lambda one: one, lambda one: one.partition("<")[0]):
-        found = [entry for entry, one in names.items() if shorten(one) == wanted]
+    whole = {entry: simplify(demangle(entry)) for entry in entries}
+    bare = {entry: one.partition("<")[0] for entry, one in whole.items()}
+    for names in (whole, bare):
+        found = [entry for entry, one in names.items() if one == wanted]
         if found:
             return found[0] if len(found) == 1 else None
     return None

@@ -14,11 +14,13 @@ import shutil
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import Any
 
 DELAY_S = 2.0
 FEW_BLOCKS = 64  # of a launch whose instructions are told too, as its blocks end seldom
+_Key = tuple[int, int]  # of a launch: the number of its execution, and its own in that
 FORMAT = (
     "{desc}: {percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} {unit} [{elapsed}<{remaining}{postfix}]"
 )
@@ -65,7 +67,7 @@ def _find_class() -> Any:
     except ImportError:
         return None
 
-    class Bar(base):  # type: ignore[misc]
+    class Bar(base):  # type: ignore[misc]  # tqdm has no types, so that its class is Any
         # No thread that watches bars: the simulator asks whether other threads of Python run.
         monitor_interval = 0
 
@@ -89,13 +91,17 @@ def _find_class() -> Any:
     return Bar
 
 
-class _Work:
+class _Work(ABC):
     """Something that may take long, and its bar."""
 
     def __init__(self, words: str, wanted: bool | None = None) -> None:
         self.words, self.begun = words, time.monotonic()
-        self.bar: Any = None
+        self.bar: Any = None  # of the class that _find_class gives
         self.is_silent = wanted is False
+
+    @abstractmethod
+    def tell(self, key: _Key, kernel: str, done: int, total: int, steps: int) -> None:
+        """Shows that `done` of `total` blocks of a launch have ended, after so many steps."""
 
     def draw(self, words: str, done: int, total: int, unit: str, more: str, begun: float) -> None:
         """Shows `done` of `total`; begun is when that part of the work began."""
@@ -146,9 +152,9 @@ class _Work:
 class _Launches(_Work):
     """Work whose bar shows the blocks of the present launch."""
 
-    key: Any = None
+    key: _Key | None = None
 
-    def tell(self, key: Any, kernel: str, done: int, total: int, steps: int) -> None:
+    def tell(self, key: _Key, kernel: str, done: int, total: int, steps: int) -> None:
         if key != self.key:
             self.key, self.launch_begun = key, time.monotonic()
         words = f"{self.words} {kernel}".lstrip()
@@ -173,7 +179,7 @@ class Steps(_Work):
         self.done += 1
         self._draw("")
 
-    def tell(self, key: Any, kernel: str, done: int, total: int, steps: int) -> None:
+    def tell(self, key: _Key, kernel: str, done: int, total: int, steps: int) -> None:
         self._draw(f"{kernel}: block {done:,} of {total:,}")
 
     def _draw(self, more: str) -> None:
@@ -190,7 +196,7 @@ class Steps(_Work):
         self.close()
 
 
-_open: list[Any] = []  # the work of the main thread, outermost first
+_open: list[_Work] = []  # the work of the main thread, outermost first
 _alone: _Launches | None = None  # a launch outside of any
 _executions = 0
 
@@ -226,9 +232,11 @@ def tell(kernel: str, launch: int, done: int, total: int, steps: int) -> None:
     global _alone
     if not _is_main():
         return
-    if not _open and _alone is None:
-        _alone = _Launches("")
-    work = _open[0] if _open else _alone
+    work: _Work
+    if _open:
+        work = _open[0]
+    else:
+        work = _alone = _alone or _Launches("")
     work.tell((_executions, launch), kernel, done, total, steps)
 
 

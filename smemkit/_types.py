@@ -2,9 +2,9 @@
 
 import os
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ._core import Device, DeviceArray
 
@@ -13,5 +13,7 @@ Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 Machine: TypeAlias = Literal["cuda", "sim"]
 DeviceLike: TypeAlias = int | str | Device
 Capability: TypeAlias = str | tuple[int, int]
+Count: TypeAlias = int | float | None  # of a counter; a ratio whose denominator is 0 is None
+HostArray: TypeAlias = NDArray[Any]
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]

@@ -4,17 +4,35 @@ from __future__ import annotations
 
 import os
 import platform
-from typing import TYPE_CHECKING
+from typing import Literal, TypedDict, overload
 
 import numpy
 
 from . import _core
 from ._version import __version__
 
-if TYPE_CHECKING:
-    from typing import Any, Literal
-
 MISSING = "not found"
+
+
+class Config(TypedDict):
+    """The facts of show_config; a version or a path that is missing is MISSING."""
+
+    smemkit: str
+    python: str
+    numpy: str
+    backend: Literal["cuda", "sim"]
+    reason: str
+    simulator_isa: str
+    simulator_threads: int
+    simulator_memory_bytes: int
+    cuda_devices: int
+    cuda_absence: str | None
+    cuda_runtime: str
+    cuda_driver: str
+    nvrtc: str
+    nvcc: str
+    kernel_cache: str
+    kernels: int
 
 
 def _cuda_version(number: int) -> str:
@@ -28,19 +46,18 @@ def _threads(cores: int) -> int:
     return int(wanted) if wanted.isdecimal() and int(wanted) else cores
 
 
-def _collect() -> dict[str, Any]:
+def _collect() -> Config:
     from . import compile  # slow to import, and only needed here
 
-    facts: dict[str, Any] = _core._config()
-    nvrtc = compile.find_nvrtc()
+    facts = _core._config()
     try:
-        nvcc: Any = compile.find_nvcc()
+        nvcc = str(compile.find_nvcc() or MISSING)
     except _core.ArgumentError as error:  # of SMEMKIT_NVCC: here it is seen best
-        nvcc = error
+        nvcc = str(error)
     try:
-        cache: Any = compile.describe_cache()
+        cache = compile.describe_cache()
     except _core.ArgumentError as error:  # of SMEMKIT_CACHE_MB
-        cache = error
+        cache = str(error)
     return {
         "smemkit": __version__,
         "python": platform.python_version(),
@@ -54,14 +71,18 @@ def _collect() -> dict[str, Any]:
         "cuda_absence": facts["cuda_absence"] or None,
         "cuda_runtime": _cuda_version(facts["cuda_runtime"]),
         "cuda_driver": _cuda_version(facts["cuda_driver"]),
-        "nvrtc": str(nvrtc) if nvrtc else MISSING,
-        "nvcc": str(nvcc) if nvcc else MISSING,
-        "kernel_cache": str(cache),
+        "nvrtc": str(compile.find_nvrtc() or MISSING),
+        "nvcc": nvcc,
+        "kernel_cache": cache,
         "kernels": facts["kernels"],
     }
 
 
-def show_config(mode: Literal["print", "dict"] = "print") -> Any:
+@overload
+def show_config(mode: Literal["print"] = "print") -> None: ...
+@overload
+def show_config(mode: Literal["dict"]) -> Config: ...
+def show_config(mode: Literal["print", "dict"] = "print") -> Config | None:
     """Say how smemkit was built and which machine it uses, and why.
 
     Parameters

@@ -38,7 +38,7 @@ LAYERS = {
     "probe": {"report"},
     "bench": {"compile", "report", "probe"},
     "plot": {"report", "probe", "bench"},
-    "cli": {"report", "probe", "bench", "plot"},
+    "cli": {"lessons", "report", "probe", "bench", "plot"},
 }
 # The modules at the top that import packages.
 FACES = {

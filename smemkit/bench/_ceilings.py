@@ -15,9 +15,13 @@ from .stopwatch import Stopwatch
 from .timing import WrongResultError, describe_protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import DTypeLike
 
-    from .._types import Backend
+    from .._facts import DeviceInfo
+    from .._types import Backend, HostArray, Machine
+    from .types import Call, Watch
 
 COPY_BYTES = 1 << 30
 THREADS = 256
@@ -54,15 +58,16 @@ class Ceilings(Results):
     True
     """
 
-    def _best(self, attribute, *variants, dtype=None):
-        rows = [row for row in self.rows if row.family == "ceiling" and row.variant in variants]
-        rates = [getattr(row, attribute) for row in rows if dtype in (None, row.dtype)]
-        return max(rates, default=None)
+    def _select(self, *variants: str) -> Iterator[Measurement]:
+        """The rows of some variants."""
+        for row in self.rows:
+            if row.family == "ceiling" and row.variant in variants:
+                yield row
 
     @property
     def gb_per_s(self) -> float | None:
         """Bytes read and written by a copy, 10^9 a second; None where it was not measured."""
-        return self._best("gb_per_s", "copy")
+        return max((row.gb_per_s for row in self._select("copy")), default=None)
 
     @property
     def gflop_per_s(self) -> float | None:
@@ -72,16 +77,17 @@ class Ceilings(Results):
     @property
     def shared_gb_per_s(self) -> float | None:
         """Bytes that lanes read from shared memory without conflicts, 10^9 a second; or None."""
-        return self._best("gb_per_s", *SHARED)
+        return max((row.gb_per_s for row in self._select(*SHARED)), default=None)
 
     @property
     def l2_gb_per_s(self) -> float | None:
         """Bytes that the L2 cache delivers, 10^9 a second; None where it was not measured."""
-        return self._best("gb_per_s", "l2")
+        return max((row.gb_per_s for row in self._select("l2")), default=None)
 
     def rate_of(self, dtype: DTypeLike) -> float | None:
         """10^9 operations a second of multiply-adds of that type; None where not measured."""
-        return self._best("gflop_per_s", "multiply_add", dtype=str(dtype))
+        rows = [row for row in self._select("multiply_add") if row.dtype == str(dtype)]
+        return max((row.gflop_per_s for row in rows), default=None)
 
     def __str__(self) -> str:
         words = [f"ceilings of {self.provenance.get('device')}"]
@@ -99,7 +105,7 @@ class Ceilings(Results):
 # Multiply-adds ------------------------------------------------------------------------------------
 
 
-def write_multiply_add(dtype):
+def write_multiply_add(dtype: str) -> str:
     """PTX: each thread makes CHAINS sums of its number, x = x * factor + addend, round by round.
 
     It is PTX and not CUDA C, so that no compiler merges steps.
@@ -150,21 +156,26 @@ def write_multiply_add(dtype):
     return "\n".join(lines) + "\n"
 
 
-def run_multiply_add(kernel, out, rounds, backend):
+def run_multiply_add(
+    kernel: smemkit.RawKernel, out: smemkit.DeviceArray, rounds: int, backend: Machine
+) -> None:
     """Launches the kernel with factor and addend 1: each step adds one, and every sum is exact."""
     one = out.dtype.type(1)
     grid = out.shape[0] // THREADS
     kernel((grid,), (THREADS,), (out, one, one, numpy.uint32(rounds)), backend=backend)
 
 
-def expect_multiply_add(rounds, threads):
+def expect_multiply_add(rounds: int, threads: int) -> HostArray:
     """The expected values that the threads of a block write."""
     first = numpy.arange(threads, dtype="float64") % THREADS
     steps = rounds * UNROLLED
-    return sum(first + 1 + j + steps for j in range(CHAINS))
+    found: HostArray = numpy.sum([first + 1 + j + steps for j in range(CHAINS)], axis=0)
+    return found
 
 
-def prepare_multiply_add(dtype, backend, multiprocessors, rounds):
+def prepare_multiply_add(
+    dtype: str, backend: Machine, multiprocessors: int, rounds: int
+) -> tuple[Call, float]:
     """(call, operations) of a launch that fills the machine, after a check of its result."""
     kernel = smemkit.RawKernel(write_multiply_add(dtype), f"multiply_add_{dtype}")
     threads = THREADS * FMA_BLOCKS * multiprocessors
@@ -179,7 +190,7 @@ def prepare_multiply_add(dtype, backend, multiprocessors, rounds):
 # Shared memory ------------------------------------------------------------------------------------
 
 
-def expect_shared(variant, rounds):
+def expect_shared(variant: str, rounds: int) -> HostArray:
     """The expected values of the lanes of probe/banks and banks_wide with stride 1."""
     first, found = numpy.arange(LANES_READ), numpy.zeros(LANES_READ, "int64")
     for _ in range(rounds % 16):  # after 16 rounds every element was read twice
@@ -190,14 +201,16 @@ def expect_shared(variant, rounds):
     return found
 
 
-def prepare_shared(variant, backend, multiprocessors, rounds):
+def prepare_shared(
+    variant: str, backend: Machine, multiprocessors: int, rounds: int
+) -> tuple[Call, float]:
     """(call, bytes that lanes read) of a launch without conflicts, after a check of its result."""
     dtype, width = SHARED[variant]
     kernel = _core.kernel("probe", variant, dtype)
     grid = SHARED_BLOCKS * multiprocessors
     out = smemkit.empty((grid * THREADS,), dtype, backend=backend)
 
-    def call():
+    def call() -> None:
         kernel((grid,), (THREADS,), (out, 1, rounds), backend=backend)
 
     call()
@@ -210,7 +223,7 @@ def prepare_shared(variant, backend, multiprocessors, rounds):
 # The L2 cache -------------------------------------------------------------------------------------
 
 
-def write_l2_reads(grid, nbytes):
+def write_l2_reads(grid: int, nbytes: int) -> str:
     """PTX: each thread adds up vectors of 16 bytes of an array of nbytes, a power of two.
 
     A thread's next vector lies as far on as all threads read together, and the array is a ring.
@@ -263,7 +276,7 @@ def write_l2_reads(grid, nbytes):
     return "\n".join(lines) + "\n"
 
 
-def expect_l2_reads(grid, nbytes, rounds):
+def expect_l2_reads(grid: int, nbytes: int, rounds: int) -> HostArray:
     """The expected sums of all threads, where each word of the array is its own number."""
     words = numpy.arange(nbytes // 4, dtype="uint32")
     vectors = words.reshape(-1, 4).sum(axis=1, dtype="uint32")
@@ -274,7 +287,9 @@ def expect_l2_reads(grid, nbytes, rounds):
     return found
 
 
-def prepare_l2(backend, multiprocessors, rounds, l2_bytes=None):
+def prepare_l2(
+    backend: Machine, multiprocessors: int, rounds: int, l2_bytes: int | None = None
+) -> tuple[Call, float, int]:
     """(call, bytes read, bytes of the array) of a launch that stays in L2, after a check."""
     nbytes = 1 << ((l2_bytes // L2_PART).bit_length() - 1) if l2_bytes else L2_BYTES
     grid = L2_BLOCKS * multiprocessors
@@ -282,7 +297,7 @@ def prepare_l2(backend, multiprocessors, rounds, l2_bytes=None):
     array = smemkit.asarray(numpy.arange(nbytes // 4, dtype="uint32"), backend=backend)
     out = smemkit.empty((grid * THREADS,), "uint32", backend=backend)
 
-    def call(number=rounds):
+    def call(number: int = rounds) -> None:
         kernel((grid,), (THREADS,), (out, array, numpy.uint32(number)), backend=backend)
 
     call(3)
@@ -294,44 +309,59 @@ def prepare_l2(backend, multiprocessors, rounds, l2_bytes=None):
 # All ceilings -------------------------------------------------------------------------------------
 
 
-def prepare_copy(backend, nbytes):
+def prepare_copy(backend: Machine, nbytes: int) -> tuple[Call, float]:
     """(call, bytes read and written) of the device's own copy."""
     source = smemkit.empty((nbytes,), "uint8", backend=backend)
     target = smemkit.empty((nbytes,), "uint8", backend=backend)
     return lambda: _core._copy(target, source), 2.0 * nbytes
 
 
-def measure_ceilings(watch, facts):
+def make_row(
+    variant: str,
+    length: int,
+    dtype: str,
+    times_ms: tuple[float, ...],
+    *,
+    nbytes: float | None = None,
+    flops: float | None = None,
+) -> Measurement:
+    """The row of a ceiling."""
+    return Measurement(
+        "ceiling",
+        variant,
+        (length,),
+        dtype,
+        "cuda",
+        times_ms,
+        cache="warm",
+        nbytes=nbytes,
+        flops=flops,
+    )
+
+
+def measure_ceilings(watch: Watch, facts: DeviceInfo) -> Iterator[Measurement]:
     """A row for each ceiling. `facts` are those of smemkit.device_info."""
     many = facts["multiprocessors"]
     nbytes = min(COPY_BYTES, facts["global_memory_bytes"] // 16)
     call, moved = prepare_copy(watch.backend, nbytes)
     times = watch.time(call, "warm")
-    words = {"machine": "cuda", "cache": "warm"}
-    yield Measurement(
-        "ceiling", "copy", (nbytes,), "uint8", times_ms=times, nbytes=moved, flops=None, **words
-    )
+    yield make_row("copy", nbytes, "uint8", times, nbytes=moved)
     for dtype in FLOATS:
         call, flops = prepare_multiply_add(dtype, watch.backend, many, FMA_ROUNDS)
         times = watch.time(call, "warm")
-        yield Measurement(
-            "ceiling", "multiply_add", (FMA_ROUNDS,), dtype, times_ms=times, flops=flops, **words
-        )
+        yield make_row("multiply_add", FMA_ROUNDS, dtype, times, flops=flops)
     for variant, (dtype, _) in SHARED.items():
         call, moved = prepare_shared(variant, watch.backend, many, SHARED_ROUNDS)
         times = watch.time(call, "warm")
-        yield Measurement(
-            "ceiling", variant, (SHARED_ROUNDS,), dtype, times_ms=times, nbytes=moved, **words
-        )
+        yield make_row(variant, SHARED_ROUNDS, dtype, times, nbytes=moved)
     yield measure_l2(watch, facts)
 
 
-def measure_l2(watch, facts):
+def measure_l2(watch: Watch, facts: DeviceInfo) -> Measurement:
     """The row of the L2 cache. `facts` as above."""
     many, size = facts["multiprocessors"], facts.get("l2_cache_bytes")
     call, moved, nbytes = prepare_l2(watch.backend, many, L2_ROUNDS, size)
-    words = {"machine": "cuda", "cache": "warm", "times_ms": watch.time(call, "warm")}
-    return Measurement("ceiling", "l2", (nbytes // 4,), "uint32", nbytes=moved, **words)
+    return make_row("l2", nbytes // 4, "uint32", watch.time(call, "warm"), nbytes=moved)
 
 
 def ceilings(*, seconds: float = 0.5, backend: Backend | None = None) -> Ceilings:

@@ -16,12 +16,15 @@ from .results import Results, describe_run
 from .stopwatch import Stopwatch, time_host
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
     from numpy.typing import DTypeLike
 
     from .._types import Backend, Shape
+    from .families import Workload
+    from .results import Measurement
+    from .types import Operands, Peer, Warn, Watch
 
 HEADS = ("step", "machine", "time", "over CPU", "over naive", "of the library")
 
@@ -68,11 +71,12 @@ class Evolution(Results):
     ('numpy', 1.0)
     """
 
-    def _find(self, test):
+    def _find(self, test: Callable[[Measurement], bool]) -> float | None:
+        """The median of the first measured row that passes the test."""
         return next((row.median_ms for row in self.rows if row.times_ms and test(row)), None)
 
     @property
-    def steps(self) -> list[Any]:
+    def steps(self) -> list[Step]:
         """A Step for each row."""
         if not self.rows:
             return []
@@ -95,7 +99,7 @@ class Evolution(Results):
         lines += ["| " + " | ".join(cells) + " |" for cells in map(show_step, self.steps)]
         return "\n".join(lines) + "\n"
 
-    def _repr_markdown_(self):
+    def _repr_markdown_(self) -> str:
         return self.to_markdown()
 
     def __str__(self) -> str:
@@ -109,13 +113,13 @@ class Evolution(Results):
         return "\n".join(lines)
 
 
-def is_stranger(row):
+def is_stranger(row: Measurement) -> bool:
     """Whether a row belongs to a peer, or to a kernel that is only a ceiling."""
     ours = row.variant in smemkit.variants(row.family)
     return row.machine == "cuda" and not ours
 
 
-def show_time(ms):
+def show_time(ms: float) -> str:
     """Three figures with a fitting unit."""
     for unit, factor in (("s", 1e-3), ("ms", 1.0)):
         if ms * factor >= 1:
@@ -123,12 +127,12 @@ def show_time(ms):
     return f"{ms * 1e3:.3g} us"
 
 
-def show_ratio(ratio):
+def show_ratio(ratio: float) -> str:
     """Three figures, whole numbers from 100 on."""
     return f"{ratio:,.0f} x" if ratio >= 100 else f"{ratio:.3g} x"
 
 
-def show_step(step):
+def show_step(step: Step) -> tuple[str, ...]:
     """The cells of a step; "-" where there is nothing."""
     time = show_time(step.time_ms) if step.time_ms else "-"
     ratios = [show_ratio(r) if r else "-" for r in (step.over_cpu, step.over_naive)]
@@ -139,14 +143,21 @@ def show_step(step):
 # Measuring ----------------------------------------------------------------------------------------
 
 
-def measure_host(case, inputs, expected, seconds):
+def measure_host(case: Workload, inputs: Operands, expected: Any, seconds: float) -> Measurement:
     """The row of NumPy."""
     timing.check(case, expected, "NumPy", case.compute(inputs))
     times = time_host(lambda: case.compute(inputs), seconds)
     return case.make_row("numpy", "cpu", times_ms=times)
 
 
-def measure_library(case, inputs, ours, watch, found, warn):
+def measure_library(
+    case: Workload,
+    inputs: Operands,
+    ours: timing.Ours,
+    watch: Watch,
+    found: Iterable[Peer],
+    warn: Warn,
+) -> list[Measurement]:
     """The row of the library, named after it, from the first peer that calls it."""
     name, callers = case.library, case.callers
     for caller in callers:
@@ -157,7 +168,7 @@ def measure_library(case, inputs, ours, watch, found, warn):
     return []
 
 
-def list_steps(case, variants=None):
+def list_steps(case: Workload, variants: Sequence[str] | None = None) -> list[str]:
     """The variants of an evolution in the order of the table; a copy comes last."""
     names = timing.list_ours(case, whole=True)
     if variants is None:
@@ -165,11 +176,13 @@ def list_steps(case, variants=None):
     return list(variants)
 
 
-def select_steps(results, case, variants=None):
+def select_steps(
+    results: Results, case: Workload, variants: Sequence[str] | None = None
+) -> list[Measurement]:
     """The rows of an evolution from other results, in the order of the table."""
     rows = [row for row in results if case.owns(row) and row.cache in (None, "warm")]
     names = ["numpy", *list_steps(case, variants), case.library]
-    kept = {}
+    kept: dict[str, Measurement] = {}
     for row in rows:
         if row.variant in names and row.times_ms:
             kept.setdefault(row.variant, row)
@@ -183,12 +196,12 @@ def evolution(
     variants: Sequence[str] | None = None,
     dtype: DTypeLike | None = None,
     results: Results | None = None,
-    found: Sequence[Any] | None = None,
+    found: Sequence[Peer] | None = None,
     backend: Backend | None = None,
     seconds: float = 0.5,
     seed: int = timing.SEED,
     progress: bool | None = None,
-    warn: Callable[[str], object] | None = None,
+    warn: Warn | None = None,
     **parameters: Any,
 ) -> Evolution:
     """The way from NumPy to the library: each variant's time, and what it gains.
@@ -268,12 +281,12 @@ def evolution(
         watch = Stopwatch(seconds) if backend == "cuda" else None
         for name in names:
             bar.begin(f"{case.name} {name}")
-            one, caches = [name], ("warm",)
+            one = [name]
             if watch is None:
                 rows += timing.count_variants(case, ours, one)
             else:
                 rows += timing.measure_variants(
-                    case, ours, watch, one, caches, warn, skip=variants is None
+                    case, ours, watch, one, ("warm",), warn, skip=variants is None
                 )
             bar.advance()
         if watch is not None:

@@ -14,12 +14,15 @@ from .results import Results, describe_run
 from .stopwatch import Stopwatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Iterator, Sequence
     from typing import Any
 
     from numpy.typing import DTypeLike
 
-    from .._types import Backend, Shape, StrPath
+    from .._types import Backend, Machine, Shape, StrPath
+    from .families import Workload
+    from .results import Measurement
+    from .types import Cache, Peer, Peers, Say, Warn
 
 
 def load(path: StrPath) -> Results:
@@ -59,7 +62,16 @@ def load(path: StrPath) -> Results:
 # Measuring ----------------------------------------------------------------------------------------
 
 
-def _measure(case, backend, names, watch, caches, found, seed, warn):
+def _measure(
+    case: Workload,
+    backend: Machine,
+    names: Sequence[str] | None,
+    watch: Stopwatch | None,
+    caches: Sequence[Cache],
+    found: Sequence[Peer],
+    seed: int,
+    warn: Warn | None,
+) -> Iterator[Measurement]:
     """All rows of a workload."""
     inputs = case.make_inputs(numpy.random.default_rng(seed))
     ours = timing.Ours(case, inputs, backend)
@@ -77,14 +89,14 @@ def run(
     shapes: Shape | Sequence[Shape] | None = None,
     dtype: DTypeLike | None = None,
     *,
-    peers: bool | str | Sequence[str] = False,
-    cache: str | Sequence[str] = "warm",
+    peers: Peers = False,
+    cache: Cache | Sequence[Cache] = "warm",
     backend: Backend | None = None,
     seconds: float = 0.2,
     seed: int = timing.SEED,
     progress: bool | None = None,
-    say: Callable[[str], object] | None = None,
-    warn: Callable[[str], object] | None = None,
+    say: Say | None = None,
+    warn: Warn | None = None,
     **parameters: Any,
 ) -> Results:
     """Measure the variants of a family at one size or several.
@@ -145,30 +157,30 @@ def run(
      ('naive', (64, 32, 64), 8192), ('tiled', (64, 32, 64), 256)]
     """
     names = arguments.check_variants(family, variants)
-    backend = arguments.choose_backend(backend)
+    machine = arguments.choose_backend(backend)
     arguments.check_seconds(seconds)
     arguments.check_seed(seed)
     arguments.check_talk(progress, say=say, warn=warn)
     caches = arguments.list_caches(cache)
     chosen = [
         workloads.make_workload(family, shape, dtype, parameters)
-        for shape in arguments.list_shapes(family, shapes, backend)
+        for shape in arguments.list_shapes(family, shapes, machine)
     ]
-    if backend == "sim":
+    if machine == "sim":
         for case in chosen:
             arguments.check_work(case)
-    found = arguments.list_peers(peers, backend, warn)
-    watch = Stopwatch(seconds) if backend == "cuda" else None
+    found = arguments.list_peers(peers, machine, warn)
+    watch = Stopwatch(seconds) if machine == "cuda" else None
     rows = []
     with Bar(len(chosen), progress) as bar:
         for case in chosen:
             bar.begin(case.name)
-            for row in _measure(case, backend, names, watch, caches, found, seed, warn):
+            for row in _measure(case, machine, names, watch, caches, found, seed, warn):
                 rows.append(row)
                 if say:
                     say(case, row)
             bar.advance()
-    facts = timing.describe_protocol(backend, found, seed)
+    facts = timing.describe_protocol(machine, found, seed)
     return Results(rows, describe_run(**facts))
 
 

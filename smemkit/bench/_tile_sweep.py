@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from numpy.typing import DTypeLike
 
     from .._types import Backend, Shape
+    from .families import Tiles, Workload
+    from .results import Measurement
+    from .types import Watch
 
 SIDE = re.compile(r"\bconstexpr int TILE = \d+")
 BOUNDS = re.compile(r"__launch_bounds__\(\d+\)")
@@ -31,9 +34,20 @@ C_TYPES = {"float32": "float", "float64": "double"}
 C_SIZES = {1: "unsigned char", 2: "unsigned short", 4: "unsigned int", 8: "unsigned long long"}
 
 
-def write_source(family, variant, side, kind):
+def find_tiles(family: str) -> Tiles:
+    """How the tile of a family may be varied; ArgumentError where none may."""
+    rules = find_class(family).tiles
+    if rules is None:
+        there = ", ".join(name for name, kind in CLASSES.items() if kind.tiles)
+        raise smemkit.ArgumentError(
+            f"{family} has no kernel with a square tile; there are some of {there}"
+        )
+    return rules
+
+
+def write_source(family: str, variant: str, side: int, kind: str) -> str:
     """The kernel's source for elements of a C type, with another side of its tile."""
-    x, y = CLASSES[family].tiles.block(side)
+    x, y = find_tiles(family).block(side)
     text, many = SIDE.subn(f"constexpr int TILE = {side}", smemkit.source(family, variant))
     text, bounds = BOUNDS.subn(f"__launch_bounds__({x * y})", text)
     if (many, bounds) != (1, 1):
@@ -41,18 +55,19 @@ def write_source(family, variant, side, kind):
     return f"typedef {kind} T;\n{text}"
 
 
-def compile_tile(case, variant, side):
+def compile_tile(case: Workload, variant: str, side: int) -> smemkit.RawKernel:
     """The kernel of a tile."""
     name = f"{case.family}_{variant}"
-    if case.tiles.by_size:  # as PTX, which declares no element type: the arrays have any of a size
+    if find_tiles(case.family).by_size:
+        # As PTX, which declares no element type: the arrays have any type of that size.
         source = write_source(case.family, variant, side, C_SIZES[case.itemsize])
         return smemkit.RawModule(compile_source(source)).get_function(name)
     return smemkit.RawKernel(write_source(case.family, variant, side, C_TYPES[case.dtype]), name)
 
 
-def check_tiles(family, tiles):
+def check_tiles(family: str, tiles: Sequence[int] | None) -> list[int]:
     """The sides as ints; ArgumentError for sides that no block can have."""
-    rules = CLASSES[family].tiles
+    rules = find_tiles(family)
     try:
         sides = [operator.index(side) for side in (rules.sides if tiles is None else tiles)]
     except TypeError:
@@ -69,14 +84,9 @@ def check_tiles(family, tiles):
     return list(dict.fromkeys(sides))
 
 
-def choose_variant(family, variant):
+def choose_variant(family: str, variant: str | None) -> str:
     """The variant whose tile is varied."""
-    rules = find_class(family).tiles
-    if rules is None:
-        there = ", ".join(name for name, kind in CLASSES.items() if kind.tiles)
-        raise smemkit.ArgumentError(
-            f"{family} has no kernel with a square tile; there are some of {there}"
-        )
+    rules = find_tiles(family)
     chosen = rules.variants[0] if variant is None else variant
     if not isinstance(chosen, str) or chosen not in rules.variants:
         raise smemkit.ArgumentError(
@@ -89,32 +99,37 @@ def choose_variant(family, variant):
 class Tiled:
     """One tile: its kernel, and the call on arrays of `ours`."""
 
-    def __init__(self, case, variant, side, ours):
+    def __init__(self, case: Workload, variant: str, side: int, ours: timing.Ours) -> None:
         self.kernel = compile_tile(case, variant, side)
-        columns, rows = (case.lengths[name] for name in case.tiles.axes)
+        tiles = find_tiles(case.family)
+        columns, rows = (case.lengths[name] for name in tiles.axes)
         grid_y = -(-rows // side)
         self.grid = (-(-columns // side), min(grid_y, 65535), -(-grid_y // 65535))
-        self.block = case.tiles.block(side)
+        self.block = tiles.block(side)
         self.ours, self.lengths = ours, case.shape
 
-    def call(self, out=None):
+    def call(self, out: smemkit.DeviceArray | None = None) -> None:
         """Launches the kernel."""
         out = self.ours.out if out is None else out
         arguments = (*self.ours.arrays, out, *self.lengths)
         self.kernel(self.grid, self.block, arguments, backend=out.backend)
 
 
-def measure_tile(case, ours, watch, variant, side):
+def measure_tile(
+    case: Workload, ours: timing.Ours, watch: Watch | None, variant: str, side: int
+) -> Measurement:
     """The row of one tile, after a check of its result."""
     tile = Tiled(case, variant, side, ours)
     poison = numpy.full(case.result_shape, 77, case.result_dtype)
     out = smemkit.asarray(poison, backend=ours.out.backend)
     tile.call(out)
     timing.check(case, ours.expected, f"{variant} with tile {side}", smemkit.asnumpy(out))
-    facts = {"counters": dict(smemkit.profile(tile.call).counters)} if watch is None else {}
-    if watch is not None:
-        facts = {"times_ms": watch.time(tile.call, "warm"), "cache": "warm"}
-    row = case.make_row(variant, "sim" if watch is None else "cuda", **facts)
+    if watch is None:
+        counters = dict(smemkit.profile(tile.call).counters)
+        row = case.make_row(variant, "sim", counters=counters)
+    else:
+        times = watch.time(tile.call, "warm")
+        row = case.make_row(variant, "cuda", times_ms=times, cache="warm")
     shared_bytes = tile.kernel.attributes["shared_size_bytes"]
     return replace(row, parameters={"tile": side, "shared_bytes": shared_bytes})
 

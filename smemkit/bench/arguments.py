@@ -1,5 +1,9 @@
 """Arguments of bench's functions: defaults, checks, and typed errors."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
 import numpy
 
 import smemkit
@@ -10,24 +14,32 @@ from .families import find_class
 from .results import Results, is_number
 from .stopwatch import CACHES
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from typing import Any
+
+    from .._types import Backend, Machine, Shape
+    from .families import Workload
+    from .types import Cache, Peer, Peers, Warn
+
 COUNTED_LENGTH, COUNTED_SIDE = 1 << 12, 64  # on the simulator: of one dimension, of more
 SIMULATED_MOST = 1 << 32  # operations or bytes; more take the simulator many minutes
 
 
-def choose_backend(backend):
+def choose_backend(backend: Backend | None) -> Machine:
     """ "cuda" or "sim": the machine of a call with that keyword."""
     return _core.empty(1, "uint8", backend=backend).backend
 
 
-def default_shape(family, backend):
+def default_shape(family: str, backend: Machine) -> int:
     """The shape that is measured where none is given."""
     kind = find_class(family)
     if backend == "cuda":
         return kind.usual_length
-    return COUNTED_SIDE if len(kind.read_signature()[2]) > 1 else COUNTED_LENGTH
+    return COUNTED_SIDE if len(kind.read_signature().names) > 1 else COUNTED_LENGTH
 
 
-def check_one_of(name, value, accepted):
+def check_one_of(name: str, value: str, accepted: Collection[str]) -> str:
     """The value; ArgumentError unless it is one of the accepted words."""
     if not isinstance(value, str) or value not in accepted:
         words = ", ".join(map(repr, accepted))
@@ -35,20 +47,20 @@ def check_one_of(name, value, accepted):
     return value
 
 
-def check_text(name, value):
+def check_text(name: str, value: str) -> str:
     """The value; ArgumentTypeError unless it is a str."""
     if not isinstance(value, str):
         raise smemkit.ArgumentTypeError(f"{name} must be a str, not {value!r:.80}")
     return value
 
 
-def check_seconds(seconds):
+def check_seconds(seconds: float) -> None:
     """ArgumentError unless seconds is a number, 0 or more."""
     if not is_number(seconds, 0):
         raise smemkit.ArgumentError(f"seconds is {seconds!r:.80}; a number, 0 or more, is needed")
 
 
-def check_talk(progress=None, **functions):
+def check_talk(progress: bool | None = None, **functions: Callable[..., object] | None) -> None:
     """ArgumentTypeError unless progress is a bool or None, and each function callable or None."""
     if not isinstance(progress, bool | None):
         raise smemkit.ArgumentTypeError(
@@ -61,7 +73,7 @@ def check_talk(progress=None, **functions):
             )
 
 
-def check_peers(found):
+def check_peers(found: Sequence[Peer]) -> list[Peer]:
     """The peers as a list; ArgumentTypeError unless they are a list from peers.find_peers."""
     listed = isinstance(found, list | tuple)
     if not listed or not all(hasattr(peer, "prepare") and hasattr(peer, "name") for peer in found):
@@ -71,7 +83,7 @@ def check_peers(found):
     return list(found)
 
 
-def check_seed(seed):
+def check_seed(seed: int) -> None:
     """ArgumentError for a seed that NumPy's generators do not accept."""
     try:
         numpy.random.SeedSequence(seed)
@@ -79,7 +91,7 @@ def check_seed(seed):
         raise smemkit.ArgumentError(f"seed is {seed!r}: {error}") from error
 
 
-def check_results(results):
+def check_results(results: Results | None) -> None:
     """ArgumentTypeError unless results are Results or None."""
     if results is not None and not isinstance(results, Results):
         raise smemkit.ArgumentTypeError(
@@ -87,7 +99,7 @@ def check_results(results):
         )
 
 
-def check_work(case):
+def check_work(case: Workload) -> None:
     """ArgumentError for a workload whose simulation would take many minutes."""
     work = max(case.flops or 0, case.nbytes)
     if work > SIMULATED_MOST:
@@ -98,13 +110,13 @@ def check_work(case):
         )
 
 
-def check_variants(family, variants):
+def check_variants(family: str, variants: str | Sequence[str] | None) -> list[str] | None:
     """Checks variants and returns their names; None stands for all."""
     if variants is None:
         return None
     known = smemkit.variants(find_class(family).family)
     try:
-        names = [variants] if isinstance(variants, str) else list(variants)
+        names: list[Any] = [variants] if isinstance(variants, str) else list(variants)
     except TypeError:
         names = [variants]
     for name in names:
@@ -117,7 +129,9 @@ def check_variants(family, variants):
     return list(dict.fromkeys(names))
 
 
-def list_shapes(family, shapes, backend):
+def list_shapes(
+    family: str, shapes: Shape | Sequence[Shape] | None, backend: Machine
+) -> list[Shape]:
     """The shapes as a list, from one shape, several, or None for the default."""
     if shapes is None:
         return [default_shape(family, backend)]
@@ -131,10 +145,10 @@ def list_shapes(family, shapes, backend):
         return shapes
     if isinstance(shapes, tuple) and any(isinstance(shape, tuple | list) for shape in shapes):
         return list(shapes)
-    return [shapes]
+    return [cast("Shape", shapes)]  # a number, or a tuple of numbers
 
 
-def list_caches(cache):
+def list_caches(cache: Cache | Sequence[Cache]) -> tuple[Cache, ...]:
     """Checks cache and returns the states of the L2 cache as a tuple."""
     wanted = (cache,) if isinstance(cache, str) else cache
     try:
@@ -148,7 +162,7 @@ def list_caches(cache):
     return wanted
 
 
-def list_peers(wanted, backend, say):
+def list_peers(wanted: Peers, backend: Machine, say: Warn | None) -> list[Peer]:
     """The requested peers that are installed."""
     if wanted is False or wanted is None:
         return []
@@ -160,7 +174,8 @@ def list_peers(wanted, backend, say):
         return check_peers(wanted)
     if wanted is True:
         return peers.find_peers(say)
-    names = list(wanted) if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
+    listed = isinstance(wanted, list | tuple | set | frozenset)
+    names: list[Any] = list(wanted) if listed else [wanted]
     for name in names:
         if not isinstance(name, str) or name not in peers.NAMES:
             raise smemkit.ArgumentError(

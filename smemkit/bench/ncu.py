@@ -5,6 +5,8 @@ simulator. The results of all are checked on both machines. The exit status is 0
 are equal, but for those that a file of --cases explains, and all results are right.
 """
 
+from __future__ import annotations
+
 import argparse
 import csv
 import datetime
@@ -19,8 +21,10 @@ import subprocess
 import sys
 import tempfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, NotRequired, TypedDict
 
 import numpy
 
@@ -32,25 +36,125 @@ from ..report.counts import counters as list_counters
 from . import workloads
 from .timing import read_driver
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from types import ModuleType
+    from typing import Protocol
+
+    from .._types import Machine, StrPath
+    from ..report import Counters, Launch
+    from .types import Sizes
+
+    Needed = Mapping[str, Sequence[str]]  # from counter to the metrics that add up to it
+    Metrics = dict[str, str]  # a row of ncu's table, from column to text
+
+    class CaseLaunch(Protocol):
+        """One launch of a Case; check raises AssertionError where its result is wrong."""
+
+        grid: tuple[int, ...]
+        block: tuple[int, ...]
+        shared: int
+        args: tuple[Any, ...]
+
+        def check(self) -> None: ...
+
+    class Case(Protocol):
+        """What CASES of a file of --cases has: PTX, and how it is launched."""
+
+        name: str
+        label: str
+        entry: str
+        ptx: str
+
+        def make(self) -> CaseLaunch: ...
+
+    class Selection(Protocol):
+        """The options that select launches."""
+
+        family: list[str]
+        cases: list[str]
+        add: str | None
+
+
 # Counters of these kinds must be equal. Instructions and branches are counted in PTX by the
 # simulator, and in machine code by Nsight Compute.
 HELD = ("shared.", "global.", "local.", "async.")
 PERMISSION = "ERR_NVGPUCTRPERM"
 
 
+class Call(NamedTuple):
+    """A call: run gives its result, check raises AssertionError where the result is wrong."""
+
+    run: Callable[[Machine], Any]
+    check: Callable[[Any], None]
+
+
 @dataclass
 class Row:
-    """One call and the name of its launches. make() -> (call, check)."""
+    """A call that can be made anew, and the name of its launches."""
 
     kernel: str
     case: str
-    make: object
+    make: Callable[[], Call]
+
+
+class Made(TypedDict):
+    """A call that the child has made; right: None, or what is wrong with its result."""
+
+    kernel: str
+    case: str
+    right: str | None
+
+
+class Pair(TypedDict):
+    """A counter of both machines."""
+
+    sim: int
+    ncu: int
+
+
+class TableRow(TypedDict):
+    """A launch: counters that are not 0 on both machines, and faults of results by machine."""
+
+    kernel: str
+    case: str
+    grid: list[int]
+    block: list[int]
+    shared_bytes: int
+    counters: dict[str, Pair]
+    wrong: dict[str, str]
+
+
+class Table(TypedDict):
+    """What compare --json writes: the machine of the counts, and a row for each launch.
+
+    measured_again: kernels by the date of their counts, where that is not the table's.
+    """
+
+    device: str | None
+    driver: str | None
+    cuda: str
+    nvcc: str | None
+    smemkit: str
+    date: str
+    measured_again: NotRequired[dict[str, list[str]]]
+    rows: list[TableRow]
+
+
+class Difference(NamedTuple):
+    """A counter of a launch that the machines count differently."""
+
+    kernel: str
+    case: str
+    counter: str
+    sim: int
+    ncu: int
 
 
 # Launches ----------------------------------------------------------------------------------------
 
 
-def _list_family(family):
+def _list_family(family: str) -> Iterator[Row]:
     """Every kernel of a family, at each of its sizes."""
     for number, sizes in enumerate(workloads.list_sizes(family)):
         choices = workloads.list_choices(family, regular=number == 0)
@@ -61,54 +165,45 @@ def _list_family(family):
                 yield Row(made.entry(variant), made.label, _make_call(sample, variant))
 
 
-def _make_sample(family, sizes, dtype, keywords):
+def _make_sample(
+    family: str, sizes: Sizes, dtype: str, keywords: dict[str, str]
+) -> workloads.Sample:
     """A sample with the same numbers in every run and NumPy version."""
     seed = zlib.crc32(repr((family, sizes, dtype, keywords)).encode())
     return workloads.make_sample(family, sizes, dtype, numpy.random.RandomState(seed), keywords)
 
 
-def _make_call(sample, variant):
-    def make():
+def _make_call(sample: Callable[[], workloads.Sample], variant: str) -> Callable[[], Call]:
+    def make() -> Call:
         made = sample()
-
-        def call(backend):
-            if backend == "sim":
-                report = profile(lambda: made.call(variant, backend))
-                return report.result, report
-            return made.call(variant, backend), None
-
-        return call, lambda result: made.check(result, variant)
+        return Call(
+            lambda backend: made.call(variant, backend), lambda result: made.check(result, variant)
+        )
 
     return make
 
 
-def _make_case(case):
-    def make():
+def _make_case(case: Case) -> Callable[[], Call]:
+    def make() -> Call:
         launch = case.make()
         kernel = smemkit.RawKernel(case.ptx, case.entry)
 
-        def call(backend):
-            place = (launch.grid, launch.block, launch.args)
-            if backend == "sim":
-                return None, profile(kernel, *place, shared_mem=launch.shared)
-            kernel(*place, shared_mem=launch.shared, backend=backend)
-            return None, None
+        def run(backend: Machine) -> None:
+            shared = launch.shared
+            kernel(launch.grid, launch.block, launch.args, shared_mem=shared, backend=backend)
 
-        def check(result):
-            launch.check()
-
-        return call, check
+        return Call(run, lambda result: launch.check())
 
     return make
 
 
-def _load_file(path):
+def _load_file(name: StrPath) -> ModuleType:
     """A Python file with CASES, as a module."""
-    path = Path(path)
+    path = Path(name)
     if not path.is_file():
         raise _core.ArgumentError(f"--cases: there is no file {path}")
     spec = importlib.util.spec_from_file_location("smemkit_compared_" + path.stem, path)
-    if spec is None:
+    if spec is None or spec.loader is None:
         raise _core.ArgumentError(f"--cases: {path} is no Python file: its name ends otherwise")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -117,20 +212,20 @@ def _load_file(path):
     return module
 
 
-def list_rows(families, files):
+def list_rows(families: Iterable[str], files: Iterable[StrPath]) -> list[Row]:
     """All calls, in the order in which they are made.
 
     Parameters
     ----------
     families : names of kernel families of the package
-    files : Python files whose CASES are objects with .name, .label, .entry, .ptx and .make(), which
-        returns an object with .grid, .block, .shared, .args and .check()
+    files : Python files with CASES, a list of Case
 
     Returns
     -------
     list of Row
     """
-    rows, known = [], workloads.list_families()
+    rows: list[Row] = []
+    known = workloads.list_families()
     for family in families:
         if family not in known:
             raise _core.ArgumentError(
@@ -142,7 +237,7 @@ def list_rows(families, files):
     return rows
 
 
-def choose_rows(chosen):
+def choose_rows(chosen: Selection) -> list[Row]:
     """The calls that the options select."""
     rows = list_rows(chosen.family, chosen.cases)
     if chosen.add:
@@ -152,15 +247,15 @@ def choose_rows(chosen):
     return rows
 
 
-def list_explained(files):
+def list_explained(files: Iterable[StrPath]) -> dict[tuple[str, str], str]:
     """{(kernel, counter): reason} from EXPLAINED of the files that define it."""
-    explained = {}
+    explained: dict[tuple[str, str], str] = {}
     for path in files:
         explained |= getattr(_load_file(path), "EXPLAINED", {})
     return explained
 
 
-def held_counters():
+def held_counters() -> dict[str, list[str]]:
     """The counters that both machines must agree on: {name: list of metrics that add up to it}."""
     ratios = {row["name"] for row in _core._counters() if row["ratio"]}
     return {
@@ -173,7 +268,7 @@ def held_counters():
 # Nsight Compute ----------------------------------------------------------------------------------
 
 
-def refuse_errors(text):
+def refuse_errors(text: str) -> None:
     """Raises BackendError where ncu reports an error."""
     if PERMISSION in text:
         raise _core.BackendError(
@@ -185,7 +280,7 @@ def refuse_errors(text):
         raise _core.BackendError("ncu: " + "; ".join(line[9:].strip() for line in errors))
 
 
-def parse_csv(text):
+def parse_csv(text: str) -> list[Metrics]:
     """What `ncu --csv --page raw --print-units base` printed, one dict a launch.
 
     Parameters
@@ -218,7 +313,7 @@ def parse_csv(text):
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def read_number(text):
+def read_number(text: str) -> int:
     """1,024 -> 1024; BackendError unless the count is a whole number."""
     value = float(text.replace(",", ""))
     if not value.is_integer():
@@ -226,7 +321,7 @@ def read_number(text):
     return int(value)
 
 
-def read_counters(row, needed, partial=False):
+def read_counters(row: Metrics, needed: Needed, partial: bool = False) -> dict[str, int]:
     """The counters of one launch from its metrics; with `partial` those that it has."""
     found = {}
     for name, metrics in needed.items():
@@ -238,7 +333,7 @@ def read_counters(row, needed, partial=False):
     return found
 
 
-def find_ncu():
+def find_ncu() -> str:
     """The path of ncu: of SMEMKIT_NCU, PATH, CUDA_HOME or /usr/local/cuda.
 
     Raises
@@ -258,7 +353,7 @@ def find_ncu():
     )
 
 
-def read_version():
+def read_version() -> str | None:
     """The version of ncu, as "2025.3.1.0", or None where it does not say one."""
     done = subprocess.run(
         [find_ncu(), "--version"],
@@ -271,13 +366,15 @@ def read_version():
     return found[1] if found else None
 
 
-def measure(chosen, needed):
+def measure(chosen: Selection, needed: Needed) -> tuple[str, list[Made]]:
     """Runs ncu on a child that makes all launches: (CSV text, the child's list of launches)."""
     metrics = {metric for several in needed.values() for metric in several}
     return run_ncu(metrics, "smemkit.bench.ncu", list_options(chosen))
 
 
-def run_ncu(metrics, module, options, more=()):
+def run_ncu(
+    metrics: Iterable[str], module: str, options: Iterable[str], more: Iterable[str] = ()
+) -> tuple[str, Any]:
     """Runs ncu on a child: (CSV text, the JSON that the child wrote).
 
     Parameters
@@ -313,9 +410,9 @@ def run_ncu(metrics, module, options, more=()):
         return text, json.loads(made.read_text())
 
 
-def list_options(chosen):
+def list_options(chosen: Selection) -> list[str]:
     """The child's options, which select the launches."""
-    options = []
+    options: list[str] = []
     for path in chosen.cases:
         options += ["--cases", str(Path(path).resolve())]
     for family in chosen.family:
@@ -325,18 +422,27 @@ def list_options(chosen):
     return options
 
 
-def run_child(chosen):
+class ChildOptions(argparse.Namespace):
+    """The command line of the child."""
+
+    child: str
+    family: list[str]
+    cases: list[str]
+    add: str | None
+
+
+def run_child(chosen: ChildOptions) -> int:
     """Makes every launch once on the GPU, checks its result, and writes the list of launches."""
     made = []
     for row in choose_rows(chosen):
-        call, check = row.make()
-        result, _ = call("cuda")
-        made.append({"kernel": row.kernel, "case": row.case, "right": is_right(check, result)})
+        call = row.make()
+        right = is_right(call.check, call.run("cuda"))
+        made.append(Made(kernel=row.kernel, case=row.case, right=right))
     Path(chosen.child).write_text(json.dumps(made))
     return 0
 
 
-def is_right(check, result):
+def is_right(check: Callable[[Any], None], result: Any) -> str | None:
     """None where the result is right, else the fault in words."""
     try:
         check(result)
@@ -354,16 +460,16 @@ class Counted:
 
     kernel: str
     case: str
-    counters: dict
-    launch: object
+    counters: Counters
+    launch: Launch
     wrong: str | None
 
 
-def count_on_simulator(row):
+def count_on_simulator(row: Row) -> list[Counted]:
     """A list of Counted, one a launch of the call; the second one's case ends in "launch 2"."""
-    call, check = row.make()
-    result, report = call("sim")
-    wrong = is_right(check, result)
+    call = row.make()
+    report = profile(lambda: call.run("sim"))
+    wrong = is_right(call.check, report.result)
     return [
         Counted(
             launch.kernel,
@@ -376,25 +482,30 @@ def count_on_simulator(row):
     ]
 
 
-def join(counted, theirs, wrong=None):
-    """A row of the table: {"kernel", "case", "grid", "block", "shared_bytes", "counters": {name:
-    {"sim": n, "ncu": n}}, "wrong": {machine: text}}; counters that are 0 on both are left out."""
+def join(counted: Counted, theirs: Mapping[str, int], wrong: str | None = None) -> TableRow:
+    """A row of the table; wrong: the fault of the GPU's result, or None."""
     ours, launch = counted.counters, counted.launch
-    pairs = {name: {"sim": int(ours[name]), "ncu": n} for name, n in theirs.items()}
+    pairs = {name: Pair(sim=int(ours[name]), ncu=n) for name, n in theirs.items()}
     return {
         "kernel": counted.kernel,
         "case": counted.case,
         "grid": list(launch.grid),
         "block": list(launch.block),
         "shared_bytes": launch.shared_bytes,
-        "counters": {name: pair for name, pair in pairs.items() if any(pair.values())},
+        "counters": {name: pair for name, pair in pairs.items() if pair["sim"] or pair["ncu"]},
         "wrong": {
             machine: text for machine, text in (("cuda", wrong), ("sim", counted.wrong)) if text
         },
     }
 
 
-def compare_rows(rows, table, made, needed, partial=False):
+def compare_rows(
+    rows: Sequence[Row],
+    table: Sequence[Metrics],
+    made: Sequence[Made],
+    needed: Needed,
+    partial: bool = False,
+) -> list[TableRow]:
     """Joins the counts of both machines, a row for each launch."""
     calls = [count_on_simulator(row) for row in rows]
     total = sum(map(len, calls))
@@ -412,7 +523,9 @@ def compare_rows(rows, table, made, needed, partial=False):
     return joined
 
 
-def recount(rows, recorded, needed):
+def recount(
+    rows: Iterable[Row], recorded: Iterable[TableRow], needed: Needed
+) -> tuple[list[TableRow], list[tuple[str, str]]]:
     """Counts on the simulator again, beside the hardware's counts of an earlier table.
 
     Parameters
@@ -432,16 +545,17 @@ def recount(rows, recorded, needed):
         if old is None:
             missing.append((counted.kernel, counted.case))
             continue
-        theirs = {name: old["counters"].get(name, {"ncu": 0})["ncu"] for name in needed}
+        counters = old["counters"]
+        theirs = {name: counters[name]["ncu"] if name in counters else 0 for name in needed}
         joined.append(join(counted, theirs, old["wrong"].get("cuda")))
     return joined, missing
 
 
-def leave_out(rows, variants):
+def leave_out(rows: list[Row], variants: Iterable[str]) -> list[Row]:
     """The rows without those of some variants; ArgumentError for an unknown variant."""
     for name in variants:
         family, _, variant = name.partition("/")
-        if variant not in smemkit.families().get(family, {}).get("variants", ()):
+        if not workloads.is_kernel(family, variant):
             raise _core.ArgumentError(
                 f"--forget: there is no kernel {name}; the form is gemm/tiled"
             )
@@ -450,21 +564,21 @@ def leave_out(rows, variants):
     return rows
 
 
-def list_differences(rows):
-    """(kernel, case, counter, sim, ncu) of every pair that is not equal."""
+def list_differences(rows: Iterable[TableRow]) -> list[Difference]:
+    """Every pair that is not equal."""
     return [
-        (row["kernel"], row["case"], name, pair["sim"], pair["ncu"])
+        Difference(row["kernel"], row["case"], name, pair["sim"], pair["ncu"])
         for row in rows
         for name, pair in row["counters"].items()
         if pair["sim"] != pair["ncu"]
     ]
 
 
-def describe_machine():
-    """Device, driver and versions, for the record."""
+def make_table() -> Table:
+    """A table without rows of counts that are made now on this machine."""
     facts = smemkit.show_config(mode="dict")
     try:
-        device = smemkit.device_info(backend="cuda")["name"]
+        device: str | None = smemkit.device_info(backend="cuda")["name"]
     except _core.BackendError:
         device = None
     families = [(f, next(iter(smemkit.variants(f)))) for f in smemkit.families()]
@@ -477,19 +591,20 @@ def describe_machine():
         "nvcc": built.group(1) if built else None,
         "smemkit": smemkit.__version__,
         "date": datetime.date.today().isoformat(),
+        "rows": [],
     }
 
 
-def extend_table(table, machine, rows):
-    """Appends rows to the table, and the date of their measurement."""
-    kernels = list(dict.fromkeys(row["kernel"] for row in rows))
+def extend_table(table: Table, more: Table) -> Table:
+    """Appends the rows of another table, and the date of their measurement."""
+    kernels = list(dict.fromkeys(row["kernel"] for row in more["rows"]))
     again = table.setdefault("measured_again", {})
-    again[machine["date"]] = again.get(machine["date"], []) + kernels
-    table["rows"] += rows
+    again[more["date"]] = again.get(more["date"], []) + kernels
+    table["rows"] += more["rows"]
     return table
 
 
-def read_text(path):
+def read_text(path: StrPath) -> str:
     """The text of a file; ArgumentError where it is not text."""
     try:
         return Path(path).read_text(encoding="utf-8")
@@ -497,10 +612,10 @@ def read_text(path):
         raise _core.ArgumentError(f"{path} is not text in UTF-8") from None
 
 
-def read_table(path):
+def read_table(path: StrPath) -> Table:
     """A table that write_table wrote; ArgumentError for any other file."""
     try:
-        table = json.loads(read_text(path))
+        table: Table = json.loads(read_text(path))
     except (json.JSONDecodeError, RecursionError) as error:
         raise _core.ArgumentError(f"{path} is not JSON: {error}") from None
     rows = table.get("rows") if isinstance(table, dict) else None
@@ -509,18 +624,20 @@ def read_table(path):
     return table
 
 
-def is_table_row(row):
+def is_table_row(row: object) -> bool:
+    """Whether what JSON holds is a TableRow."""
     return isinstance(row, dict) and row.keys() >= {"kernel", "case", "counters", "wrong"}
 
 
-def write_table(path, machine, rows):
-    """The table as JSON, a launch a line."""
-    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+def write_table(path: StrPath, table: Table) -> None:
+    """Writes the table as JSON, a launch a line."""
+    lines = ",\n".join("  " + json.dumps(row) for row in table["rows"])
+    machine = {name: value for name, value in table.items() if name != "rows"}
     head = json.dumps(machine, indent=1)[:-2]
     Path(path).write_text(f'{head},\n "rows": [\n{lines}\n ]\n}}\n')
 
 
-def main():
+def main() -> int:
     """The child that ncu watches: makes the launches that list_options chooses."""
     parser = argparse.ArgumentParser(prog="python -m smemkit.bench.ncu")
     parser.add_argument("child", help="where the list of launches is written")
@@ -528,7 +645,7 @@ def main():
     parser.add_argument("--family", action="append", default=[])
     parser.add_argument("--add")
     try:
-        return run_child(parser.parse_args())
+        return run_child(parser.parse_args(namespace=ChildOptions()))
     except smemkit.Error as error:
         print(f"smemkit: {error}", file=sys.stderr)
         return 1

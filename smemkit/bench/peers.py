@@ -5,16 +5,28 @@ its headers are installed, into a library of two functions that take the address
 Products of torch and CuPy call cuBLAS.
 """
 
+from __future__ import annotations
+
 import ctypes
 import functools
 import importlib
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from .. import _core, compile
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from typing import Any
+
+    from .._types import StrPath
+    from .families import Workload
+    from .timing import Ours
+    from .types import Operands, Peer, Subject, Warn
 
 CUB_SOURCE = r"""
 #include <cub/device/device_histogram.cuh>
@@ -44,7 +56,7 @@ class Copy:
 
     name, version = "memcpy", None
 
-    def prepare(self, case, inputs, ours):
+    def prepare(self, case: Workload, inputs: Operands, ours: Ours) -> Subject | None:
         """(call, fetch) or None. fetch returns the result; None where it is already checked."""
         if not case.is_copied:
             return None
@@ -55,7 +67,7 @@ class Copy:
             raise smemkit.InternalError("the device's copy differs from its source")
         return lambda: _core._copy(target, source), None
 
-    def forget(self):
+    def forget(self) -> None:
         """Nothing is kept."""
 
 
@@ -64,26 +76,28 @@ class Cupy:
 
     name = "cupy"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.cupy = importlib.import_module("cupy")
         self.filters = importlib.import_module("cupyx.scipy.ndimage")
         self.version = self.cupy.__version__
         self.cupy.cuda.runtime.getDeviceCount()
 
-    def prepare(self, case, inputs, ours):
+    def prepare(self, case: Workload, inputs: Operands, ours: Ours) -> Subject | None:
         """(call, fetch), or None."""
         cupy = self.cupy
         x = [cupy.asarray(array) for array in inputs]
         out = cupy.empty(case.result_shape, case.result_dtype)
-        held = []
+        held: list[Any] = []
 
-        def hold(result):
+        def hold(result: Any) -> None:
             held[:] = [result]
 
         call = case.call_cupy(cupy, self.filters, x, out, hold)
-        return call and (call, lambda: cupy.asnumpy(held[0] if held else out))
+        if call is None:
+            return None
+        return call, lambda: cupy.asnumpy(held[0] if held else out)
 
-    def forget(self):
+    def forget(self) -> None:
         """Gives the memory back."""
         self.cupy.get_default_memory_pool().free_all_blocks()
 
@@ -93,7 +107,7 @@ class Torch:
 
     name = "torch"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.torch = importlib.import_module("torch")
         self.version = self.torch.__version__
         if not self.torch.cuda.is_available():
@@ -101,21 +115,23 @@ class Torch:
         self.torch.backends.cuda.matmul.allow_tf32 = False
         self.torch.backends.cudnn.allow_tf32 = False
 
-    def prepare(self, case, inputs, ours):
+    def prepare(self, case: Workload, inputs: Operands, ours: Ours) -> Subject | None:
         """(call, fetch), or None."""
         torch = self.torch
         x = [torch.from_numpy(array).cuda() for array in inputs]
         dtype = getattr(torch, case.result_dtype)
         out = torch.empty(case.result_shape, dtype=dtype, device="cuda")
-        held = []
+        held: list[Any] = []
 
-        def hold(result):
+        def hold(result: Any) -> None:
             held[:] = [result]
 
         call = case.call_torch(torch, x, out, hold)
-        return call and (call, lambda: (held[0] if held else out).cpu().numpy())
+        if call is None:
+            return None
+        return call, lambda: (held[0] if held else out).cpu().numpy()
 
-    def forget(self):
+    def forget(self) -> None:
         """Gives the memory back."""
         self.torch.cuda.empty_cache()
 
@@ -125,12 +141,12 @@ class Cub:
 
     name = "cub"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.library = load_cub()
         number = self.library.peer_version()
         self.version = f"{number // 100000}.{number // 100 % 1000}.{number % 100}"
 
-    def prepare(self, case, inputs, ours):
+    def prepare(self, case: Workload, inputs: Operands, ours: Ours) -> Subject | None:
         """(call, fetch), or None."""
         found = case.find_cub()
         if found is None or case.shape[0] >= 1 << 31:  # in 32 bits, as it is fastest
@@ -142,7 +158,7 @@ class Cub:
         size = ctypes.c_size_t(0)
         rest = (ours.arrays[0].pointer, out.pointer, case.shape[0])
 
-        def ask(work):
+        def ask(work: int | None) -> None:
             status = run(work, ctypes.addressof(size), *rest)
             if status != 0:
                 raise smemkit.CudaError(f"CUB: {function} ends with the CUDA error {status}")
@@ -151,18 +167,18 @@ class Cub:
         work = smemkit.empty((max(size.value, 1),), "uint8", backend="cuda")
         return lambda: ask(work.pointer), lambda: smemkit.asnumpy(out)
 
-    def forget(self):
+    def forget(self) -> None:
         """Nothing is kept."""
 
 
 @functools.cache  # compiling takes long, and every benchmark searches its peers
-def load_cub():
+def load_cub() -> ctypes.CDLL:
     """Loads the library; its file can be deleted afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         return ctypes.CDLL(str(build_cub(folder)))
 
 
-def build_cub(folder):
+def build_cub(folder: StrPath) -> Path:
     """Compiles the library and returns its path; RuntimeError where that fails."""
     nvcc = compile.find_nvcc()
     if nvcc is None:
@@ -170,7 +186,14 @@ def build_cub(folder):
     source, library = Path(folder, "peer.cu"), Path(folder, "peer.so")
     source.write_text(CUB_SOURCE, encoding="utf-8")
     capability = smemkit.device_info(backend="cuda")["compute_capability"].replace(".", "")
-    command = [nvcc, "-O3", "-shared", "-Xcompiler", "-fPIC", f"-arch=sm_{capability}"]
+    command: list[StrPath] = [
+        nvcc,
+        "-O3",
+        "-shared",
+        "-Xcompiler",
+        "-fPIC",
+        f"-arch=sm_{capability}",
+    ]
     done = subprocess.run(
         [*command, "-o", library, source], capture_output=True, text=True, check=False
     )
@@ -180,11 +203,11 @@ def build_cub(folder):
     return library
 
 
-KINDS = (Copy, Cub, Cupy, Torch)
+KINDS: tuple[type[Copy | Cub | Cupy | Torch], ...] = (Copy, Cub, Cupy, Torch)
 NAMES = {kind.name for kind in KINDS}
 
 
-def find_peers(say=None, names=NAMES):
+def find_peers(say: Warn | None = None, names: Collection[str] = NAMES) -> list[Peer]:
     """Every peer that is installed.
 
     Parameters
@@ -194,7 +217,7 @@ def find_peers(say=None, names=NAMES):
     names : set of str
         Look for these only.
     """
-    found = []
+    found: list[Peer] = []
     for kind in KINDS:
         if kind.name not in names:
             continue

@@ -5,9 +5,12 @@ kernels), host (NumPy on the same computer), peers (libraries), ceilings, probes
 reported, left out, and named in the file's provenance; the rest is still measured.
 """
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy
 
@@ -19,6 +22,18 @@ from .families import CLASSES
 from .results import Measurement, Results, describe_run
 from .stopwatch import CACHES
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any
+
+    from .._facts import DeviceInfo
+    from .._types import Machine, StrPath
+    from ..probe import BankAccess, Divergence, GlobalAccess, Latency, RowColumn
+    from ..probe.results import SharedAccess
+    from .families import Workload
+    from .types import Cache, Operands, Peer, Warn, Watch
+
+Found = TypeVar("Found")
 BUDGET_SECONDS = 130.0  # after which no new case begins
 SUBJECT_SECONDS, SUBJECT_SAMPLES = 0.05, 30
 HOST_SECONDS = 0.3
@@ -27,8 +42,8 @@ TIMED_PARTS = ("variants", "host", "peers")
 HERE = Path(__file__).resolve().parents[1] / "recorded"  # of this package
 
 
-def list_cases(main):
-    """(family, shape, element type, parameters) of what is measured.
+def list_cases(main: bool) -> list[workloads.Case]:
+    """What is measured.
 
     The main ones NumPy on the host does too, and peers. CUB is being compiled while the first of
     them are measured, so what needs it comes last.
@@ -37,7 +52,7 @@ def list_cases(main):
     if main:
         kinds.sort(key=lambda kind: kind.needs_cub)
     return [
-        (kind.family, record.shape, record.dtype or kind.usual_dtype, record.parameters)
+        workloads.make_case(kind, record)
         for kind in kinds
         for record in kind.records
         if record.main == main
@@ -47,91 +62,108 @@ def list_cases(main):
 MAIN, MORE = list_cases(True), list_cases(False)
 
 
-def shorten(row):
+def shorten(row: Measurement) -> Measurement:
     """The row with six figures of each sample, more than the precision of clocks."""
-    times = {
-        name: tuple(float(f"{ms:.6g}") for ms in getattr(row, name))
-        for name in ("times_ms", "host_times_ms")
-    }
-    return replace(row, **times)
+
+    def cut(times_ms: tuple[float, ...]) -> tuple[float, ...]:
+        return tuple(float(f"{ms:.6g}") for ms in times_ms)
+
+    return replace(row, times_ms=cut(row.times_ms), host_times_ms=cut(row.host_times_ms))
 
 
 # Probes -------------------------------------------------------------------------------------------
 
 
+class Probe(NamedTuple):
+    """A call of smemkit.probe, what makes rows of its result, and the call in words."""
+
+    call: Callable[[Machine], Any]
+    describe: Callable[[Any], Iterator[Measurement]]
+    words: str
+
+
 WIDTHS = {4: "uint32", 8: "uint64", 16: "uint32"}
 
 
-def list_probes():
-    """(function of the backend, what makes rows of its result) of each probe."""
+def list_probes() -> Iterator[Probe]:
+    """Every probe that is recorded."""
     for stride in (1, 2, 4, 8, 16, 32):
-        yield _call(probe.global_access, stride), describe_global
+        yield _make_probe(describe_global, probe.global_access, stride)
     for offset in (1, 8):
-        yield _call(probe.global_access, 1, offset), describe_global
-    yield _call(probe.global_access, random=True), describe_global
+        yield _make_probe(describe_global, probe.global_access, 1, offset)
+    yield _make_probe(describe_global, probe.global_access, random=True)
     for stride in range(34):
-        yield _call(probe.bank_access, stride), describe_bank
+        yield _make_probe(describe_bank, probe.bank_access, stride)
     for width in (8, 16):
         for stride in (0, 1, 2, 4, 8, 16, 32, 33):
-            yield _call(probe.bank_access, stride, width), describe_bank
+            yield _make_probe(describe_bank, probe.bank_access, stride, width)
     for padded in (False, True):
-        yield _call(probe.row_column, padded), describe_row_column
+        yield _make_probe(describe_row_column, probe.row_column, padded)
     for pattern in probe.PATTERNS:
-        yield _call(probe.divergence, pattern), describe_divergence
+        yield _make_probe(describe_divergence, probe.divergence, pattern)
     for level in probe.LEVELS:
-        yield _call(probe.latency, level), describe_latency
+        yield _make_probe(describe_latency, probe.latency, level)
 
 
-def _call(function, *arguments, **keywords):
-    words = [*map(str, arguments), *(f"{key}={value}" for key, value in keywords.items())]
-
-    def call(backend):
+def _make_probe(
+    describe: Callable[[Found], Iterator[Measurement]],
+    function: Callable[..., Found],
+    *arguments: Any,
+    **keywords: Any,
+) -> Probe:
+    def call(backend: Machine) -> Found:
         return function(*arguments, **keywords, backend=backend)
 
-    call.words = f"probe.{function.__name__}({', '.join(words)})"
-    return call
+    words = [*map(str, arguments), *(f"{key}={value}" for key, value in keywords.items())]
+    return Probe(call, describe, f"probe.{function.__name__}({', '.join(words)})")
 
 
-def make_row(variant, found, shape, dtype, parameters, **more):
+def make_row(
+    variant: str,
+    found: GlobalAccess | BankAccess | SharedAccess | Divergence,
+    shape: tuple[int, ...],
+    dtype: str,
+    parameters: dict[str, Any],
+    nbytes: float | None = None,
+) -> Measurement:
     """The row of one measurement of a probe."""
     return Measurement(
         "probe",
         variant,
-        tuple(shape),
+        shape,
         dtype,
         found.backend,
         times_ms=tuple(found.times_ms),
         cache="warm" if found.times_ms else None,
         counters=dict(found.counters),
+        nbytes=nbytes,
         parameters=parameters,
-        **more,
     )
 
 
-def describe_global(found):
+def describe_global(found: GlobalAccess) -> Iterator[Measurement]:
     parameters = {"stride": found.stride, "offset": found.offset, "random": found.random}
     shape, nbytes = (found.elements,), float(found.used_bytes)
     yield make_row("global_access", found, shape, found.dtype, parameters, nbytes=nbytes)
 
 
-def describe_bank(found):
+def describe_bank(found: BankAccess) -> Iterator[Measurement]:
     parameters = {"stride": found.stride, "width": found.width, "requests": found.requests}
     yield make_row("bank_access", found, (1,), WIDTHS[found.width], parameters)
 
 
-def describe_row_column(found):
-    for walk in ("row", "column"):
-        part = getattr(found, walk)
+def describe_row_column(found: RowColumn) -> Iterator[Measurement]:
+    for walk, part in (("row", found.row), ("column", found.column)):
         parameters = {"walk": walk, "padded": found.padded, "requests": part.requests}
         yield make_row("row_column", part, (1,), WIDTHS[part.width], parameters)
 
 
-def describe_divergence(found):
+def describe_divergence(found: Divergence) -> Iterator[Measurement]:
     parameters = {"pattern": found.pattern, "steps": found.steps}
     yield make_row("divergence", found, (found.elements,), "float32", parameters)
 
 
-def describe_latency(found):
+def describe_latency(found: Latency) -> Iterator[Measurement]:
     """A sample is the time of one read."""
     yield Measurement(
         "probe",
@@ -167,26 +199,46 @@ class Recorder:
         Takes a line for each thing that is done, or left out.
     """
 
-    def __init__(self, folder, name, watch, found, facts, *, budget=BUDGET_SECONDS, say=print):
+    def __init__(
+        self,
+        folder: StrPath,
+        name: str,
+        watch: Watch,
+        found: Callable[[str], list[Peer]],
+        facts: DeviceInfo,
+        *,
+        budget: float = BUDGET_SECONDS,
+        say: Warn = print,
+    ) -> None:
         self.folder, self.name, self.watch = Path(folder), name, watch
         self.find_peers, self.facts, self.say = found, facts, say
         self.start, self.budget = time.monotonic(), budget
-        self.rows = {part: [] for part in TIMED_PARTS}
-        self.left_out, self.found, self.libraries, self.speed = [], [], {}, {}
+        self.rows: dict[str, list[Measurement]] = {part: [] for part in TIMED_PARTS}
+        self.left_out: list[str] = []
+        self.found: list[Peer] = []
+        self.libraries: dict[str, str] = {}  # from a library to the peer that called it
+        self.speed: dict[tuple[str, ...], float] = {}  # milliseconds for an operation or a byte
 
-    def complain(self, text):
+    def complain(self, text: str) -> None:
         """Notes a measurement that is left out."""
         self.left_out.append(text)
         self.say(f"left out: {text}")
 
-    def is_late(self, what):
+    def is_late(self, what: str) -> bool:
         """Whether the budget is spent; then notes `what` as left out."""
         late = time.monotonic() - self.start > self.budget
         if late:
             self.complain(f"{what}: no time is left of {self.budget:g} s")
         return late
 
-    def write(self, part, rows, kind=Results, *, clocks=True):
+    def write(
+        self,
+        part: str,
+        rows: Sequence[Measurement],
+        kind: type[Results] = Results,
+        *,
+        clocks: bool = True,
+    ) -> None:
         """Writes a part unless it is empty."""
         if not rows:
             return
@@ -199,9 +251,9 @@ class Recorder:
 
     # Parts
 
-    def record_ceilings(self):
+    def record_ceilings(self) -> None:
         """The part "ceilings"."""
-        rows = []
+        rows: list[Measurement] = []
         try:
             for row in measure_ceilings(self.watch, self.facts):
                 rows.append(row)
@@ -209,32 +261,38 @@ class Recorder:
             self.complain(f"ceilings after {len(rows)} of them: {error!r:.300}")
         self.write("ceilings", rows, Ceilings)
 
-    def record_probes(self, chosen=None):
+    def record_probes(self, chosen: Iterable[Probe] | None = None) -> None:
         """The part "probes"."""
-        rows = []
-        for call, describe in list_probes() if chosen is None else chosen:
-            if self.is_late(call.words):
+        rows: list[Measurement] = []
+        for one in list_probes() if chosen is None else chosen:
+            if self.is_late(one.words):
                 continue
             try:
-                rows += describe(call(self.watch.backend))
+                rows += one.describe(one.call(self.watch.backend))
             except Exception as error:  # as above
-                self.complain(f"{call.words}: {error!r:.300}")
+                self.complain(f"{one.words}: {error!r:.300}")
         self.write("probes", rows)
 
-    def record_cases(self, main=MAIN, more=MORE, progress=None):
+    def record_cases(
+        self,
+        main: Sequence[workloads.Case] = MAIN,
+        more: Sequence[workloads.Case] = MORE,
+        progress: bool | None = None,
+    ) -> None:
         """The parts "variants", "host" and "peers"."""
-        chosen = [(True, *words) for words in main] + [(False, *words) for words in more]
+        chosen = [(True, case) for case in main] + [(False, case) for case in more]
         with Bar(len(chosen), progress) as bar:
-            for is_main, family, shape, dtype, parameters in chosen:
+            for is_main, case in chosen:
+                family, shape, dtype, parameters = case
                 words = f"{family} {shape} {dtype} {' '.join(parameters.values())}".rstrip()
                 bar.begin(words)
                 if not self.is_late(words):
-                    self.record_case(words, is_main, (family, shape, dtype, parameters))
+                    self.record_case(words, is_main, case)
                 bar.advance()
         for part in TIMED_PARTS:
             self.write(part, self.rows[part])
 
-    def record_case(self, words, is_main, chosen):
+    def record_case(self, words: str, is_main: bool, chosen: workloads.Case) -> None:
         """Measures one case with its peers; what fails is left out."""
         start = time.monotonic()
         try:
@@ -245,7 +303,7 @@ class Recorder:
             self.complain(f"{words}: {error!r:.300}")
             return
         memory_bound = not case.by_flops
-        caches = CACHES if is_main and memory_bound else ("warm",)
+        caches: tuple[Cache, ...] = CACHES if is_main and memory_bound else ("warm",)
         self.measure_ours(case, ours, caches)
         if is_main or case.compared_always:
             self.measure_library(case, inputs, ours)
@@ -261,7 +319,7 @@ class Recorder:
             for part in TIMED_PARTS:
                 self.write(part, self.rows[part], clocks=False)  # reading them takes long
 
-    def measure_ours(self, case, ours, caches):
+    def measure_ours(self, case: Workload, ours: timing.Ours, caches: Sequence[Cache]) -> None:
         """Rows of our variants, without those that would take too long."""
         work = max(case.flops or 0.0, float(case.nbytes))
         for variant in timing.list_ours(case, whole=True):
@@ -280,16 +338,16 @@ class Recorder:
             except Exception as error:  # as above
                 self.complain(f"{case.name}: {variant}: {error!r:.300}")
 
-    def measure_library(self, case, inputs, ours):
+    def measure_library(self, case: Workload, inputs: Operands, ours: timing.Ours) -> None:
         """Rows of the peers; the first one that calls the family's library is named after it."""
-        library, callers = case.library, case.callers
+        library = case.library
         try:
             here = self.find_peers(case.family)
         except Exception as error:  # as above
             self.complain(f"{case.name}: all peers: {error!r:.300}")
             return
         self.found += [peer for peer in here if peer not in self.found]
-        callers = [name for name in callers if any(peer.name == name for peer in here)]
+        callers = [name for name in case.callers if any(peer.name == name for peer in here)]
         for peer in here:
             try:
                 rows = list(

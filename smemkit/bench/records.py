@@ -1,28 +1,34 @@
 """Records: results that were measured on a machine and travel with the package, PART_NAME.json."""
 
+from __future__ import annotations
+
 import json
 import re
 from importlib import resources
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from ._ceilings import Ceilings
 from .results import PARTS, Results
 
+if TYPE_CHECKING:
+    from importlib.resources.abc import Traversable
+
 RECORDS = resources.files("smemkit") / "recorded"
 BY_NAME = ("goals", "traffic")  # parts that are loaded only where their name is given
 
 
-def name_device(name):
+def name_device(name: str) -> str:
     """ "NVIDIA H200" -> "h200"; "NVIDIA GeForce RTX 4090" -> "geforce_rtx_4090"."""
     words = re.sub(r"[^a-z0-9]+", "_", name.lower().replace("nvidia", "")).strip("_")
     return words or "gpu"
 
 
-def find_records(folder=None):
+def find_records(folder: Traversable | None = None) -> dict[str, dict[str, Traversable]]:
     """{name of a record: {part: file}} of a folder, by default the package's."""
     folder = RECORDS if folder is None else folder
-    found = {}
+    found: dict[str, dict[str, Traversable]] = {}
     for entry in sorted(folder.iterdir(), key=lambda e: e.name) if folder.is_dir() else ():
         kind, _, rest = entry.name.removesuffix(".json").partition("_")
         if entry.name.endswith(".json") and kind in (*PARTS, *BY_NAME):
@@ -30,7 +36,7 @@ def find_records(folder=None):
     return found
 
 
-def load_record(folder, name, part=None):
+def load_record(folder: Traversable | None, name: str, part: str | None = None) -> Results:
     """The Results of the files PART_NAME.json in a folder, also one within a package.
 
     Only their names select the parts "goals", which bench --peers wrote and which repeats

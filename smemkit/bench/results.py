@@ -18,56 +18,56 @@ import smemkit
 from .._pandas import import_pandas
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any, Self
 
     from pandas import DataFrame
 
-    from .._types import StrPath
+    from .._types import Count, StrPath
 
 PARTS = ("variants", "host", "peers", "ceilings", "probes")  # of a record: a file each
 FORMAT = 1  # version of the file format; a reader refuses other versions
 LENGTH_MOST = 2**63 - 1
 
 
-def is_number(value, least=-math.inf, most=math.inf):
+def is_number(value: object, least: float = -math.inf, most: float = math.inf) -> bool:
     """Whether the value is a finite real number in that range, and not a bool."""
     kinds = int | float | numpy.integer | numpy.floating
     if isinstance(value, bool) or not isinstance(value, kinds):
         return False
     try:
-        return math.isfinite(value) and least <= value <= most
+        return math.isfinite(value) and bool(least <= value <= most)
     except OverflowError:  # an int beyond the range of floats
         return False
 
 
-def is_table(value, test=lambda _: True):
+def is_table(value: object, test: Callable[[object], bool] = lambda _: True) -> bool:
     """Whether the value is a mapping from names to values that pass the test."""
     if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
         return False
     return all(map(test, value.values()))
 
 
-def is_count(value):
+def is_count(value: object) -> bool:
     """Whether the value may be a counter's; a ratio whose denominator is 0 is None."""
     return value is None or is_number(value, 0)
 
 
-def _is_shape(value):
+def _is_shape(value: object) -> bool:
     lengths = value if isinstance(value, tuple | list) else [None]
     whole = all(isinstance(n, int | numpy.integer) for n in lengths)
     return whole and all(is_number(n, 1, LENGTH_MOST) for n in lengths)
 
 
-def _is_time(value):
+def _is_time(value: object) -> bool:
     return is_number(value, 0) or (isinstance(value, float) and math.isnan(value))  # not measured
 
 
-def _is_times(value):
+def _is_times(value: object) -> bool:
     return isinstance(value, tuple | list) and all(map(_is_time, value))
 
 
-RULES = (
+RULES: tuple[tuple[str, Callable[[object], bool], str], ...] = (
     ("family variant dtype machine", lambda value: isinstance(value, str), "a str"),
     ("cache", lambda value: value is None or isinstance(value, str), "a str or None"),
     ("shape", _is_shape, "a tuple of ints, 1 and more"),
@@ -124,13 +124,13 @@ class Measurement:
     times_ms: tuple[float, ...] = ()
     host_times_ms: tuple[float, ...] = ()
     cache: str | None = None
-    counters: dict[str, Any] = field(default_factory=dict)
+    counters: dict[str, Count] = field(default_factory=dict)
     nbytes: float | None = None
     flops: float | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
     call_times_ms: tuple[float, ...] = ()
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for names, test, words in RULES:
             for name in names.split():
                 value = getattr(self, name)
@@ -139,7 +139,7 @@ class Measurement:
                         f"{name} of a measurement is {words}; {value!r:.80} is none"
                     )
 
-    def _rate(self, amount):
+    def _rate(self, amount: float | None) -> float:
         if amount is None or not self.times_ms:
             return float("nan")
         return amount / self.median_ms / 1e6 if self.median_ms else float("inf")
@@ -205,7 +205,7 @@ class Results:
     rows: list[Measurement]
     provenance: dict[str, Any]
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if not isinstance(self.rows, list | tuple) or not isinstance(self.provenance, Mapping):
             raise smemkit.ArgumentTypeError(
                 "results are made of a list of Measurement and a dict, not of "
@@ -245,13 +245,13 @@ class Results:
     def select(self, **wanted: Any) -> Results:
         """The rows whose attributes or parameters have the wanted values, as Results."""
 
-        def has(row, name, value):
+        def has(row: Measurement, name: str, value: object) -> bool:
             held = getattr(row, name, row.parameters.get(name))
             if isinstance(value, numpy.ndarray):
                 raise smemkit.ArgumentTypeError(
                     f"{name} is one value or a set of them, not an array: {value!r:.80}"
                 )
-            return held in value if isinstance(value, set | frozenset) else held == value
+            return held in value if isinstance(value, set | frozenset) else bool(held == value)
 
         rows = [r for r in self.rows if all(has(r, name, value) for name, value in wanted.items())]
         return Results(rows, self.provenance)
@@ -300,15 +300,15 @@ class Results:
     @classmethod
     def load(cls, path: StrPath) -> Self:
         """Read a file that save wrote; ArgumentError for any other file."""
-        path = check_path(path)
+        file = check_path(path)
         try:
-            data = json.loads(path.read_text(encoding="utf-8"))
+            data = json.loads(file.read_text(encoding="utf-8"))
         except (ValueError, RecursionError) as error:
-            raise smemkit.ArgumentError(f"{path} is not JSON: {error}") from error
+            raise smemkit.ArgumentError(f"{file} is not JSON: {error}") from error
         try:
             return cls.from_dict(data)
         except smemkit.ArgumentError as error:
-            raise smemkit.ArgumentError(f"{path}: {error}") from error
+            raise smemkit.ArgumentError(f"{file}: {error}") from error
 
     def to_dataframe(self) -> DataFrame:
         """A pandas.DataFrame: a row each, with medians, quantiles and rates; units in the names."""
@@ -349,7 +349,7 @@ class Results:
 
     def compare_counters(
         self, before: Results
-    ) -> list[tuple[Measurement, Measurement, dict[str, tuple[Any, Any]]]]:
+    ) -> list[tuple[Measurement, Measurement, dict[str, tuple[float, float]]]]:
         """(row, row of the other run, {counter: (then, now)}) for all that both have counted.
 
         The dict holds what changed: counts are the same from run to run, so that an empty one says
@@ -360,7 +360,7 @@ class Results:
         return [(row, other, find_changes(row.counters, other.counters)) for row, other in pairs]
 
 
-def list_measured(results):
+def list_measured(results: Iterable[Measurement]) -> list[Measurement]:
     """The Measurements of Results or of an iterable; ArgumentTypeError for anything else."""
     try:
         rows = None if isinstance(results, str | bytes | Mapping) else list(results)
@@ -373,23 +373,27 @@ def list_measured(results):
     return rows
 
 
-def check_path(path):
+def check_path(path: StrPath) -> Path:
     """The path as a Path; ArgumentTypeError unless it is a str or a Path."""
     if not isinstance(path, str | os.PathLike):
         raise smemkit.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
     return Path(path)
 
 
-def find_changes(now, then):
+def find_changes(
+    now: Mapping[str, Count], then: Mapping[str, Count]
+) -> dict[str, tuple[float, float]]:
     """{name: (then, now)} of the counters that differ; a missing one is 0."""
-    pairs = {name: (then.get(name) or 0, now.get(name) or 0) for name in {**then, **now}}
+    pairs: dict[str, tuple[float, float]] = {
+        name: (then.get(name) or 0, now.get(name) or 0) for name in {**then, **now}
+    }
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
 
 
-def describe_run(**more):
+def describe_run(**more: Any) -> dict[str, Any]:
     """Provenance of a run made now: versions, date, and the device where there is one."""
     config = smemkit.show_config(mode="dict")
-    facts = {
+    facts: dict[str, Any] = {
         "smemkit": config["smemkit"],
         "numpy": config["numpy"],
         "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy
@@ -17,19 +17,23 @@ from ._run import run
 from .results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from typing import Any
 
     from numpy.typing import DTypeLike
 
-    from .._types import Backend, Shape
+    from .._types import Backend, Count, Shape
+    from ..report import Report
+    from .families import Workload
+    from .types import Operands
 
 COUNTED_MOST = 1 << 25  # operations or bytes that are simulated for one variant
 READS = ("global.load.bytes", "async.bytes")
 SECTORS = ("global.load.sectors", "async.sectors")
 WRITTEN = ("global.store.sectors", "global.atomic.sectors")
 SECTOR_BYTES = 32
-DRAM = ("dram.read.bytes", "dram.write.bytes")  # of the part "traffic" of a record
+# Counters of the part "traffic" of a record.
+L2, DRAM = ("l2.bytes",), ("dram.read.bytes", "dram.write.bytes")
 HEADS = ("variant", "predicted", "counted", "in sectors", "reuse", "time", "of the bound")
 TRAFFIC_HEADS = ("L2", "DRAM")
 
@@ -155,8 +159,10 @@ class MemoryWall:
         """The least time, by the ceilings; None where none are known."""
         if self.gb_per_s is None or (self.flops and self.gflop_per_s is None):
             return None
-        moving = self.nbytes / self.gb_per_s / 1e6
-        return max(moving, self.flops / self.gflop_per_s / 1e6 if self.flops else 0.0)
+        moving_ms = self.nbytes / self.gb_per_s / 1e6
+        if not self.flops or self.gflop_per_s is None:
+            return moving_ms
+        return max(moving_ms, self.flops / self.gflop_per_s / 1e6)
 
     def __str__(self) -> str:
         shape = " x ".join(map(str, self.shape))
@@ -164,7 +170,7 @@ class MemoryWall:
             f"{self.family} {shape} {self.dtype}: {self.nbytes:.4g} bytes must move, "
             f"{self.flops or 0:.4g} operations: {self.intensity:.3g} a byte"
         ]
-        if self.bound is not None:
+        if self.bound is not None and self.bound_ms is not None:
             words.append(
                 f"bound by {self.bound} (the ceilings meet at {self.balance:.3g} operations a "
                 f"byte): {self.bound_ms * 1e3:.4g} us at least"
@@ -189,7 +195,7 @@ class MemoryWall:
         return "\n".join(words)
 
 
-def show_reads(row):
+def show_reads(row: Reads) -> tuple[str, ...]:
     """The cells of a row."""
     numbers = [row.predicted_bytes, row.counted_bytes, row.moved_bytes]
     return (
@@ -201,7 +207,7 @@ def show_reads(row):
     )
 
 
-def show_traffic(row):
+def show_traffic(row: Reads) -> tuple[str, ...]:
     """The cells of the bytes that Nsight Compute counted."""
     return tuple("-" if n is None else f"{n:.4g}" for n in (row.l2_bytes, row.dram_bytes))
 
@@ -209,12 +215,12 @@ def show_traffic(row):
 # Counting -----------------------------------------------------------------------------------------
 
 
-def count_reads(case, inputs, variant):
-    """The reads of one variant on the simulator; of large launches only a few blocks run."""
+def count_reads(case: Workload, inputs: Operands, variant: str) -> tuple[Report, tuple[int, int]]:
+    """The profile of one variant, and its tile; of large launches only a few blocks run."""
     arrays = tuple(smemkit.asarray(array, backend="sim") for array in inputs)
     out = smemkit.empty(case.result_shape, case.result_dtype, backend="sim")
 
-    def call():
+    def call() -> None:
         case.call(arrays, out, variant)
 
     facts = smemkit.variants(case.family)[variant]
@@ -229,7 +235,7 @@ def count_reads(case, inputs, variant):
     return report, facts["tile"]
 
 
-def scale(report, names):
+def scale(report: Report, names: Iterable[str]) -> float:
     """The sum of some counters over all launches, each scaled from its blocks to all."""
     return float(
         sum(
@@ -239,7 +245,14 @@ def scale(report, names):
     )
 
 
-def make_reads(case, inputs, variant, time_ms, bound_ms, moved):
+def make_reads(
+    case: Workload,
+    inputs: Operands,
+    variant: str,
+    time_ms: float | None,
+    bound_ms: float | None,
+    moved: Mapping[str, Count] | None,
+) -> Reads:
     """The row of one variant; moved: its counters of the part "traffic", or None."""
     report, tile = count_reads(case, inputs, variant)
     staged = scale(report, WAVEFRONTS) > 0
@@ -259,37 +272,55 @@ def make_reads(case, inputs, variant, time_ms, bound_ms, moved):
         time_ms=time_ms,
         reached=bound_ms / time_ms if bound_ms and time_ms else None,
         requested_bytes=SECTOR_BYTES * scale(report, SECTORS + WRITTEN),
-        l2_bytes=float(moved["l2.bytes"]) if moved else None,
-        dram_bytes=float(sum(moved[name] for name in DRAM)) if moved else None,
+        l2_bytes=add_up(moved, L2) if moved else None,
+        dram_bytes=add_up(moved, DRAM) if moved else None,
     )
 
 
-def find_times(results, case):
+def add_up(counters: Mapping[str, Count], names: Iterable[str]) -> float:
+    """The sum of some counters."""
+    return float(sum(counters[name] or 0 for name in names))
+
+
+def find_times(results: Results | None, case: Workload) -> dict[str, float]:
     """{variant: median} of the warm measurements of this workload in results."""
-    times = {}
+    times: dict[str, float] = {}
     for row in results or ():
         if case.owns(row) and row.times_ms and row.cache == "warm" and row.machine == "cuda":
             times.setdefault(row.variant, row.median_ms)
     return times
 
 
-def find_traffic(traffic, facts):
-    """The part "traffic" to use: the one given, or that of the package's record of the device."""
+def find_traffic(traffic: Results | None, provenance: Mapping[str, Any]) -> Results | None:
+    """The part "traffic" to use: the one given, or that of the package's record of the device.
+
+    provenance is that of the times.
+    """
     if traffic is not None:
         arguments.check_results(traffic)
         return traffic
-    name = records.name_device(str(facts.get("provenance", {}).get("device")))
+    name = records.name_device(str(provenance.get("device")))
     if "traffic" not in records.find_records().get(name, {}):
         return None
     return records.load_record(None, name, "traffic")
 
 
-def list_moved(traffic, case):
+def choose_ceilings(ceilings: Results | None, results: Results | None) -> Ceilings | None:
+    """The ceilings that are given, or those among the results."""
+    rows = results if ceilings is None else ceilings
+    if rows is None or isinstance(rows, Ceilings):
+        return rows
+    if not isinstance(rows, Results):
+        raise smemkit.ArgumentTypeError(f"ceilings are of bench.ceilings(), not {rows!r}")
+    return Ceilings(list(rows), rows.provenance)
+
+
+def list_moved(traffic: Results | None, case: Workload) -> dict[str, dict[str, Count]]:
     """{variant: counters} of the workload in a part "traffic"."""
     return {
         row.variant: row.counters
         for row in traffic or ()
-        if row.family == case.family and case.owns(row) and {"l2.bytes", *DRAM} <= {*row.counters}
+        if row.family == case.family and case.owns(row) and {*L2, *DRAM} <= {*row.counters}
     }
 
 
@@ -300,7 +331,7 @@ def memory_wall(
     variants: str | Sequence[str] | None = None,
     dtype: DTypeLike | None = None,
     results: Results | None = None,
-    ceilings: Ceilings | None = None,
+    ceilings: Results | None = None,
     traffic: Results | None = None,
     backend: Backend | None = None,
     seconds: float = 0.2,
@@ -361,40 +392,37 @@ def memory_wall(
     """
     arguments.check_results(results)
     arguments.check_seed(seed)
-    backend = arguments.choose_backend(backend)
-    shape = arguments.default_shape(family, backend) if shape is None else shape
+    machine = arguments.choose_backend(backend)
+    shape = arguments.default_shape(family, machine) if shape is None else shape
     case = workloads.make_workload(family, shape, dtype, parameters)
     names = arguments.check_variants(family, variants) or timing.list_ours(case, whole=True)
     arguments.check_seconds(seconds)
-    if results is None and backend == "cuda":
-        words = {"backend": "cuda", "seconds": seconds, "seed": seed}
+    if results is None and machine == "cuda":
+        words: dict[str, Any] = {"backend": "cuda", "seconds": seconds, "seed": seed}
         results = run(family, variants, shape, dtype, **words, **parameters)
-        ceilings = ceilings or measure_ceilings(backend="cuda", seconds=seconds)
-    if ceilings is None and results is not None:
-        ceilings = Ceilings(list(results), results.provenance)
-    if ceilings is not None and not isinstance(ceilings, Ceilings):
-        if not isinstance(ceilings, Results):
-            raise smemkit.ArgumentTypeError(f"ceilings are of bench.ceilings(), not {ceilings!r}")
-        ceilings = Ceilings(list(ceilings), ceilings.provenance)
-    facts = {"nbytes": float(case.nbytes), "flops": case.flops}
-    if ceilings is not None:
-        rate = ceilings.rate_of(case.dtype) or ceilings.gflop_per_s
-        facts |= {"gb_per_s": ceilings.gb_per_s, "gflop_per_s": rate}
-        facts |= {"shared_gb_per_s": ceilings.shared_gb_per_s}
-        facts |= {"l2_gb_per_s": ceilings.l2_gb_per_s}
+        if ceilings is None:
+            ceilings = measure_ceilings(backend="cuda", seconds=seconds)
+    wall = MemoryWall(case.family, case.shape, case.dtype, float(case.nbytes), case.flops)
     if results is not None:
-        facts["provenance"] = dict(getattr(results, "provenance", {}))
-    traffic = find_traffic(traffic, facts)
-    moved = list_moved(traffic, case)
-    if moved:
-        facts["traffic"] = dict(traffic.provenance)
-        rate = Ceilings(list(traffic), traffic.provenance).l2_gb_per_s
-        facts["l2_gb_per_s"] = facts.get("l2_gb_per_s") or rate
-    wall = MemoryWall(case.family, case.shape, case.dtype, **facts)
+        wall = replace(wall, provenance=dict(results.provenance))
+    reached = choose_ceilings(ceilings, results)
+    if reached is not None:
+        wall = replace(
+            wall,
+            gb_per_s=reached.gb_per_s,
+            gflop_per_s=reached.rate_of(case.dtype) or reached.gflop_per_s,
+            shared_gb_per_s=reached.shared_gb_per_s,
+            l2_gb_per_s=reached.l2_gb_per_s,
+        )
+    part = find_traffic(traffic, wall.provenance)
+    moved = list_moved(part, case)
+    if part is not None and moved:
+        l2_gb_per_s = wall.l2_gb_per_s or Ceilings(list(part), part.provenance).l2_gb_per_s
+        wall = replace(wall, traffic=dict(part.provenance), l2_gb_per_s=l2_gb_per_s)
     times = find_times(results, case)
     inputs = case.make_inputs(numpy.random.default_rng(seed))
     rows = [
         make_reads(case, inputs, name, times.get(name), wall.bound_ms, moved.get(name))
         for name in names
     ]
-    return MemoryWall(case.family, case.shape, case.dtype, **facts, rows=tuple(rows))
+    return replace(wall, rows=tuple(rows))

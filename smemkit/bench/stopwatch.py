@@ -20,6 +20,9 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Literal
+
+    from .types import Cache, Call
 
 WARM_UPS = 3
 SAMPLES_MIN, SAMPLES_MAX = 10, 100
@@ -29,7 +32,7 @@ SAMPLE_MS = 0.2  # of the calls of a warm sample together
 CALLS_MAX = 16
 FLUSH_CACHES = 4  # sizes of the L2 cache that are cleared before a cold sample
 BUSY_BYTES = 1 << 30  # cleared while the host enqueues the calls of a warm sample
-CACHES = ("warm", "cold")
+CACHES: tuple[Cache, ...] = ("warm", "cold")
 
 
 class Stopwatch:
@@ -59,14 +62,15 @@ class Stopwatch:
     """
 
     def __init__(self, seconds: float = 0.5, most: int = SAMPLES_MAX) -> None:
-        self.backend, self.seconds, self.most = "cuda", seconds, most
+        self.backend: Literal["cuda"] = "cuda"
+        self.seconds, self.most = seconds, most
         self.timer = _core._timer()
         l2_bytes = smemkit.device_info(backend="cuda")["l2_cache_bytes"]
         flushed = max(FLUSH_CACHES * l2_bytes, 1 << 28)
         self.flushed = smemkit.empty((flushed,), "uint8", backend="cuda")
         self.busy = smemkit.empty((BUSY_BYTES,), "uint8", backend="cuda")
 
-    def time_once(self, call: Callable[[], object], cache: str, calls: int = 1) -> float:
+    def time_once(self, call: Call, cache: Cache, calls: int = 1) -> float:
         """Milliseconds a call."""
         if cache == "cold":
             _core._clear(self.flushed)
@@ -78,15 +82,13 @@ class Stopwatch:
             call()
         return _core._timer_stop(self.timer) / calls
 
-    def choose_calls(self, once: float, cache: str) -> int:
+    def choose_calls(self, once: float, cache: Cache) -> int:
         """The number of calls of a sample: several where they are warm and short."""
         if cache == "cold":
             return 1
         return min(CALLS_MAX, max(1, math.ceil(SAMPLE_MS / max(once, 1e-4))))
 
-    def time(
-        self, call: Callable[[], object], cache: str, samples: int | None = None
-    ) -> tuple[float, ...]:
+    def time(self, call: Call, cache: Cache, samples: int | None = None) -> tuple[float, ...]:
         """Every sample, in milliseconds a call; `samples` of them at most."""
         samples = self.most if samples is None else samples
         once = self.time_once(call, cache)
@@ -99,19 +101,18 @@ class Stopwatch:
             self.time_once(call, cache, calls)  # the first one also warms up the timing code
         return self.repeat(lambda: self.time_once(call, cache, calls), once, samples)
 
-    def repeat(
-        self, sample: Callable[[], float], once: float, samples: int | None
-    ) -> tuple[float, ...]:
+    def repeat(self, sample: Callable[[], float], once: float, samples: int) -> tuple[float, ...]:
         """The number of samples that fit into the seconds, for calls of `once` milliseconds."""
         least = SAMPLES_MIN if once < LONG_MS else SAMPLES_LONG
-        times, end = [], time.perf_counter() + self.seconds
+        times: list[float] = []
+        end = time.perf_counter() + self.seconds
         while len(times) < samples:
             if len(times) >= least and time.perf_counter() > end:
                 break
             times.append(sample())
         return tuple(times)
 
-    def start_alone(self, call: Callable[[], object], cache: str) -> float:
+    def start_alone(self, call: Call, cache: Cache) -> float:
         """Milliseconds of one call on an idle GPU, as its stream sees it, its start included."""
         if cache == "cold":
             _core._timer_start(self.timer)
@@ -121,21 +122,20 @@ class Stopwatch:
         call()
         return _core._timer_stop(self.timer)
 
-    def time_alone(
-        self, call: Callable[[], object], cache: str, samples: int | None = None
-    ) -> tuple[float, ...]:
+    def time_alone(self, call: Call, cache: Cache, samples: int | None = None) -> tuple[float, ...]:
         """Every sample of `start_alone`; `samples` of them at most."""
         once = min(self.start_alone(call, cache) for _ in range(WARM_UPS))
         most = self.most if samples is None else samples
         return self.repeat(lambda: self.start_alone(call, cache), once, most)
 
 
-def time_host(call, seconds=0.5, samples=SAMPLES_MAX):
+def time_host(call: Call, seconds: float = 0.5, samples: int = SAMPLES_MAX) -> tuple[float, ...]:
     """Every sample of a call on the host, in milliseconds, after one that warms it up."""
     start = time.perf_counter()
     call()
     least = SAMPLES_LONG if time.perf_counter() - start < HOST_LONG_SECONDS else 2
-    times, end = [], time.perf_counter() + seconds
+    times: list[float] = []
+    end = time.perf_counter() + seconds
     while len(times) < samples:
         if len(times) >= least and time.perf_counter() > end:
             break

@@ -5,23 +5,55 @@ host to start the work. Goals are judged by the GPU alone; both are shown. (A ca
 from Python, CUB's from C, so that the calls compare more than the kernels.)
 """
 
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, TypedDict
+
 import smemkit
 
 from .families import CLASSES
 from .stopwatch import CACHES
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .families import Goal, Workload
+    from .results import Measurement, Results
+    from .types import Cache, Size
+
 SIZES = ("full", "small")
 
 
-def list_cases(size="full"):
+class Verdict(TypedDict):
+    """A goal, and the times that it is judged by; a time that was not measured is None.
+
+    variant is our fastest one. call_us and peer_call_us are times of a call with its start.
+    """
+
+    case: str
+    cache: Cache
+    variant: str
+    peer: str
+    time_us: float
+    peer_time_us: float
+    ratio: float
+    call_us: float | None
+    peer_call_us: float | None
+    call_ratio: float | None
+    goal: float
+    met: bool
+
+
+def list_cases(size: Size = "full") -> list[Workload]:
     """The target workloads in the order of their runs; "small" ones are for the simulator."""
     kinds = sorted(CLASSES.values(), key=lambda kind: kind.target_rank)
     return [case for kind in kinds for case in kind.list_targets(size)]
 
 
-def judge(results, chosen):
-    """The verdicts: a dict for each workload, goal and state of the cache."""
-    verdicts = []
+def judge(results: Results, chosen: Iterable[Workload]) -> list[Verdict]:
+    """The verdicts: one for each workload, goal and state of the cache."""
+    verdicts: list[Verdict] = []
     for case in chosen:
         rows = [row for row in results if case.owns(row) and row.times_ms]
         for cache in CACHES:
@@ -35,10 +67,12 @@ def judge(results, chosen):
     return verdicts
 
 
-def compare(case, cache, goal, best, peer):
+def compare(
+    case: Workload, cache: Cache, goal: Goal, best: Measurement, peer: Measurement
+) -> Verdict:
     """The verdict on one goal."""
     ratio = peer.median_ms / best.median_ms
-    found = {
+    return {
         "case": case.name,
         "cache": cache,
         "variant": best.variant,
@@ -46,27 +80,36 @@ def compare(case, cache, goal, best, peer):
         "time_us": best.median_ms * 1e3,
         "peer_time_us": peer.median_ms * 1e3,
         "ratio": ratio,
-        "call_us": best.call_median_ms * 1e3,
-        "peer_call_us": peer.call_median_ms * 1e3,
-        "call_ratio": peer.call_median_ms / best.call_median_ms,
+        "call_us": drop_nan(best.call_median_ms * 1e3),
+        "peer_call_us": drop_nan(peer.call_median_ms * 1e3),
+        "call_ratio": drop_nan(peer.call_median_ms / best.call_median_ms),
         "goal": goal.factor,
         "met": ratio >= goal.factor,
     }
-    return {name: None if value != value else value for name, value in found.items()}  # no NaN
 
 
-def show_verdicts(verdicts):
+def drop_nan(value: float) -> float | None:
+    """The value, or None for NaN, which JSON cannot hold."""
+    return None if math.isnan(value) else value
+
+
+def show_verdicts(verdicts: Iterable[Verdict]) -> None:
     """Prints the verdicts as a table: times of the GPU alone, and of whole calls beside them."""
     print(
         f"\n{'':62} {'GPU alone, us':^26}   {'a call, us':^26}\n{'case':26} {'cache':5} "
         f"{'ours':16} {'peer':12} {'ours':>9} {'peer':>9} {'ratio':>6}   {'ours':>9} {'peer':>9} "
         f"{'ratio':>6}   {'goal':>5}"
     )
-    names = ("time_us", "peer_time_us", "ratio", "call_us", "peer_call_us", "call_ratio")
     for v in verdicts:
-        times = ["-" if v[name] is None else f"{v[name]:.2f}" for name in names]
-        gpu, call = (f"{one:>9} {two:>9} {ratio:>6}" for one, two, ratio in (times[:3], times[3:]))
+        gpu = show_times(v["time_us"], v["peer_time_us"], v["ratio"])
+        call = show_times(v["call_us"], v["peer_call_us"], v["call_ratio"])
         print(
             f"{v['case']:26} {v['cache']:5} {v['variant']:16} {v['peer']:12} {gpu}   {call}   "
             f"{v['goal']:5.2f} {'met' if v['met'] else 'MISSED'}"
         )
+
+
+def show_times(ours: float | None, theirs: float | None, ratio: float | None) -> str:
+    """Three cells of the table."""
+    cells = ["-" if value is None else f"{value:.2f}" for value in (ours, theirs, ratio)]
+    return f"{cells[0]:>9} {cells[1]:>9} {cells[2]:>6}"

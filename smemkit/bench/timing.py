@@ -16,12 +16,15 @@ Each subject works on arrays that lie on the device; its result is checked first
 On the simulator there is no clock: counters, and the host's time, which says nothing about a GPU.
 """
 
+from __future__ import annotations
+
 import platform
 import re
 import subprocess
 import time
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -29,6 +32,15 @@ import smemkit
 
 from .results import Results, describe_run
 from .stopwatch import CACHES, Stopwatch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import Any
+
+    from .._types import Machine
+    from .families import Workload
+    from .results import Measurement
+    from .types import Cache, Call, Operands, Peer, Result, Say, Warn, Watch
 
 TRIAL_SAMPLES = 3  # of each variant, to find the fastest
 SEED = 20260721
@@ -42,9 +54,10 @@ class WrongResultError(smemkit.Error):
     """A subject of a benchmark gave a wrong result: its time means nothing."""
 
 
-def check(case, expected, subject, result):
-    """Raises WrongResultError where a subject's result is wrong."""
-    result = numpy.asarray(result)
+def check(case: Workload, expected: Any, subject: str, made: Result) -> None:
+    """Raises WrongResultError where the result that a subject has made is wrong."""
+    result = numpy.asarray(made)
+    reason: str | None
     if result.shape != tuple(case.result_shape):
         reason = f"its shape is {result.shape}, not {tuple(case.result_shape)}"
     else:
@@ -53,7 +66,7 @@ def check(case, expected, subject, result):
         raise WrongResultError(f"{case.name}: the result of {subject} is wrong: {reason}")
 
 
-def list_ours(case, whole=False):
+def list_ours(case: Workload, whole: bool = False) -> list[str]:
     """Our variants for the workload: those that "auto" may choose; with `whole`, all others too."""
     return [
         name
@@ -65,16 +78,16 @@ def list_ours(case, whole=False):
 class Ours:
     """Our variants on device arrays of their own."""
 
-    def __init__(self, case, inputs, backend):
+    def __init__(self, case: Workload, inputs: Operands, backend: Machine) -> None:
         self.case, self.inputs, self.expected = case, inputs, case.expect(inputs)
         self.arrays = tuple(smemkit.asarray(array, backend=backend) for array in inputs)
         self.out = smemkit.empty(case.result_shape, case.result_dtype, backend=backend)
 
-    def make_call(self, variant):
+    def make_call(self, variant: str) -> Call:
         """The call of a variant, without arguments."""
         return lambda: self.case.call(self.arrays, self.out, variant)
 
-    def run_checked(self, variant):
+    def run_checked(self, variant: str) -> float:
         """Runs a variant on a poisoned output and checks the result; milliseconds of the host."""
         poison = numpy.full(self.case.result_shape, 77, self.case.result_dtype)
         poisoned = smemkit.asarray(poison, backend=self.out.backend)
@@ -86,7 +99,7 @@ class Ours:
         check(self.case, expected, f"variant {variant!r}", result)
         return host_ms
 
-    def check(self, variant):
+    def check(self, variant: str) -> bool:
         """Runs a variant on a poisoned output; False where the machine cannot run it."""
         try:
             self.run_checked(variant)
@@ -101,7 +114,16 @@ class Ours:
 UNFIT = (smemkit.BackendError, smemkit.SharedMemoryError)  # the machine cannot run the kernel
 
 
-def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=False):
+def measure_variants(
+    case: Workload,
+    ours: Ours,
+    watch: Watch,
+    variants: Iterable[str],
+    caches: Sequence[Cache],
+    warn: Warn | None = None,
+    *,
+    skip: bool = False,
+) -> Iterator[Measurement]:
     """Rows of these variants. With `warn`, a variant that fails is reported and left out.
 
     With `skip`, a variant that this GPU cannot run is left out without a report.
@@ -121,23 +143,25 @@ def measure_variants(case, ours, watch, variants, caches, warn=None, *, skip=Fal
             yield case.make_row(variant, "cuda", times_ms=times, cache=cache)
 
 
-def find_fastest(case, ours, watch):
+def find_fastest(case: Workload, ours: Ours, watch: Watch) -> tuple[str | None, list[str]]:
     """(our fastest variant or None, all that run)."""
     found = {}
     for variant in list_ours(case):
         if ours.check(variant):
             times = watch.time(ours.make_call(variant), "warm", TRIAL_SAMPLES)
             found[variant] = float(numpy.median(times))
-    return min(found, key=found.get, default=None), list(found)
+    return min(found, key=found.__getitem__, default=None), list(found)
 
 
-def time_with_start(case, name, call, watch, cache):
+def time_with_start(
+    case: Workload, name: str, call: Call, watch: Watch, cache: Cache
+) -> Measurement:
     """A row with both times: of the GPU alone, and of a call with its start."""
     times, alone = watch.time(call, cache), watch.time_alone(call, cache)
     return case.make_row(name, "cuda", times_ms=times, call_times_ms=alone, cache=cache)
 
 
-def measure_ours(case, ours, watch, whole):
+def measure_ours(case: Workload, ours: Ours, watch: Watch, whole: bool) -> Iterator[Measurement]:
     """Rows of our fastest variant; where `whole`, of all that "auto" may take."""
     best, every = find_fastest(case, ours, watch)
     for variant in every if whole or best is None else [best]:
@@ -145,7 +169,17 @@ def measure_ours(case, ours, watch, whole):
             yield time_with_start(case, variant, ours.make_call(variant), watch, cache)
 
 
-def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, starts=False):
+def measure_peers(
+    case: Workload,
+    inputs: Operands,
+    ours: Ours,
+    watch: Watch,
+    found: Iterable[Peer],
+    warn: Warn,
+    caches: Sequence[Cache] = CACHES,
+    *,
+    starts: bool = False,
+) -> Iterator[Measurement]:
     """Rows of each peer for the workload; with `starts`, also with times of whole calls."""
     for peer in found:
         try:
@@ -158,7 +192,7 @@ def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, star
         except Exception as error:  # of any kind, from a peer: the others are still measured
             warn(f"{case.name}: without {peer.name}: {error!r:.300}")
             continue
-        if fetch:
+        if result is not None:
             check(case, ours.expected, peer.name, result)
         for cache in caches:
             if starts:
@@ -170,7 +204,14 @@ def measure_peers(case, inputs, ours, watch, found, warn, caches=CACHES, *, star
         peer.forget()
 
 
-def measure_on_gpu(case, rng, watch, found, whole, warn):
+def measure_on_gpu(
+    case: Workload,
+    rng: numpy.random.Generator,
+    watch: Watch,
+    found: Iterable[Peer],
+    whole: bool,
+    warn: Warn,
+) -> Iterator[Measurement]:
     """All rows of a workload that has goals."""
     inputs = case.make_inputs(rng)
     ours = Ours(case, inputs, watch.backend)
@@ -181,7 +222,7 @@ def measure_on_gpu(case, rng, watch, found, whole, warn):
 # One case on the simulator -----------------------------------------------------------------------
 
 
-def count_variants(case, ours, variants):
+def count_variants(case: Workload, ours: Ours, variants: Iterable[str]) -> Iterator[Measurement]:
     """Rows with counters, and with the host's time of one call."""
     for variant in variants:
         host_ms = ours.run_checked(variant)
@@ -189,7 +230,9 @@ def count_variants(case, ours, variants):
         yield case.make_row(variant, "sim", host_times_ms=(host_ms,), counters=counters)
 
 
-def measure_on_simulator(case, rng, whole):
+def measure_on_simulator(
+    case: Workload, rng: numpy.random.Generator, whole: bool
+) -> Iterator[Measurement]:
     """Counted rows of all variants that "auto" may choose, or of the fastest."""
     ours = Ours(case, case.make_inputs(rng), "sim")
     variants = list_ours(case)
@@ -200,8 +243,16 @@ def measure_on_simulator(case, rng, whole):
 
 
 def run_cases(
-    chosen, backend, found=(), *, whole=False, seconds=0.5, seed=SEED, say=None, warn=warnings.warn
-):
+    chosen: Iterable[Workload],
+    backend: Machine,
+    found: Sequence[Peer] = (),
+    *,
+    whole: bool = False,
+    seconds: float = 0.5,
+    seed: int = SEED,
+    say: Say | None = None,
+    warn: Warn = warnings.warn,
+) -> Results:
     """Measures workloads; Results with every sample and their provenance.
 
     Parameters
@@ -240,7 +291,7 @@ def run_cases(
     return Results(rows, describe_run(**describe_protocol(backend, found, seed)))
 
 
-def read_driver():
+def read_driver() -> str | None:
     """The version of NVIDIA's driver, as "580.65.06", or None."""
     try:
         text = DRIVER.read_text(encoding="utf-8", errors="replace")
@@ -250,7 +301,7 @@ def read_driver():
     return found[1] if found else None
 
 
-def read_clocks(uuid):
+def read_clocks(uuid: str) -> dict[str, int]:
     """The current clocks of a GPU, {name: MHz}; {} where nvidia-smi does not report them."""
     names = ("sm", "memory")
     command = ["nvidia-smi", f"--id={uuid}", "--query-gpu=clocks.sm,clocks.mem"]
@@ -267,7 +318,9 @@ def read_clocks(uuid):
         return {}
 
 
-def describe_protocol(backend, found=(), seed=SEED, *, clocks=True):
+def describe_protocol(
+    backend: Machine, found: Iterable[Peer] = (), seed: int = SEED, *, clocks: bool = True
+) -> dict[str, Any]:
     """Facts of a run beside those of results.describe_run; clocks=False leaves out the clocks."""
     facts = smemkit.device_info(backend=backend)
     return {
@@ -275,7 +328,7 @@ def describe_protocol(backend, found=(), seed=SEED, *, clocks=True):
         "python": platform.python_version(),
         "driver": read_driver(),
         "host": platform.processor() or platform.machine(),
-        "device_facts": {name: facts[name] for name in DEVICE_FACTS if name in facts},
+        "device_facts": {name: value for name, value in facts.items() if name in DEVICE_FACTS},
         "clocks_mhz": read_clocks(facts["uuid"]) if clocks and "uuid" in facts else {},
         "peers": {peer.name: peer.version for peer in found},
         "seed": seed,

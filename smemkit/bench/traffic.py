@@ -6,12 +6,15 @@ are (--cache-control none), as the timed calls find them. A launch of an empty k
 behind the second call marks its launches in ncu's table.
 """
 
+from __future__ import annotations
+
 import argparse
 import json
 import re
 import sys
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
 
 import numpy
 
@@ -23,6 +26,15 @@ from ._ceilings import measure_l2
 from .families import CLASSES
 from .results import describe_run
 from .roofline import SECTOR_BYTES
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Any
+
+    from .._facts import DeviceInfo
+    from .._types import Machine, StrPath
+    from .results import Measurement
+    from .types import Watch
 
 # The counter of a row, the metrics of ncu that add up to it, and bytes of what these count.
 COUNTERS = {
@@ -44,8 +56,15 @@ WORK_MOST = 5e11  # operations or bytes of a case; what is larger is left out
 PASSES = re.compile(r"==PROF== Profiling .* (\d+) pass")
 
 
-def list_cases(families):
-    """(family, shape, element type, parameters) of the records of families, the main ones first."""
+class Made(TypedDict):
+    """A call that the child has made."""
+
+    case: workloads.Case
+    variant: str
+
+
+def list_cases(families: Sequence[str]) -> list[workloads.Case]:
+    """The records of families, the main ones first."""
     unknown = [family for family in families if family not in CLASSES]
     if unknown:
         raise _core.ArgumentError(
@@ -55,7 +74,7 @@ def list_cases(families):
     for family in families or CLASSES:
         kind = CLASSES[family]
         for record in kind.records:
-            words = (family, record.shape, record.dtype or kind.usual_dtype, record.parameters)
+            words = workloads.make_case(kind, record)
             case = workloads.make_workload(*words)
             work = max(case.flops or 0.0, float(case.nbytes))
             if work <= WORK_MOST:
@@ -66,7 +85,9 @@ def list_cases(families):
 # The child ----------------------------------------------------------------------------------------
 
 
-def make_calls(cases, backend, late):
+def make_calls(
+    cases: Iterable[workloads.Case], backend: Machine, late: Callable[[], bool]
+) -> tuple[list[Made], list[str]]:
     """Makes all calls; (list of what each marked pair of launches encloses, what was left out).
 
     Parameters
@@ -76,7 +97,9 @@ def make_calls(cases, backend, late):
     late : callable
         Whether no new case is to be begun.
     """
-    marker, made, left_out = smemkit.RawKernel(MARKER_PTX, MARKER), [], []
+    marker = smemkit.RawKernel(MARKER_PTX, MARKER)
+    made: list[Made] = []
+    left_out: list[str] = []
     for words in cases:
         case = workloads.make_workload(*words)
         if late():
@@ -103,13 +126,21 @@ def make_calls(cases, backend, late):
     return made, left_out
 
 
-def main():
+class ChildOptions(argparse.Namespace):
+    """The command line of the child."""
+
+    child: str
+    family: list[str]
+    budget: float
+
+
+def main() -> int:
     """The child that ncu watches."""
     parser = argparse.ArgumentParser(prog="python -m smemkit.bench.traffic")
     parser.add_argument("child", help="where the list of calls is written")
     parser.add_argument("--family", action="append", default=[])
     parser.add_argument("--budget", type=float, required=True)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(namespace=ChildOptions())
     start = time.monotonic()
     try:
         made, left_out = make_calls(
@@ -125,9 +156,9 @@ def main():
 # The rows -----------------------------------------------------------------------------------------
 
 
-def split_launches(table):
+def split_launches(table: Iterable[ncu.Metrics]) -> list[list[ncu.Metrics]]:
     """The launches between each pair of markers, as lists of rows of ncu's table."""
-    parts = [[]]
+    parts: list[list[ncu.Metrics]] = [[]]
     for row in table:
         if row.get("Kernel Name", "").split("(")[0] == MARKER:
             parts.append([])
@@ -136,7 +167,7 @@ def split_launches(table):
     return parts[1::2]
 
 
-def read_traffic(text, made):
+def read_traffic(text: str, made: Sequence[Made]) -> list[Measurement]:
     """Rows of what ncu printed.
 
     Parameters
@@ -170,7 +201,7 @@ def read_traffic(text, made):
     return rows
 
 
-def count_passes(text):
+def count_passes(text: str) -> int | None:
     """The most passes that ncu needed for a launch, or None where its log does not say so.
 
     With more than one pass ncu saves and restores what a kernel writes between them.
@@ -178,7 +209,13 @@ def count_passes(text):
     return max(map(int, PASSES.findall(text)), default=None)
 
 
-def record_traffic(families, budget, watch, device, keep=None):
+def record_traffic(
+    families: Sequence[str],
+    budget: float,
+    watch: Watch,
+    device: DeviceInfo,
+    keep: StrPath | None = None,
+) -> tuple[list[Measurement], dict[str, Any]]:
     """The part "traffic" of the present GPU: counted calls, and last the bandwidth of L2.
 
     A bandwidth that cannot be measured is left out, and named in the provenance.

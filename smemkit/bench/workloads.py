@@ -5,8 +5,11 @@ parameters. make_sample makes a small call of whole numbers, of which every sum 
 order: what comparisons and tests launch.
 """
 
+from __future__ import annotations
+
 import operator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -14,14 +17,27 @@ from .. import _core
 from .families import CLASSES, find_class, read_signature
 from .results import LENGTH_MOST
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import DTypeLike
+
+    from .._types import Backend, HostArray, Shape
+    from .families import Record, Workload
+    from .types import DType, Random, Result, Sizes
+
 __all__ = [
+    "Case",
     "Sample",
     "complete_dtype",
     "complete_shape",
     "first_variant",
+    "is_kernel",
     "list_choices",
     "list_families",
     "list_sizes",
+    "make_case",
     "make_sample",
     "make_workload",
     "numpy_type",
@@ -31,13 +47,28 @@ __all__ = [
 # Workloads of any size ---------------------------------------------------------------------------
 
 
-def complete_shape(family, shape):
+class Case(NamedTuple):
+    """What make_workload takes."""
+
+    family: str
+    shape: int | tuple[int, ...]
+    dtype: str
+    parameters: dict[str, str]
+
+
+def make_case(kind: type[Workload], record: Record) -> Case:
+    """The case of a record of a family."""
+    return Case(kind.family, record.shape, record.dtype or kind.usual_dtype, record.parameters)
+
+
+def complete_shape(family: str, shape: Shape) -> tuple[int, ...]:
     """The lengths of all dimensions, from a tuple or from one number for all."""
     kind = find_class(family)
-    names = kind.read_signature()[2]
-    given = shape if isinstance(shape, tuple | list) else None
+    names = kind.read_signature().names
+    given: Sequence[Any] | None = shape if isinstance(shape, tuple | list) else None
+    given_or_one: Sequence[Any] = [shape] if given is None else given
     try:
-        lengths = [operator.index(n) for n in (given if given is not None else [shape])]
+        lengths = [operator.index(n) for n in given_or_one]
     except TypeError:
         raise _core.ArgumentTypeError(
             f"a shape of {family} is an int or a tuple of ints, not {shape!r}"
@@ -55,7 +86,7 @@ def complete_shape(family, shape):
     return tuple(lengths)
 
 
-def complete_dtype(family, dtype=None):
+def complete_dtype(family: str, dtype: DTypeLike | None = None) -> str:
     """The name of the element type; by default the family's usual one."""
     usual = find_class(family).usual_dtype
     if dtype is None:
@@ -74,7 +105,12 @@ def complete_dtype(family, dtype=None):
     return name
 
 
-def make_workload(family, shape, dtype=None, parameters=None):
+def make_workload(
+    family: str,
+    shape: Shape,
+    dtype: DTypeLike | None = None,
+    parameters: Mapping[str, Any] | None = None,
+) -> Workload:
     """The Workload of a family, shape and type; typed errors for invalid ones."""
     kind = find_class(family)
     lengths, name = complete_shape(family, shape), complete_dtype(family, dtype)
@@ -90,35 +126,41 @@ def make_workload(family, shape, dtype=None, parameters=None):
     reason = kind.find_conflict(lengths, name)
     if reason:
         raise _core.ShapeError(f"{family} {lengths}: {reason}")
-    words = [family, "x".join(map(str, lengths)), name, *chosen.values()]
-    return kind(" ".join(words), lengths, name, chosen)
+    title = " ".join([family, "x".join(map(str, lengths)), name, *chosen.values()])
+    return kind(title, lengths, name, chosen)
 
 
 # Small calls -------------------------------------------------------------------------------------
 
 
-def list_families():
+def list_families() -> list[str]:
     """The families that have a contract; groups of single kernels are left out."""
     return list(CLASSES)
 
 
-def first_variant(family):
+def is_kernel(family: str, variant: str) -> bool:
+    """Whether the package has this kernel, of a family with a contract or of any other group."""
+    families = _core.families()
+    return family in families and variant in families[family]["variants"]
+
+
+def first_variant(family: str) -> str:
     """The variant to which the others are compared: "naive", or the first that does the work."""
     names, others = list(_core.variants(family)), find_class(family).other_work
     return "naive" if "naive" in names else next(n for n in names if n not in others)
 
 
-def list_sizes(family):
-    """Two dicts or more from dimension to size."""
+def list_sizes(family: str) -> tuple[dict[str, int], ...]:
+    """Sizes of small calls, two or more: see Workload.sizes."""
     return find_class(family).sizes
 
 
-def list_choices(family, regular=True):
+def list_choices(family: str, regular: bool = True) -> list[dict[str, str]]:
     """Keywords of a call, a dict each: every kernel that is compiled of a variant is among them."""
     return find_class(family).list_keywords(regular)
 
 
-def numpy_type(dtype):
+def numpy_type(dtype: str) -> DType:
     """The NumPy type that stands for an element type of smemkit.variants: bits32 -> uint32."""
     return numpy.dtype(dtype.replace("bits", "uint"))
 
@@ -141,42 +183,47 @@ class Sample:
     """
 
     family: str
-    sizes: dict
+    sizes: dict[str, int]
     dtype: str
-    arrays: list
-    keywords: dict = field(default_factory=dict)
+    arrays: list[HostArray]
+    keywords: dict[str, str] = field(default_factory=dict)
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Sizes, type and keywords in words."""
         words = [f"{name}={size}" for name, size in self.sizes.items()]
         return ", ".join([*words, self.dtype, *self.keywords.values()])
 
-    def entry(self, variant):
+    def entry(self, variant: str) -> str:
         """The name of the kernel, of a call that is one launch."""
         words = [self.family, variant, self.keywords.get("op", ""), self.dtype]
         return "_".join(word for word in words if word)
 
-    def call(self, variant="auto", backend=None):
+    def call(self, variant: str = "auto", backend: Backend | None = None) -> Result:
         """Makes the call and returns its result."""
         keywords = {**self.keywords, "variant": variant, "backend": backend}
-        return getattr(_core, self.family)(*self.arrays, **keywords, **self.make_out())
+        function = getattr(_core, self.family)
+        result: Result = function(*self.arrays, **keywords, **self.make_out())
+        return result
 
-    def make_out(self):
+    def make_out(self) -> dict[str, HostArray]:
         """{"out": an array} for families whose result's length only out determines."""
         kind = find_class(self.family)
         if not kind.needs_out():
             return {}
-        workload = kind("", tuple(self.sizes[name] for name in kind.read_signature()[2]))
+        workload = kind("", tuple(self.sizes[name] for name in kind.read_signature().names))
         return {"out": numpy.full(workload.result_shape, -1, workload.result_dtype)}
 
-    def expect(self, variant="auto"):
+    def expect(self, variant: str = "auto") -> Result:
         """What the call must give, by NumPy."""
         kind = find_class(self.family)
         other = kind.other_work.get(variant)
-        return other(*self.arrays) if other else kind.oracle(*self.arrays, **self.keywords)
+        if other:
+            return other(*self.arrays)
+        result: Result = kind.oracle(*self.arrays, **self.keywords)
+        return result
 
-    def check(self, result, variant="auto"):
+    def check(self, result: Result, variant: str = "auto") -> None:
         """Raises AssertionError where a result is wrong: exact unless the family gives a bound."""
         expected = self.expect(variant)
         assert numpy.shape(result) == numpy.shape(expected), f"its shape is {numpy.shape(result)}"
@@ -185,7 +232,13 @@ class Sample:
         assert numpy.all(same), f"{numpy.size(same) - numpy.count_nonzero(same)} elements are wrong"
 
 
-def make_sample(family, sizes, dtype, random, keywords=None):
+def make_sample(
+    family: str,
+    sizes: Sizes,
+    dtype: str,
+    random: Random,
+    keywords: Mapping[str, str] | None = None,
+) -> Sample:
     """Operands of a family.
 
     Parameters

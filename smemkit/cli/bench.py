@@ -1,7 +1,10 @@
 """The command bench: times of kernels on a GPU, counts of them on the simulator."""
 
+from __future__ import annotations
+
 import argparse
 import json
+from typing import TYPE_CHECKING
 
 import smemkit
 
@@ -11,6 +14,7 @@ from ..bench.families import CLASSES
 from .counts import sum_up
 from .errors import UsageError
 from .options import (
+    Parser,
     add_backend,
     add_seed,
     complain,
@@ -23,6 +27,16 @@ from .options import (
     seconds,
 )
 from .plot import draw, load_results
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any, Literal
+
+    from .._types import Backend, Machine
+    from ..bench import Evolution, Measurement, Results
+    from ..bench.families import Workload
+    from ..bench.types import Cache, Say, Size
+    from ._types import Commands
 
 EXAMPLES = """\
 examples:
@@ -42,7 +56,30 @@ branches at which a warp diverges. --json keeps all counters.
 COUNTS_HEAD = " instructions   conflicts  sectors  read [MB]  divergent"
 
 
-def add_commands(commands):
+class Options(argparse.Namespace):
+    """The command line of `smemkit bench`."""
+
+    family: str | None
+    variants: str | None
+    sizes: str | None
+    shape: list[str]
+    dtype: str | None
+    cache: Cache | Literal["both"]
+    parameter: list[str]
+    evolution: bool
+    plot: str | None
+    compare: str | None
+    only: list[str]
+    all: bool
+    size: Size | None
+    peers: bool
+    seconds: float
+    seed: int
+    backend: Backend | None
+    json: str | None
+
+
+def add_commands(commands: Commands) -> None:
     """Adds bench to the subparsers of the main parser."""
     parser = commands.add_parser(
         "bench", help="times on a GPU, also beside peers; counts without one"
@@ -50,7 +87,7 @@ def add_commands(commands):
     add_bench_arguments(parser)
 
 
-def add_bench_arguments(parser):
+def add_bench_arguments(parser: Parser) -> None:
     """The arguments of `smemkit bench`."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = timing.__doc__, EXAMPLES
@@ -91,7 +128,7 @@ def add_bench_arguments(parser):
 # bench --------------------------------------------------------------------------------------------
 
 
-def show_row(case, row):
+def show_row(case: Workload, row: Measurement) -> None:
     """One line of a row."""
     if row.times_ms:
         low, high = row.quantile_ms(0.2) * 1e3, row.quantile_ms(0.8) * 1e3
@@ -108,7 +145,7 @@ def show_row(case, row):
     print(f"{case.name:26} {row.variant:17} {text}", flush=True)
 
 
-def show_counts(row):
+def show_counts(row: Measurement) -> str:
     """The counters that set variants apart, in the columns of COUNTS_HEAD."""
     found = sum_up(row.counters)
     sectors = "-" if found.sectors_per_request is None else f"{found.sectors_per_request:.1f}"
@@ -118,24 +155,26 @@ def show_counts(row):
     )
 
 
-def show_head():
+def show_head() -> None:
     """Prints the heads of the simulator's columns; a row of times names its units itself."""
     print(f"{'':26} {'variant':17} {COUNTS_HEAD}", flush=True)
 
 
-def make_printer(backend):
+def make_printer(backend: Machine) -> Say:
     """What prints each row when it is there, on the simulator below heads of the columns."""
-    heads = [show_head] if backend == "sim" else []
+    needs_head = backend == "sim"
 
-    def say(case, row):
-        while heads:
-            heads.pop()()
+    def say(case: Workload, row: Measurement) -> None:
+        nonlocal needs_head
+        if needs_head:
+            show_head()
+            needs_head = False
         show_row(case, row)
 
     return say
 
 
-def choose_cases(chosen, backend):
+def choose_cases(chosen: Options, backend: Machine) -> list[Workload]:
     """The workloads that the options select."""
     size = chosen.size or ("full" if backend == "cuda" else "small")
     known = targets.list_cases(size)
@@ -146,7 +185,7 @@ def choose_cases(chosen, backend):
     return [case for case in known if not chosen.only or case.family in chosen.only]
 
 
-def check_options(chosen):
+def check_options(chosen: Options) -> None:
     """UsageError for options that do not go together."""
     alone = ("only", "all", "size")
     of_family = ("variants", "sizes", "shape", "dtype", "parameter", "evolution", "plot", "compare")
@@ -160,7 +199,7 @@ def check_options(chosen):
         raise UsageError(f"there is no family {chosen.family!r} to measure; there are {there}")
 
 
-def run_goals(chosen, backend, say):
+def run_goals(chosen: Options, backend: Machine, say: Say | None) -> Results:
     """Measures the workloads that have goals, and prints the verdicts."""
     wanted = choose_cases(chosen, backend)
     found = peers.find_peers(complain) if chosen.peers else []
@@ -181,38 +220,52 @@ def run_goals(chosen, backend, say):
     return results
 
 
-def run_family(chosen, backend, say):
+def run_family(chosen: Options, family: str, backend: Machine, say: Say | None) -> Results:
     """Variants and sizes of one family."""
-    shapes = [read_shape(text) for text in chosen.shape]
-    shapes = ([] if chosen.sizes is None else read_sizes(chosen.sizes)) + shapes
-    parameters = read_parameters(chosen.parameter)
-    for name in parameters.keys() - CLASSES[chosen.family].choices.keys():
-        there = ", ".join(CLASSES[chosen.family].choices) or "none"
-        raise UsageError(f"{chosen.family} has no parameter {name!r}; it has: {there}")
-    words = {
-        "variants": read_names(chosen.variants),
-        "dtype": chosen.dtype,
-        "backend": backend,
-        "seconds": chosen.seconds,
-        "seed": chosen.seed,
-        "warn": complain,
-        **parameters,
-    }
+    shapes: list[int | tuple[int, ...]] = []
+    shapes += [] if chosen.sizes is None else read_sizes(chosen.sizes)
+    shapes += [read_shape(text) for text in chosen.shape]
+    variants = read_names(chosen.variants)
+    parameters: dict[str, Any] = {**read_parameters(chosen.parameter)}
+    for name in parameters.keys() - CLASSES[family].choices.keys():
+        there = ", ".join(CLASSES[family].choices) or "none"
+        raise UsageError(f"{family} has no parameter {name!r}; it has: {there}")
     if chosen.evolution:
         if len(shapes) > 1:
             raise UsageError("--evolution is of one size")
-        found = bench.evolution(chosen.family, shapes[0] if shapes else None, **words)
+        found = bench.evolution(
+            family,
+            shapes[0] if shapes else None,
+            variants=variants,
+            dtype=chosen.dtype,
+            backend=backend,
+            seconds=chosen.seconds,
+            seed=chosen.seed,
+            warn=complain,
+            **parameters,
+        )
         if say and backend == "sim":
             show_evolution_counts(found)
         elif say:
             print(found)
         return found
-    cache = ("warm", "cold") if chosen.cache == "both" else chosen.cache
-    words |= {"peers": chosen.peers, "cache": cache, "say": say}
-    return bench.run(chosen.family, shapes=shapes or None, **words)
+    return bench.run(
+        family,
+        variants,
+        shapes or None,
+        chosen.dtype,
+        peers=chosen.peers,
+        cache=("warm", "cold") if chosen.cache == "both" else chosen.cache,
+        backend=backend,
+        seconds=chosen.seconds,
+        seed=chosen.seed,
+        say=say,
+        warn=complain,
+        **parameters,
+    )
 
 
-def show_evolution_counts(found):
+def show_evolution_counts(found: Evolution) -> None:
     """Prints the counters of an evolution without a GPU: it has no times to compare."""
     show_head()
     for row in found:
@@ -220,7 +273,7 @@ def show_evolution_counts(found):
             print(f"{name_row(row):26} {row.variant:17} {show_counts(row)}")
 
 
-def show_comparison(results, before):
+def show_comparison(results: Results, before: Results) -> None:
     """Prints a line for each measurement that both runs have."""
     pairs = results.compare(before)
     print(f"\ncompared with {before.provenance.get('date')}: time now / time then, counters")
@@ -236,20 +289,20 @@ def show_comparison(results, before):
         print("the two runs have no times or counters of the same measurement")
 
 
-def name_row(row):
+def name_row(row: Measurement) -> str:
     """What a row measures, without its variant."""
     shape = "x".join(map(str, row.shape))
     return " ".join([row.family, shape, row.dtype, *map(str, row.parameters.values())])
 
 
-def show_changes(changes):
-    """Prints the counters that have changed."""
+def show_changes(changes: Mapping[str, tuple[float, float]]) -> str:
+    """The counters that have changed, in words."""
     if not changes:
         return "counters as before"
     return "; ".join(f"{name} {then:,.10g} -> {now:,.10g}" for name, (then, now) in changes.items())
 
 
-def run_bench(chosen):
+def run_bench(chosen: Options) -> int:
     """Runs the command and returns the exit status. A missed goal is shown; it is not a failure."""
     check_options(chosen)
     if chosen.backend:
@@ -262,7 +315,10 @@ def run_bench(chosen):
     before = None if chosen.compare is None else load_results(chosen.compare)
     quiet = chosen.json == "-"
     say = None if quiet else make_printer(backend)
-    results = (run_goals if chosen.family is None else run_family)(chosen, backend, say)
+    if chosen.family is None:
+        results = run_goals(chosen, backend, say)
+    else:
+        results = run_family(chosen, chosen.family, backend, say)
     if before is not None and not quiet:
         show_comparison(results, before)
     if quiet:

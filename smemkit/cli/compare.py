@@ -1,7 +1,11 @@
 """The command compare: two saved reports, or the simulator's counts beside Nsight Compute's."""
 
+from __future__ import annotations
+
+import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
@@ -10,10 +14,34 @@ from ..report import Report
 from .errors import UsageError
 from .options import add_save, check_endings, complain, output_file
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Literal
+
+    from ..report import Comparison
+    from ._types import Commands
+
 MISSING_SHOWN = 20
 
 
-def add_command(commands):
+class Options(argparse.Namespace):
+    """The command line of `smemkit compare`."""
+
+    reports: list[str]
+    save: list[str]
+    fail_on: Literal["worse"] | None
+    json: str | None
+    cases: list[str]
+    family: list[str]
+    ncu_csv: str | None
+    recount: str | None
+    add: str | None
+    forget: list[str]
+    keep_csv: str | None
+    of_counts: dict[str, object]  # from option to its value by default
+
+
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     words = "two saved reports side by side, or our counts beside those of Nsight Compute"
     parser = commands.add_parser(
@@ -37,7 +65,7 @@ def add_command(commands):
     parser.set_defaults(run=choose, of_counts=others)
 
 
-def choose(arguments):
+def choose(arguments: Options) -> int:
     """Runs what the arguments ask for and returns the exit status."""
     if arguments.reports:
         return compare_reports(arguments)
@@ -48,7 +76,7 @@ def choose(arguments):
     return run(arguments)
 
 
-def _refuse_check(path):
+def _refuse_check(path: str) -> None:
     """UsageError for a file of check, which has findings and no counters."""
     try:
         kind = json.loads(Path(path).read_text(encoding="utf-8"))["kind"]
@@ -61,7 +89,15 @@ def _refuse_check(path):
         )
 
 
-def judge(compared):
+def _load_report(path: str) -> Report:
+    """The report of a file that profile saved; UsageError for any other saved one."""
+    report = smemkit.load_report(path)
+    if not isinstance(report, Report):
+        raise UsageError(f"{path} is no report of `smemkit profile`")
+    return report
+
+
+def judge(compared: Comparison) -> int:
     """The exit status; prints a line for each counter of the second report that is worse."""
     worse = [row for row in compared.rows if row[0] != "time" and compared.mark(row) == "worse"]
     for name, _, before, after, _ in worse:
@@ -69,7 +105,7 @@ def judge(compared):
     return 1 if worse else 0
 
 
-def compare_reports(arguments):
+def compare_reports(arguments: Options) -> int:
     """Prints two saved reports side by side; their names are those of the files."""
     for name, usual in arguments.of_counts.items():
         if getattr(arguments, name) != usual:
@@ -80,10 +116,7 @@ def compare_reports(arguments):
     check_endings(arguments.save)
     for path in arguments.reports:
         _refuse_check(path)
-    reports = [smemkit.load_report(path) for path in arguments.reports]
-    for path, report in zip(arguments.reports, reports, strict=True):
-        if not isinstance(report, Report):
-            raise UsageError(f"{path} is no report of `smemkit profile`")
+    reports = [_load_report(path) for path in arguments.reports]
     names = [Path(path).stem for path in arguments.reports]
     compared = reports[0].compare(reports[1], names if names[0] != names[1] else None)
     print(compared)
@@ -92,7 +125,7 @@ def compare_reports(arguments):
     return judge(compared) if arguments.fail_on else 0
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `smemkit compare` for counts of Nsight Compute."""
     parser.add_argument("--json", type=output_file, metavar="OUT", help="write the table here")
     parser.add_argument(
@@ -136,7 +169,7 @@ def add_arguments(parser):
     )
 
 
-def run(arguments):
+def run(arguments: Options) -> int:
     """Compares, prints the table and returns the exit status.
 
     Parameters
@@ -167,29 +200,29 @@ def run(arguments):
     if not arguments.family:
         arguments.family = workloads.list_families()
     rows, needed = ncu.choose_rows(arguments), ncu.held_counters()
-    machine, missing = ncu.describe_machine(), []
+    missing: list[tuple[str, str]] = []
     if not rows:
         print(f"{arguments.add} has all of these launches")
         return 0
+    table = ncu.make_table()
     if arguments.recount:
         table = ncu.read_table(arguments.recount)
         rows = ncu.leave_out(rows, arguments.forget)
-        joined, missing = ncu.recount(rows, table.pop("rows"), needed)
-        machine = table
+        joined, missing = ncu.recount(rows, table["rows"], needed)
     elif arguments.ncu_csv:
         text = ncu.read_text(arguments.ncu_csv)
-        made = [{"kernel": row.kernel, "case": row.case, "right": None} for row in rows]
+        made = [ncu.Made(kernel=row.kernel, case=row.case, right=None) for row in rows]
         joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed, partial=True)
     else:
         text, made = ncu.measure(arguments, needed)
         if arguments.keep_csv:
             Path(arguments.keep_csv).write_text(text)
         joined = ncu.compare_rows(rows, ncu.parse_csv(text), made, needed)
-    table = {**machine, "rows": joined}
+    table["rows"] = joined
     if arguments.add:
-        table = ncu.extend_table(ncu.read_table(arguments.add), machine, joined)
+        table = ncu.extend_table(ncu.read_table(arguments.add), table)
     if arguments.json:
-        ncu.write_table(arguments.json, table, table.pop("rows"))
+        ncu.write_table(arguments.json, table)
     good = print_table(joined, needed, ncu.list_explained(arguments.cases))
     for kernel, case in missing[:MISSING_SHOWN]:
         print(f"not in {arguments.recount}: {kernel} ({case})")
@@ -198,10 +231,11 @@ def run(arguments):
     return 0 if good and not missing else 1
 
 
-def print_lines(heading, differences):
-    lines = [(*heading, "counter", "sim", "ncu")]
-    lines += [tuple(map(str, line)) for line in differences]
-    widths = [max(len(line[i]) for line in lines) for i in range(5)]
+def print_lines(heading: str, differences: Iterable[ncu.Difference]) -> None:
+    """Prints counts that differ as a table; heading: of the column of kernels."""
+    lines = [(heading, "case", "counter", "sim", "ncu")]
+    lines += [(d.kernel, d.case, d.counter, str(d.sim), str(d.ncu)) for d in differences]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     for line in lines:
         cells = [f"{c:<{w}}" for c, w in zip(line[:3], widths, strict=False)]
         cells += [f"{c:>{w}}" for c, w in zip(line[3:], widths[3:], strict=True)]
@@ -209,29 +243,32 @@ def print_lines(heading, differences):
     print()
 
 
-def print_table(rows, needed, explained):
+def print_table(
+    rows: Sequence[ncu.TableRow],
+    needed: ncu.Needed,
+    explained: Mapping[tuple[str, str], str],
+) -> bool:
     """Prints differing rows and totals; True where all is equal or explained, and right."""
     differences = ncu.list_differences(rows)
-    known = [line for line in differences if (line[0], line[2]) in explained]
-    others = [line for line in differences if (line[0], line[2]) not in explained]
+    known = [d for d in differences if (d.kernel, d.counter) in explained]
+    others = [d for d in differences if (d.kernel, d.counter) not in explained]
     if others:
-        print_lines(("kernel", "case"), others)
+        print_lines("kernel", others)
     if known:
-        print_lines(("explained", "case"), known)
-        reasons = {}
-        for kernel, _, counter, _, _ in known:
-            names = reasons.setdefault(explained[kernel, counter], [])
-            names += [kernel] if kernel not in names else []
-        for reason, names in reasons.items():
-            print(f"{', '.join(names)}: {reason}")
+        print_lines("explained", known)
+        reasons: dict[str, dict[str, None]] = {}  # kernels of each, in their order
+        for d in known:
+            reasons.setdefault(explained[d.kernel, d.counter], {})[d.kernel] = None
+        for reason, kernels in reasons.items():
+            print(f"{', '.join(kernels)}: {reason}")
         print()
     wrong = [(row, machine, text) for row in rows for machine, text in row["wrong"].items()]
     for row, machine, text in wrong:
         print(f"WRONG RESULT on {machine}: {row['kernel']} ({row['case']}): {text}")
     pairs = [pair for row in rows for pair in row["counters"].values()]
-    bad = {(kernel, case) for kernel, case, *_ in differences}
-    kernels = {row["kernel"] for row in rows}
-    print(f"kernels   {len(kernels)}, of which {len({kernel for kernel, _ in bad})} differ")
+    bad = {(d.kernel, d.case) for d in differences}
+    every = {row["kernel"] for row in rows}
+    print(f"kernels   {len(every)}, of which {len({kernel for kernel, _ in bad})} differ")
     print(f"launches  {len(rows)}, of which {len(bad)} differ")
     print(
         f"counts    {len(pairs)} of {len(needed)} counters that are not 0 on both, "

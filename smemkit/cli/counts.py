@@ -1,6 +1,13 @@
 """The counters that set variants of a family apart, for the commands demo and bench."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from .._types import Count
 
 # Reads and writes of shared memory that can have bank conflicts, and their counters.
 SHARED = {
@@ -34,11 +41,11 @@ class Sums(NamedTuple):
     divergent: int
 
 
-def sum_up(counters):
+def sum_up(counters: Mapping[str, Count]) -> Sums:
     """The Sums of a mapping from counters to values."""
 
-    def add(names):
-        return sum(counters.get(name) or 0 for name in names)
+    def add(names: Iterable[str]) -> int:
+        return sum(int(counters.get(name) or 0) for name in names)
 
     conflicts = add(f"{kind}.conflicts" for kind in SHARED)
     accesses = add(f"{kind}.{unit}" for kind, unit in SHARED.items())

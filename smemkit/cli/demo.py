@@ -1,6 +1,10 @@
 """The command demo: a product by every gemm kernel, checked against NumPy, counted and timed."""
 
+from __future__ import annotations
+
+import argparse
 import secrets
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -11,6 +15,14 @@ from .counts import sum_up
 from .machines import describe_machines, find_machines
 from .options import add_seed
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
+
+    from .._types import HostArray, Machine
+    from ..bench import Results
+    from ._types import Commands
+
 # (m, k, n): ragged, so that every tile has an edge inside.
 SHAPES = ((1, 1, 1), (33, 65, 31), (200, 130, 170), (301, 257, 289))
 COUNTED = 256  # rows and columns of the product that the simulator counts
@@ -19,14 +31,33 @@ RECORD = "h200"
 TIMED_SECONDS = 0.1  # of samples a variant
 
 
-def measure_error(c, a, b):
+class Options(argparse.Namespace):
+    """The command line of `smemkit demo`."""
+
+    seed: int | None
+
+
+class Counts(NamedTuple):
+    """What the simulator counts of a product.
+
+    conflicts are those of an access to shared memory, sectors those of a read of global memory,
+    and instructions those of a warp for 32 multiply-adds.
+    """
+
+    conflicts: float
+    sectors: float
+    read_mb: float
+    instructions: float
+
+
+def measure_error(c: HostArray, a: HostArray, b: HostArray) -> float:
     """The largest error of c divided by its bound, 4 sqrt(k) eps |a| |b|; at most 1 is right."""
     a64, b64 = a.astype(numpy.float64), b.astype(numpy.float64)
     bound = 4 * numpy.sqrt(a.shape[1]) * numpy.finfo(c.dtype).eps * (abs(a64) @ abs(b64))
     return float((abs(c - a64 @ b64) / bound).max())  # NaN in c gives NaN, which is not at most 1
 
 
-def find_worst_error(variant, backend, seed):
+def find_worst_error(variant: str, backend: Machine, seed: int) -> float:
     """The largest error over all shapes and element types, in units of its bound."""
     rng, errors = numpy.random.default_rng(seed), []
     for dtype in (numpy.float64, numpy.float32):
@@ -41,18 +72,20 @@ def find_worst_error(variant, backend, seed):
 # Counters and times ------------------------------------------------------------------------------
 
 
-def count_variant(variant):
-    """(conflicts an access, sectors a request, MB read, instructions) of the counted product."""
+def count_variant(variant: str) -> Counts:
+    """The Counts of the counted product."""
     a, b = numpy.random.default_rng(0).random((2, COUNTED, COUNTED), dtype="float32")
     report = smemkit.profile(smemkit.gemm, a, b, variant=variant, backend="sim")
-
     found = sum_up(report.counters)
-    instructions = found.instructions * 32 / COUNTED**3
-    read_mb = found.read_bytes / 1e6
-    return found.conflicts_per_access, found.sectors_per_request, read_mb, instructions
+    return Counts(
+        conflicts=found.conflicts_per_access,
+        sectors=found.sectors_per_request or 0.0,
+        read_mb=found.read_bytes / 1e6,
+        instructions=found.instructions * 32 / COUNTED**3,
+    )
 
 
-def select_times(results):
+def select_times(results: Results) -> dict[str, float]:
     """{variant: median milliseconds} of the timed product in float32, from Results."""
     return {
         row.variant: row.median_ms
@@ -64,7 +97,7 @@ def select_times(results):
     }
 
 
-def measure_times(variants):
+def measure_times(variants: Sequence[str]) -> dict[str, float]:
     """{variant: median milliseconds} on the GPU of this machine."""
     found = bench.run(
         "gemm", variants, TIMED, backend="cuda", seconds=TIMED_SECONDS, warn=lambda line: None
@@ -78,27 +111,27 @@ def measure_times(variants):
 class Table:
     """The columns of the demonstration: times are of the record, and of a GPU that is here."""
 
-    def __init__(self, times):
+    def __init__(self, times: Mapping[str, Mapping[str, float]]) -> None:
         self.heads = ["right", "error", "conflicts", "sectors", "read [MB]", "instructions"]
         self.heads += [f"{name} [ms]" for name in times]
         self.times = list(times.values())
 
-    def write_head(self):
+    def write_head(self) -> str:
         return "  ".join([f"{'variant':17}", *self.heads])
 
-    def write_row(self, variant, wrong, worst, counts):
+    def write_row(
+        self, variant: str, wrong: Iterable[Machine], worst: float, counts: Counts
+    ) -> str:
         """A row; wrong: the machines whose results are."""
-        conflicts, sectors, read, instructions = counts
         right = f"NO: {' '.join(wrong)}" if wrong else "yes"
         times = [found.get(variant) for found in self.times]
-        cells = [right, f"{worst:.2f}", f"{conflicts:.1f}", f"{sectors:.1f}", f"{read:.1f}"]
-        cells += [f"{instructions:.1f}"]
+        cells = [right, f"{worst:.2f}", *(f"{count:.1f}" for count in counts)]
         cells += ["-" if time is None else f"{time:.2f}" for time in times]
         padded = [f"{c:>{len(head)}}" for c, head in zip(cells, self.heads, strict=True)]
         return "  ".join([f"{variant:17}", *padded])
 
 
-def explain(seed, record, device):
+def explain(seed: int, record: Mapping[str, Any], device: str | None) -> list[str]:
     """The lines under the table; record: provenance of the recorded times, device: a GPU's name."""
     size, counted = f"{TIMED} x {TIMED}", f"{COUNTED} x {COUNTED}"
     operands_mb = 2 * 4 * COUNTED**2 / 1e6
@@ -125,7 +158,7 @@ def explain(seed, record, device):
     return [f"{name:12}  {words}" for name, words in lines]
 
 
-def run(seed=None):
+def run(seed: int | None = None) -> int:
     """Prints the table and returns the exit status: 0 where every result is right.
 
     Args:
@@ -140,9 +173,10 @@ def run(seed=None):
     print(describe_machines(machines, missing), end="\n\n", flush=True)
     recorded = bench.recorded(RECORD)
     variants = list(smemkit.variants("gemm"))
-    times, device = {RECORD.upper(): select_times(recorded)}, None
-    if "cuda" in machines:
-        times["here"], device = measure_times(variants), machines["cuda"]["name"]
+    times = {RECORD.upper(): select_times(recorded)}
+    device = machines["cuda"]["name"] if "cuda" in machines else None
+    if device is not None:
+        times["here"] = measure_times(variants)
     table, good = Table(times), True
     print(table.write_head())
     for variant in variants:
@@ -157,10 +191,15 @@ def run(seed=None):
     return 0 if good else 1
 
 
-def add_command(commands):
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser(
         "demo", help="matrix products by every gemm kernel: right or wrong, counters, times"
     )
     add_seed(parser, None, "of the random matrices (default: a fresh one)")
-    parser.set_defaults(run=lambda chosen: run(seed=chosen.seed))
+    parser.set_defaults(run=run_demo)
+
+
+def run_demo(chosen: Options) -> int:
+    """Runs the command and returns the exit status."""
+    return run(seed=chosen.seed)

@@ -11,6 +11,8 @@
 An installed package has neither the tests nor the sources, so there the command only says so.
 """
 
+from __future__ import annotations
+
 import argparse
 import importlib.util
 import os
@@ -20,11 +22,19 @@ import subprocess
 import sys
 import sysconfig
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from .errors import UsageError
 from .options import Parser
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from ._types import Commands
+
+    Task = Callable[[Sequence[str]], int]  # takes its arguments; returns the exit status
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTS_OF_A_CLONE = ("setup.py", "csrc", "tests", "notebooks")
@@ -32,8 +42,10 @@ SANITIZERS = "address,undefined"
 # Leaks: Python itself frees little when it ends. Tests ask for more memory than there is.
 ASAN_OPTIONS = "detect_leaks=0:allocator_may_return_null=1"
 # What a copy of the clone needs to be built and tested.
-COPIED = ("csrc", "smemkit", "tests", "notebooks", "docs", "setup.py", "pyproject.toml")
-COPIED += ("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format")
+COPIED = [
+    *("csrc", "smemkit", "tests", "notebooks", "docs", "setup.py", "pyproject.toml"),
+    *("README.md", "LICENSE", "MANIFEST.in", ".ci", ".clang-format"),
+]
 FUZZ_SECONDS = 60
 TASKS = """\
 tasks:
@@ -54,7 +66,14 @@ tasks:
 """
 
 
-def add_command(commands):
+class Options(argparse.Namespace):
+    """The command line of `smemkit dev`."""
+
+    task: str | None
+    rest: list[str]
+
+
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser(
         "dev",
@@ -67,7 +86,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Runs a task and returns its exit status."""
     if chosen.task is None:
         raise UsageError(f"dev takes one of {', '.join(RUN)}; --help says what each does")
@@ -83,14 +102,14 @@ def run(chosen):
 # Shared ------------------------------------------------------------------------------------------
 
 
-def demand_modules(task, *names, extra="test"):
+def demand_modules(task: str, *names: str, extra: str = "test") -> None:
     """Raises smemkit.Error where a module is not installed, with the command that installs it."""
     missing = [name for name in names if importlib.util.find_spec(name) is None]
     if missing:
         raise smemkit.Error(f'dev {task} needs {", ".join(missing)}: pip install ".[{extra}]"')
 
 
-def call(command, folder=None, **variables):
+def call(command: Sequence[str], folder: Path | None = None, **variables: str) -> int:
     """Runs a command in a folder (else the clone), with the smemkit of that folder; its status."""
     folder = folder or ROOT
     paths = [str(folder), os.environ.get("PYTHONPATH", "")]
@@ -101,12 +120,13 @@ def call(command, folder=None, **variables):
 # Tasks -------------------------------------------------------------------------------------------
 
 
-def run_tests(rest):
+def run_tests(rest: Sequence[str]) -> int:
+    """Runs the tests."""
     demand_modules("test", "pytest")
     return call([sys.executable, "-m", "pytest", *rest])
 
 
-def mirror(origin, target):
+def mirror(origin: Path, target: Path) -> None:
     """Makes `target` equal to `origin`; equal files keep their time, and so their objects."""
     if origin.is_file():
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -122,7 +142,7 @@ def mirror(origin, target):
         shutil.rmtree(path) if path.is_dir() else path.unlink()
 
 
-def copy_clone(folder):
+def copy_clone(folder: Path) -> None:
     """A copy of the clone with its compiled kernels, so that nvcc need not run again."""
     for name in COPIED:
         if (ROOT / name).exists():
@@ -132,7 +152,7 @@ def copy_clone(folder):
             shutil.copytree(origin, folder / "build" / origin.name)
 
 
-def find_sanitizers():
+def find_sanitizers() -> str:
     """The libraries that a process with a sanitized extension has to begin with."""
     compiler = os.environ.get("CC") or sysconfig.get_config_var("CC") or "gcc"
     program = shlex.split(compiler)[0]
@@ -147,7 +167,8 @@ def find_sanitizers():
     return " ".join(paths)
 
 
-def run_sanitized(rest):
+def run_sanitized(rest: Sequence[str]) -> int:
+    """Builds a copy with sanitizers, and runs the tests in it."""
     demand_modules("sanitize", "pytest", "setuptools")
     libraries = find_sanitizers()
     folder = ROOT / "build" / "sanitize"
@@ -167,11 +188,13 @@ def run_sanitized(rest):
     )
 
 
-def fuzz_kernels(rest):
+def fuzz_kernels(rest: Sequence[str]) -> int:
+    """Executes random kernels in every way."""
     return call([sys.executable, "tests/run.py", "fuzz.differential", *rest])
 
 
-def fuzz_ptx(rest):
+def fuzz_ptx(rest: Sequence[str]) -> int:
+    """Fuzzes the PTX reader and the simulator."""
     if shutil.which("clang") is None:
         raise smemkit.Error("dev fuzz ptx needs clang with libFuzzer")
     program, corpus = ROOT / "build" / "fuzz_ptx", ROOT / "build" / "corpus"
@@ -183,16 +206,18 @@ def fuzz_ptx(rest):
     return call([str(program), *limits, *rest, str(corpus), "tests/fuzz/corpus"])
 
 
-FUZZ = {"kernels": fuzz_kernels, "ptx": fuzz_ptx}
+FUZZ: dict[str, Task] = {"kernels": fuzz_kernels, "ptx": fuzz_ptx}
 
 
-def run_fuzz(rest):
+def run_fuzz(rest: Sequence[str]) -> int:
+    """Runs one of FUZZ."""
     if not rest or rest[0] not in FUZZ:
         raise UsageError(f"dev fuzz takes one of {', '.join(FUZZ)}, and then its arguments")
     return FUZZ[rest[0]](rest[1:])
 
 
-def make_docs(rest):
+def make_docs(rest: Sequence[str]) -> int:
+    """Makes the generated texts, or says which are stale."""
     parser = Parser(
         prog="smemkit dev docs", description="Makes every generated text of the clone anew."
     )
@@ -209,19 +234,21 @@ def make_docs(rest):
     return 0
 
 
-def make_site(rest):
+def make_site(rest: Sequence[str]) -> int:
+    """Builds the documentation site."""
     names = ("sphinx", "furo", "myst_nb", "sphinx_design", "sphinxarg", "codespell_lib")
     demand_modules("site", *names, extra="docs")
     return call([sys.executable, "docs/build.py", *rest])
 
 
-def check_release(rest):
+def check_release(rest: Sequence[str]) -> int:
+    """Runs what a release needs beside the tests."""
     demand_modules("release", "pytest", "jupytext", "nbclient", "matplotlib")
     command = [sys.executable, "-m", "pytest", "-q", "--release", "-m", "release or generated"]
     return call([*command, *rest])
 
 
-RUN = {
+RUN: dict[str, Task] = {
     "test": run_tests,
     "sanitize": run_sanitized,
     "fuzz": run_fuzz,

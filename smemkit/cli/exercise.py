@@ -1,13 +1,20 @@
 """The command exercise: lists the exercises, prints one, and judges a file."""
 
+from __future__ import annotations
+
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from .errors import UsageError
 from .options import whole
+
+if TYPE_CHECKING:
+    from ..lessons import Exercise
+    from ._types import Commands
 
 EXAMPLES = """\
   smemkit exercise                                     all of them
@@ -17,7 +24,16 @@ EXAMPLES = """\
 """
 
 
-def add_command(commands):
+class Options(argparse.Namespace):
+    """The command line of `smemkit exercise`."""
+
+    name: str | None
+    file: str | None
+    hint: int | None
+    solution: bool
+
+
+def add_command(commands: Commands) -> None:
     """Adds exercise to the subparsers of the main parser."""
     words = "kernels to complete or to mend, judged on the simulator"
     parser = commands.add_parser(
@@ -35,7 +51,7 @@ def add_command(commands):
     parser.set_defaults(run=run)
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Runs the command and returns the exit status."""
     if chosen.name is None:
         if chosen.hint is not None or chosen.solution:
@@ -60,14 +76,14 @@ def run(chosen):
     return 0
 
 
-def write_start(exercise):
+def write_start(exercise: Exercise) -> str:
     """A .cu file: what to do as a comment, and the start."""
     head = f"{exercise.name}: {exercise.title}\n\n{exercise.text}".splitlines()
     comment = "\n".join(f"// {line}".rstrip() for line in head)
     return f"{comment}\n{exercise.start}"
 
 
-def find_hint(exercise, number):
+def find_hint(exercise: Exercise, number: int) -> str:
     """Hint number N; UsageError where there is none."""
     hint = exercise.hint()
     count = int(hint.split()[3].rstrip(":"))  # Hint 1 of 3: ...
@@ -78,7 +94,8 @@ def find_hint(exercise, number):
     return hint
 
 
-def judge(exercise, file):
+def judge(exercise: Exercise, file: str) -> int:
+    """Prints the verdict on a file, and returns the exit status."""
     try:
         source = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     except UnicodeDecodeError:

@@ -1,16 +1,31 @@
 """The command info: the build, and the machines that it finds."""
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from ..config import MISSING
 from .machines import describe_machines, find_machines
 
+if TYPE_CHECKING:
+    from ..config import Config
+    from ._types import Commands
+    from .machines import Machines, Missing
 
-def describe_compilers(facts):
+
+class Options(argparse.Namespace):
+    """The command line of `smemkit info`."""
+
+    verbose: bool
+
+
+def describe_compilers(facts: Config) -> str:
     """What compiles CUDA C here, or how to get it."""
-    found = {name: facts[name.lower()] for name in ("NVRTC", "nvcc")}
+    found = {"NVRTC": facts["nvrtc"], "nvcc": facts["nvcc"]}
     names = [name for name, path in found.items() if path != MISSING and Path(path).exists()]
     faults = [path for path in found.values() if path != MISSING and not Path(path).exists()]
     if names:
@@ -20,7 +35,7 @@ def describe_compilers(facts):
     return "; ".join([text, *faults])  # a fault is SMEMKIT_NVCC that names no nvcc
 
 
-def show_summary(machines, missing):
+def show_summary(machines: Machines, missing: Missing) -> None:
     """Prints a line for each thing that users ask first."""
     facts = smemkit.show_config(mode="dict")
     versions = f"Python {facts['python']}, NumPy {facts['numpy']}"
@@ -32,7 +47,7 @@ def show_summary(machines, missing):
     print("details: smemkit info -v")
 
 
-def show_details(machines, missing):
+def show_details(machines: Machines, missing: Missing) -> None:
     """Prints all facts of the build and of each machine."""
     smemkit.show_config()
     for backend, reason in missing.items():
@@ -44,7 +59,7 @@ def show_details(machines, missing):
             print(f"  {name:{width}}  {value}")
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Prints how smemkit was built and which machines it finds; with -v, the facts of each."""
     machines, missing = find_machines()
     try:
@@ -56,7 +71,7 @@ def run(chosen):
     return 0
 
 
-def add_command(commands):
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
     parser.add_argument("-v", "--verbose", action="store_true", help="with all details")

@@ -1,12 +1,27 @@
 """Arguments of a kernel as the command line writes them."""
 
+from __future__ import annotations
+
 import math
 import re
 import zipfile
+from typing import TYPE_CHECKING
 
 import numpy
 
+import smemkit
+
 from .errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from .._types import HostArray
+
+    DType = numpy.dtype[Any]
+    Number = int | float
+    Scalar = numpy.generic
 
 FORMS = """\
 arguments of a kernel (--arg, once for each parameter, in order):
@@ -22,7 +37,7 @@ arguments of a kernel (--arg, once for each parameter, in order):
 FILLS = {"zeros": 0, "ones": 1}
 
 
-def parse_lengths(name, text, most=None):
+def parse_lengths(name: str, text: str, most: int | None = None) -> tuple[int, ...]:
     """ "64,32" -> (64, 32); name: of the option, for the error."""
     try:
         lengths = tuple(int(part) for part in text.split(","))
@@ -35,7 +50,7 @@ def parse_lengths(name, text, most=None):
     return lengths
 
 
-def make_random(rng, dtype, shape):
+def make_random(rng: numpy.random.Generator, dtype: DType, shape: Sequence[int]) -> HostArray:
     """Random values: normal, of integers 0 to 255."""
     if dtype.kind in "iu":
         return rng.integers(0, min(256, numpy.iinfo(dtype).max + 1), shape).astype(dtype)
@@ -44,10 +59,10 @@ def make_random(rng, dtype, shape):
     return rng.standard_normal(shape).astype(dtype)
 
 
-def read_dtype(where, words):
+def read_dtype(where: str, words: str) -> DType:
     """The element type of some words; where: the option, for the error."""
     try:
-        dtype = numpy.dtype(words)
+        dtype: DType | None = numpy.dtype(words)
     except (TypeError, ValueError, SyntaxError):
         dtype = None
     if dtype is None or dtype.kind not in "biuf":
@@ -55,7 +70,7 @@ def read_dtype(where, words):
     return dtype
 
 
-def read_number(text):
+def read_number(text: str) -> Number:
     """A whole number, also as 0x10, or another one; ValueError for any other text."""
     try:
         return int(text, 0)
@@ -66,7 +81,7 @@ def read_number(text):
 # --arg -------------------------------------------------------------------------------------------
 
 
-def make_argument(text, rng):
+def make_argument(text: str, rng: numpy.random.Generator) -> HostArray | Scalar | Number:
     """One --arg as a value; see FORMS."""
     if text.startswith("@"):
         return _load(text)
@@ -82,7 +97,7 @@ def make_argument(text, rng):
 REFUSED = re.compile(r"args\[(\d+)\]: (.*?, the array is [^\s:,]+).*\.view\(numpy\.(\w+)\)")
 
 
-def say_type(error, texts):
+def say_type(error: smemkit.ArgumentTypeError, texts: Sequence[str]) -> smemkit.Error:
     """The error for an array of another element type, with its cure as --arg has it."""
     found = REFUSED.search(str(error))
     if found is None or int(found[1]) >= len(texts):
@@ -95,7 +110,7 @@ def say_type(error, texts):
     return UsageError(f"--arg {text!r}: {found[2]}: {cure}")
 
 
-def _load(text):
+def _load(text: str) -> HostArray:
     """The array of a file that numpy.save has written."""
     path = text[1:]
     if not path:
@@ -111,7 +126,7 @@ def _load(text):
     return array
 
 
-def _make_array(text, word, rest, rng):
+def _make_array(text: str, word: str, rest: str, rng: numpy.random.Generator) -> HostArray:
     lengths, closing, tail = rest.partition("]")
     if not word or "]" in word:
         raise UsageError(f"--arg {text!r}: an element type and [ are missing, as in float32[1024]")
@@ -131,7 +146,9 @@ def _make_array(text, word, rest, rng):
         raise UsageError(f"--arg {text!r}: {error}") from None
 
 
-def _fill(text, dtype, shape, how, rng):
+def _fill(
+    text: str, dtype: DType, shape: tuple[int, ...], how: str, rng: numpy.random.Generator
+) -> HostArray:
     if how == "random":
         return make_random(rng, dtype, shape)
     if how == "arange":
@@ -140,7 +157,7 @@ def _fill(text, dtype, shape, how, rng):
     return numpy.full(shape, value, dtype=dtype)
 
 
-def _make_number(text, dtype, word):
+def _make_number(text: str, dtype: DType, word: str) -> Scalar:
     """The number of a word in a type."""
     try:
         number = read_number(word)
@@ -152,12 +169,13 @@ def _make_number(text, dtype, word):
     if dtype.kind in "iu" and isinstance(number, float):
         raise UsageError(f"--arg {text!r}: {word} is not a whole number")
     try:
-        return dtype.type(number)
+        value: Scalar = dtype.type(number)
     except OverflowError:
         raise UsageError(f"--arg {text!r}: {word} does not fit into {dtype.name}") from None
+    return value
 
 
-def _read_plain(text):
+def _read_plain(text: str) -> Number:
     try:
         return read_number(text)
     except ValueError:

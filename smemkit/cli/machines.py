@@ -1,14 +1,26 @@
 """The machines that work here, for the commands that name them."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import smemkit
 
+if TYPE_CHECKING:
+    from .._facts import DeviceInfo
+    from .._types import Machine
 
-def find_machines():
+    Machines = dict[Machine, DeviceInfo]
+    Missing = dict[Machine, str]
+
+
+def find_machines() -> tuple[Machines, Missing]:
     """{backend: its facts} of those that work here, and {backend: reason} of those that do not."""
-    machines, missing = {}, {}
-    for backend in ("cuda", "sim"):
+    machines: Machines = {}
+    missing: Missing = {}
+    backends: tuple[Machine, ...] = ("cuda", "sim")
+    for backend in backends:
         try:
             machines[backend] = smemkit.device_info(backend=backend)
         except smemkit.BackendError as error:
@@ -16,12 +28,12 @@ def find_machines():
     return machines, missing
 
 
-def shorten_reason(text):
+def shorten_reason(text: str) -> str:
     """The reason why there is no GPU, without CUDA's code and sentence for it."""
     return re.sub(r" \(cudaError\w*: .*\)$", "", text.removeprefix("looking for a GPU: "))
 
 
-def describe_machines(machines, missing):
+def describe_machines(machines: Machines, missing: Missing) -> str:
     """The sentence that names the machine that runs the kernels."""
     if "cuda" in machines:
         facts = machines["cuda"]

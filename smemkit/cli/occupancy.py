@@ -1,19 +1,44 @@
 """The command occupancy: resident blocks of a kernel, on one card or on all."""
 
+from __future__ import annotations
+
+import argparse
 import math
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
+from ..bench.workloads import is_kernel
 from ..report import occupancy
 from . import profile
 from .errors import UsageError
 from .kernel_arguments import parse_lengths, read_dtype
 from .options import add_save, check_endings, suggest, whole
 
+if TYPE_CHECKING:
+    from typing import Any
 
-def add_command(commands):
+    import numpy
+
+    from ._types import Commands
+
+
+class Options(argparse.Namespace):
+    """The command line of `smemkit occupancy`."""
+
+    what: str
+    kernel: str | None
+    block: str | None
+    shared_mem: int | None
+    device: list[str]
+    dtype: str | None
+    option: list[str]
+    save: list[str]
+
+
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     words = "how many blocks of a kernel each card holds at once, and what limits them"
     parser = commands.add_parser("occupancy", help=words, description=f"{words}; no GPU needed")
@@ -48,14 +73,14 @@ def add_command(commands):
     add_save(parser, "keep the table: x.html is a page, x.json data (repeatable)")
 
 
-def _list_kernels():
+def _list_kernels() -> list[str]:
     families = smemkit.families()
     return [
         f"{name}/{variant}" for name, facts in families.items() for variant in facts["variants"]
     ]
 
 
-def check_device(text):
+def check_device(text: str) -> None:
     """UsageError with the nearest spelling for what is no card or compute capability."""
     try:
         smemkit.limits(text)
@@ -72,46 +97,46 @@ def check_device(text):
         ) from None
 
 
-def check_block(block):
+def check_block(block: tuple[int, ...] | None) -> None:
     """UsageError for more threads than a block may have."""
     most = smemkit.limits("9.0")["threads_per_block_max"]
     if block and math.prod(block) > most:
         raise UsageError(f"--block: {math.prod(block):,} threads; a block has {most:,} at most")
 
 
-def _choose(chosen):
-    """(kernel, further arguments of occupancy_table)."""
+def _choose(chosen: Options) -> tuple[smemkit.RawKernel | str, numpy.dtype[Any] | None]:
+    """The kernel, or its name, and the element type of a kernel of the package."""
     if Path(chosen.what).suffix in (".cu", ".ptx"):
         if chosen.dtype is not None:
             raise UsageError(f"--dtype is for a kernel of the package, which {chosen.what} is not")
         profile.check_source(chosen.what)
         if chosen.block is None:
             raise UsageError("a kernel of a file needs --block, as in --block 16,16")
-        return profile.open_kernel(chosen), {}
+        return profile.open_kernel(chosen.what, chosen.kernel, chosen.option), None
     for name in ("kernel", "option"):
         if getattr(chosen, name):
             raise UsageError(f"--{name} is for a .cu or .ptx file, which {chosen.what} is not")
     family, slash, variant = chosen.what.partition("/")
-    if not slash or variant not in smemkit.families().get(family, {}).get("variants", ()):
+    if not slash or not is_kernel(family, variant):
         raise UsageError(
             f"{chosen.what!r} is neither a kernel such as gemm/tiled (`smemkit variants` lists "
             f"them) nor a .cu or .ptx file{suggest(chosen.what, _list_kernels())}"
         )
     dtype = None if chosen.dtype is None else read_dtype("--dtype", chosen.dtype)
-    return chosen.what, {"dtype": dtype}
+    return chosen.what, dtype
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Prints the table and returns the exit status."""
     check_endings(chosen.save)
-    kernel, more = _choose(chosen)
-    block = chosen.block and parse_lengths("--block", chosen.block, 3)
+    kernel, dtype = _choose(chosen)
+    block = None if chosen.block is None else parse_lengths("--block", chosen.block, 3)
     check_block(block)
     for device in chosen.device:
         if device != "all":
             check_device(device)
     devices = None if chosen.device in ([], ["all"]) else chosen.device
-    table = smemkit.occupancy_table(kernel, block, chosen.shared_mem, devices, **more)
+    table = smemkit.occupancy_table(kernel, block, chosen.shared_mem, devices, dtype=dtype)
     if chosen.kernel is not None:
         table.kernel = chosen.kernel  # as it was written, not as C++ mangles an instance's name
     print(table)

@@ -1,22 +1,29 @@
 """The parser of the command line, and the types of options: each refuses in one line."""
 
+from __future__ import annotations
+
 import argparse
 import os
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
 from ..report.saved import check_ending
 from .errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import NoReturn
+
 LARGEST = 2**63 - 1
 SIZES_MOST = 10_000
 BACKENDS = ("auto", "cuda", "sim")
 
 
-def suggest(word, known):
+def suggest(word: str, known: Iterable[str]) -> str:
     """ "; did you mean profile?" where a known word is like the given one, else ""."""
     import difflib
 
@@ -27,7 +34,9 @@ def suggest(word, known):
 class Parser(argparse.ArgumentParser):
     """A parser that says in one line what is wrong, by a UsageError."""
 
-    def error(self, message):
+    commands: dict[str, Parser]  # of the parser of all commands: the parser of each
+
+    def error(self, message: str) -> NoReturn:
         if "expected one argument" in message:
             message += " (one that begins with - is written --NAME=VALUE)"
         unknown = re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message)
@@ -36,10 +45,10 @@ class Parser(argparse.ArgumentParser):
         raise UsageError(f"{message}; {self.prog} --help says what it takes")
 
 
-def whole(least=0):
+def whole(least: int = 0) -> Callable[[str], int]:
     """The type of a whole number, `least` or more."""
 
-    def read(text):
+    def read(text: str) -> int:
         try:
             number = int(text)
         except ValueError:
@@ -52,10 +61,10 @@ def whole(least=0):
     return read
 
 
-def seconds(*, zero):
+def seconds(*, zero: bool) -> Callable[[str], float]:
     """The type of a finite time; zero: whether it may be 0."""
 
-    def read(text):
+    def read(text: str) -> float:
         try:
             number = float(text)
         except ValueError:
@@ -68,7 +77,7 @@ def seconds(*, zero):
     return read
 
 
-def output_file(text):
+def output_file(text: str) -> str:
     """The type of a file to write: refused before the command runs, not after."""
     path = Path(text)
     if not text:
@@ -84,12 +93,12 @@ def output_file(text):
     return text
 
 
-def output_or_stdout(text):
+def output_or_stdout(text: str) -> str:
     """The type of a file to write, or - for standard output."""
     return text if text == "-" else output_file(text)
 
 
-def picture_file(text):
+def picture_file(text: str) -> str:
     """The type of a picture to write; matplotlib writes .png where the name has no ending."""
     if text and not Path(text).suffix and not Path(text).is_dir():
         text = f"{text}.png"
@@ -106,14 +115,14 @@ def picture_file(text):
     return text
 
 
-def add_save(parser, words):
+def add_save(parser: Parser, words: str) -> None:
     """Adds --save, of which a command may have several; check_endings before it does its work."""
     parser.add_argument(
         "--save", type=output_file, metavar="FILE", action="append", default=[], help=words
     )
 
 
-def check_endings(paths):
+def check_endings(paths: Iterable[str]) -> None:
     """UsageError where --save names a file that no report is saved to; before the work begins."""
     for path in paths:
         try:
@@ -122,12 +131,12 @@ def check_endings(paths):
             raise UsageError(f"--save: {error}") from None
 
 
-def add_backend(parser, words):
+def add_backend(parser: Parser, words: str) -> None:
     """Adds --backend to a parser."""
     parser.add_argument("--backend", choices=BACKENDS, help=words)
 
 
-def add_seed(parser, default, words):
+def add_seed(parser: Parser, default: int | None, words: str) -> None:
     """Adds --seed to a parser."""
     parser.add_argument("--seed", type=whole(), default=default, help=words)
 
@@ -135,9 +144,9 @@ def add_seed(parser, default, words):
 # Values ------------------------------------------------------------------------------------------
 
 
-def read_sizes(text):
+def read_sizes(text: str) -> list[int]:
     """ "256:4096" -> [256, 512, ..., 4096]; "10:30:10" -> [10, 20, 30]; "5,7" -> [5, 7]."""
-    sizes = []
+    sizes: list[int] = []
     for part in text.split(","):
         try:
             ends = [int(word) for word in part.split(":")]
@@ -160,7 +169,7 @@ def read_sizes(text):
     return list(dict.fromkeys(sizes))
 
 
-def read_shape(text):
+def read_shape(text: str) -> tuple[int, ...]:
     """ "64,32,64" -> (64, 32, 64)."""
     try:
         return tuple(int(word) for word in text.split(","))
@@ -168,7 +177,7 @@ def read_shape(text):
         raise UsageError(f"--shape {text!r}: comma-separated lengths are needed") from None
 
 
-def read_parameters(texts):
+def read_parameters(texts: Iterable[str]) -> dict[str, str]:
     """["op=max"] -> {"op": "max"}."""
     found = {}
     for text in texts:
@@ -179,11 +188,11 @@ def read_parameters(texts):
     return found
 
 
-def read_names(text):
+def read_names(text: str | None) -> list[str] | None:
     """ "naive,tiled" -> ["naive", "tiled"]; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def complain(text):
+def complain(text: str) -> None:
     """Prints a line to standard error, apart from the results."""
     print(f"smemkit: {text}", file=sys.stderr, flush=True)

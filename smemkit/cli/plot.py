@@ -1,9 +1,14 @@
 """The command plot: pictures of what bench and record have written."""
 
+from __future__ import annotations
+
+import argparse
 import collections
+import functools
 import math
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
@@ -14,13 +19,37 @@ from ..bench.records import find_records
 from .errors import UsageError
 from .options import complain, picture_file, read_names, read_parameters, read_shape
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from typing import Literal
+
+    from ..bench import Measurement
+    from ..bench.types import Cache
+    from ._types import Commands
+
+    Kind = Literal["speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence"]
+
 KINDS = ("speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence")
 OF_ONE_FAMILY = ("speed", "ladder", "sectors")
 ROOFLINE_MOST = 40  # marks that readers can tell apart
 VALUES_SHOWN = 20
 
 
-def add_command(commands):
+class Options(argparse.Namespace):
+    """The command line of `smemkit plot`."""
+
+    files: list[str]
+    out: str
+    kind: Kind | None
+    family: str | None
+    variants: str | None
+    shape: str | None
+    dtype: str | None
+    cache: Cache | None
+    parameter: list[str]
+
+
+def add_command(commands: Commands) -> None:
     """Adds plot to the subparsers of the main parser."""
     parser = commands.add_parser("plot", help="pictures of what bench has written")
     parser.description = (
@@ -48,14 +77,14 @@ def add_command(commands):
     parser.set_defaults(run=run_plot)
 
 
-def load_results(name):
+def load_results(name: str) -> Results:
     """The Results of a file; UsageError for an empty name, which is the present directory."""
     if not name:
         raise UsageError("a file is needed, not an empty name")
     return Results.load(name)
 
 
-def load_rows(names):
+def load_rows(names: Sequence[str]) -> Results:
     """All rows of files and of records, as Results."""
     found = []
     for name in names:
@@ -65,7 +94,7 @@ def load_rows(names):
     return Results(rows, found[0].provenance)
 
 
-def choose_rows(results, chosen):
+def choose_rows(results: Results, chosen: Options) -> Results:
     """The rows that the options select."""
     names, parameters = read_names(chosen.variants), read_parameters(chosen.parameter)
     shape = None if chosen.shape is None else read_shape(chosen.shape)
@@ -84,7 +113,8 @@ def choose_rows(results, chosen):
     rows = keep(rows, "shape", lambda row: ",".join(map(str, row.shape)), join_lengths(shape))
     rows = keep(rows, "dtype", lambda row: row.dtype, chosen.dtype)
     for key, value in parameters.items():
-        rows = keep(rows, "parameter", lambda row, k=key: show_parameter(row, k), f"{key}={value}")
+        show = functools.partial(show_parameter, key)
+        rows = keep(rows, "parameter", show, f"{key}={value}")
     if chosen.cache is not None:
         timed = [row for row in rows if row.cache is not None]
         keep(timed or rows, "cache", lambda row: row.cache or "none", chosen.cache)
@@ -92,15 +122,20 @@ def choose_rows(results, chosen):
     return Results(rows, results.provenance)
 
 
-def join_lengths(shape):
+def join_lengths(shape: Sequence[int] | None) -> str | None:
     return None if shape is None else ",".join(map(str, shape))
 
 
-def show_parameter(row, key):
+def show_parameter(key: str, row: Measurement) -> str:
     return f"{key}={row.parameters[key]}" if key in row.parameters else "none"
 
 
-def keep(rows, option, value_of, wanted):
+def keep(
+    rows: list[Measurement],
+    option: str,
+    value_of: Callable[[Measurement], str],
+    wanted: str | None,
+) -> list[Measurement]:
     """The rows whose value is the wanted one; UsageError that names the others where none is."""
     kept = [row for row in rows if wanted is None or value_of(row) == wanted]
     if not kept:
@@ -112,7 +147,7 @@ def keep(rows, option, value_of, wanted):
     return kept
 
 
-def list_families(results, name):
+def list_families(results: Iterable[Measurement], name: str) -> list[str]:
     """A line for each family of the rows: how to draw it, and what there is of it."""
     lines = []
     for family in dict.fromkeys(row.family for row in results if row.family != "ceiling"):
@@ -126,12 +161,12 @@ def list_families(results, name):
     return lines
 
 
-def count(values, noun):
+def count(values: Iterable[Hashable], noun: str) -> str:
     number = len(set(values))
     return f"{number} {noun}{'s' if number > 1 else ''}"
 
 
-def choose_kind(rows):
+def choose_kind(rows: Iterable[Measurement]) -> Kind:
     """The kind of picture for the rows: counts without times, a line for several sizes."""
     timed = [row for row in rows if row.times_ms]
     if not any(row.machine == "cuda" for row in timed):
@@ -139,7 +174,7 @@ def choose_kind(rows):
     return "ladder" if len({tuple(row.shape) for row in timed}) == 1 else "speed"
 
 
-def keep_largest(rows, timed):
+def keep_largest(rows: list[Measurement], timed: bool) -> list[Measurement]:
     """The rows of the largest shape, for pictures of one; reports that others are left out."""
     kept = [row for row in rows if (row.times_ms if timed else row.counters)]
     shapes = {tuple(row.shape) for row in kept}
@@ -151,7 +186,7 @@ def keep_largest(rows, timed):
     return [row for row in kept if tuple(row.shape) == largest]
 
 
-def narrow(rows, kind, name):
+def narrow(rows: list[Measurement], kind: Kind, name: str) -> list[Measurement]:
     """The rows that one picture of this kind can show; reports what is left out."""
     families = list(dict.fromkeys(row.family for row in rows))
     if len(families) > 1 and (
@@ -173,7 +208,9 @@ def narrow(rows, kind, name):
     return rows
 
 
-def keep_common(rows, word, option, value_of):
+def keep_common(
+    rows: list[Measurement], word: str, option: str, value_of: Callable[[Measurement], Hashable]
+) -> list[Measurement]:
     """The rows with the most frequent value; reports that others are left out."""
     values = collections.Counter(map(value_of, rows))
     if len(values) < 2:
@@ -184,7 +221,13 @@ def keep_common(rows, word, option, value_of):
     return [row for row in rows if value_of(row) == common]
 
 
-def draw(results, kind, path, ceilings=None, name="FILE"):
+def draw(
+    results: Results,
+    kind: Kind | None,
+    path: str,
+    ceilings: Ceilings | None = None,
+    name: str = "FILE",
+) -> None:
     """Draws one picture into a file; name: of the results, for messages."""
     try:
         import matplotlib
@@ -204,7 +247,8 @@ def draw(results, kind, path, ceilings=None, name="FILE"):
         rows = keep_largest(rows, kind in ("ladder", "roofline"))
     more = {}
     if kind == "roofline":
-        ceilings = ceilings or Ceilings(list(results), results.provenance)
+        if ceilings is None:
+            ceilings = Ceilings(list(results), results.provenance)
         if ceilings.gb_per_s is None or ceilings.gflop_per_s is None:
             raise smemkit.ArgumentError(
                 "a roofline needs measured ceilings: a file of record, or one of "
@@ -221,7 +265,7 @@ def draw(results, kind, path, ceilings=None, name="FILE"):
     print(path)
 
 
-def run_plot(chosen):
+def run_plot(chosen: Options) -> int:
     """Runs the command; the exit status."""
     if not chosen.files:
         records = find_records()

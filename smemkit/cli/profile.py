@@ -1,11 +1,14 @@
 """The commands profile and check, for kernels of the package or of a file."""
 
+from __future__ import annotations
+
 import argparse
 import inspect
 import json
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy
 
@@ -27,6 +30,7 @@ from .kernel_arguments import (
     say_type,
 )
 from .options import (
+    Parser,
     add_backend,
     add_save,
     add_seed,
@@ -37,128 +41,203 @@ from .options import (
     whole,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any, Literal
+
+    from .._types import Backend
+    from ._types import Commands
+
+    Condition = tuple[str, str, float]  # counter, operator, number
+    Order = Literal["forward", "reverse", "both"]
+    Setting = str | float | tuple[float, ...]
+
+Done = TypeVar("Done", report.Report, report.CheckReport)
+
 
 class Unjudged(UsageError):
     """Conditions without an answer, because the kernel did not run; exit status 2."""
 
 
+class Options(argparse.Namespace):
+    """The command line of both commands."""
+
+    command: str
+    what: str
+    variant: str
+    shape: str
+    dtype: str
+    set: list[str]
+    kernel: str | None
+    grid: str | None
+    block: str | None
+    arg: list[str]
+    shared_mem: int
+    option: list[str]
+    blocks: int | None
+    backend: Backend | None
+    seed: int
+    json: str | None
+    html: str | None
+    save: list[str]
+    of_a_family: dict[str, object]  # from option to its value by default
+    of_a_file: dict[str, object]
+
+
+class ProfileOptions(Options):
+    """The command line of `smemkit profile`."""
+
+    fail_on: list[str]
+    as_written: bool
+
+
+class CheckOptions(Options):
+    """The command line of `smemkit check`."""
+
+    ignore_same_value: bool
+    order: Order
+    padding: int
+
+
+class Call(NamedTuple):
+    """What is profiled or checked: a function, or a kernel, and what it is called with."""
+
+    function: Callable[..., Any]
+    arguments: Sequence[Any]
+    keywords: dict[str, Any]
+
+
 class _OptionGroup:
     """Options of a parser that apply to one kind of what is run; usual: their values by default."""
 
-    def __init__(self, parser, title):
-        self.group, self.usual = parser.add_argument_group(title), {}
+    def __init__(self, parser: Parser, title: str) -> None:
+        self.group = parser.add_argument_group(title)
+        self.usual: dict[str, object] = {}
 
-    def add(self, *words, **keywords):
+    def add(self, *words: str, **keywords: Any) -> None:
         option = self.group.add_argument(*words, **keywords)
         self.usual[option.dest] = option.default
 
 
-def add_commands(commands):
+def add_commands(commands: Commands) -> None:
     """Adds profile and check to the subparsers of the main parser."""
-    for name, words in (
-        ("profile", "count bank conflicts, sectors, divergence by source line, and advise"),
-        (
-            "check",
-            "look for races, missing barriers, accesses out of bounds and of uninitialised memory",
-        ),
-    ):
-        parser = commands.add_parser(
-            name,
-            help=words,
-            description=f"{words}; on the simulator, no GPU needed",
-            epilog=FORMS,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
-        parser.set_defaults(run=run)
-        parser.add_argument(
-            "what",
-            help="a family (gemm), a kernel of it (gemm/tiled), or a file: kernel.cu, kernel.ptx",
-        )
-        family = _OptionGroup(parser, "of a family")
-        family.add("--variant", default="auto", help="default: the fastest")
-        family.add(
-            "--shape",
-            default="256",
-            help="lengths in the order of the family's signature (gemm: m,k,n); one number: all "
-            "the same (default: 256)",
-        )
-        family.add("--dtype", default="float32", help="element type (default: float32)")
-        family.add(
-            "--set",
-            action="append",
-            default=[],
-            metavar="NAME=VALUE",
-            help="what else the family takes: op=max, mode=reflect, bins=64 (may be repeated)",
-        )
-        file = _OptionGroup(parser, "of a file")
-        file.add("--kernel", help="name of the kernel (where the file has several)")
-        file.add("--grid", help="blocks: x[,y[,z]]")
-        file.add("--block", help="threads of a block: x[,y[,z]]")
-        file.add("--arg", action="append", default=[], help="an argument; see below")
-        file.add("--shared-mem", type=whole(), default=0, help="bytes of dynamic shared memory")
-        file.add(
-            "--option",
-            action="append",
-            default=[],
-            help="for the compiler, as in --option=-DTILE=16",
-        )
-        parser.set_defaults(of_a_family=family.usual, of_a_file=file.usual)
-        parser.add_argument(
-            "--blocks", type=whole(1), help="watch only so many blocks of each launch"
-        )
-        add_backend(parser, "cuda: measured time beside the counts (profile)")
-        add_seed(parser, 0, "of random values (default: 0)")
-        parser.add_argument(
-            "--json",
-            type=output_or_stdout,
-            metavar="FILE",
-            help="write it as JSON; - is standard output",
-        )
-        parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
-        add_save(
-            parser,
-            "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
-            "smemkit.load_report (repeatable)",
-        )
-        if name == "check":
-            parser.add_argument(
-                "--ignore-same-value",
-                action="store_true",
-                help="leave out races of stores that all write one value",
-            )
-            parser.add_argument(
-                "--order",
-                choices=list(ORDERS),
-                default="forward",
-                help="order of blocks and warps: reverse finds faults of the first one to arrive",
-            )
-            parser.add_argument(
-                "--padding",
-                type=whole(),
-                default=0,
-                metavar="BYTES",
-                help="kept free between shared variables and behind arrays (default: 0)",
-            )
-        if name == "profile":
-            parser.add_argument(
-                "--fail-on",
-                action="append",
-                default=[],
-                metavar="CONDITION",
-                help='exit status 1 where it holds, as in "shared.load.conflicts>0", 2 where the '
-                "kernel fails or the counter has no value; repeatable",
-            )
-            parser.add_argument(
-                "--as-written",
-                action="store_true",
-                help="count PTX accesses as written, not as ptxas fuses them",
-            )
+    parser = _add_command(
+        commands,
+        "profile",
+        "count bank conflicts, sectors, divergence by source line, and advise",
+    )
+    _add_profile_options(parser)
+    parser.set_defaults(run=run_profile)
+    parser = _add_command(
+        commands,
+        "check",
+        "look for races, missing barriers, accesses out of bounds and of uninitialised memory",
+    )
+    _add_check_options(parser)
+    parser.set_defaults(run=run_check)
+
+
+def _add_command(commands: Commands, name: str, words: str) -> Parser:
+    """The parser of a command, with the options that both have."""
+    parser = commands.add_parser(
+        name,
+        help=words,
+        description=f"{words}; on the simulator, no GPU needed",
+        epilog=FORMS,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "what",
+        help="a family (gemm), a kernel of it (gemm/tiled), or a file: kernel.cu, kernel.ptx",
+    )
+    family = _OptionGroup(parser, "of a family")
+    family.add("--variant", default="auto", help="default: the fastest")
+    family.add(
+        "--shape",
+        default="256",
+        help="lengths in the order of the family's signature (gemm: m,k,n); one number: all "
+        "the same (default: 256)",
+    )
+    family.add("--dtype", default="float32", help="element type (default: float32)")
+    family.add(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="what else the family takes: op=max, mode=reflect, bins=64 (may be repeated)",
+    )
+    file = _OptionGroup(parser, "of a file")
+    file.add("--kernel", help="name of the kernel (where the file has several)")
+    file.add("--grid", help="blocks: x[,y[,z]]")
+    file.add("--block", help="threads of a block: x[,y[,z]]")
+    file.add("--arg", action="append", default=[], help="an argument; see below")
+    file.add("--shared-mem", type=whole(), default=0, help="bytes of dynamic shared memory")
+    file.add(
+        "--option",
+        action="append",
+        default=[],
+        help="for the compiler, as in --option=-DTILE=16",
+    )
+    parser.set_defaults(of_a_family=family.usual, of_a_file=file.usual)
+    parser.add_argument("--blocks", type=whole(1), help="watch only so many blocks of each launch")
+    add_backend(parser, "cuda: measured time beside the counts (profile)")
+    add_seed(parser, 0, "of random values (default: 0)")
+    parser.add_argument(
+        "--json",
+        type=output_or_stdout,
+        metavar="FILE",
+        help="write it as JSON; - is standard output",
+    )
+    parser.add_argument("--html", type=output_file, metavar="FILE", help="write it as a page")
+    add_save(
+        parser,
+        "keep the report: x.html is a page, x.json is read by `smemkit compare` and "
+        "smemkit.load_report (repeatable)",
+    )
+    return parser
+
+
+def _add_check_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--ignore-same-value",
+        action="store_true",
+        help="leave out races of stores that all write one value",
+    )
+    parser.add_argument(
+        "--order",
+        choices=list(ORDERS),
+        default="forward",
+        help="order of blocks and warps: reverse finds faults of the first one to arrive",
+    )
+    parser.add_argument(
+        "--padding",
+        type=whole(),
+        default=0,
+        metavar="BYTES",
+        help="kept free between shared variables and behind arrays (default: 0)",
+    )
+
+
+def _add_profile_options(parser: Parser) -> None:
+    parser.add_argument(
+        "--fail-on",
+        action="append",
+        default=[],
+        metavar="CONDITION",
+        help='exit status 1 where it holds, as in "shared.load.conflicts>0", 2 where the '
+        "kernel fails or the counter has no value; repeatable",
+    )
+    parser.add_argument(
+        "--as-written",
+        action="store_true",
+        help="count PTX accesses as written, not as ptxas fuses them",
+    )
 
 
 # Conditions --------------------------------------------------------------------------------------
 
 
-def parse_condition(text):
+def parse_condition(text: str) -> Condition:
     """ "shared.load.conflicts>0" -> (name, operator, number)."""
     try:
         return counts.read_condition(text)
@@ -168,7 +247,7 @@ def parse_condition(text):
         raise UsageError(f"--fail-on {error}") from None
 
 
-def judge_condition(condition, done):
+def judge_condition(condition: Condition, done: report.Report) -> tuple[int, str | None]:
     """(exit status, a sentence or None): 1 where the condition holds, 2 where it has no value."""
     name, sign, limit = condition
     words = f"{name} {sign} {limit:g}"
@@ -182,7 +261,7 @@ def judge_condition(condition, done):
 # The call ------------------------------------------------------------------------------------
 
 
-def _read_sizes(family, text, names):
+def _read_sizes(family: str, text: str, names: Sequence[str]) -> dict[str, int]:
     """{dimension: size} from one number for all, or one each without those that have a default."""
     lengths, usual = parse_lengths("--shape", text), find_class(family).usual_sizes
     needed = [name for name in names if name not in usual]
@@ -192,12 +271,12 @@ def _read_sizes(family, text, names):
         lengths *= len(needed)
     if len(lengths) != len(needed):
         raise UsageError(f"--shape {text!r}: {family} has {','.join(names)}")
-    return usual | dict(zip(needed, lengths, strict=True))
+    return {**usual, **dict(zip(needed, lengths, strict=True))}
 
 
-def _read_settings(texts):
+def _read_settings(texts: Iterable[str]) -> dict[str, Setting]:
     """{"op": "max", "bins": 64, "range": (0, 1)} of op=max, bins=64, range=0,1."""
-    settings = {}
+    settings: dict[str, Setting] = {}
     for text in texts:
         name, _, value = text.partition("=")
         if not re.fullmatch(r"\w+=.+", text):
@@ -211,7 +290,7 @@ def _read_settings(texts):
     return settings
 
 
-def _refuse_options(chosen, options, kind):
+def _refuse_options(chosen: Options, options: Mapping[str, object], kind: str) -> None:
     """UsageError where an option is given that says nothing of what is run."""
     for name, usual in options.items():
         if getattr(chosen, name) != usual:
@@ -220,20 +299,20 @@ def _refuse_options(chosen, options, kind):
             )
 
 
-def _refuse_settings(function, keywords):
-    """UsageError where --set names what the family's function does not take."""
+def _refuse_settings(function: Callable[..., Any], keywords: Mapping[str, Setting]) -> None:
+    """UsageError where --set names what the family's function does not take by position."""
     own = [
         name
         for name, parameter in inspect.signature(function).parameters.items()
-        if parameter.default is not parameter.empty and name not in ("out", "backend", "variant")
+        if parameter.default is not parameter.empty and parameter.kind is not parameter.KEYWORD_ONLY
     ]
     for name in sorted(keywords.keys() - set(own)):
         taken = f"takes {', '.join(own)}" if own else "takes none"
         raise UsageError(f"--set {name}=...: {function.__name__} {taken}")
 
 
-def make_family_call(chosen, rng):
-    """(function, arguments, keywords) of a family, its operands random."""
+def make_family_call(chosen: Options, rng: numpy.random.Generator) -> Call:
+    """The call of a family, its operands random."""
     _refuse_options(chosen, chosen.of_a_file, "a .cu or .ptx file")
     family = chosen.what
     signature = smemkit.families()[family]["signature"]
@@ -248,16 +327,16 @@ def make_family_call(chosen, rng):
     _refuse_settings(getattr(smemkit, family), settings)
     try:
         arrays = [make_random(rng, dtype, [size[name] for name in operand]) for operand in inputs]
-        keywords = {"variant": chosen.variant, **settings}
+        keywords: dict[str, Any] = {"variant": chosen.variant, **settings}
         arrays, keywords = find_class(family).adjust_command(arrays, size, keywords, rng)
     except smemkit.Error:
         raise
     except ValueError as error:  # NumPy's, for more elements than it can count
         raise UsageError(f"--shape {chosen.shape}: {error}") from None
-    return getattr(smemkit, family), arrays, keywords
+    return Call(getattr(smemkit, family), arrays, keywords)
 
 
-def check_source(path):
+def check_source(path: str) -> None:
     """UsageError for a file that is not there, before it is asked how to launch its kernel."""
     if not Path(path).exists():
         raise UsageError(f"there is no file {path}")
@@ -265,26 +344,25 @@ def check_source(path):
         raise UsageError(f"{path} is a directory")
 
 
-def open_kernel(chosen):
+def open_kernel(path: str, name: str | None, options: Sequence[str]) -> smemkit.RawKernel:
     """The kernel of a .cu or .ptx file that --kernel names, or the only one."""
-    name, more = chosen.kernel, {}
-    if name is not None and "<" in name and Path(chosen.what).suffix == ".cu":
-        more["name_expressions"] = (name,)  # an instance of a template
-    module = smemkit.RawModule(path=chosen.what, options=chosen.option, **more)
+    suffix = Path(path).suffix
+    instances = None if name is None or "<" not in name or suffix != ".cu" else [name]
+    module = smemkit.RawModule(path=path, options=options, name_expressions=instances)
     if name is None:
         if not module.kernels:
-            form = ".entry" if Path(chosen.what).suffix == ".ptx" else 'extern "C" __global__'
-            raise UsageError(f"{chosen.what} has no kernel, which begins with {form}")
+            form = ".entry" if suffix == ".ptx" else 'extern "C" __global__'
+            raise UsageError(f"{path} has no kernel, which begins with {form}")
         if len(module.kernels) > 1:
             raise UsageError(
-                f"{chosen.what} has the kernels {', '.join(module.kernels)}: --kernel says which"
+                f"{path} has the kernels {', '.join(module.kernels)}: --kernel says which"
             )
         name = module.kernels[0]
     return module.get_function(name)
 
 
-def make_file_call(chosen, rng):
-    """(kernel, arguments, keywords) of a .cu or .ptx file."""
+def make_file_call(chosen: Options, rng: numpy.random.Generator) -> Call:
+    """The call of a kernel of a .cu or .ptx file."""
     _refuse_options(chosen, chosen.of_a_family, "a family of kernels")
     check_source(chosen.what)
     for name in ("grid", "block"):
@@ -294,43 +372,55 @@ def make_file_call(chosen, rng):
         parse_lengths(f"--{name}", getattr(chosen, name), 3) for name in ("grid", "block")
     )
     values = tuple(make_argument(text, rng) for text in chosen.arg)
-    kernel = open_kernel(chosen)
-    return kernel, (grid, block, values), {"shared_mem": chosen.shared_mem}
+    kernel = open_kernel(chosen.what, chosen.kernel, chosen.option)
+    return Call(kernel, (grid, block, values), {"shared_mem": chosen.shared_mem})
 
 
-def make_call(chosen):
+def make_call(chosen: Options) -> Call:
+    """The call that the command line asks for."""
     rng = numpy.random.default_rng(chosen.seed)
     family, slash, variant = chosen.what.partition("/")
-    if slash and variant in smemkit.families().get(family, {}).get("variants", ()):
+    if slash and workloads.is_kernel(family, variant):
         if chosen.variant not in ("auto", variant):
             raise UsageError(f"{chosen.what} and --variant {chosen.variant} name two variants")
         chosen.what, chosen.variant = family, variant
     if chosen.what in smemkit.families():
-        function, arguments, keywords = make_family_call(chosen, rng)
+        call = make_family_call(chosen, rng)
     elif Path(chosen.what).suffix in (".cu", ".ptx"):
-        function, arguments, keywords = make_file_call(chosen, rng)
+        call = make_file_call(chosen, rng)
     else:
         raise UsageError(
             f"{chosen.what!r} is neither a family of kernels ({', '.join(smemkit.families())}) nor "
             f"a .cu or .ptx file{suggest(chosen.what.partition('/')[0], smemkit.families())}"
         )
     if chosen.backend is not None:
-        keywords["backend"] = chosen.backend
+        call.keywords["backend"] = chosen.backend
     if chosen.blocks is not None:
-        keywords["blocks"] = chosen.blocks
-    return function, arguments, keywords
+        call.keywords["blocks"] = chosen.blocks
+    return call
 
 
 # Running -----------------------------------------------------------------------------------------
 
 
-def run(chosen):
-    """Runs the command and returns the exit status."""
-    conditions = [parse_condition(text) for text in getattr(chosen, "fail_on", [])]
+def run_profile(chosen: ProfileOptions) -> int:
+    """Runs profile and returns the exit status."""
+    conditions = [parse_condition(text) for text in chosen.fail_on]
+    return judge(conditions, _run(chosen, lambda call: _profile(chosen, call)))
+
+
+def run_check(chosen: CheckOptions) -> int:
+    """Runs check and returns the exit status."""
+    done = _run(chosen, lambda call: _check(chosen, call))
+    return 0 if done else 1 if done.findings else 2  # 2: it ended early, for no finding
+
+
+def _run(chosen: Options, make: Callable[[Call], Done]) -> Done:
+    """The report that `make` gives of the call; prints it, and writes what the options name."""
     check_endings(chosen.save)
-    function, arguments, keywords = make_call(chosen)
+    call = make_call(chosen)
     try:
-        done = _call(chosen, function, arguments, keywords)
+        done = make(call)
     except smemkit.ArgumentTypeError as error:
         raise say_type(error, chosen.arg) from None
     if chosen.json != "-":
@@ -346,24 +436,25 @@ def run(chosen):
         Path(chosen.html).write_text(page, encoding="utf-8")
     for path in chosen.save:
         done.save(path)
-    if chosen.command == "check":
-        return 0 if done else 1 if done.findings else 2  # 2: it ended early, for no finding
-    return judge(conditions, done)
+    return done
 
 
-def _call(chosen, function, arguments, keywords):
-    """The report of the call that the command asks for."""
-    if chosen.command == "check":
-        ways = {"order": chosen.order, "padding": chosen.padding}
-        ways["ignore_same_value"] = chosen.ignore_same_value
-        return report.check(function, *arguments, **ways, **keywords)
-    return _profile(chosen, function, arguments, keywords)
+def _check(chosen: CheckOptions, call: Call) -> report.CheckReport:
+    return report.check(
+        call.function,
+        *call.arguments,
+        order=chosen.order,
+        padding=chosen.padding,
+        ignore_same_value=chosen.ignore_same_value,
+        **call.keywords,
+    )
 
 
-def _profile(chosen, function, arguments, keywords):
+def _profile(chosen: ProfileOptions, call: Call) -> report.Report:
     """The Report. With --fail-on, Unjudged where the kernel fails."""
+    model = not chosen.as_written
     try:
-        return report.profile(function, *arguments, model=not chosen.as_written, **keywords)
+        return report.profile(call.function, *call.arguments, model=model, **call.keywords)
     except (KeyboardInterrupt, smemkit.InterruptedError):
         raise
     except smemkit.Error as error:
@@ -372,7 +463,7 @@ def _profile(chosen, function, arguments, keywords):
         raise Unjudged(f"{error}\nsmemkit: cannot judge --fail-on: nothing was counted") from error
 
 
-def judge(conditions, done):
+def judge(conditions: Iterable[Condition], done: report.Report) -> int:
     """The exit status by the conditions; prints a line for each that holds or has no value."""
     status = 0
     for condition in conditions:

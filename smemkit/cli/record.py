@@ -1,11 +1,15 @@
 """The command record: measures on a GPU all that plots and notebooks show."""
 
+from __future__ import annotations
+
+import argparse
 import os
 import re
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import smemkit
 
@@ -16,8 +20,24 @@ from ..bench.results import PARTS
 from .errors import UsageError
 from .options import output_file, seconds
 
+if TYPE_CHECKING:
+    from .._facts import DeviceInfo
+    from ..bench.types import Peer
+    from ._types import Commands
 
-def add_command(commands):
+
+class Options(argparse.Namespace):
+    """The command line of `smemkit record`."""
+
+    out: str | Path
+    name: str | None
+    budget: float
+    traffic: bool
+    family: list[str]
+    keep_csv: str | None
+
+
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser(
         "record", help="measure all that plots and notebooks show of a GPU"
@@ -25,7 +45,7 @@ def add_command(commands):
     add_arguments(parser)
 
 
-def add_arguments(parser):
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the options of `smemkit record`."""
     parser.description = record.__doc__
     parser.add_argument(
@@ -63,7 +83,7 @@ def add_arguments(parser):
     parser.set_defaults(run=run)
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Runs the command and returns the exit status: 1 where a whole part is missing."""
     if chosen.name is not None and not re.fullmatch(r"[a-z0-9_]+", chosen.name):
         raise UsageError(f"--name {chosen.name!r}: small letters, digits and _ are needed")
@@ -79,20 +99,24 @@ def run(chosen):
         return record_traffic(chosen, folder, chosen.name or name_device(facts["name"]), facts)
     start = time.monotonic()
 
-    def say(text):
+    def say(text: str) -> None:
         print(f"[{time.monotonic() - start:6.1f} s] {text}", file=sys.stderr, flush=True)
 
-    missing = []
+    missing: list[str] = []
     with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB; imports would hold up the clock
         search = pool.submit(peers.find_peers, missing.append, {"cub"})
         found = peers.find_peers(missing.append, peers.NAMES - {"cub"})
         name = chosen.name or name_device(facts["name"])
+
+        def find_peers(family: str) -> list[Peer]:
+            return found + (search.result() if CLASSES[family].needs_cub else [])
+
         watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
         recorder = record.Recorder(
             folder,
             name,
             watch,
-            lambda family: found + (search.result() if CLASSES[family].needs_cub else []),
+            find_peers,
             facts,
             budget=chosen.budget,
             say=say,
@@ -107,7 +131,7 @@ def run(chosen):
     return report(folder, name, recorder)
 
 
-def record_traffic(chosen, folder, name, facts):
+def record_traffic(chosen: Options, folder: Path, name: str, facts: DeviceInfo) -> int:
     """Writes the part "traffic"; the exit status is 1 where calls or L2 were not measured."""
     watch = Stopwatch(record.SUBJECT_SECONDS, record.SUBJECT_SAMPLES)
     rows, provenance = traffic.record_traffic(
@@ -124,7 +148,7 @@ def record_traffic(chosen, folder, name, facts):
     return 0 if len(rows) > len(rates) and rates else 1
 
 
-def report(folder, name, recorder):
+def report(folder: Path, name: str, recorder: record.Recorder) -> int:
     """Prints what was written and returns the exit status."""
     status = 0
     for part in PARTS:

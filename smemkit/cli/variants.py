@@ -1,46 +1,72 @@
 """The kernels of the package as a table, for the terminal and for csrc/kernels/README.md."""
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, NamedTuple
+
 from .. import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-def list_rows():
-    """(family, variant, element types, what it shows) of every kernel."""
+    from ._types import Commands
+
+
+class Options(argparse.Namespace):
+    """The command line of `smemkit variants`."""
+
+    family: str | None
+    markdown: bool
+
+
+class Row(NamedTuple):
+    """A kernel: its element types, and what it shows."""
+
+    family: str
+    variant: str
+    dtypes: tuple[str, ...]
+    shows: str
+
+
+def list_rows() -> Iterator[Row]:
+    """Every kernel of the package."""
     for family in _core.families():
         for variant, facts in _core.variants(family).items():
-            yield family, variant, facts["dtypes"], facts["shows"]
+            yield Row(family, variant, facts["dtypes"], facts["shows"])
 
 
-def write_markdown():
+def write_markdown() -> str:
     """A Markdown table for each family, under its signature and sentence."""
-    parts = []
+    parts: list[str] = []
     for family, facts in _core.families().items():
         signature = f" `{facts['signature']}`" if facts["signature"] else ""
         parts += [f"**{family}**{signature}: {facts['shows']}", ""]
         parts += ["| variant | element types | shows |", "| --- | --- | --- |"]
         parts += [
-            f"| `{variant}` | {', '.join(dtypes)} | {shows} |"
-            for name, variant, dtypes, shows in list_rows()
-            if name == family
+            f"| `{row.variant}` | {', '.join(row.dtypes)} | {row.shows} |"
+            for row in list_rows()
+            if row.family == family
         ]
         parts.append("")
     return "\n".join(parts)
 
 
-def run(chosen):
+def run(chosen: Options) -> int:
     """Prints the kernels of a family, or of all."""
     if chosen.markdown:
         print(write_markdown(), end="")
         return 0
-    rows = [row for row in list_rows() if chosen.family in (None, row[0])]
-    if not rows:
-        _core.variants(chosen.family)  # raises an error that names the families
-    width = max(len(f"{family} {variant}") for family, variant, _, _ in rows)
-    for family, variant, dtypes, shows in rows:
-        print(f"{family} {variant}".ljust(width), f" {', '.join(dtypes)}:", shows)
+    if chosen.family is not None:
+        _core.variants(chosen.family)  # an error that names the families, where there is none
+    rows = [row for row in list_rows() if chosen.family in (None, row.family)]
+    width = max(len(f"{row.family} {row.variant}") for row in rows)
+    for row in rows:
+        print(f"{row.family} {row.variant}".ljust(width), f" {', '.join(row.dtypes)}:", row.shows)
     return 0
 
 
-def add_command(commands):
+def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
     parser = commands.add_parser("variants", help="the kernels, and what each shows")
     parser.add_argument("family", nargs="?", help="of one family only")

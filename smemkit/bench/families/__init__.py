@@ -4,16 +4,32 @@ Tests, benchmarks, records, comparisons and the command line ask these classes, 
 named here and nowhere else. The file of a family bears its name; families.def says which there are.
 """
 
+from __future__ import annotations
+
 import importlib
 import pkgutil
+from typing import TYPE_CHECKING
 
 from ... import _core
-from ._workload import Goal, Workload, read_signature
+from ._workload import Goal, Record, Signature, Tiles, Workload, read_signature
 
-__all__ = ["CLASSES", "Goal", "Workload", "collect", "find_class", "read_signature"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "CLASSES",
+    "Goal",
+    "Record",
+    "Signature",
+    "Tiles",
+    "Workload",
+    "collect",
+    "find_class",
+    "read_signature",
+]
 
 
-def collect(families, modules):
+def collect(families: Sequence[str], modules: Sequence[str]) -> dict[str, type[Workload]]:
     """{family: its class} in the order of families.def; InternalError names what is missing."""
     for name in families:
         if name not in modules:
@@ -35,7 +51,7 @@ def collect(families, modules):
     return {name: classes[name] for name in families}
 
 
-def find_class(family):
+def find_class(family: str) -> type[Workload]:
     """The class of a family; ArgumentError where there is none."""
     if not isinstance(family, str) or family not in CLASSES:
         raise _core.ArgumentError(f"there is no family {family!r}; there are {', '.join(CLASSES)}")

@@ -1,13 +1,32 @@
 """conv2d: convolution of an image with a filter of any size."""
 
+from __future__ import annotations
+
 import itertools
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ._workload import ERROR_MOST, Goal, Record, Workload, compare
+from ._workload import ERROR_MOST, Checked, Goal, Record, Workload, compare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, Literal
+
+    from ..._types import HostArray
+    from ..types import Call, Operands, Result, Size
+    from ._workload import Hold
+
+    Form = Literal["convolve", "correlate"]
+    Mode = Literal["constant", "reflect", "nearest", "wrap"]
 
 PIXELS_CHECKED = 4000
-PAD_MODES = {"constant": "constant", "reflect": "symmetric", "nearest": "edge", "wrap": "wrap"}
+PAD_MODES: dict[Mode, Literal["constant", "symmetric", "edge", "wrap"]] = {
+    "constant": "constant",
+    "reflect": "symmetric",
+    "nearest": "edge",
+    "wrap": "wrap",
+}
 LARGE_FILTER = 50  # weights; with more of them operations say more than bytes
 
 
@@ -30,27 +49,27 @@ class Conv2d(Workload):
     sizes = ({"h": 64, "w": 128, "p": 5, "q": 5}, {"h": 45, "w": 84, "p": 18, "q": 7})
 
     @classmethod
-    def spread(cls, n):
+    def spread(cls, n: int) -> tuple[int, ...]:
         """A square image and a filter of 5 x 5."""
         return n, n, *cls.usual_sizes.values()
 
     @property
-    def by_flops(self):
+    def by_flops(self) -> bool:
         return self.shape[2] * self.shape[3] > LARGE_FILTER
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         return 2 * self.itemsize * self.shape[0] * self.shape[1]
 
-    def make_inputs(self, rng):
+    def make_inputs(self, rng: numpy.random.Generator) -> tuple[HostArray, ...]:
         h, w, p, q = self.shape
-        return (
-            rng.standard_normal((h, w), dtype=self.dtype),
-            rng.standard_normal((p, q), dtype=self.dtype),
-        )
+        dtype = numpy.dtype(self.dtype)
+        return rng.standard_normal((h, w), dtype), rng.standard_normal((p, q), dtype)
 
     @staticmethod
-    def oracle(image, weights, mode="constant", form="convolve"):
+    def oracle(
+        image: HostArray, weights: HostArray, mode: Mode = "constant", form: Form = "convolve"
+    ) -> HostArray:
         """By the definition of scipy.ndimage, a weight at a time."""
         (h, w), (p, q) = image.shape, weights.shape
         wide = numpy.pad(image, ((p, p), (q, q)), mode=PAD_MODES[mode])
@@ -62,7 +81,7 @@ class Conv2d(Workload):
             result += weights[i, j] * wide[p + row : p + row + h, q + column : q + column + w]
         return result
 
-    def compute(self, inputs):
+    def compute(self, inputs: Operands) -> Result:
         image, weights = inputs
         h, w, p, q = self.shape
         wide = numpy.pad(image, ((p - 1 - p // 2, p // 2), (q - 1 - q // 2, q // 2)))
@@ -72,7 +91,7 @@ class Conv2d(Workload):
                 result += weights[p - 1 - i, q - 1 - j] * wide[i : i + h, j : j + w]
         return result
 
-    def expect(self, inputs):
+    def expect(self, inputs: Operands) -> Checked:
         image, weights = inputs
         h, w, p, q = self.shape
         rng = numpy.random.default_rng()  # each time other pixels
@@ -86,17 +105,17 @@ class Conv2d(Workload):
                 value = image[row % h, column % w] * inside * float(weights[i, j])
                 exact += value
                 squares += value**2
-        return (y, x), exact, ERROR_MOST * self.eps * numpy.sqrt(p * q * squares)
+        return Checked((y, x), exact, ERROR_MOST * self.eps * numpy.sqrt(p * q * squares))
 
-    def find_fault(self, expected, result):
+    def find_fault(self, expected: Checked, result: HostArray) -> str | None:
         pixels, exact, bound = expected
         return compare(result[pixels], exact, bound, "checked pixel")
 
     @classmethod
-    def list_keywords(cls, regular=True):
+    def list_keywords(cls, regular: bool = True) -> list[dict[str, str]]:
         return [{}] if regular else [{"mode": "reflect", "form": "correlate"}]
 
-    def predict_reads(self, tile=(1, 1), weights=True):
+    def predict_reads(self, tile: tuple[int, int] = (1, 1), weights: bool = True) -> float:
         """The weights are never staged: read for each use, or (weights=False) constant memory."""
         (x, y), (h, w, p, q) = tile, self.shape
         uses = h * w * p * q
@@ -107,7 +126,7 @@ class Conv2d(Workload):
         return float(self.itemsize * (h * w + halo + uses * weights))
 
     @classmethod
-    def list_targets(cls, size):
+    def list_targets(cls, size: Size) -> Sequence[Workload]:
         if size == "small":
             return [cls("conv2d 64 5x5", (64, 64, 5, 5))]
         factors = {5: 6.0, 11: 8.0}
@@ -116,14 +135,14 @@ class Conv2d(Workload):
             for p, factor in factors.items()
         ]
 
-    def call_cupy(self, cupy, filters, x, out, hold):
+    def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         return lambda: filters.convolve(x[0], x[1], output=out, mode="constant")
 
-    def call_torch(self, torch, x, out, hold):
+    def call_torch(self, torch: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         p, q = self.shape[2:]
         turned = torch.flip(x[1], (0, 1))
 
-        def convolve():
+        def convolve() -> None:
             image, weights = x[0][None, None], turned[None, None]
             hold(torch.nn.functional.conv2d(image, weights, padding=(p // 2, q // 2))[0, 0])
 

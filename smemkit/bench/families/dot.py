@@ -1,8 +1,20 @@
 """dot: the scalar product of two vectors."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ._workload import CUBLAS, Goal, Record, Workload, compare, draw_halves, draw_wide, list_chunks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..._types import HostArray
+    from ..types import Call, Operands, Size
+    from ._workload import Hold
 
 
 class Dot(Workload):
@@ -15,7 +27,7 @@ class Dot(Workload):
     sizes = ({"n": 8192}, {"n": 5003})
     oracle = staticmethod(numpy.dot)
 
-    def make_inputs(self, rng):
+    def make_inputs(self, rng: numpy.random.Generator) -> tuple[HostArray, ...]:
         """In both a number that needs all of its bits; its factor is short.
 
         What both lose that are cut off is no sum of 0: of the one an odd number of quarters, of the
@@ -28,24 +40,24 @@ class Dot(Workload):
             wide[at], other[at] = draw_wide(rng, self.dtype, room), factor
         return x, y
 
-    def expect(self, inputs):
+    def expect(self, inputs: Operands) -> float:
         exact = 0.0
         for part in list_chunks(self.shape[0]):
             x, y = (array[part].astype("float64") for array in inputs)
             exact += float(x @ y)
         return exact
 
-    def find_fault(self, expected, result):
+    def find_fault(self, expected: float, result: HostArray) -> str | None:
         return compare(result.reshape(1), numpy.array([expected]), 0, "product")
 
     @classmethod
-    def list_targets(cls, size):
+    def list_targets(cls, size: Size) -> Sequence[Workload]:
         if size == "small":
             return [cls("dot 2^12", (1 << 12,))]
         return [cls("dot 2^28", (1 << 28,), goals=(Goal(CUBLAS, 1.0),))]
 
-    def call_cupy(self, cupy, filters, x, out, hold):
+    def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         return lambda: cupy.dot(x[0], x[1], out=out)
 
-    def call_torch(self, torch, x, out, hold):
+    def call_torch(self, torch: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         return lambda: hold(torch.dot(x[0], x[1]))

@@ -1,11 +1,16 @@
 """gemm: the product of two matrices."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy
 
 from ._workload import (
     CHUNK,
     CUBLAS,
     ERROR_MOST,
+    Checked,
     Goal,
     Record,
     Tiles,
@@ -13,6 +18,14 @@ from ._workload import (
     choose_places,
     compare,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from ..._types import HostArray
+    from ..types import Call, Operands, Size
+    from ._workload import Hold
 
 ROWS_CHECKED = 16
 LONE_ROWS = 8  # of a, that have few terms,
@@ -46,23 +59,23 @@ class Gemm(Workload):
     oracle = staticmethod(numpy.matmul)
 
     @classmethod
-    def list_regular(cls):
+    def list_regular(cls) -> list[dict[str, int]]:
         return [{"m": 64, "k": 64, "n": 64}, {"m": 32, "k": 32, "n": 32}]
 
     @classmethod
-    def list_ragged(cls):
+    def list_ragged(cls) -> list[dict[str, int]]:
         shapes = [(33, 35, 37), (40, 3, 70), (31, 4, 32), (33, 0, 7), (1000, 1, 2), (9, 19, 21)]
         return [dict(zip("mkn", shape, strict=True)) for shape in shapes]
 
-    def make_inputs(self, rng):
+    def make_inputs(self, rng: numpy.random.Generator) -> tuple[HostArray, ...]:
         """Some rows of a have a few terms alone.
 
         In a long sum the roundings of a right kernel hide what one loses that cuts its operands
         off, or leaves out products of their parts; where terms are few, there is nothing to hide.
         """
         m, k, n = self.shape
-        a = rng.standard_normal((m, k), dtype=self.dtype)
-        b = rng.standard_normal((k, n), dtype=self.dtype)
+        dtype = numpy.dtype(self.dtype)
+        a, b = rng.standard_normal((m, k), dtype), rng.standard_normal((k, n), dtype)
         lone = rng.choice(m, min(LONE_ROWS, (m + 2) // 4), replace=False)
         for row in lone:
             kept = rng.choice(k, min(LONE_TERMS, k), replace=False)
@@ -71,7 +84,7 @@ class Gemm(Workload):
             a[row, kept] = terms
         return a, b
 
-    def expect(self, inputs):
+    def expect(self, inputs: Operands) -> Checked:
         m, k, n = self.shape
         terms = numpy.count_nonzero(inputs[0], axis=1)
         lone = numpy.flatnonzero(terms <= LONE_TERMS)[:LONE_ROWS]
@@ -84,18 +97,18 @@ class Gemm(Workload):
             exact[:, start : start + width] = a @ b
             squares[:, start : start + width] = a**2 @ b**2
         bound = ERROR_MOST * self.eps * numpy.sqrt(terms[rows, numpy.newaxis] * squares)
-        return rows, exact, bound
+        return Checked(rows, exact, bound)
 
-    def find_fault(self, expected, result):
+    def find_fault(self, expected: Checked, result: HostArray) -> str | None:
         rows, exact, bound = expected
         return compare(result[rows], exact, bound, "checked element")
 
-    def predict_reads(self, tile=(1, 1), weights=True):
+    def predict_reads(self, tile: tuple[int, int] = (1, 1), weights: bool = True) -> float:
         (x, y), (m, k, n) = tile, self.shape
         return float(self.itemsize * k * (m * -(-n // x) + n * -(-m // y)))
 
     @classmethod
-    def list_targets(cls, size):
+    def list_targets(cls, size: Size) -> Sequence[Workload]:
         if size == "small":
             return [cls("gemm 96", (96, 96, 96)), cls("gemm 95x97x93", (95, 97, 93))]
         return [
@@ -104,8 +117,8 @@ class Gemm(Workload):
             cls("gemm 4095x4097x4093", (4095, 4097, 4093), goals=(Goal(CUBLAS, 1.0),)),
         ]
 
-    def call_cupy(self, cupy, filters, x, out, hold):
+    def call_cupy(self, cupy: Any, filters: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         return lambda: cupy.matmul(x[0], x[1], out=out)
 
-    def call_torch(self, torch, x, out, hold):
+    def call_torch(self, torch: Any, x: Any, out: Any, hold: Hold) -> Call | None:
         return lambda: torch.mm(x[0], x[1], out=out)
