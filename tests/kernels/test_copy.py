@@ -1,4 +1,4 @@
-"""The kernel array/copy: elements between two arrays of any strides."""
+"""The kernels of array: elements between two arrays of any strides."""
 
 import re
 
@@ -80,31 +80,101 @@ def test_check_finds_nothing():
     assert report, str(report)
 
 
-# What a claim of the header is about: strides of the target and of the source, of 32 x 64 elements.
+# What a claim of a header is about: lengths, and strides of the target and of the source.
 LAYOUTS = {
-    "the target is contiguous": ((64, 1), (1, 32)),
-    "the source is contiguous": ((1, 32), (64, 1)),
-    "the strides of the source are 0": ((64, 1), (0, 0)),
+    "the target is contiguous": ((32, 64), (64, 1), (1, 32)),
+    "the source is contiguous": ((32, 64), (1, 32), (64, 1)),
+    "the strides of the source are 0": ((32, 64), (64, 1), (0, 0)),
+    "both rows are contiguous": ((2, 1024), (1024, 1), (1024, 1)),
+    "every other element of the source": ((2, 512), (512, 1), (1024, 2)),
+    "a transposed copy": ((64, 128), (128, 1), (1, 64)),
+}
+# The grid, the block, and the numbers between the arrays and the layout, by kernel.
+LAUNCHES = {
+    "copy": lambda m, n: (-(-m * n // 1024), 256, (np.int64(m * n),)),
+    "rows": lambda m, n: (m * -(-n // 1024), 256, (np.uint32(-(-n // 1024)),)),
+    "tiles": lambda m, n: (
+        -(-m // 64) * -(-n // 64),
+        (32, 16),
+        (np.uint32(-(-m // 64)), np.uint32(-(-n // 64))),
+    ),
 }
 
 
+def launch(variant, lengths, to, source):
+    layout = np.zeros((), LAYOUT)
+    layout["length"][:2], layout["rank"] = lengths, 2
+    layout["to"][:2], layout["from"][:2] = to, source
+    grid, block, numbers = LAUNCHES[variant](*lengths)
+    arrays = np.zeros(8192, "u4"), np.arange(8192, dtype="u4")
+    return (smemkit.kernel("array", variant, "uint32"), grid, block, (*arrays, *numbers, layout))
+
+
 def read_claims():
-    """{(counter, words behind it): value} of the header, all for bits32."""
-    found = re.findall(
-        r"(?:Claims|//) +(\S+) = (\d+) +bits32; ([^\n]+)", smemkit.source("array", "copy")
-    )
-    return {(counter, words): float(value) for counter, value, words in found}
+    """{(variant, counter, words behind it): value} of the headers, all for bits32."""
+    claims = {}
+    for variant in LAUNCHES:
+        found = re.findall(
+            r"(?:Claims|//) +(\S+) = (\d+) +bits32; ([^\n]+)", smemkit.source("array", variant)
+        )
+        claims |= {(variant, counter, words): float(value) for counter, value, words in found}
+    return claims
 
 
 def test_claims_are_about_these_layouts():
-    assert [words for _, words in read_claims()] == list(LAYOUTS)
+    assert list(dict.fromkeys(words for _, _, words in read_claims())) == list(LAYOUTS)
+    assert {variant for variant, _, _ in read_claims()} == set(smemkit.variants("array"))
 
 
-@pytest.mark.parametrize(("counter", "words"), read_claims())
-def test_claims_are_counted(counter, words):
-    layout = np.zeros((), LAYOUT)
-    layout["length"][:2], layout["rank"] = (32, 64), 2
-    layout["to"][:2], layout["from"][:2] = LAYOUTS[words]
-    args = (np.zeros(2048, "u4"), np.arange(2048, dtype="u4"), np.int64(2048), layout)
-    report = smemkit.kernel("array", "copy", "uint32").profile(2, 256, args)
-    assert report.counters[counter] == read_claims()[counter, words]
+@pytest.mark.parametrize(("variant", "counter", "words"), read_claims())
+def test_claims_are_counted(variant, counter, words):
+    kernel, *arguments = launch(variant, *LAYOUTS[words])
+    assert kernel.profile(*arguments).counters[counter] == read_claims()[variant, counter, words]
+
+
+@pytest.mark.parametrize("variant", ["rows", "tiles"])
+@pytest.mark.parametrize("lengths", [(3, 1025), (65, 63), (64, 64), (1, 1)])
+def test_check_finds_nothing_in_the_others(variant, lengths):
+    m, n = lengths
+    source = (n, 1) if variant == "rows" else (1, m)
+    report = smemkit.check(*launch(variant, lengths, (n, 1), source))
+    assert report, str(report)
+
+
+# Copies of arrays, by whichever kernel serves -----------------------------------------------------
+
+
+def spread(shape, dtype):
+    return np.arange(np.prod(shape), dtype=np.int64).astype(dtype).reshape(shape)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i2", "f4", "f8", "c16"])
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda x: x.T,
+        lambda x: x[::-1].T,
+        lambda x: x[:, ::-1].T,
+        lambda x: x[::2],
+        lambda x: x[:, ::2],
+        lambda x: x[:, 1:-1],
+        lambda x: x[::-1, ::-1],
+        lambda x: x[:1],
+        lambda x: x[:, 7:8],
+    ],
+)
+def test_large_views(view, dtype, machine):
+    x = spread((130, 600), dtype)
+    d = smemkit.asarray(x, backend=machine)
+    assert np.array_equal(smemkit.asnumpy(view(d).copy()), view(x))
+    y, e = np.zeros_like(x), smemkit.zeros(x.shape, dtype, backend=machine)
+    view(y)[...], view(e)[...] = view(x), view(d)
+    assert np.array_equal(smemkit.asnumpy(e), y)
+
+
+@pytest.mark.parametrize("steps", [(1, 1, 1), (1, 1, -1), (-1, 2, 1)])
+def test_large_transposes_of_three_axes(steps, machine):
+    x = spread((40, 5, 300), "f4")[tuple(slice(None, None, step) for step in steps)]
+    d = smemkit.asarray(spread((40, 5, 300), "f4"), backend=machine)
+    view = d[tuple(slice(None, None, step) for step in steps)].T
+    assert np.array_equal(smemkit.asnumpy(view.copy()), x.T)

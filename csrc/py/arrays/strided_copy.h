@@ -1,4 +1,4 @@
-/* Copies between device arrays of any strides, by the kernel array/copy. */
+/* Copies between device arrays of any strides, by the kernels of csrc/kernels/array. */
 #ifndef SMK_PY_ARRAYS_STRIDED_COPY_H
 #define SMK_PY_ARRAYS_STRIDED_COPY_H
 

@@ -45,19 +45,39 @@ def staged(dtype, n):
     return 1, (np.arange(n, dtype=dtype), np.zeros(n, dtype), n)
 
 
-def transposed(dtype, m, n):
-    """A copy of an n x m array, turned over: (m, n) elements with the strides (1, m)."""
+def lay_out(lengths, target, source):
+    """A layout of csrc/kernels/array, of two axes."""
     axes = 8
     fields = [("length", "i8", axes), ("to", "i8", axes), ("from", "i8", axes), ("rank", "i4")]
     layout = np.zeros((), np.dtype(fields, align=True))
-    layout["length"][:2], layout["to"][:2], layout["from"][:2] = (m, n), (n, 1), (1, m)
+    layout["length"][:2], layout["to"][:2], layout["from"][:2] = lengths, target, source
     layout["rank"] = 2
+    return layout
+
+
+def transposed(dtype, m, n):
+    """A copy of an n x m array, turned over: (m, n) elements with the strides (1, m)."""
     same = np.ones(m * n, dtype)
-    return -(-m * n // 1024), (same, same.copy(), m * n, layout)
+    return -(-m * n // 1024), (same, same.copy(), m * n, lay_out((m, n), (n, 1), (1, m)))
+
+
+def by_rows(dtype, m, n):
+    """A copy of every other column of an m x 2n array."""
+    pieces = -(-n // 1024)
+    layout = lay_out((m, n), (n, 1), (2 * n, 2))
+    return m * pieces, (np.ones(m * n, dtype), np.ones(2 * m * n, dtype), pieces, layout)
+
+
+def by_tiles(dtype, m, n):
+    """The copy of `transposed`."""
+    same, tiles = np.ones(m * n, dtype), (-(-m // 64), -(-n // 64))
+    return tiles[0] * tiles[1], (same, same.copy(), *tiles, lay_out((m, n), (n, 1), (1, m)))
 
 
 LAUNCHES = {
     "copy": (transposed, {"m": 64, "n": 64}, {"m": 75, "n": 101}),
+    "rows": (by_rows, {"m": 4, "n": 1024}, {"m": 7, "n": 1101}),
+    "tiles": (by_tiles, {"m": 64, "n": 64}, {"m": 75, "n": 101}),
     "strided": (
         strided,
         {"n": 4096, "stride": 1, "offset": 0},
@@ -78,6 +98,8 @@ LAUNCHES = {
         ("static_shared", "mixed_shared", "dynamic_shared"), (staged, {"n": 1024}, {"n": 777})
     ),
 }
+
+OUTPUT_FIRST = (rows, transposed, by_rows, by_tiles)
 
 
 @dataclass(frozen=True)
@@ -110,10 +132,7 @@ class GroupCase:
         grid, args = LAUNCHES[self.variant][0](dtype, **self.sizes)
         # an output is expected to be what it is: itself
         outputs = {i: a for i, a in enumerate(args) if i > 0 and isinstance(a, np.ndarray)}
-        if self.variant in ("banks", "banks_wide") or LAUNCHES[self.variant][0] in (
-            rows,
-            transposed,
-        ):
+        if self.variant in ("banks", "banks_wide") or LAUNCHES[self.variant][0] in OUTPUT_FIRST:
             outputs = {0: args[0]}
         shared = args[-1] * np.dtype(dtype).itemsize if self.variant == "dynamic_shared" else 0
         block = smemkit.variants(self.group)[self.variant]["block"]
