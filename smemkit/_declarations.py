@@ -5,9 +5,22 @@ it does not understand, or finds declared in two ways, is not known; then nothin
 nothing is said. Element types are those of NumPy: a pointer to float wants arrays of float32.
 """
 
+from __future__ import annotations
+
 import functools
+import math
 import re
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
+
+    import numpy
+
+    DType = numpy.dtype[Any]
+    Bound = Mapping[str, "Element | None"]  # types that are named elsewhere; None: not known
+    Value = tuple[str, ...] | None  # the tokens that a name stands for; None: not known
 
 SPLICE = re.compile(r"\\\r?\n")
 TOKEN = re.compile(
@@ -58,11 +71,38 @@ class Parameter(NamedTuple):
     element: Element | None  # None: not known
 
 
+class Declarator(NamedTuple):
+    """What stands behind a type: *name[2][3] has a star, and the tokens of two lengths."""
+
+    name: str
+    stars: int
+    lengths: list[list[str]]
+
+
+class Declaration(NamedTuple):
+    """A type and its declarator: text is the type as messages spell it; name may be ""."""
+
+    name: str
+    is_pointer: bool
+    element: Element | None  # None: not known
+    text: str
+    lengths: list[list[str]]
+
+
+class KernelHead(NamedTuple):
+    """A kernel's name, those of its template parameters, and where its parameters lie."""
+
+    name: str
+    template: tuple[str, ...]
+    start: int
+    end: int
+
+
 class Array(NamedTuple):
     """An array in shared memory: bytes of an element, and lengths; None for what is not known."""
 
     bytes: int | None
-    lengths: tuple
+    lengths: tuple[int | None, ...]
 
 
 ANYTHING = Element("", 1, 1, "")  # char and unsigned char: C lets them be the bytes of any object
@@ -109,8 +149,9 @@ NAMESPACES = ("cuda::std::", "std::", "thrust::", "::")
 class _Source:
     """The tokens of a source, and the names that it gives to types and numbers."""
 
-    def __init__(self, text, options):
-        self.tokens, self.names = [], {}
+    def __init__(self, text: str, options: Iterable[str]) -> None:
+        self.tokens: list[str] = []
+        self.names: dict[str, Value] = {}
         for option in options:
             if option.startswith("-D"):
                 name, _, value = option[2:].strip().partition("=")
@@ -124,18 +165,18 @@ class _Source:
                 self.tokens.append(found[0])
         self._read_names()
 
-    def _define(self, name, value):
-        """Notes what a name stands for, a tuple of tokens; None where that is not known."""
+    def _define(self, name: str, value: str | Value) -> None:
+        """Notes what a name stands for: a text, or its tokens."""
         if isinstance(value, str):
             found = TOKEN.finditer(value)
             value = tuple(one[0] for one in found if one.lastgroup not in ("skip", "mark"))
         self.names[name] = value if self.names.get(name, value) == value else None
 
-    def find_end(self, start, closing=None):
+    def find_end(self, start: int) -> int:
         """The index behind the bracket that closes the one at `start`, or the end."""
         depth, i = 0, start
         opening = self.tokens[start]
-        closing = closing or OPENING.get(opening, ">")
+        closing = OPENING.get(opening, ">")
         while i < len(self.tokens):
             if self.tokens[i] == opening:
                 depth += 1
@@ -146,18 +187,19 @@ class _Source:
                 break
         return i
 
-    def split(self, start, end, at=","):
+    def split(self, start: int, end: int) -> list[list[str]]:
         """Lists of the tokens between two indices, parted at commas outside of all brackets."""
-        parts, depth = [[]], 0
+        parts: list[list[str]] = [[]]
+        depth = 0
         for token in self.tokens[start:end]:
             depth += (token in ("(", "[", "{", "<")) - (token in (")", "]", "}", ">"))
-            if token == at and depth == 0:
+            if token == "," and depth == 0:
                 parts.append([])
             else:
                 parts[-1].append(token)
         return parts if parts != [[]] else []
 
-    def _read_names(self):
+    def _read_names(self) -> None:
         """Types that are named by typedef or using, and numbers by const, constexpr or enum."""
         tokens = self.tokens
         for i, token in enumerate(tokens):
@@ -179,7 +221,7 @@ class _Source:
                 if following and following[0] in ("{", ":", ";", "final"):
                     self._define(tokens[i + 1], None)
 
-    def _read_typedef(self, start, end):
+    def _read_typedef(self, start: int, end: int) -> None:
         if end < len(self.tokens) and self.tokens[end] == "{":  # of a structure
             end = self.find_end(end)
             if end < len(self.tokens):
@@ -189,7 +231,7 @@ class _Source:
         if len(words) > 1:
             self._define(words[-1], tuple(words[:-1]))
 
-    def _read_constants(self, start, end):
+    def _read_constants(self, start: int, end: int) -> None:
         for part in self.split(start, end):
             if "=" in part and part.index("=") > 0:
                 at = part.index("=")
@@ -199,7 +241,7 @@ class _Source:
 # Types and numbers -------------------------------------------------------------------------------
 
 
-def _read_words(words):
+def _read_words(words: Sequence[str]) -> Element | None:
     """The element of a type of C's own words, as in unsigned long long; None for no such type."""
     kind = [word for word in words if word not in ("signed", "unsigned")]
     signs = [word for word in words if word in ("signed", "unsigned")]
@@ -216,32 +258,32 @@ def _read_words(words):
     return ELEMENTS.get(rest[0]) if len(kind) == 1 and not signs else None
 
 
-def _read_name(source, name, bound, depth):
-    """(element, whether it is a pointer) of a type's name; None where it is not known."""
+def _read_name(source: _Source, name: str, bound: Bound, depth: int) -> tuple[Element | None, bool]:
+    """(element, whether it is a pointer) of a type's name; (None, False) where it is not known."""
     if name in bound:
-        return bound[name] and (bound[name], False)
+        return bound[name], False
     if name in source.names:
         value = source.names[name]
-        if value is None or depth > 8:
-            return None
-        parsed = _read_declaration(source, list(value), bound, depth + 1)
-        return parsed and (parsed[2], parsed[1])
+        parsed = None
+        if value is not None and depth <= 8:
+            parsed = _read_declaration(source, list(value), bound, depth + 1)
+        return (parsed.element, parsed.is_pointer) if parsed else (None, False)
     for start in NAMESPACES:
         if name.startswith(start) and name.removeprefix(start) not in WORDS:
             name = name.removeprefix(start)
     if name == "byte":
         return ANYTHING, False
-    element = ELEMENTS.get(name)
-    known = element and name not in ("longlong", "ulonglong", "schar", "std::byte")
-    return (element, False) if known else None
+    is_key = name in ("longlong", "ulonglong", "schar", "std::byte")  # of ELEMENTS, but no C
+    return None if is_key else ELEMENTS.get(name), False
 
 
-def _read_declaration(source, tokens, bound, depth=0):
-    """(name, whether it is a pointer, element, tokens of the type, lengths) or None.
-
-    The name is "" where there is none. Of a type that is not known the element is None.
-    """
-    words, spelled, i = [], [], 0
+def _read_declaration(
+    source: _Source, tokens: Sequence[str], bound: Bound, depth: int = 0
+) -> Declaration | None:
+    """The declaration that the tokens are, or None."""
+    words: list[str] = []
+    spelled: list[str] = []
+    i = 0
     while i < len(tokens):
         token = tokens[i]
         if token in QUALIFIERS:
@@ -269,48 +311,46 @@ def _read_declaration(source, tokens, bound, depth=0):
     if not words:
         return None
     if words[0] in WORDS:
-        found = _read_words(words)
-        type_of = found and (found, False)
+        element, inner = _read_words(words), False
     else:
-        type_of = _read_name(source, words[0], bound, depth)
+        element, inner = _read_name(source, words[0], bound, depth)
     declared = _read_declarator(tokens[i:])
     if declared is None:
         return None
     name, stars, lengths = declared
-    element, inner = type_of or (None, False)
     is_pointer = stars + inner > 0
     element = element if stars + inner <= 1 else ANYTHING  # pointers to pointers: whatever it is
     qualifiers = " ".join(dict.fromkeys(spelled))
     text = f"{qualifiers} {' '.join(words)}".strip() + (" " + "*" * stars if stars else "")
-    return name, is_pointer, element, text, lengths
+    return Declaration(name, is_pointer, element, text, lengths)
 
 
-def _read_declarator(tokens):
-    """(name, number of stars, lists of the tokens of each length) of `*name[2][3]`, or None."""
-    tokens = [token for token in tokens if token not in QUALIFIERS]
+def _read_declarator(words: Sequence[str]) -> Declarator | None:
+    """The declarator that the tokens are, or None."""
+    tokens = [token for token in words if token not in QUALIFIERS]
     stars = 0
     if tokens[:2] == ["(", "*"] and ")" in tokens:  # a pointer to an array: (*name)[32]
         end = tokens.index(")")
         inner = _read_declarator(tokens[1:end])
-        return inner if inner and tokens[end + 1 : end + 2] == ["["] and inner[1] == 1 else None
+        return inner if inner and tokens[end + 1 : end + 2] == ["["] and inner.stars == 1 else None
     while tokens[:1] == ["*"]:
         stars, tokens = stars + 1, tokens[1:]
     name = tokens.pop(0) if tokens and re.fullmatch(r"[A-Za-z_]\w*", tokens[0]) else ""
-    lengths = []
+    lengths: list[list[str]] = []
     while tokens[:1] == ["["] and "]" in tokens:
         end = tokens.index("]")
         lengths.append(tokens[1:end])
         tokens = tokens[end + 1 :]
     if tokens and tokens[0] != "=":
         return None
-    return name, stars, lengths
+    return Declarator(name, stars, lengths)
 
 
-def _compute(source, tokens, depth=0):
+def _compute(source: _Source, tokens: Iterable[str], depth: int = 0) -> int | None:
     """The number that an expression of + - * / % << and known names has; None: not known."""
     rest = list(tokens)
 
-    def take_value():
+    def take_value() -> int | None:
         token = rest.pop(0) if rest else ""
         if token == "(":
             value = take_sum(0)
@@ -323,12 +363,12 @@ def _compute(source, tokens, depth=0):
                 return int(token.rstrip("uUlL").replace("'", ""), 0)
             except ValueError:
                 return None
-        value = source.names.get(token)
-        return _compute(source, value, depth + 1) if value and depth < 8 else None
+        named = source.names.get(token)
+        return _compute(source, named, depth + 1) if named and depth < 8 else None
 
-    levels = (("<<",), ("+", "-"), ("*", "/", "%"))
+    levels: tuple[tuple[str, ...], ...] = (("<<",), ("+", "-"), ("*", "/", "%"))
 
-    def take_sum(level):
+    def take_sum(level: int) -> int | None:
         if level == len(levels):
             return take_value()
         left = take_sum(level + 1)
@@ -343,7 +383,7 @@ def _compute(source, tokens, depth=0):
                 left = parts[sign] if sign in parts else divide(left, right, sign)
         return left
 
-    def divide(left, right, sign):
+    def divide(left: int, right: int, sign: str) -> int:
         whole = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
         return whole if sign == "/" else left - whole * right
 
@@ -357,9 +397,9 @@ def _compute(source, tokens, depth=0):
 # Kernels -----------------------------------------------------------------------------------------
 
 
-def _read_parameters(source, start, end, bound):
-    """The parameters between two indices, a tuple, or None."""
-    parameters = []
+def _read_parameters(source: _Source, start: int, end: int, bound: Bound) -> tuple[Parameter, ...]:
+    """The parameters between two indices."""
+    parameters: list[Parameter] = []
     parts = source.split(start, end)
     if parts == [["void"]]:
         return ()
@@ -377,9 +417,10 @@ def _read_parameters(source, start, end, bound):
     return tuple(parameters)
 
 
-def _list_kernels(source):
-    """(name, names of template parameters, indices of the parameter list) of each kernel."""
-    tokens, template = source.tokens, ()
+def _list_kernels(source: _Source) -> Iterator[KernelHead]:
+    """Every kernel."""
+    tokens = source.tokens
+    template: tuple[str, ...] = ()
     for i, token in enumerate(tokens):
         if token == "template" and tokens[i + 1 : i + 2] == ["<"]:
             parts = source.split(i + 2, source.find_end(i + 1) - 1)
@@ -402,16 +443,17 @@ def _list_kernels(source):
             else:
                 at += 1
         if at < len(tokens):
-            yield tokens[at], template, at + 2, source.find_end(at + 1) - 1
+            yield KernelHead(tokens[at], template, at + 2, source.find_end(at + 1) - 1)
 
 
-def _read_mangled(name):
+def _read_mangled(name: str) -> tuple[str, tuple[str, ...]]:
     """The name of a mangled function, and its template arguments as far as they are words of C.
 
     _ZN3two5scaleIfLi3EEvPT_i is scale, with the arguments float and something.
     """
     found = re.match(r"_ZN?", name)
-    rest, last = name[found.end() :] if found else "", None
+    rest = name[found.end() :] if found else ""
+    last: str | None = None
     while found and (last is None or found[0] == "_ZN"):
         length = re.match(r"\d+", rest)
         if not length:
@@ -424,11 +466,13 @@ def _read_mangled(name):
 
 
 @functools.lru_cache(maxsize=64)
-def _read(text, options):
+def _read(text: str, options: tuple[str, ...]) -> _Source:
     return _Source(text, options)
 
 
-def _merge(one, other):
+def _merge(
+    one: tuple[Parameter, ...] | None, other: tuple[Parameter, ...] | None
+) -> tuple[Parameter, ...] | None:
     """The parameters of two declarations of a kernel; None where they differ."""
     if one is None or other is None or len(one) != len(other):
         return None
@@ -437,7 +481,9 @@ def _merge(one, other):
     return tuple(b if b.name else a for a, b in zip(one, other, strict=True))
 
 
-def read_kernel(text, entry, options=(), bound=None):
+def read_kernel(
+    text: str, entry: str, options: Sequence[str] = (), bound: Bound | None = None
+) -> tuple[Parameter, ...] | None:
     """The parameters of a kernel, a tuple of Parameter, or None where they are not known.
 
     Parameters
@@ -453,24 +499,23 @@ def read_kernel(text, entry, options=(), bound=None):
     """
     source = _read(text, tuple(options))
     name, arguments = _read_mangled(entry)
-    found = []
-    for declared, template, start, end in _list_kernels(source):
-        if declared != name:
+    found: list[tuple[Parameter, ...] | None] = []
+    for kernel in _list_kernels(source):
+        if kernel.name != name:
             continue
         types = dict(bound or {})
-        for number, parameter in enumerate(template):
+        for number, parameter in enumerate(kernel.template):
             value = arguments[number] if number < len(arguments) else ""
             types[parameter] = _read_words(value.split()) if value else None
-        found.append(_read_parameters(source, start, end, types))
+        found.append(_read_parameters(source, kernel.start, kernel.end, types))
     return functools.reduce(_merge, found) if found else None
 
 
-def read_package_kernel(text, entry):
+def read_package_kernel(text: str, entry: str) -> tuple[Parameter, ...] | None:
     """As read_kernel, of a kernel of the package: the end of its name says what T is."""
     source = _read(text, ())
-    names = [name for name, *_ in _list_kernels(source) if entry.startswith(f"{name}_")]
-    types = [element for element in ELEMENTS.values() if element.lanes == 1]
-    types = {element.name: element for element in types}
+    names = [kernel.name for kernel in _list_kernels(source) if entry.startswith(f"{kernel.name}_")]
+    types = {element.name: element for element in ELEMENTS.values() if element.lanes == 1}
     bound = {"T": types.get(entry.rpartition("_")[2]), "A": None}
     return read_kernel(text, max(names, key=len), bound=bound) if names else None
 
@@ -478,7 +523,7 @@ def read_package_kernel(text, entry):
 # Arrays for parameters ---------------------------------------------------------------------------
 
 
-def _list_leaves(dtype):
+def _list_leaves(dtype: DType) -> list[DType]:
     """The dtypes of which a dtype is made: the fields of a structure, both halves of a complex."""
     if dtype.subdtype is not None:
         return _list_leaves(dtype.subdtype[0])
@@ -487,7 +532,8 @@ def _list_leaves(dtype):
     return [dtype]
 
 
-def _takes_leaf(element, dtype):
+def _takes_leaf(element: Element, dtype: DType) -> bool:
+    """Whether a pointer to elements takes an array of that dtype, which has no parts."""
     kind, size = dtype.kind, dtype.itemsize
     if kind == "c":
         kind, size = "f", size // 2
@@ -507,14 +553,16 @@ def _takes_leaf(element, dtype):
     return kind == element.kind
 
 
-def _is_written(parameter):
+def _is_written(parameter: Parameter) -> bool:
     """Whether a kernel may store through a pointer: what it points to is not const."""
     return "const" not in re.findall(r"\w+", parameter.text.rpartition("*")[0])
 
 
-def explain_refusal(parameter, dtype, nbytes, is_device):
+def explain_refusal(parameter: Parameter, dtype: DType, nbytes: int, is_device: bool) -> str | None:
     """Why a pointer does not take an array of that dtype and so many bytes; None: it takes it."""
     element = parameter.element
+    if element is None:
+        return None
     called = parameter.name or "the parameter"
     spelled, words = parameter.text, set(re.findall(r"[\w:]+", parameter.text))
     if not words <= ELEMENTS.keys() | WORDS | QUALIFIERS:  # a name of the source's own
@@ -551,10 +599,11 @@ def explain_refusal(parameter, dtype, nbytes, is_device):
 # Shared arrays -----------------------------------------------------------------------------------
 
 
-def read_shared_arrays(text, options=()):
+def read_shared_arrays(text: str, options: Sequence[str] = ()) -> dict[str, list[Array]]:
     """The arrays in shared memory, from name to a list of Array, one for each declaration."""
     source = _read(text, tuple(options))
-    tokens, found = source.tokens, {}
+    tokens = source.tokens
+    found: dict[str, list[Array]] = {}
     for i, token in enumerate(tokens):
         if token != "__shared__":
             continue
@@ -565,25 +614,24 @@ def read_shared_arrays(text, options=()):
         first = _read_declaration(source, parts[0], {}) if parts else None
         if first is None:
             continue
-        name, is_pointer, element, _, lengths = first
-        size = 8 if is_pointer else element.bytes * element.lanes if element else None
-        declared = [(name, lengths)]
+        element = first.element
+        size = 8 if first.is_pointer else element.bytes * element.lanes if element else None
+        declared = [(first.name, first.lengths)]
         for part in parts[1:]:
             more = _read_declarator(part)
-            declared += [(more[0], more[2])] if more and not more[1] else []
-        for one, counts in declared:
-            numbers = tuple(_compute(source, count) for count in counts)
-            found.setdefault(one, []).append(Array(size, numbers))
+            declared += [(more.name, more.lengths)] if more and not more.stars else []
+        for name, lengths in declared:
+            numbers = tuple(_compute(source, length) for length in lengths)
+            found.setdefault(name, []).append(Array(size, numbers))
     return found
 
 
-def _fit(array, nbytes):
+def _fit(array: Array, nbytes: int) -> Array | None:
     """The array with what is not known inferred from its bytes; None where it does not fit them."""
     unknown = [i for i, length in enumerate(array.lengths) if not length or length < 0]
-    product = array.bytes or 1
-    for i, length in enumerate(array.lengths):
-        product *= length if i not in unknown else 1
-    if product <= 0 or nbytes % product or len(unknown) + (array.bytes is None) > 1:
+    known = [length for length in array.lengths if length and length > 0]
+    product = math.prod(known) * (array.bytes or 1)
+    if nbytes % product or len(unknown) + (array.bytes is None) > 1:
         return None
     left = nbytes // product
     if unknown:
@@ -595,29 +643,36 @@ def _fit(array, nbytes):
 
 
 @functools.lru_cache(maxsize=256)
-def fit_shared_array(text, name, nbytes):
+def fit_shared_array(text: str, name: str, nbytes: int) -> Array | None:
     """The Array of a shared variable of so many bytes, or None where its shape is not known."""
-    found = {_fit(array, nbytes) for array in read_shared_arrays(text).get(name, ())} - {None}
+    declared = read_shared_arrays(text).get(name, ())
+    found = {fit for array in declared if (fit := _fit(array, nbytes))}
     return found.pop() if len(found) == 1 else None
 
 
-def name_element(arrays, name, nbytes, offset):
+def name_element(
+    arrays: Mapping[str, Sequence[Array]], name: str, nbytes: int, offset: int
+) -> str | None:
     """The element of a shared variable at a byte, as in tile[1][0]; None where it is not known.
 
     nbytes is the size of the variable, 0 where the launch gives it; an offset inside an element
     adds the byte.
     """
+    declared = arrays.get(name, ())
     if nbytes == 0:
-        sizes = {array.bytes for array in arrays.get(name, ()) if len(array.lengths) == 1}
+        sizes = {array.bytes for array in declared if len(array.lengths) == 1}
         fitting = {Array(size, (None,)) for size in sizes if size} if len(sizes) == 1 else set()
     else:
-        fitting = {_fit(array, nbytes) for array in arrays.get(name, ())} - {None}
+        fitting = {fit for array in declared if (fit := _fit(array, nbytes))}
     if len(fitting) != 1:
         return None
     size, lengths = fitting.pop()
+    inner = [length for length in lengths[1:] if length]
+    if size is None or len(inner) != len(lengths[1:]):
+        return None
     index, byte = divmod(offset, size)
     places = []
-    for length in reversed(lengths[1:]):
+    for length in reversed(inner):
         places.append(index % length)
         index //= length
     if lengths:
