@@ -49,7 +49,7 @@ FIRST, LAST = (
 )  # small grids are often of a trial
 
 
-def _rank(advice):
+def _rank(advice: Advice) -> tuple[int, bool, float]:
     """The sort key: idle lanes first, then by what accesses waste, what is often cheap last."""
     evidence = advice.evidence
     wasted = sum(value for name, value in evidence.items() if name.endswith(".conflicts"))
@@ -103,10 +103,10 @@ def explain(report: Report) -> list[Advice]:
         raise _core.ArgumentTypeError(
             f"explain takes the Report that smemkit.profile returns, not {type(report).__name__}"
         )
-    groups = {}
+    groups: dict[tuple[str, str], list[Launch]] = {}
     for launch in launches:
         groups.setdefault((launch.kernel, launch.ptx), []).append(launch)
-    found = []
+    found: list[Advice] = []
     for group in groups.values():
         kernel = Kernel(group)
         given = [advice for judge in JUDGES for advice in judge(kernel)]

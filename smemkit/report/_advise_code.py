@@ -1,14 +1,23 @@
 """Advice on code: divergence, barriers, local memory, atomics."""
 
-import re
+from __future__ import annotations
 
-import numpy
+import math
+import re
+from typing import TYPE_CHECKING
 
 from ._advise_shared import CROWDED
 from ._data_flow import is_merged
 from ._kernel import name_place
 from .counts import PTX_FILE, add_sums, place_of
 from .what_if import count_crowd
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ._captured import Instruction, Place
+    from ._kernel import Advice, Evidence, Kernel
+    from .counts import Line
 
 DIVERGENT = 0.25  # divergent share of a branch's executions
 IDLE = 0.2  # share of lanes; guards at edges and single-thread code cost less
@@ -18,25 +27,30 @@ MOSTLY_IDLE = 0.5  # share of lanes, from which on the kernel as a whole is wort
 JUMP = re.compile(r"\bbra(?:\.uni)?\s+([\w$.]+)\s*;")
 
 
-def _find_behind(ptx, number):
+def _find_label(ptx: Sequence[str], jump: re.Match[str] | None) -> list[int]:
+    """The numbers of the lines that have the label to which a branch goes."""
+    if jump is None:
+        return []
+    return [i for i, text in enumerate(ptx, 1) if text.strip().startswith(f"{jump[1]}:")]
+
+
+def _find_behind(ptx: Sequence[str], number: int) -> tuple[int, int] | None:
     """The lines between which a branch parts lanes, the else branch among them; None if unknown."""
-    found = JUMP.search(ptx[number - 1])
-    label = f"{found[1]}:" if found else None
-    targets = [i for i, text in enumerate(ptx, 1) if label and text.strip().startswith(label)]
+    targets = _find_label(ptx, JUMP.search(ptx[number - 1]))
     if not targets:
         return None
     target = min(targets, key=lambda line: abs(line - number))
     if target < number:
         return target, number
     onward = next((text for text in ptx[target - 2 : number : -1] if JUMP.search(text)), "")
-    label = f"{JUMP.search(onward)[1]}:" if onward and not onward.strip().startswith("@") else None
-    ends = [i for i, text in enumerate(ptx, 1) if label and text.strip().startswith(label)]
+    is_guarded = onward.strip().startswith("@")
+    ends = [] if is_guarded else _find_label(ptx, JUMP.search(onward))
     return number, max([target, *ends])
 
 
-def _count_behind(kernel, place):
+def _count_behind(kernel: Kernel, place: Place) -> tuple[int | None, float | None]:
     """(idle lanes, mean lanes) behind the branches of a line; (None, None) if unknown."""
-    behind = set()
+    behind: set[int] = set()
     for facts in kernel.instructions:
         if place_of(facts) == place and facts["counters"].get("branch.divergent"):
             lines = _find_behind(kernel.sources.ptx, facts["ptx_line"])
@@ -50,7 +64,8 @@ def _count_behind(kernel, place):
     return 32 * warps - lanes, lanes / warps if warps else 32
 
 
-def judge_divergence(kernel):
+def judge_divergence(kernel: Kernel) -> Iterator[Advice]:
+    """Branches that part the lanes of warps, in a kernel with many idle lanes."""
     lanes, warps = (kernel.sums.get(f"instructions.{name}", 0) for name in ("thread", "warp"))
     if not warps or 1 - lanes / (32 * warps) < IDLE:
         return
@@ -63,9 +78,10 @@ def judge_divergence(kernel):
             continue
         idle, mean = _count_behind(kernel, (line.file, line.line))
         alone = mean is not None and mean <= 1
-        if idle is not None and idle < (ALONE if alone else PARTED) * 32 * warps:
+        share = None if idle is None else idle / (32 * warps)  # of all lanes
+        if share is not None and share < (ALONE if alone else PARTED):
             continue
-        evidence = {
+        evidence: Evidence = {
             "branch.divergent": divergent,
             "branch.instructions": branches,
             "branch.efficiency": line.counters["branch.efficiency"],
@@ -77,11 +93,11 @@ def judge_divergence(kernel):
             "lanes work in an average instruction. Let the condition be the same for all 32 lanes "
             f"of a warp."
         )
-        if alone:
-            evidence["share of all lanes that idle behind it"] = idle / (32 * warps)
+        if alone and share is not None:
+            evidence["share of all lanes that idle behind it"] = share
             text = (
                 "one lane of a warp works behind this branch while 31 wait, and that takes "
-                f"{100 * idle / (32 * warps):.0f} % of all lanes of the kernel's instructions: let "
+                f"{100 * share:.0f} % of all lanes of the kernel's instructions: let "
                 "the lanes share this work."
             )
         given = True
@@ -90,19 +106,19 @@ def judge_divergence(kernel):
         yield from _judge_idle(kernel, lanes, warps)
 
 
-def _judge_idle(kernel, lanes, warps):
+def _judge_idle(kernel: Kernel, lanes: int, warps: int) -> Iterator[Advice]:
     """A kernel most of whose lanes idle, though no branch of one line is the cause."""
-    threads = [int(numpy.prod(launch.block)) for launch in kernel.launches]
+    threads = [math.prod(launch.block) for launch in kernel.launches]
     full = min(count / -(-count // 32) for count in threads)  # lanes that a warp has
     if lanes / warps > (1 - MOSTLY_IDLE) * full:
         return
-    idle = {}
+    idle: dict[Place, int] = {}
     for facts in kernel.instructions:
         counters, place = facts["counters"], place_of(facts)
         waiting = 32 * counters.get("instructions.warp", 0) - counters.get("instructions.thread", 0)
         idle[place] = idle.get(place, 0) + waiting
     places = sorted(idle, key=lambda place: (-idle[place], place))
-    evidence = {"instructions.active_lanes": lanes / warps, "instructions.warp": warps}
+    evidence: Evidence = {"instructions.active_lanes": lanes / warps, "instructions.warp": warps}
     text = (
         f"in this kernel {lanes / warps:.3g} of 32 lanes work in an average instruction, the "
         f"others idle; {100 * idle[places[0]] / sum(idle.values()):.0f} % of the idle ones are of "
@@ -122,7 +138,7 @@ QUIET = re.compile(
 )
 
 
-def judge_barriers(kernel):
+def judge_barriers(kernel: Kernel) -> Iterator[Advice]:
     """Barriers that order nothing between threads, or nothing but lanes of one warp."""
     reaches = kernel.find_reach()
     doubled = [
@@ -132,7 +148,7 @@ def judge_barriers(kernel):
     ]
     yield from doubled
     known = {place for advice in doubled for place in advice.lines}
-    is_one_warp = all(int(numpy.prod(launch.block)) <= 32 for launch in kernel.launches)
+    is_one_warp = all(math.prod(launch.block) <= 32 for launch in kernel.launches)
     for place, reach in sorted(reaches.items()):
         if place in known or reach == "threads" or (reach == "lanes" and is_one_warp):
             continue
@@ -149,11 +165,11 @@ def judge_barriers(kernel):
         counted = add_sums(
             facts["counters"] for facts in kernel.instructions if place_of(facts) == place
         )
-        evidence = {"barrier.count": counted.get("barrier.count", 0)}
+        evidence: Evidence = {"barrier.count": counted.get("barrier.count", 0)}
         yield kernel.advise("redundant_barrier", [place], text, evidence)
 
 
-def _find_doubled(kernel):
+def _find_doubled(kernel: Kernel) -> Iterator[Advice]:
     """Two barriers in a straight run without an access to memory between them."""
     ptx = kernel.sources.ptx
     executed = [facts for facts in kernel.instructions if BARRIER.match(facts["ptx"])]
@@ -174,7 +190,7 @@ def _find_doubled(kernel):
             f"a barrier that orders nothing. Between the barrier of {name_place(first)} and this "
             "one no thread touches memory: one of the two will do."
         )
-        evidence = {"barrier.count": facts["counters"].get("barrier.count", 0)}
+        evidence: Evidence = {"barrier.count": facts["counters"].get("barrier.count", 0)}
         yield kernel.advise("redundant_barrier", [place, first], text, evidence)
 
 
@@ -185,9 +201,9 @@ ARRAY = re.compile(r"(?:^|,)\s*\**\s*([A-Za-z_]\w*)\s*\[")
 ELSEWHERE = re.compile(r"__shared__|__constant__|__device__|\bextern\b|\bstatic\b|\breturn\b|[(]")
 
 
-def _list_arrays(lines):
+def _list_arrays(lines: Sequence[str]) -> dict[str, int]:
     """{name: line} of the arrays that a source declares, but those in other memory."""
-    found = {}
+    found: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
         code = line.partition("//")[0].partition("=")[0]
         declared = DECLARED.match(code)
@@ -197,7 +213,7 @@ def _list_arrays(lines):
     return found
 
 
-def _name_array(kernel, place):
+def _name_array(kernel: Kernel, place: Place) -> tuple[str, int] | None:
     """The array of the thread that a line has, as in "own, declared in line 7, lies"; or None."""
     arrays = _list_arrays(kernel.sources.lines(place[0]) or [])
     text = kernel.text(place)
@@ -208,12 +224,13 @@ def _name_array(kernel, place):
 LOCAL_REQUESTS = ("local.load.requests", "local.store.requests")
 
 
-def judge_local_memory(kernel):
+def judge_local_memory(kernel: Kernel) -> Iterator[Advice]:
+    """Accesses to local memory."""
     names = (*LOCAL_REQUESTS, "local.load.sectors", "local.store.sectors")
     lines = [line for line in kernel.lines if line.counters.total(*names[:2])]
     if not lines:
         return
-    evidence = {name: kernel.sums.get(name, 0) for name in names}
+    evidence: Evidence = {name: kernel.sums.get(name, 0) for name in names}
     lines.sort(key=lambda line: -line.counters.total(*names[:2]))
     places = [(line.file, line.line) for line in lines]
     found = next(filter(None, (_name_array(kernel, place) for place in places)), None)
@@ -229,7 +246,7 @@ def judge_local_memory(kernel):
     yield kernel.advise("local_memory", places, text, evidence)
 
 
-def judge_private_arrays(kernel):
+def judge_private_arrays(kernel: Kernel) -> Iterator[Advice]:
     """Arrays of a thread in local memory, in a kernel whose barriers order nothing."""
     lines = [
         line
@@ -240,15 +257,16 @@ def judge_private_arrays(kernel):
     barriers = kernel.sums.get("barrier.count", 0)
     if not lines or not barriers or (shared and set(kernel.find_reach().values()) != {"none"}):
         return
-    named = {}
+    named: dict[tuple[str, str, int], list[Line]] = {}  # by file, name and line of an array
     for line in lines:
         found = _name_array(kernel, (line.file, line.line))
         if found is not None:
             named.setdefault((line.file, *found), []).append(line)
     for (file, name, number), same in named.items():
-        evidence = {key: sum(line.counters[key] for line in same) for key in LOCAL_REQUESTS} | {
-            "barrier.count": barriers
+        evidence: Evidence = {
+            key: sum(line.counters.total(key) for line in same) for key in LOCAL_REQUESTS
         }
+        evidence["barrier.count"] = barriers
         text = (
             f"{name} is a private array of each thread, and no other thread sees what is written "
             "to it, so that the barriers of the kernel order nothing. Did you mean __shared__? "
@@ -257,7 +275,7 @@ def judge_private_arrays(kernel):
         yield kernel.advise("private_array", [(file, number)], text, evidence)
 
 
-def _is_cheap(kernel, facts, space):
+def _is_cheap(kernel: Kernel, facts: Instruction, space: str) -> bool:
     """Whether the machine code serves lanes that meet in one address of an atomic at once.
 
     In shared memory the counts tell it: neither conflicts nor rounds of a loop.
@@ -271,7 +289,8 @@ def _is_cheap(kernel, facts, space):
     )
 
 
-def judge_atomics(kernel):
+def judge_atomics(kernel: Kernel) -> Iterator[Advice]:
+    """Atomics for which many lanes of a warp meet in one address."""
     for space, unit in (("shared", "instructions"), ("global", "requests")):
         name = f"{space}.atomic.{unit}"
         for facts in kernel.instructions:
@@ -282,7 +301,7 @@ def judge_atomics(kernel):
             if _is_cheap(kernel, facts, space):
                 continue
             place = place_of(facts)
-            evidence = {name: facts["counters"][name], "lanes on one address": crowd}
+            evidence: Evidence = {name: facts["counters"][name], "lanes on one address": crowd}
             cure = (
                 "add them up within the warp first (__shfl_down_sync), or in shared memory and "
                 "then once a block"

@@ -1,12 +1,21 @@
 """Advice on constant memory, which serves one word at a time."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ._kernel import add_rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._kernel import Advice, Kernel
 
 SERIAL = 2  # different words of an average request
 SHARE = 0.05  # passes beyond one a request, as a share of the kernel's instructions
 
 
-def judge_constants(kernel):
+def judge_constants(kernel: Kernel) -> Iterator[Advice]:
     """Lines whose lanes read different words of constant memory in one request."""
     names = ("constant.load.requests", "constant.load.addresses")
     rows = [(facts, None) for facts in kernel.instructions if facts["counters"].get(names[0])]

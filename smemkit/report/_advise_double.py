@@ -1,8 +1,20 @@
 """Advice on double arithmetic of float values, which one literal without an f is enough for."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from .counts import PTX_FILE, place_of, say_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Literal, TypeAlias
+
+    from ._captured import Place
+    from ._kernel import Advice, Evidence, Kernel
+
+    Kind: TypeAlias = Literal["arithmetic", "widens", "narrows", "memory"]
 
 OPCODE = re.compile(r"^(?:@!?%\w+\s+)?([a-z][\w.:]*)")
 ARITHMETIC = {
@@ -22,25 +34,29 @@ ARITHMETIC = {
 LITERAL = re.compile(
     r"(?<![\w.])(?:\d+\.\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)(?![\w.])"
 )
+CONVERSIONS: dict[tuple[str, str], Kind] = {  # by the types of result and operand
+    ("f64", "f32"): "widens",
+    ("f32", "f64"): "narrows",
+}
 COMMENT = re.compile(r"//.*|/\*.*?\*/")
 
 
-def _classify(ptx):
-    """ "arithmetic", "widens" (float to double), "narrows", "memory", or None: of no double."""
+def _classify(ptx: str) -> Kind | None:
+    """What an instruction does with doubles; "widens": float to double. None: it has none."""
     found = OPCODE.match(ptx)
     words = found[1].split(".") if found else [""]
     if "f64" not in words:
         return None
     if words[0] == "cvt":
-        return {("f64", "f32"): "widens", ("f32", "f64"): "narrows"}.get(tuple(words[-2:]))
+        return CONVERSIONS.get((words[-2], words[-1]))
     if words[0] in ("ld", "st", "atom", "red"):
         return None if "local" in words else "memory"
     return "arithmetic" if words[0] in ARITHMETIC else None
 
 
-def _find_lines(kernel):
+def _find_lines(kernel: Kernel) -> dict[Place, dict[Kind, int]]:
     """{place: {class: warp instructions}} of the instructions that have to do with doubles."""
-    places = {}
+    places: dict[Place, dict[Kind, int]] = {}
     for facts in kernel.instructions:
         kind = _classify(facts["ptx"])
         executed = facts["counters"].get("instructions.warp", 0)
@@ -50,7 +66,7 @@ def _find_lines(kernel):
     return places
 
 
-def judge_doubles(kernel):
+def judge_doubles(kernel: Kernel) -> Iterator[Advice]:
     """Lines that widen floats, compute in double, and (where doubles are meant) narrow again."""
     places = _find_lines(kernel)
     has_memory = any("memory" in counts for counts in places.values())
@@ -77,7 +93,7 @@ def judge_doubles(kernel):
                 "a constant, a variable or a function of the line is double: give the constant an "
                 "f, or take the float form (float, powf, expf)"
             )
-        evidence = {
+        evidence: Evidence = {
             "double instructions": doubles,
             "conversions": counts["widens"] + counts.get("narrows", 0),
         }

@@ -3,13 +3,22 @@
 Block and grid are judged of kernels of the user's own: those of the package are launched by it.
 """
 
-import re
+from __future__ import annotations
 
-import numpy
+import math
+import re
+from typing import TYPE_CHECKING
 
 from .. import _core
 from ._kernel import name_place
 from .counts import say_count
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._captured import Place
+    from ._kernel import Advice, Evidence, Kernel
+    from .counts import Launch
 
 COMPUTE_CAPABILITY = "9.0"  # of the simulated machine
 CARD, MULTIPROCESSORS = "an H200", 132  # a card of it; the record of its benchmarks has the number
@@ -18,11 +27,11 @@ LONG_THREAD = 100  # instructions of one thread alone that are more than to set 
 LONG_WARP = 1000  # instructions of a warp that take about as long as a launch itself
 
 
-def _list_shapes(kernel):
+def _list_shapes(kernel: Kernel) -> list[tuple[Launch, int, int]]:
     """(launch, threads of a block, blocks) of each different launch of a kernel of the user's."""
-    shapes = {}
+    shapes: dict[tuple[int, int], Launch] = {}
     for launch in kernel.launches if kernel.sources.variant is None else ():
-        threads, blocks = (int(numpy.prod(size)) for size in (launch.block, launch.grid))
+        threads, blocks = math.prod(launch.block), math.prod(launch.grid)
         kept = shapes.setdefault((threads, blocks), launch)
         if launch.counters["instructions.warp"] > kept.counters["instructions.warp"]:
             shapes[threads, blocks] = launch
@@ -32,7 +41,7 @@ def _list_shapes(kernel):
 HALVING = re.compile(r"\bblockDim\.x\s*(?:/\s*2|>>\s*1)(?!\w)")
 
 
-def _find_halving(kernel):
+def _find_halving(kernel: Kernel) -> Place | None:
     """The place where the source halves the length of a block, as a tree of sums does; or None."""
     for file in dict.fromkeys(line.file for line in kernel.lines):
         for number, text in enumerate(kernel.sources.lines(file) or (), 1):
@@ -41,7 +50,7 @@ def _find_halving(kernel):
     return None
 
 
-def judge_block(kernel):
+def judge_block(kernel: Kernel) -> Iterator[Advice]:
     """Blocks whose last warp has idle lanes; a launch of one thread."""
     for launch, threads, blocks in _list_shapes(kernel):
         executed = launch.counters["instructions.warp"]
@@ -57,7 +66,7 @@ def judge_block(kernel):
         if not idle or threads * blocks == 1:
             continue
         warps = -(-threads // WARP)
-        evidence = {
+        evidence: Evidence = {
             "threads a block": threads,
             "warps a block": warps,
             "idle lanes a block": idle,
@@ -84,15 +93,18 @@ def judge_block(kernel):
         yield kernel.advise_launch("block_size", text, evidence)
 
 
-def judge_grid(kernel):
+def judge_grid(kernel: Kernel) -> Iterator[Advice]:
     """Grids that leave multiprocessors without a block, of launches that are long enough."""
     for launch, threads, blocks in _list_shapes(kernel):
         warps = launch.blocks * -(-threads // WARP)
         executed = launch.counters["instructions.warp"] / warps
         if blocks >= MULTIPROCESSORS or executed < LONG_WARP or threads * blocks == 1:
             continue
-        evidence = {"blocks": blocks, "multiprocessors": MULTIPROCESSORS}
-        evidence["instructions of a warp"] = executed
+        evidence = {
+            "blocks": blocks,
+            "multiprocessors": MULTIPROCESSORS,
+            "instructions of a warp": executed,
+        }
         text = (
             f"a grid of {say_count(blocks, 'block')} keeps at most {blocks} of the "
             f"{MULTIPROCESSORS} multiprocessors of {CARD} busy (other cards have other numbers), "
@@ -102,7 +114,7 @@ def judge_grid(kernel):
         yield kernel.advise_launch("small_grid", text, evidence)
 
 
-def _read_registers(kernel, launch):
+def _read_registers(kernel: Kernel, launch: Launch) -> int | None:
     """The blocks that fit into a multiprocessor's registers; None if the usage is unknown."""
     if kernel.sources.variant is None:
         return None
@@ -120,14 +132,15 @@ def _read_registers(kernel, launch):
     return found.limits["registers"]
 
 
-def judge_occupancy(kernel):
+def judge_occupancy(kernel: Kernel) -> Iterator[Advice]:
+    """Launches whose shared memory keeps blocks off a multiprocessor."""
     limits = _core.limits(COMPUTE_CAPABILITY)
     most = limits["shared_bytes_per_multiprocessor"]
     kept = limits["shared_bytes_per_block_reserved"]
     unit = limits["shared_allocation_unit_bytes"]
     all_threads = limits["threads_per_multiprocessor_max"]
     for launch in kernel.launches:
-        threads = int(numpy.prod(launch.block))
+        threads = math.prod(launch.block)
         if not launch.shared_bytes:
             continue
         rounded = -(-threads // 32) * 32
@@ -138,7 +151,7 @@ def judge_occupancy(kernel):
         by_registers = _read_registers(kernel, launch) if by_shared < by_threads else None
         if by_shared >= (by_threads if by_registers is None else min(by_threads, by_registers)):
             continue
-        evidence = {
+        evidence: Evidence = {
             "shared bytes a block": launch.shared_bytes,
             "shared bytes a multiprocessor": most,
             "blocks a multiprocessor by shared memory": by_shared,

@@ -1,22 +1,29 @@
 """Advice of one kernel together: what another advice makes void is left out."""
 
+from __future__ import annotations
+
+import math
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ._kernel import Advice, Kernel
 
 VOID_IN_PRIVATE = ("redundant_barrier", "local_memory", "data_read_once")
 VOID_IN_TILE = ("redundant_barrier", "data_read_once")
 NAIVE = re.compile(r"Lanes that are neighbours touch memory that is not: .*$")
 
 
-def _is_one_thread(kernel):
+def _is_one_thread(kernel: Kernel) -> bool:
     """Whether all blocks of a kernel of the user's own have one thread."""
     own = kernel.sources.variant is None
-    return own and all(int(numpy.prod(launch.block)) == 1 for launch in kernel.launches)
+    return own and all(math.prod(launch.block) == 1 for launch in kernel.launches)
 
 
-def _turn_tile(advice, read):
+def _turn_tile(advice: Advice, read: Advice) -> Advice:
     """The advice on an uncoalesced access, where each thread reads back its part of a tile."""
     line = f"line {read.line}" if read.line is not None else read.subject
     text = NAIVE.sub(
@@ -31,7 +38,7 @@ def _turn_tile(advice, read):
     return replace(advice, message=text, evidence=evidence)
 
 
-def settle(kernel, found):
+def settle(kernel: Kernel, found: Sequence[Advice]) -> Sequence[Advice]:
     """The advice that holds where all of it is followed together."""
     if _is_one_thread(kernel):
         return [advice for advice in found if advice.kind == "block_size"]

@@ -1,6 +1,9 @@
 """Advice on shared memory: bank conflicts, pads, data that is read once."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -20,12 +23,21 @@ from .what_if import (
     try_cures,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ._captured import Instruction, Place
+    from ._kernel import Advice, Evidence, Kernel
+    from ._pads import SharedArray
+    from .counts import Sample
+
 WIDER = re.compile(r"(\d+) pad elements .* a row of (\d+) bytes")
 CONFLICTED = 0.1  # conflicts for each wavefront
 CROWDED = 8  # lanes on one address of an atomic
 
 
-def judge_conflicts(kernel):
+def judge_conflicts(kernel: Kernel) -> Iterator[Advice]:
+    """Accesses to shared memory with bank conflicts."""
     for op in ("load", "store", "atomic", "async"):
         stem = "async" if op == "async" else f"shared.{op}"
         executed = "async.copies" if op == "async" else f"{stem}.instructions"
@@ -41,7 +53,7 @@ def judge_conflicts(kernel):
                 continue
             if not is_noticed(kernel, evidence[names[0]]):
                 continue
-            recorded = [row for row in same if row[1] is not None]
+            recorded = [(facts, sample) for facts, sample in same if sample is not None]
             worst = max(recorded, key=lambda row: row[1].cost, default=None)
             if op == "atomic" and worst is not None and count_crowd(worst[1]) >= CROWDED:
                 continue  # lanes on one word, which judge_atomics reports
@@ -60,20 +72,21 @@ def judge_conflicts(kernel):
             yield kernel.advise("bank_conflict", [place], text, evidence, is_access=True)
 
 
-def is_atomic(ptx):
+def is_atomic(ptx: str) -> bool:
     """Whether an instruction's text is that of an atomic."""
     words = ptx.split()
     return any(word.startswith(("atom.", "red.")) for word in words[:2])  # a guard may precede it
 
 
-def is_matrix(ptx):
+def is_matrix(ptx: str) -> bool:
     """Whether an instruction's text is an ldmatrix, whose rows go to other lanes."""
     return any(word.startswith("ldmatrix.") for word in ptx.split()[:2])
 
 
-def _describe_copy(kernel, worst, alone, evidence):
+def _describe_copy(
+    kernel: Kernel, facts: Instruction, sample: Sample, alone: int, evidence: Evidence
+) -> str:
     """Words for a copy with more wavefronts than its target addresses explain."""
-    facts, sample = worst
     evidence |= {
         "wavefronts of the worst request": sample.cost,
         "wavefronts by its targets alone": alone,
@@ -96,13 +109,16 @@ def _describe_copy(kernel, worst, alone, evidence):
     )
 
 
-def _describe_cures(kernel, worst, evidence):
+def _describe_cures(
+    kernel: Kernel, worst: tuple[Instruction, Sample] | None, evidence: Evidence
+) -> str:
+    """Words on what would remove the conflicts of the costliest request."""
     if worst is None:
         return "Let the lanes of a warp meet different banks."
     facts, sample = worst
     wavefronts, conflicts = count_cost(sample.addresses, sample.bytes, sample.mask, sample.rule)
     if sample.op == "async" and sample.cost != wavefronts:
-        return _describe_copy(kernel, worst, wavefronts, evidence)
+        return _describe_copy(kernel, facts, sample, wavefronts, evidence)
     evidence |= {
         "wavefronts of the worst request": wavefronts,
         "conflicts of the worst request": conflicts,
@@ -123,9 +139,7 @@ def _describe_cures(kernel, worst, evidence):
         cure
         for cure in try_cures(sample, element)
         if not (wider := WIDER.match(cure[0]))
-        or is_worth(
-            kernel, sample, guess_array(kernel, sample, element, int(wider[2])), int(wider[1])
-        )
+        or is_worth(kernel, guess_array(kernel, sample, element, int(wider[2])), int(wider[1]))
     ]
     if not cures:
         return (
@@ -141,17 +155,18 @@ def _describe_cures(kernel, worst, evidence):
     )
 
 
-def _describe_array(kernel, array, sample, wavefronts, evidence):
+def _describe_array(
+    kernel: Kernel, array: SharedArray, sample: Sample, wavefronts: int, evidence: Evidence
+) -> str:
     """Words on an array with rows: pads and swizzles, tried on all that was recorded of it."""
     head = f"Its worst request takes {say_count(wavefronts, 'wavefront')}; "
     now, cures, requests = find_cures(kernel, array)
-    if not cures:
+    if now is None or not cures:
         return (
             f"{head}neither a pad behind the rows of {array.declare()} nor an xor swizzle makes "
             "its accesses much cheaper together: change which lane takes which element."
         )
-    number = [request.sample for request in requests]
-    own = next((i for i, one in enumerate(number) if one is sample), None)
+    own = next((i for i, request in enumerate(requests) if request.sample is sample), None)
     for cure in cures:
         if own is not None:
             evidence[f"wavefronts with {cure.words}"] = cure.costs[own][0]
@@ -177,9 +192,9 @@ def _describe_array(kernel, array, sample, wavefronts, evidence):
     )
 
 
-def judge_padding(kernel):
+def judge_padding(kernel: Kernel) -> Iterator[Advice]:
     """Rows padded by one element without need: the pad prevents wide loads."""
-    groups = {}
+    groups: dict[tuple[str, str, Place, int], dict[int, Instruction]] = {}
     for facts in kernel.instructions:
         width, address = read_width(facts["ptx"]), ADDRESS.search(facts["ptx"])
         if facts["role"] == "alone" and "ld" in facts["ptx"] and ".shared" in facts["ptx"]:
@@ -221,7 +236,7 @@ def judge_padding(kernel):
             yield kernel.advise("padding", [place], text, evidence)
 
 
-def judge_reuse(kernel):
+def judge_reuse(kernel: Kernel) -> Iterator[Advice]:
     """Shared memory in which each thread reads only its own values, and each once."""
     loaded = kernel.sums.get("shared.load.bytes", 0)
     stored = kernel.sums.get("shared.store.bytes", 0) + kernel.sums.get("async.bytes", 0)
@@ -249,7 +264,7 @@ def judge_reuse(kernel):
     yield kernel.advise("data_read_once", places, text, evidence)
 
 
-def _is_same(read, write):
+def _is_same(read: Sample, write: Sample) -> bool:
     """Whether both are of one warp, and each lane reads what it has written itself."""
     where = (read.block, read.warp) == (write.block, write.warp)
     return where and set(read.active()) <= set(write.active()) and read.bytes <= write.bytes

@@ -1,9 +1,19 @@
 """Advice on registers that ptxas spills to local memory, which no access of the PTX shows."""
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from .. import _core
 from ._advise_launch import COMPUTE_CAPABILITY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Any
+
+    from ._captured import Place
+    from ._kernel import Advice, Evidence, Kernel
 
 ARCH = COMPUTE_CAPABILITY.replace(".", "")
 DECLARED = re.compile(r"\.reg\s+\.(pred|[a-z]+(\d+))(?:\.v(\d))?\s+[^<;]*?(?:<(\d+)>)?\s*;")
@@ -11,7 +21,7 @@ WORD = 32  # bits of a register
 REGISTERS_MAX = 255  # of a thread
 
 
-def _count_declared(lines):
+def _count_declared(lines: Sequence[str]) -> int:
     """Registers of 32 bits that the PTX names: a kernel with few of them cannot need many."""
     total = 0
     for _, bits, vector, count in DECLARED.findall("\n".join(lines)):
@@ -19,7 +29,7 @@ def _count_declared(lines):
     return total
 
 
-def _cut_entry(lines, name):
+def _cut_entry(lines: Sequence[str], name: str) -> Sequence[str]:
     """The lines of a kernel of a module, its directives among them."""
     starts = [i for i, line in enumerate(lines) if re.search(r"\.(entry|func)\b", line)]
     for start, end in zip(starts, [*starts[1:], len(lines)], strict=True):
@@ -28,7 +38,7 @@ def _cut_entry(lines, name):
     return []
 
 
-def _read_limits(lines):
+def _read_limits(lines: Sequence[str]) -> tuple[int, int | None, int | None]:
     """(registers that a thread may have, threads a block, blocks) of the kernel's directives."""
     text = "\n".join(lines).partition("{")[0]
     sizes = re.search(r"\.(?:maxntid|reqntid)\s+(\d+)(?:,\s*(\d+))?(?:,\s*(\d+))?", text)
@@ -45,7 +55,7 @@ def _read_limits(lines):
     return limit, threads if sizes else None, int(blocks[1]) if blocks else None
 
 
-def _find_usage(kernel):
+def _find_usage(kernel: Kernel) -> dict[str, Any] | None:
     """What the kernel takes in machine code; None where no compiler here tells it."""
     from .. import compile  # slow to import
 
@@ -61,7 +71,7 @@ def _find_usage(kernel):
     return None
 
 
-def _find_declaration(kernel):
+def _find_declaration(kernel: Kernel) -> Place | None:
     """The place where the source declares the kernel; None where that is not seen."""
     for file in dict.fromkeys(line.file for line in kernel.lines):
         for number, text in enumerate(kernel.sources.lines(file) or (), 1):
@@ -70,7 +80,7 @@ def _find_declaration(kernel):
     return None
 
 
-def judge_spills(kernel):
+def judge_spills(kernel: Kernel) -> Iterator[Advice]:
     """Kernels of the user's own whose registers ptxas spills."""
     if kernel.sources.variant is not None:
         return
@@ -91,7 +101,7 @@ def judge_spills(kernel):
         cures.append(f"a block of {threads // 2} threads, with __launch_bounds__({threads // 2})")
     elif limit < REGISTERS_MAX:
         cures.append("a higher limit of registers in the options of the compiler")
-    evidence = {
+    evidence: Evidence = {
         "registers a thread": usage["registers"],
         "bytes of spill stores": stores,
         "bytes of spill loads": loads,

@@ -8,15 +8,20 @@ from .._pandas import import_pandas
 from .._version import __version__
 from ._layout import tabulate, wrap, write_number
 from .counts import CONFLICTS, WAVEFRONTS, counters
-from .saved import Saved, describe_origin, restore_report, say_launches
+from .saved import Saved, describe_origin, restore_as, say_launches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Iterable
+    from typing import Any, Literal, Self, TypeAlias
 
     from pandas import DataFrame
 
     from ._report import Report
+    from .saved import Json
+
+    Number: TypeAlias = float | None  # None: of a ratio whose denominator is 0
+    ComparedRow: TypeAlias = tuple[str, str, Number, Number, Number]  # counter, unit, a, b, b / a
+    Mark: TypeAlias = Literal["better", "worse", "differs", ""]
 
 CHANGED = 0.005  # of the larger value; less is equal in the sentence and has no mark
 # Of these more is better; of those with a NEUTRAL ending neither, as they say what was asked for.
@@ -39,13 +44,13 @@ TOPICS = (
 TOLD = 4  # topics of the sentence
 
 
-def _is_changed(a, b):
+def _is_changed(a: Number, b: Number) -> bool:
     if a is None or b is None:
         return a is not b
     return abs(a - b) > CHANGED * max(abs(a), abs(b))
 
 
-def _judge(name, a, b):
+def _judge(name: str, a: Number, b: Number) -> Mark:
     """The mark of a row: "better", "worse", "differs", or "" where both are alike."""
     if not _is_changed(a, b):
         return ""
@@ -54,7 +59,7 @@ def _judge(name, a, b):
     return "better" if (b > a) == (name in HIGHER) else "worse"
 
 
-def _tell(words, a, b):
+def _tell(words: str, a: float, b: float) -> str:
     """One part of the sentence: what of `words` the second has, against the first."""
     numbers = f"({write_number(a)} -> {write_number(b)})"
     if not b:
@@ -95,27 +100,27 @@ class Comparison(Saved):
     [0]
     """
 
-    def __init__(self, a: Report, b: Report, names: Sequence[str]) -> None:
+    def __init__(self, a: Report, b: Report, names: tuple[str, str]) -> None:
         self.names = names
         self.reports = (a, b)
         self.origin = describe_origin()
         self.labels = (a.label, b.label)
         facts = counters()
-        self.rows = [
-            (name, facts[name]["unit"], a.counters[name], b.counters[name])
-            for name in facts
-            if a.counters[name] or b.counters[name]
-        ]
+        pairs = [(name, facts[name]["unit"], a.counters[name], b.counters[name]) for name in facts]
         if a.time_ms is not None and b.time_ms is not None:
-            self.rows.append(("time", "ms", a.time_ms, b.time_ms))
-        self.rows = [(*row, self._divide(row[3], row[2])) for row in self.rows]
+            pairs.append(("time", "ms", a.time_ms, b.time_ms))
+        self.rows: list[ComparedRow] = [
+            (name, unit, one, other, self._divide(other, one))
+            for name, unit, one, other in pairs
+            if one or other or name == "time"
+        ]
         self.summary = self._summarize(a, b)
 
     @staticmethod
-    def _divide(b, a):
+    def _divide(b: Number, a: Number) -> Number:
         return b / a if a and b is not None else None
 
-    def _summarize(self, a, b):
+    def _summarize(self, a: Report, b: Report) -> str:
         parts = []
         if a.time_ms and b.time_ms and _is_changed(a.time_ms, b.time_ms):
             faster = a.time_ms / b.time_ms
@@ -125,9 +130,9 @@ class Comparison(Saved):
             parts.append(f"is {words} ({a.time_ms:.4f} -> {b.time_ms:.4f} ms)")
         told = []
         for words, names in TOPICS:
-            values = [report.counters.total(*names) for report in (a, b)]
-            if _is_changed(*values):
-                told.append(_tell(words, *values))
+            before, now = a.counters.total(*names), b.counters.total(*names)
+            if _is_changed(before, now):
+                told.append(_tell(words, before, now))
         if told:
             *most, last = told[:TOLD]
             parts.append(f"has {', '.join(most)} and {last}" if most else f"has {last}")
@@ -136,14 +141,14 @@ class Comparison(Saved):
             return f"{second} counts as {first} does: no counter that costs time differs."
         return f"Against {first}, {second} {'; it '.join(parts)}."
 
-    def mark(self, row: tuple[Any, ...]) -> str:
+    def mark(self, row: ComparedRow) -> Mark:
         """Of a row: "better", "worse", "differs" (neither can be said), or "" (equal)."""
         name, _, a, b, _ = row
         return _judge(name, a, b)
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
-        keys = ("counter", "unit", *("a", "b"), "ratio")
+        keys = ("counter", "unit", "a", "b", "ratio")
         rows = [dict(zip(keys, row, strict=True)) | {"mark": self.mark(row)} for row in self.rows]
         return {
             "smemkit": __version__,
@@ -155,16 +160,16 @@ class Comparison(Saved):
         }
 
     @property
-    def _title(self):
+    def _title(self) -> str:
         return f"{self.names[0]} and {self.names[1]} compared"
 
     @property
-    def _launched(self):
+    def _launched(self) -> list[str]:
         pairs = zip(self.names, self.reports, strict=True)
         told = [(name, say_launches(report._captured)) for name, report in pairs]
         return [words if words.startswith(name) else f"{name}: {words}" for name, words in told]
 
-    def _capture(self):
+    def _capture(self) -> Json:
         reports = [
             {"kind": "profile", "origin": report.origin, "captured": report._capture()}
             for report in self.reports
@@ -172,30 +177,28 @@ class Comparison(Saved):
         return {"names": list(self.names), "reports": reports}
 
     @classmethod
-    def _restore(cls, captured):
-        a, b = map(restore_report, captured["reports"])
-        return cls(a, b, tuple(captured["names"]))
+    def _restore(cls, captured: Json) -> Self:
+        from . import Report  # which imports this module
+
+        a, b = (restore_as(Report, document) for document in captured["reports"])
+        first, second = captured["names"]
+        return cls(a, b, (first, second))
 
     def to_dataframe(self) -> DataFrame:
         """The rows as a pandas.DataFrame."""
         columns = ["counter", "unit", *self.names, "ratio"]
         return import_pandas().DataFrame(self.rows, columns=columns)
 
-    def table(self, rows: Iterable[tuple[Any, ...]] | None = None) -> list[Any]:
+    def table(self, rows: Iterable[ComparedRow] | None = None) -> list[tuple[str, ...]]:
         """Rows of text with the heading first, of some rows or of all."""
-        heading = ("counter", *self.names, "ratio", "unit", "")
-        return [heading] + [
-            (
-                row[0],
-                *map(write_number, row[2:4]),
-                "-" if row[4] is None else f"{row[4]:.3f}",
-                row[1],
-                self.mark(row),
-            )
-            for row in (self.rows if rows is None else rows)
-        ]
+        lines: list[tuple[str, ...]] = [("counter", *self.names, "ratio", "unit", "")]
+        for row in self.rows if rows is None else rows:
+            name, unit, a, b, ratio = row
+            written = "-" if ratio is None else f"{ratio:.3f}"
+            lines.append((name, write_number(a), write_number(b), written, unit, self.mark(row)))
+        return lines
 
-    def split(self) -> tuple[Any, ...]:
+    def split(self) -> tuple[list[ComparedRow], list[str]]:
         """(rows that differ, names of the counters that do not)."""
         differing = [row for row in self.rows if self.mark(row)]
         return differing, [row[0] for row in self.rows if not self.mark(row)]

@@ -23,8 +23,8 @@ class ConditionResult(int):
         result.words = words
         return result
 
-    def __getnewargs__(self) -> tuple[bool, str]:  # for pickle and copy
-        return bool(self), self.words
+    def __reduce__(self) -> tuple[type[ConditionResult], tuple[bool, str]]:  # for pickle and copy
+        return type(self), (bool(self), self.words)
 
     def __repr__(self) -> str:
         return f"{bool(self)}: {self.words}"

@@ -3,8 +3,17 @@
 An observation of one launch holds for others only where indices and constants choose the addresses.
 """
 
+from __future__ import annotations
+
+import collections
 import functools
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from ._kernel import Kernel
 
 COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 HEAD = re.compile(r"\.(?:entry|func)\b")
@@ -21,7 +30,7 @@ PLACE = (*SHAPE, "%tid", "%laneid", "%lanemask_lt", "%lanemask_le", "%lanemask_e
 class Statement:
     """An instruction: its line, guard, opcode, registers that it defines and that it reads."""
 
-    def __init__(self, number, guard, opcode, operands):
+    def __init__(self, number: int, guard: str | None, opcode: str, operands: str) -> None:
         self.number, self.guard, self.opcode = number, guard, opcode
         self.base = opcode.partition(".")[0]
         found = RESULT.match(operands) if self.base not in ("st", "red", "bra", "brx") else None
@@ -33,12 +42,14 @@ class Statement:
 
 
 @functools.lru_cache(maxsize=8)
-def _read(text):
+def _read(text: str) -> list[list[Statement]]:
     """The statements of each function of a module."""
     text = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    functions, number = [], 1
+    functions: list[list[Statement]] = []
+    number = 1
     for chunk in text.split(";"):
-        words, at = [], number
+        words: list[str] = []
+        at = number
         for offset, line in enumerate(chunk.split("\n")):
             line = line.strip()
             if HEAD.search(line):
@@ -51,36 +62,39 @@ def _read(text):
         number += chunk.count("\n")
         found = STATEMENT.match(" ".join(words))
         if found and functions:
-            functions[-1].append(Statement(at, *found.groups()))
+            functions[-1].append(Statement(at, found[1], found[2], found[3]))
     return functions
 
 
-def _is_fetched(statement):
+def _is_fetched(statement: Statement) -> bool:
     return statement.base in FETCHES
 
 
-def _is_of_others(statement):
+def _is_of_others(statement: Statement) -> bool:
     """Whether a value may differ from lane to lane by what it is made of."""
     return statement.base in FETCHES and not statement.opcode.startswith("ld.param")
 
 
-def _of(names):
+def _of(names: Collection[str]) -> Callable[[str], bool]:
     """Whether a special register, such as %tid.x, is one of some names, such as %tid."""
     return lambda name: name.partition(".")[0] in names
 
 
-def _spread(statements, is_source, is_kept, is_by_branches=True):
+def _spread(
+    statements: Sequence[Statement],
+    is_source: Callable[[Statement], bool],
+    is_kept: Callable[[str], bool],
+    is_by_branches: bool = True,
+) -> tuple[set[str], bool]:
     """The registers that follow from a source, or from a special register that is not kept.
 
     Where such a register decides on a branch, so do all with several definitions, as the branch
-    may choose between these: loop counters and values that an if has changed.
+    may choose between these: loop counters and values that an if has changed. The second result
+    is whether one decides on a branch.
     """
-    defined, marked, is_parted = {}, set(), False
-    for statement in statements:
-        for name in statement.results:
-            defined[name] = defined.get(name, 0) + 1
+    defined = collections.Counter(name for one in statements for name in one.results)
     special = {name for one in statements for name in one.reads} - set(defined)
-    marked |= {name for name in special if not is_kept(name)}
+    marked, is_parted = {name for name in special if not is_kept(name)}, False
     while True:
         before = len(marked)
         for one in statements:
@@ -93,14 +107,14 @@ def _spread(statements, is_source, is_kept, is_by_branches=True):
             return marked, is_parted
 
 
-def _list_functions(kernel):
+def _list_functions(kernel: Kernel) -> list[list[Statement]]:
     """The statements of the functions that a kernel has executed."""
     executed = {facts["ptx_line"] for facts in kernel.instructions}
     functions = _read("\n".join(kernel.sources.ptx))
     return [one for one in functions if any(statement.number in executed for statement in one)]
 
 
-def _is_by_all(kernel, numbers):
+def _is_by_all(kernel: Kernel, numbers: Collection[int]) -> bool:
     """Whether all lanes of all warps execute the instructions of some lines."""
     warps = threads = 0
     for launch in kernel.launches:
@@ -118,7 +132,7 @@ def _is_by_all(kernel, numbers):
     return True
 
 
-def is_shared_by_index(kernel):
+def is_shared_by_index(kernel: Kernel) -> bool:
     """Whether indices of threads and blocks, and constants, choose all addresses of shared memory.
 
     False in doubt: where loaded data or arguments of the launch are part of an address, choose
@@ -141,7 +155,7 @@ def is_shared_by_index(kernel):
     return True
 
 
-def is_merged(kernel, ptx_line):
+def is_merged(kernel: Kernel, ptx_line: int) -> bool:
     """Whether ptxas adds up the lanes of an atomic on integers in global memory by itself.
 
     It does where the address is the same for all threads of a block and nobody uses the result.
@@ -159,7 +173,7 @@ def is_merged(kernel, ptx_line):
     return False
 
 
-def find_axes(kernel, ptx_line):
+def find_axes(kernel: Kernel, ptx_line: int) -> str:
     """The axes of a block whose thread index is part of the address of an access, as "xy".
 
     Branches that choose between values are left out: guards at the edges do not move an address.
@@ -171,7 +185,7 @@ def find_axes(kernel, ptx_line):
     return ""
 
 
-def _is_by_axis(statements, access, axis):
+def _is_by_axis(statements: Sequence[Statement], access: Statement, axis: str) -> bool:
     varied = (f"%tid.{axis}", "%laneid", "%warpid")
     marked, _ = _spread(
         statements,

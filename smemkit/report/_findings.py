@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .._version import __version__
 from ._layout import wrap
 from ._variables import SharedVariables, strip_index
-from .counts import Sources, place_of, split_refused
+from .counts import Sources, count_blocks, place_of, split_refused
 from .saved import (
     Saved,
     describe_origin,
@@ -18,22 +18,22 @@ from .saved import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-    from typing import Any
+    from collections.abc import Iterable
+    from typing import Any, Self
 
-SIDES = ("first", "second")
+    from ._captured import Checked, FindingSide, FoundFault, Refused
+    from .saved import Json
 
 
 class Side:
     """One of the two accesses of a finding."""
 
-    def __init__(self, facts: Mapping[str, Any], sources: Sources, shared: SharedVariables) -> None:
+    def __init__(self, facts: FindingSide, sources: Sources, shared: SharedVariables) -> None:
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
         self.address = facts["address"]
-        self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
-        self.function, self.ptx_line, self.ptx = (
-            facts[name] for name in ("function", "ptx_line", "ptx")
-        )
+        self.block: tuple[int, ...] = tuple(facts["block"])
+        self.thread: tuple[int, ...] = tuple(facts["thread"])
+        self.function, self.ptx_line, self.ptx = facts["function"], facts["ptx_line"], facts["ptx"]
         self.file, self.line = place_of(facts)
         self.variable = shared.translate(facts["variable"], self.file)
         self.text = sources.text(self.file, self.line, self.ptx)
@@ -45,7 +45,7 @@ class Side:
         """Where it stands: "file:line", a str."""
         return f"{self.file}:{self.line}"
 
-    def __str__(self):
+    def __str__(self) -> str:
         words = f"thread {self.thread} of block {self.block}"
         if self.op == "wait":
             words += " waits here for the other lanes of its warp"
@@ -58,7 +58,7 @@ class Side:
             words += "; the compiler has moved it here: the line itself accesses no memory"
         return f"{self.place}  {self.text}\n      {words}"
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"Side({self.place!r}, {self.op}, block={self.block}, thread={self.thread})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,12 +105,13 @@ class Finding:
     """
 
     def __init__(
-        self, facts: Mapping[str, Any], kernel: str, sources: Sources, shared: SharedVariables
+        self, facts: FoundFault, kernel: str, sources: Sources, shared: SharedVariables
     ) -> None:
         self.kind, self.count, self.kernel = facts["kind"], facts["count"], kernel
         self.same_value = facts.get("same_value", False)
         self.first = Side(facts["first"], sources, shared)
-        self.second = Side(facts["second"], sources, shared) if facts.get("second") else None
+        second = facts.get("second")
+        self.second = Side(second, sources, shared) if second else None
         self.message = shared.translate(facts["message"], self.first.file)
         self.action = facts["action"]
 
@@ -198,31 +199,28 @@ class CheckReport(Saved):
 
     def __init__(
         self,
-        launches: Iterable[Any],
+        launches: Iterable[Checked | Refused],
         result: Any,
         *,
         blocks: int = 0,
-        given: Any = None,
+        given: str | None = None,
         ignore_same_value: bool = False,
     ) -> None:
-        self._captured, self._sources = list(launches), []
+        self._captured = list(launches)
+        self._sources: list[Sources] = []
         self._settings = {"blocks": blocks, "ignore_same_value": ignore_same_value}
         self.origin = describe_origin()
         self.result = result
-        launches, self.refused = split_refused(launches)
-        self.kernels = tuple(launch["kernel"] for launch in launches)
-        self.truncated = any(launch["truncated"] for launch in launches)
-        self.incomplete = sum(launch.get("incomplete", 0) for launch in launches)
-        reasons = [launch["stopped"] for launch in launches if launch["stopped"]]
+        ran, self.refused = split_refused(self._captured)
+        self.kernels = tuple(launch["kernel"] for launch in ran)
+        self.truncated = any(launch["truncated"] for launch in ran)
+        self.incomplete = sum(launch.get("incomplete", 0) for launch in ran)
+        reasons = [launch["stopped"] for launch in ran if launch["stopped"]]
         reasons += [f"{kernel}: {message}" for kernel, message in self.refused]
         self.stopped = "; ".join(reasons) or None
-        self.sampled = None
-        if blocks:
-            self.sampled = tuple(
-                sum(launch[name] for launch in launches) for name in ("blocks", "blocks_total")
-            )
-        kept = {}
-        for launch in launches:
+        self.sampled = count_blocks(ran) if blocks else None
+        kept: dict[tuple[str, tuple[Any, ...]], Finding] = {}
+        for launch in ran:
             sources = Sources.of(launch, given)
             self._sources.append(sources)
             shared = SharedVariables(launch["ptx"], sources)
@@ -258,26 +256,27 @@ class CheckReport(Saved):
         )
 
     @property
-    def _title(self):
+    def _title(self) -> str:
         return f"Check of {', '.join(dict.fromkeys(self.kernels))}"
 
     @property
-    def _launched(self):
+    def _launched(self) -> list[str]:
         return [say_launches(self._captured)]
 
-    def _capture(self):
-        sources, rows = iter(self._sources), []
+    def _capture(self) -> Json:
+        sources = iter(self._sources)
+        rows: list[Checked | Refused] = []
         for facts in self._captured:
             if "refused" not in facts:
-                sides = [row.get(side) or {} for row in facts["findings"] for side in SIDES]
-                places = {side.get("file") for side in sides}
-                facts = facts | {"sources": describe_sources(next(sources), places)}
+                pairs = [(row["first"], row["second"]) for row in facts["findings"]]
+                places = {side["file"] for pair in pairs for side in pair if side is not None}
+                facts = {**facts, "sources": describe_sources(next(sources), places)}
             rows.append(facts)
         return {**self._settings, **pack_launches(rows)}
 
     @classmethod
-    def _restore(cls, captured):
-        rows = unpack_launches(captured)
+    def _restore(cls, captured: Json) -> Self:
+        rows: list[Checked | Refused] = unpack_launches(captured)
         settings = {name: captured[name] for name in ("blocks", "ignore_same_value")}
         return cls(rows, None, **settings)
 
@@ -291,7 +290,7 @@ class CheckReport(Saved):
             words += f"; it ended early: {self.stopped.partition(chr(10))[0]}"
         return f"<CheckReport of {', '.join(dict.fromkeys(self.kernels))}: {words}>"
 
-    def _count(self):
+    def _count(self) -> str:
         number = len(self.findings)
         found = f"{number} finding{'' if number == 1 else 's'}" if number else "nothing found"
         return found + (f", {self.ignored} of stores of one value left out" if self.ignored else "")

@@ -9,9 +9,17 @@ Where a line may access memory, by a pointer, a reference, a macro or a call, no
 access may be its own. So an access that was moved to such a line is not recognised.
 """
 
+from __future__ import annotations
+
 import re
+from typing import TYPE_CHECKING
 
 from .._declarations import ELEMENTS, TOKEN, WORDS, _compute, _read
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .._declarations import _Source
 
 NUMBERS = (WORDS - {"void"}) | {name for name, one in ELEMENTS.items() if one.lanes == 1}
 NUMBERS -= {"void", "std::byte", "half", "__half", "nv_half", "nv_bfloat16", "__nv_bfloat16"}
@@ -25,14 +33,16 @@ SIGNS = set("+-*/%=<>!&|^~?:;,(){}.") | {"<<", "::"}
 NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def _list_tokens(text):
+def _list_tokens(text: str) -> list[tuple[str, str | None]]:
+    """(token, its kind by TOKEN) of a text, without comments and marks."""
     found = TOKEN.finditer(text)
     return [(one[0], one.lastgroup) for one in found if one.lastgroup not in ("skip", "mark")]
 
 
-def _list_numbers(tokens):
+def _list_numbers(tokens: Sequence[str]) -> set[str]:
     """Names that are declared as numbers wherever they are declared."""
-    numbers, others = set(), set()
+    numbers: set[str] = set()
+    others: set[str] = set()
     for i, token in enumerate(tokens):
         before = tokens[i - 1] if i else ""
         if token in IN_MEMORY:
@@ -51,7 +61,7 @@ def _list_numbers(tokens):
     return numbers - others
 
 
-def list_lines_without_access(text, options=()):
+def list_lines_without_access(text: str, options: Sequence[str] = ()) -> frozenset[int]:
     """The numbers of the lines that are whole statements of numbers."""
     source = _read(text, tuple(options))
     if UNCLEAR & set(source.tokens):
@@ -72,7 +82,9 @@ def list_lines_without_access(text, options=()):
     return frozenset(found)
 
 
-def _is_harmless(source, tokens, numbers):
+def _is_harmless(
+    source: _Source, tokens: Sequence[tuple[str, str | None]], numbers: set[str]
+) -> bool:
     """True for a whole statement that has numbers alone."""
     words = [token for token, _ in tokens]
     if words.count("(") != words.count(")") or words[-1] not in (";", "{", "}", ")"):

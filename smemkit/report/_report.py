@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -18,6 +19,7 @@ from .counts import (
     UncountedError,
     add_sums,
     collect_lines,
+    count_blocks,
     count_conflicts,
     count_excess_sectors,
     count_waste,
@@ -27,33 +29,46 @@ from .counts import (
     split_refused,
 )
 from .saved import Saved, describe_origin, describe_sources, pack_launches, unpack_launches
-from .what_if import waste
+from .what_if import rank_waste
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from typing import Any
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from typing import Any, Self, TypeAlias
 
     from pandas import DataFrame
 
+    from ._captured import Counted, Refused
     from ._kernel import Advice
-    from .counts import Sample
+    from .counts import Line, Sample
     from .html import Picture
+    from .saved import Json
 
-RANKINGS = (
+    Measure: TypeAlias = Callable[[Counters], int]
+    Access: TypeAlias = tuple[str, str, int, str, str]  # kernel, file, line, space, op
+
+RANKINGS: tuple[tuple[str, str, Measure], ...] = (
     ("bank conflicts", "wavefronts", count_conflicts),
     ("excess sectors", "sectors", count_excess_sectors),
     ("divergent branches", "branches", lambda table: table["branch.divergent"]),
 )
 
 
-def _write_line(line):
+def _write_line(line: Line) -> str:
     """The line's text, with what explains an access that stands in no line of the source."""
     return f"{line.text}  (moved by the compiler)" if line.moved else line.text
 
 
-def _name_access(sample):
+def _name_access(sample: Sample) -> Access:
     """What the accesses of one source line, space and kind have in common."""
     return sample.kernel, sample.file, sample.line, sample.space, sample.op
+
+
+def _drop_lines(facts: Counted | Refused) -> Counted | Refused:
+    """The facts of a launch without its lines, which are sums over its instructions."""
+    if "refused" not in facts:
+        facts = {**facts}
+        facts.pop("lines", None)
+    return facts
 
 
 class Report(Saved):
@@ -93,25 +108,23 @@ class Report(Saved):
     """
 
     def __init__(
-        self, launches: Iterable[Any], result: Any, *, blocks: int = 0, given: Any = None
+        self,
+        launches: Iterable[Counted | Refused],
+        result: Any,
+        *,
+        blocks: int = 0,
+        given: str | None = None,
     ) -> None:
         self._blocks = blocks
-        self._captured = [  # the lines are sums over the instructions
-            {name: value for name, value in facts.items() if name != "lines"} for facts in launches
-        ]
+        self._captured = [_drop_lines(facts) for facts in launches]
         self.origin = describe_origin()
-        launches, self.refused = split_refused(launches)
-        self.launches = tuple(Launch(facts, given) for facts in launches)
+        ran, self.refused = split_refused(self._captured)
+        self.launches = tuple(Launch(facts, given) for facts in ran)
         self.result = result
         self.counters = Counters(add_sums(launch.counters for launch in self.launches))
         self.lines = collect_lines(self.launches)
         self.samples = [sample for launch in self.launches for sample in launch.samples]
-        self.sampled = None
-        if blocks:
-            self.sampled = (
-                sum(launch.blocks for launch in self.launches),
-                sum(launch.blocks_total for launch in self.launches),
-            )
+        self.sampled = count_blocks(ran) if blocks else None
 
     @property
     def times_ms(self) -> tuple[tuple[float, ...], ...]:
@@ -126,11 +139,10 @@ class Report(Saved):
     @property
     def main_kernel(self) -> str | None:
         """The name of the kernel that did most, by its warp instructions."""
-        sums = {}
+        sums: collections.Counter[str] = collections.Counter()
         for launch in self.launches:
-            done = launch.counters["instructions.warp"]
-            sums[launch.kernel] = sums.get(launch.kernel, 0) + done
-        return max(sums, key=sums.get)
+            sums[launch.kernel] += launch.counters["instructions.warp"]
+        return max(sums, key=lambda name: sums[name], default=None)
 
     @property
     def label(self) -> str:
@@ -143,7 +155,7 @@ class Report(Saved):
             )
         return self._say_blocks()
 
-    def _say_blocks(self):
+    def _say_blocks(self) -> str:
         how = "accesses as ptxas makes them" if self._is_modelled() else "PTX accesses as written"
         if self.sampled is None:
             return f"all blocks counted on the simulator; {how}"
@@ -155,7 +167,7 @@ class Report(Saved):
             f"(the result is incomplete); {how}"
         )
 
-    def _is_modelled(self):
+    def _is_modelled(self) -> bool:
         return all(launch.modelled for launch in self.launches)
 
     @property
@@ -212,13 +224,11 @@ class Report(Saved):
                 f"{', '.join(places) or 'none'}"
             )
         totals = self._add_waste()
-        return max(
-            fitting, key=lambda sample: (totals.get(_name_access(sample), 0), *waste(sample))
-        )
+        return max(fitting, key=lambda sample: (totals[_name_access(sample)], *rank_waste(sample)))
 
-    def _add_waste(self):
+    def _add_waste(self) -> collections.Counter[Access]:
         """What accesses cost beyond their least, those of one line, space and kind added up."""
-        totals = {}
+        totals: collections.Counter[Access] = collections.Counter()
         accesses = {
             (sample.function, sample.ptx_line, launch.ptx, sample.space, sample.op): sample
             for launch in self.launches
@@ -231,9 +241,8 @@ class Report(Saved):
                     for op in ("load", "store", "atomic", "async"):
                         sample = accesses.get((*place, space, op))
                         if sample is not None:
-                            name = _name_access(sample)
-                            more = count_waste(facts["counters"], space, op)
-                            totals[name] = totals.get(name, 0) + more
+                            waste = count_waste(facts["counters"], space, op)
+                            totals[_name_access(sample)] += waste
         return totals
 
     def picture(
@@ -256,12 +265,11 @@ class Report(Saved):
                 f"compare takes another Report of smemkit.profile, not {type(other).__name__}"
             )
         if names is None:
-            names = [report.main_kernel for report in (self, other)]
-            if names[0] == names[1]:
-                names = ("a", "b")
+            kernels = str(self.main_kernel), str(other.main_kernel)
+            names = kernels if kernels[0] != kernels[1] else ("a", "b")
         if isinstance(names, str) or len(names) != 2:
             raise _core.ArgumentError('names must be two headings, as in ("tiled", "padded")')
-        return Comparison(self, other, tuple(map(str, names)))
+        return Comparison(self, other, (str(names[0]), str(names[1])))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it but the result, of plain types that json can write."""
@@ -292,23 +300,25 @@ class Report(Saved):
         return frame
 
     @property
-    def _title(self):
+    def _title(self) -> str:
         return f"Profile of {', '.join(dict.fromkeys(launch.kernel for launch in self.launches))}"
 
-    def _capture(self):
-        ran, rows = iter(self.launches), []
+    def _capture(self) -> Json:
+        ran = iter(self.launches)
+        rows: list[Counted | Refused] = []
         for facts in self._captured:
             if "refused" not in facts:
                 launch = next(ran)
-                places = {row.get("file") for row in (*facts["instructions"], *facts["samples"])}
+                places = {row["file"] for row in facts["instructions"]}
+                places |= {row["file"] for row in facts["samples"]}
                 sources = describe_sources(launch.sources, places)
-                facts = facts | {"sources": sources, "times_ms": list(launch.times_ms)}
+                facts = {**facts, "sources": sources, "times_ms": list(launch.times_ms)}
             rows.append(facts)
         return {"blocks": self._blocks, **pack_launches(rows)}
 
     @classmethod
-    def _restore(cls, captured):
-        rows = unpack_launches(captured)
+    def _restore(cls, captured: Json) -> Self:
+        rows: list[Counted | Refused] = unpack_launches(captured)
         report = cls(rows, None, blocks=captured["blocks"])
         for launch, facts in zip(report.launches, split_refused(rows)[0], strict=True):
             launch.times_ms = tuple(facts["times_ms"])
@@ -325,7 +335,7 @@ class Report(Saved):
             parts += self._worst(title, unit, measure)
         return "\n".join([*parts, "", *self._totals()])
 
-    def _list_advice(self):
+    def _list_advice(self) -> Iterator[str]:
         found = self.advice
         yield from ("", "advice" if found else "advice: none")
         for number, advice in enumerate(found, 1):
@@ -333,12 +343,12 @@ class Report(Saved):
             yield f"  {number}. {advice.subject}{source}"
             yield from wrap(advice.message[:1].upper() + advice.message[1:], 5)
 
-    def _head(self):
-        rows = [("kernel", "grid", "block", "shared [bytes]", "GPU time [ms]")]
+    def _head(self) -> Iterator[str]:
+        rows = [["kernel", "grid", "block", "shared [bytes]", "GPU time [ms]"]]
         for launch in self.launches[:20]:
             time_ms = "-" if launch.time_ms is None else f"{launch.time_ms:.4f}"
             shape = [" x ".join(map(str, size)) for size in (launch.grid, launch.block)]
-            rows.append((launch.kernel, *shape, write_number(launch.shared_bytes), time_ms))
+            rows.append([launch.kernel, *shape, write_number(launch.shared_bytes), time_ms])
         if self.time_ms is None:
             rows = [row[:4] for row in rows]
         yield from tabulate(rows, numbers=(3, 4))
@@ -346,7 +356,7 @@ class Report(Saved):
             yield f"... and {len(self.launches) - 20} more launches"
         yield self.label
 
-    def _totals(self):
+    def _totals(self) -> Iterator[str]:
         facts = counters()
         rows = [
             (name, write_number(value), facts[name]["unit"])
@@ -355,9 +365,9 @@ class Report(Saved):
         ]
         yield from tabulate([("counter", "value", "unit"), *rows], numbers=(1,))
 
-    def _worst(self, title, unit, measure):
-        ranked = [(measure(line.counters), line) for line in self.lines]
-        ranked = sorted((row for row in ranked if row[0]), key=lambda row: -row[0])[:3]
+    def _worst(self, title: str, unit: str, measure: Measure) -> Iterator[str]:
+        measured = [(measure(line.counters), line) for line in self.lines]
+        ranked = sorted((row for row in measured if row[0]), key=lambda row: -row[0])[:3]
         if ranked:
             yield from ("", f"lines with most {title} [{unit}]")
             rows = [

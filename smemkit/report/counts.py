@@ -196,7 +196,16 @@ def split_refused(
     return ran, tuple(refused)
 
 
-def say_count(number: int, noun: str) -> str:
+def count_blocks(launches: Iterable[InModule]) -> tuple[int, int]:
+    """The blocks of launches that were counted or checked, and all of them."""
+    counted = total = 0
+    for launch in launches:
+        counted += launch["blocks"]
+        total += launch["blocks_total"]
+    return counted, total
+
+
+def say_count(number: float, noun: str) -> str:
     """As in "1 block", "2,000 blocks"."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 

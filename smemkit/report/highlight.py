@@ -1,9 +1,16 @@
 """Syntax colours of source lines in HTML, by Pygments where it is installed."""
 
+from __future__ import annotations
+
 import functools
 from html import escape
+from typing import TYPE_CHECKING
 
 from .counts import PTX_FILE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 # Each colour has a contrast of 3.9 or more to white and to the dark of notebooks (#111), so the
 # same rules serve both themes; a test computes it. A comment takes the text's own colour, fainter.
@@ -15,7 +22,7 @@ MOST_CHARACTERS = 1_000_000  # a longer text stays plain: the lexer would take s
 
 
 @functools.cache
-def _make_lexer(is_ptx):
+def _make_lexer(is_ptx: bool) -> Any:
     """The lexer for CUDA C or PTX, or None without a Pygments that has it."""
     try:
         from pygments.lexers import get_lexer_by_name
@@ -25,7 +32,7 @@ def _make_lexer(is_ptx):
         return None
 
 
-def _classify(token):
+def _classify(token: Any) -> str | None:
     """The CSS class of a token's type, or None for plain text."""
     from pygments import token as kinds
 
@@ -40,16 +47,16 @@ def _classify(token):
     return "s" if token in kinds.String else None
 
 
-def _mark(text, name):
+def _mark(text: str, name: str | None) -> str:
     return f'<span class="{name}">{escape(text)}</span>' if name and text else escape(text)
 
 
 @functools.lru_cache(maxsize=16)
-def _colour(text, is_ptx):
+def _colour(text: str, is_ptx: bool) -> tuple[str, ...]:
     lexer = _make_lexer(is_ptx) if len(text) <= MOST_CHARACTERS else None
     if lexer is None:
         return tuple(map(escape, text.split("\n")))
-    rows = [[]]
+    rows: list[list[str]] = [[]]
     for token, part in lexer.get_tokens(text):
         name = _classify(token)
         for number, piece in enumerate(part.split("\n")):
@@ -59,13 +66,13 @@ def _colour(text, is_ptx):
     return tuple("".join(row) for row in rows)
 
 
-def colour_lines(lines, file):
+def colour_lines(lines: Sequence[str], file: str) -> tuple[str, ...]:
     """The HTML of each of these consecutive lines of a file; escaped text without Pygments."""
     lines = [line.replace("\r", "") for line in lines]
     rows = _colour("\n".join(lines), file == PTX_FILE)
     return rows if len(rows) == len(lines) else tuple(map(escape, lines))
 
 
-def colour_line(line, file):
+def colour_line(line: str, file: str) -> str:
     """The HTML of one line without its neighbours."""
     return " ".join(colour_lines(line.splitlines() or [""], file))

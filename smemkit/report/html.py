@@ -4,9 +4,12 @@ Colours are an orange and a blue that every kind of sight tells apart, laid thin
 background the page has, so that its own text colour stays readable; each has its number beside it.
 """
 
+from __future__ import annotations
+
 import functools
 import zlib
 from html import escape
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from .counts import (
@@ -21,6 +24,21 @@ from .counts import (
 from .highlight import STYLE as CODE_STYLE
 from .highlight import colour_line, colour_lines
 from .saved import say_origin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import TypeAlias
+
+    from .._core import BankAccess
+    from ._comparison import Comparison
+    from ._findings import CheckReport
+    from ._kernel import Advice
+    from ._report import Report
+    from .counts import Counters, Line, Sample
+    from .occupancy import OccupancyTable
+    from .saved import Saved
+
+    Measure: TypeAlias = Callable[[Counters], float | None]
 
 ORANGE, BLUE = "213,94,0", "0,114,178"
 STYLE = """<style>
@@ -65,11 +83,11 @@ LONG = 300
 COUNT_LANES = ("atomic", "cas", "async")  # operations that serve each lane on a word separately
 
 
-def _wrap(*parts):
+def _wrap(*parts: str) -> str:
     return f'<div class="smemkit">{STYLE}{"".join(parts)}</div>'
 
 
-def _number(value):
+def _number(value: float | None) -> str:
     if value is None:
         return ""
     if isinstance(value, int) or float(value).is_integer():
@@ -77,7 +95,7 @@ def _number(value):
     return f"{value:,.2f}"
 
 
-def _head_of(report):
+def _head_of(report: Report) -> str:
     rows, timed = [], report.time_ms is not None
     for launch in report.launches[:20]:
         shape = [" × ".join(map(str, size)) for size in (launch.grid, launch.block)]
@@ -94,7 +112,7 @@ def _head_of(report):
     return f"{table}<p{note}>{escape(report.label)}</p>"
 
 
-def _totals_of(report):
+def _totals_of(report: Report) -> str:
     facts = counters()
     rows = "".join(
         f'<tr title="{escape(facts[name]["meaning"])}"><td class="t">{escape(name)}</td>'
@@ -106,18 +124,26 @@ def _totals_of(report):
     return f"<details><summary>all counters</summary><table>{head}{rows}</table></details>"
 
 
-def _sectors_a_request(table):
+def _sectors_a_request(table: Counters) -> float | None:
     requests = table.total(*(f"global.{op}.requests" for op in ("load", "store", "atomic")))
     sectors = table.total(*(f"global.{op}.sectors" for op in ("load", "store", "atomic")))
     return sectors / requests if requests else None
 
 
-COLUMNS = (  # heading, function for the text, function for the shade
-    ("warp\ninstructions", lambda table: table["instructions.warp"], None),
-    ("shared\nwavefronts", lambda table: table.total(*WAVEFRONTS), None),
-    ("bank\nconflicts", count_conflicts, count_conflicts),
-    ("sectors /\nrequest", _sectors_a_request, count_excess_sectors),
-    (
+class Column(NamedTuple):
+    """A column of counters in a listing; without a shade it has none."""
+
+    heading: str
+    value: Measure
+    shade: Measure | None
+
+
+COLUMNS = (
+    Column("warp\ninstructions", lambda table: table["instructions.warp"], None),
+    Column("shared\nwavefronts", lambda table: table.total(*WAVEFRONTS), None),
+    Column("bank\nconflicts", count_conflicts, count_conflicts),
+    Column("sectors /\nrequest", _sectors_a_request, count_excess_sectors),
+    Column(
         "divergent\nbranches",
         lambda table: table["branch.divergent"],
         lambda table: table["branch.divergent"],
@@ -125,7 +151,7 @@ COLUMNS = (  # heading, function for the text, function for the shade
 )
 
 
-def _shown(text, counted):
+def _shown(text: Sequence[str] | None, counted: Iterable[int]) -> Sequence[int]:
     """Numbers of the lines to show: those from the first counted to the last, or around them."""
     if text is None:
         return sorted(counted)
@@ -136,7 +162,7 @@ def _shown(text, counted):
     return sorted(n for n in near if 1 <= n <= len(text))
 
 
-def _mark_file(report, file):
+def _mark_file(report: Report, file: str) -> str:
     """What the names of a file's rows begin with, to which advice links: one a report and file."""
     key = repr(
         [
@@ -147,18 +173,28 @@ def _mark_file(report, file):
     return f"smemkit-{zlib.crc32(key.encode()):08x}"
 
 
-def _choose_columns(report):
+def _choose_columns(report: Report) -> list[Column]:
     """Those that have something to show in any line: a page may be narrow."""
-    return [column for column in COLUMNS if any(column[1](line.counters) for line in report.lines)]
+    return [
+        column for column in COLUMNS if any(column.value(line.counters) for line in report.lines)
+    ]
 
 
-def _list_file(report, file, text, lines, alone, file_mark):
+def _list_file(
+    report: Report,
+    file: str,
+    text: Sequence[str] | None,
+    lines: Sequence[Line],
+    alone: bool,
+    file_mark: str,
+) -> str:
+    """The listing of a source file: its lines with their counters, folded for PTX."""
     columns = _choose_columns(report)
     counted = {line.line: line for line in lines}
     colours = colour_lines(text, file) if text else ()
-    heats = [(shade or value) for _, value, shade in columns]
+    heats = [column.shade or column.value for column in columns]
     most = [max(heat(line.counters) or 0 for line in lines) for heat in heats]
-    head = "".join(f"<th>{escape(title)}</th>" for title, _, _ in columns)
+    head = "".join(f"<th>{escape(column.heading)}</th>" for column in columns)
     rows, before = [], None
     for number in _shown(text, counted):
         if before is not None and number > before + 1:
@@ -168,8 +204,8 @@ def _list_file(report, file, text, lines, alone, file_mark):
         cells = "<td></td>" * len(columns)
         if line is not None:
             cells = "".join(
-                _margin(line.counters, value, shade, top)
-                for (_, value, shade), top in zip(columns, most, strict=True)
+                _draw_count(line.counters, column, top)
+                for column, top in zip(columns, most, strict=True)
             )
         if number <= len(colours):
             code = colours[number - 1]
@@ -185,16 +221,15 @@ def _list_file(report, file, text, lines, alone, file_mark):
     return f"<{kind}><summary>PTX without a source line</summary>{listing}</details>"
 
 
-def _margin(table, value, shade, top):
-    shown = value(table)
-    if shade is None:
-        return f"<td>{_number(shown)}</td>"
-    heat = shade(table)
+def _draw_count(table: Counters, column: Column, top: float) -> str:
+    """The cell of a counter, shaded by its share of the worst line's."""
+    shown = column.value(table)
+    heat = column.shade(table) if column.shade is not None else None
     style = f' style="background:rgba({ORANGE},{0.08 + 0.5 * heat / top:.2f})"' if heat else ""
     return f"<td{style}>{_number(shown)}</td>"
 
 
-def _draw_advice(advice, mark_file):
+def _draw_advice(advice: Advice, mark_file: Callable[[str], str]) -> str:
     """An item of the list of advice, with a link to its line in the listing."""
     subject = escape(advice.subject)
     if advice.lines:
@@ -204,11 +239,11 @@ def _draw_advice(advice, mark_file):
     return f"<li><b>{escape(advice.kind)}</b> {subject}: {escape(advice.message)}{source}</li>"
 
 
-def draw_report(report):
+def draw_report(report: Report) -> str:
     """The HTML of a Report: launches, advice, the source with counters, and the worst access."""
     mark_file = functools.cache(functools.partial(_mark_file, report))
-    advice = "".join(_draw_advice(advice, mark_file) for advice in report.advice)
-    advice = f"<h4>advice</h4><ol>{advice}</ol>" if advice else "<h4>advice: none</h4>"
+    items = "".join(_draw_advice(advice, mark_file) for advice in report.advice)
+    advice = f"<h4>advice</h4><ol>{items}</ol>" if items else "<h4>advice: none</h4>"
     groups = list(get_sources(report))
     listings = "".join(
         _list_file(report, *group, len(groups) == 1, mark_file(group[0])) for group in groups
@@ -221,10 +256,10 @@ def draw_report(report):
     return _wrap(_head_of(report), advice, listings, legend, picture, _totals_of(report))
 
 
-def _draw_table(heading, rows):
+def _draw_table(heading: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose second, third and fourth columns are numbers; the last one marks rows."""
 
-    def write_row(tag, cells):
+    def write_row(tag: str, cells: Sequence[str]) -> str:
         kinds = ("" if 0 < i < 4 else "t" for i in range(len(cells)))
         return "".join(
             f'<{tag} class="{kind}">{escape(cell)}</{tag}>'
@@ -235,15 +270,16 @@ def _draw_table(heading, rows):
     return f'<div class="scroll"><table><tr>{write_row("th", heading)}</tr>{body}</table></div>'
 
 
-def draw_comparison(comparison):
+def draw_comparison(comparison: Comparison) -> str:
     """The HTML of a Comparison: the sentence, the rows that differ, and the equal ones folded."""
     differing, equal = comparison.split()
     parts = [f"<p><b>{escape(comparison.summary)}</b></p>"]
     if differing:
-        parts.append(_draw_table(*_part(comparison.table(differing))))
+        heading, *rows = comparison.table(differing)
+        parts.append(_draw_table(heading, rows))
     if equal:
-        rows = [row for row in comparison.rows if row[0] in set(equal)]
-        table = _draw_table(*_part(comparison.table(rows)))
+        heading, *rows = comparison.table(row for row in comparison.rows if row[0] in equal)
+        table = _draw_table(heading, rows)
         parts.append(
             f"<details><summary>{say_count(len(equal), 'equal counter')}</summary>{table}</details>"
         )
@@ -251,11 +287,7 @@ def draw_comparison(comparison):
     return _wrap(*parts)
 
 
-def _part(table):
-    return table[0], table[1:]
-
-
-def draw_findings(report):
+def draw_findings(report: CheckReport) -> str:
     """The HTML of a CheckReport."""
     names = escape(", ".join(dict.fromkeys(report.kernels)))
     parts = [f"<p><b>{names}</b>: {escape(report._count())}; {escape(report.label)}</p>"]
@@ -289,17 +321,18 @@ def draw_findings(report):
 class Picture:
     """A drawing of one request; shown in a notebook, .svg is the drawing alone."""
 
-    def __init__(self, sample):
+    def __init__(self, sample: Sample) -> None:
         self.sample = sample
 
     @property
-    def svg(self):
+    def svg(self) -> str:
+        """The drawing alone."""
         return draw_svg(self.sample)
 
-    def _repr_html_(self):
+    def _repr_html_(self) -> str:
         return _wrap(draw_picture(self.sample))
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Picture of {self.sample!r}>"
 
 
@@ -307,7 +340,8 @@ CELL, LEFT, TOP = 18, 62, 34
 MOST_SECTORS = 64
 
 
-def draw_picture(sample):
+def draw_picture(sample: Sample) -> str:
+    """The drawing of a request with its title and the text of its line."""
     unit = "wavefront" if sample.space == "shared" else "sector"
     title = (
         f"{sample.place}: {sample.space} {sample.op}, {say_count(sample.bytes, 'byte')} a lane, "
@@ -320,34 +354,34 @@ def draw_picture(sample):
     )
 
 
-def draw_svg(sample):
+def draw_svg(sample: Sample) -> str:
     """Inline SVG: a row a lane; a column a bank of shared memory, or a sector of global memory."""
     if sample.space == "shared":
         return _draw_banks(sample)
     return _draw_sectors(sample)
 
 
-def _frame(width, height, label, body):
+def _frame(width: int, height: int, label: str, body: str) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" '
         f'height="{height}" role="img" aria-label="{escape(label)}">{body}</svg>'
     )
 
 
-def _text(x, y, words, anchor="middle"):
+def _text(x: float, y: float, words: object, anchor: str = "middle") -> str:
     return f'<text x="{x}" y="{y}" text-anchor="{anchor}">{escape(str(words))}</text>'
 
 
-def _cell(x, y, colour, strength, words, tip):
+def _cell(x: int, y: int, colour: str, words: object, tip: str) -> str:
     box = (
         f'<rect x="{x + 1}" y="{y + 1}" width="{CELL - 2}" height="{CELL - 2}" rx="2" '
-        f'fill="rgba({colour},{strength})" stroke="rgb({colour})">'
+        f'fill="rgba({colour},0.35)" stroke="rgb({colour})">'
         f"<title>{escape(tip)}</title></rect>"
     )
     return box + _text(x + CELL / 2, y + CELL / 2 + 3, words)
 
 
-def _lanes(columns):
+def _lanes(columns: int) -> str:
     """Names of the lanes at the left, and faint lines."""
     parts = []
     for lane in range(32):
@@ -359,7 +393,7 @@ def _lanes(columns):
     return "".join(parts)
 
 
-def _phase_lanes(sample):
+def _phase_lanes(sample: Sample) -> tuple[int, BankAccess]:
     """The lanes of each phase by the bank rule; wider accesses have more phases."""
     access = _core.bank_access(sample.addresses, sample.bytes, mask=sample.mask, op=sample.rule)
     lanes = {8: 16, 16: 8}.get(sample.bytes, 32)
@@ -370,14 +404,15 @@ def _phase_lanes(sample):
     return lanes, access
 
 
-def _draw_banks(sample):
+def _draw_banks(sample: Sample) -> str:
     lanes, access = _phase_lanes(sample)
-    words = {}  # (phase, bank) -> the words, or the lanes of an atomic, that it serves
+    # (phase, bank) -> what it serves: words, or of atomics (word, lane)
+    words: dict[tuple[int, int], set[tuple[int, int]]] = {}
     places, by_lane = [], sample.rule in COUNT_LANES
     for lane, address in sample.active():
         for word in range(address // 4, (address + max(sample.bytes, 1) - 1) // 4 + 1):
-            served = words.setdefault((lane // lanes, word % 32), {})
-            served.setdefault((word, lane) if by_lane else word, len(served))
+            served = words.setdefault((lane // lanes, word % 32), set())
+            served.add((word, lane if by_lane else 0))
             places.append((lane, word))
     parts = [_text(LEFT + b * CELL + CELL / 2, TOP - 6, b) for b in range(32)]
     parts += [_text(LEFT + 16 * CELL, 12, "bank"), _lanes(32)]
@@ -386,7 +421,7 @@ def _draw_banks(sample):
         many = len(served) > 1
         tip = f"lane {lane}, bank {word % 32}, word {word}; {len(served)} of this bank in the phase"
         x, y = LEFT + word % 32 * CELL, TOP + lane * CELL
-        parts.append(_cell(x, y, ORANGE if many else BLUE, 0.35, word // 32, tip))
+        parts.append(_cell(x, y, ORANGE if many else BLUE, word // 32, tip))
     for start in range(lanes, 32, lanes):
         y = TOP + start * CELL
         parts.append(
@@ -423,8 +458,8 @@ def _draw_banks(sample):
     )
 
 
-def _draw_sectors(sample):
-    touched = {}  # sector -> lanes in it
+def _draw_sectors(sample: Sample) -> str:
+    touched: dict[int, list[int]] = {}  # sector -> lanes in it
     for lane, address in sample.active():
         for sector in range(address // 32, (address + sample.bytes - 1) // 32 + 1):
             touched.setdefault(sector, []).append(lane)
@@ -437,7 +472,7 @@ def _draw_sectors(sample):
     foot = TOP + 32 * CELL
     for column, sector in enumerate(shown):
         x = LEFT + column * CELL
-        used = set()
+        used: set[int] = set()
         for _, address in sample.active():
             used |= set(range(address, address + sample.bytes)) & set(
                 range(sector * 32, sector * 32 + 32)
@@ -446,7 +481,7 @@ def _draw_sectors(sample):
         parts.append(_text(x + CELL / 2, TOP - 6, column))
         for lane in touched[sector]:
             tip = f"lane {lane}, sector at {sector * 32:#x}; {len(used)} of its 32 bytes are used"
-            parts.append(_cell(x, TOP + lane * CELL, BLUE if full > 0.5 else ORANGE, 0.35, "", tip))
+            parts.append(_cell(x, TOP + lane * CELL, BLUE if full > 0.5 else ORANGE, "", tip))
         parts.append(_text(x + CELL / 2, foot + 14, len(used)))
     parts.append(_text(LEFT - 6, foot + 14, "bytes used", "end"))
     more = len(touched) - len(shown)
@@ -464,7 +499,7 @@ def _draw_sectors(sample):
     )
 
 
-def draw_occupancy(table):
+def draw_occupancy(table: OccupancyTable) -> str:
     """The HTML of an OccupancyTable, with a bar for each share of the warps."""
     from .occupancy import HEADINGS
 
@@ -498,11 +533,11 @@ def draw_occupancy(table):
     )
 
 
-def make_page(report, title=None):
+def make_page(report: Saved, title: str | None = None) -> str:
     """A whole HTML page of a report, for a file: what a notebook shows, below a header."""
     title = escape(title or report._title)
-    facts = [say_origin(report.origin), *report._launched]
-    facts = "".join(f"<p>{escape(words)}</p>" for words in facts)
+    lines = [say_origin(report.origin), *report._launched]
+    facts = "".join(f"<p>{escape(words)}</p>" for words in lines)
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width">'

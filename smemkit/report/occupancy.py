@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from .. import _core
@@ -12,13 +13,27 @@ from .saved import Saved, describe_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from typing import Any
+    from typing import Any, Self, TypeAlias, TypedDict
 
     from numpy.typing import DTypeLike
     from pandas import DataFrame
 
     from .._core import RawKernel
     from .._types import Capability, Shape
+    from .saved import Json
+
+    AnyKernel: TypeAlias = RawKernel | str | tuple[Any, ...]
+    Row: TypeAlias = dict[str, Any]  # one of OccupancyTable.rows
+
+    class Arguments(TypedDict):
+        """The keywords that all calls of occupancy for a table share."""
+
+        block: Shape | None
+        shared_bytes: int | None
+        dtype: DTypeLike | None
+        choice: str | None
+        registers: int | None
+
 
 # 10.1 is left out: CUDA 13 calls that device 11.0.
 RENAMED = ((10, 1),)
@@ -41,7 +56,7 @@ HEADINGS = (
 )
 
 
-def list_capabilities():
+def list_capabilities() -> list[str]:
     """The compute capabilities that a compiler of today makes code for, as "7.5"."""
     return [
         f"{major}.{minor}"
@@ -50,12 +65,12 @@ def list_capabilities():
     ]
 
 
-def list_cards():
+def list_cards() -> list[str]:
     """The names of all cards of the table."""
     return [name for _, _, cards in _core._limits_table() for name in cards]
 
 
-def _find_cards(capability):
+def _find_cards(capability: str) -> list[str]:
     for (major, minor), _, cards in _core._limits_table():
         if f"{major}.{minor}" == capability:
             return list(cards)
@@ -85,17 +100,18 @@ class OccupancyTable(Saved):
     (1, 67)
     """
 
-    def __init__(self, kernel: str, block: tuple[int, ...], rows: Iterable[dict[str, Any]]) -> None:
+    def __init__(self, kernel: str, block: tuple[int, ...], rows: Iterable[Row]) -> None:
         self.kernel, self.block, self.rows = kernel, block, list(rows)
-        self.origin = {**describe_origin(), "counted_on": "from NVIDIA's table of limits"}
+        self.origin = describe_origin()
+        self.origin["counted_on"] = "from NVIDIA's table of limits"
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self) -> Iterator[Row]:
         return iter(self.rows)
 
     def __len__(self) -> int:
         return len(self.rows)
 
-    def __getitem__(self, capability: str) -> dict[str, Any]:
+    def __getitem__(self, capability: str) -> Row:
         """The row of a compute capability, as "8.6", or of a card, as "RTX 3060"."""
         wanted = _core.limits(capability)["compute_capability"]
         for row in self.rows:
@@ -104,15 +120,15 @@ class OccupancyTable(Saved):
         raise KeyError(capability)
 
     @property
-    def _title(self):
+    def _title(self) -> str:
         return f"Occupancy of {self.kernel}"
 
-    def _capture(self):
-        return {"kernel": self.kernel, "block": self.block, "rows": self.rows}
+    def _capture(self) -> Json:
+        return {"kernel": self.kernel, "block": list(self.block), "rows": self.rows}
 
     @classmethod
-    def _restore(cls, captured):
-        return cls(captured["kernel"], captured["block"], map(dict, captured["rows"]))
+    def _restore(cls, captured: Json) -> Self:
+        return cls(captured["kernel"], tuple(captured["block"]), map(dict, captured["rows"]))
 
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
@@ -125,7 +141,7 @@ class OccupancyTable(Saved):
         return import_pandas().DataFrame(rows, columns=names)
 
     @staticmethod
-    def _write(row):
+    def _write(row: Row) -> tuple[str, ...]:
         """The cells of a row: capability, cards, numbers, what limits."""
         cards = ", ".join(row["cards"][:CARDS_TOLD])
         if "error" in row:
@@ -134,12 +150,12 @@ class OccupancyTable(Saved):
         limits = ", ".join(name.replace("_", " ") for name in row["limited_by"])
         return (row["compute_capability"], cards, *numbers, f"{row['percent']:.0f} %", limits)
 
-    def _say_block(self):
+    def _say_block(self) -> str:
         return f"{self.kernel}, block {' x '.join(map(str, self.block))}"
 
-    def _notes(self):
+    def _notes(self) -> list[tuple[str, str]]:
         """(compute capabilities, why they have no numbers), one for each reason."""
-        reasons = {}
+        reasons: dict[str, list[str]] = {}
         for row in self.rows:
             if "error" in row:
                 reasons.setdefault(row["error"], []).append(row["compute_capability"])
@@ -160,7 +176,9 @@ class OccupancyTable(Saved):
         return html.draw_occupancy(self)
 
 
-def _make_row(capability, names, kernel, arguments):
+def _make_row(
+    capability: str, names: Sequence[str], kernel: AnyKernel, arguments: Arguments
+) -> Row:
     """The row of a compute capability; `names` of cards that were asked for come first."""
     cards = list(dict.fromkeys([*names, *_find_cards(capability)]))
     head = {"compute_capability": capability, "cards": cards}
@@ -174,18 +192,22 @@ def _make_row(capability, names, kernel, arguments):
     return {**head, **facts, "limited_by": list(found.limited_by)}
 
 
-def _name_kernel(kernel):
+def _name_kernel(kernel: AnyKernel) -> str:
     if isinstance(kernel, tuple | list):
         return "/".join(map(str, kernel))
     return str(getattr(kernel, "name", kernel))
 
 
-def _read_block(kernel, block):
+def _read_block(kernel: AnyKernel, block: Shape | None) -> tuple[int, ...]:
     """The lengths of the block; of a variant without one, those of its row."""
-    if block is None and not isinstance(kernel, _core.RawKernel):
-        parts = kernel.split("/") if isinstance(kernel, str) else list(kernel)
-        return list(_core.variants(parts[0])[parts[1]]["block"])
-    return [int(length) for length in (block if isinstance(block, tuple | list) else [block])]
+    if isinstance(block, Sequence):
+        return tuple(int(length) for length in block)
+    if block is not None:
+        return (int(block),)
+    if isinstance(kernel, _core.RawKernel):
+        return ()  # which occupancy has refused
+    family, variant, *_ = kernel.split("/") if isinstance(kernel, str) else kernel
+    return _core.variants(family)[variant]["block"]
 
 
 def occupancy_table(
@@ -234,8 +256,14 @@ def occupancy_table(
     >>> table["7.5"]["limited_by"]
     ['threads', 'registers']
     """
-    arguments = {"block": block, "shared_bytes": shared_bytes, "dtype": dtype}
-    arguments |= {"choice": choice, "registers": registers}
+    arguments: Arguments = {
+        "block": block,
+        "shared_bytes": shared_bytes,
+        "dtype": dtype,
+        "choice": choice,
+        "registers": registers,
+    }
+    wanted: dict[str, list[str]] = {}  # the names of cards that were asked for, by capability
     if compute_capabilities is None:
         wanted = {capability: [] for capability in list_capabilities()}
     elif isinstance(compute_capabilities, str):
@@ -243,11 +271,11 @@ def occupancy_table(
             "compute_capabilities is a sequence, as in ['8.6', 'RTX 4090'], not a str"
         )
     else:
-        wanted = {}
         for given in compute_capabilities:
             capability = _core.limits(given)["compute_capability"]
-            is_card = isinstance(given, str) and given != capability
-            wanted.setdefault(capability, []).extend([given] if is_card else [])
+            names = wanted.setdefault(capability, [])
+            if isinstance(given, str) and given != capability:
+                names.append(given)
     rows = [_make_row(capability, names, kernel, arguments) for capability, names in wanted.items()]
     if all("error" in row for row in rows):  # none of them has numbers: raise the last one's error
         last = list(wanted)[-1] if wanted else None

@@ -6,6 +6,7 @@ launches left, of which load_report makes an equal report.
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import datetime
 import functools
@@ -21,9 +22,17 @@ from .. import _core
 from .._version import __version__
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable, Mapping
+    from typing import Any, Self, TypeAlias, TypeVar
 
     from .._types import StrPath
+    from . import CheckReport, Comparison, OccupancyTable, Report
+    from ._captured import Launched, Origin, Refused, SavedSources
+    from .counts import Sources
+
+    Json: TypeAlias = dict[str, Any]  # an object of a JSON file, whose content nobody has checked
+    AnyReport: TypeAlias = Report | CheckReport | Comparison | OccupancyTable
+    Kind = TypeVar("Kind", bound="Saved")
 
 FORMAT = 1  # of the JSON file; a reader refuses other numbers
 ENDINGS = (".html", ".json")
@@ -33,11 +42,11 @@ SIMULATOR = "simulator of compute capability 9.0"
 
 
 @functools.cache
-def _describe_host():
+def _describe_host() -> str:
     return f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
 
 
-def describe_origin():
+def describe_origin() -> Origin:
     """What the header of a saved report says of its origin: date (UTC), version, machines."""
     now = datetime.datetime.now(datetime.UTC)
     return {
@@ -49,7 +58,7 @@ def describe_origin():
     }
 
 
-def say_origin(origin):
+def say_origin(origin: Origin) -> str:
     """The origin in one line."""
     date = str(origin["date"]).replace("T", " ").replace("+00:00", " UTC")
     timed = f", times of {origin['timed_on']}" if origin["timed_on"] else ""
@@ -58,12 +67,12 @@ def say_origin(origin):
     )
 
 
-def say_launches(rows):
+def say_launches(rows: Iterable[Launched | Refused]) -> str:
     """The launches of captured rows, in one line."""
-    words = {}
+    words: dict[str, int] = {}
     for facts in rows:
         if "grid" in facts:
-            grid, block = (" × ".join(map(str, facts[name])) for name in ("grid", "block"))
+            grid, block = (" × ".join(map(str, size)) for size in (facts["grid"], facts["block"]))
             text = f"{facts['kernel']}, grid {grid}, block {block}"
             words[text] = words.get(text, 0) + 1
     told = [text if times == 1 else f"{text} ({times} times)" for text, times in words.items()]
@@ -74,7 +83,7 @@ def say_launches(rows):
 # Files -------------------------------------------------------------------------------------------
 
 
-def check_ending(path):
+def check_ending(path: StrPath) -> Path:
     """The path as a Path; ArgumentError for an ending that save does not know."""
     if not isinstance(path, str | os.PathLike) or isinstance(os.fspath(path), bytes):
         raise _core.ArgumentTypeError(f"path is a str or a Path, not {type(path).__name__}")
@@ -87,7 +96,7 @@ def check_ending(path):
     return path
 
 
-def write_whole(path, text):
+def write_whole(path: Path, text: str) -> None:
     """Writes a file that has its old content until it has all of the new one."""
     path = Path(os.path.realpath(path))  # a link stays a link
     part = path.with_name(f".{path.name[:100]}.{secrets.token_hex(4)}.part")
@@ -106,7 +115,7 @@ def write_whole(path, text):
         raise
 
 
-def _write_value(value):
+def _write_value(value: object) -> object:
     if isinstance(value, numpy.ndarray):
         return value.tolist()
     if isinstance(value, numpy.generic):
@@ -114,7 +123,7 @@ def _write_value(value):
     raise TypeError(f"a report holds a {type(value).__name__}")
 
 
-def _write_document(document):
+def _write_document(document: Json) -> str:
     """JSON text with a line for each top-level name."""
     import json  # here and below, because import smemkit would load it each time
 
@@ -125,15 +134,35 @@ def _write_document(document):
     return "{\n" + ",\n".join(rows) + "\n}\n"
 
 
-class Saved:
-    """What reports have in common: save and to_html.
+class Saved(abc.ABC):
+    """What reports have in common: save and to_html."""
 
-    A subclass has `origin`, to_dict, _repr_html_, _title (a heading in words), _launched (lines for
-    the header that tell its launches, unless its own HTML does) and _capture, which gives what its
-    _restore needs to make an equal report.
-    """
+    origin: Origin
 
-    _launched = ()
+    @abc.abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """All of it, of plain types that json can write."""
+
+    @abc.abstractmethod
+    def _repr_html_(self) -> str: ...
+
+    @property
+    @abc.abstractmethod
+    def _title(self) -> str:
+        """A heading in words."""
+
+    @property
+    def _launched(self) -> list[str]:
+        """Lines for the header of a page that tell the launches, unless its own HTML does."""
+        return []
+
+    @abc.abstractmethod
+    def _capture(self) -> Json:
+        """What _restore needs to make an equal report."""
+
+    @classmethod
+    @abc.abstractmethod
+    def _restore(cls, captured: Json) -> Self: ...
 
     def __getstate__(self) -> dict[str, Any]:
         """What a pickle has: all; a result on the device as a NumPy array."""
@@ -189,7 +218,7 @@ class Saved:
         is_page = target.suffix.lower() == ".html"
         write_whole(target, self.to_html() if is_page else _write_document(self._document()))
 
-    def _document(self):
+    def _document(self) -> Json:
         plain = self.to_dict()
         head = {name: plain.pop(name) for name in ("smemkit", "kind")}
         head |= {"format": FORMAT, "origin": self.origin}
@@ -199,9 +228,9 @@ class Saved:
 # Launches ----------------------------------------------------------------------------------------
 
 
-def describe_sources(sources, files):
+def describe_sources(sources: Sources, files: Iterable[str | None]) -> SavedSources:
     """The texts that a report shows, so that it can be read where the files are not at hand."""
-    texts = {file: sources.lines(file) for file in sorted({*files} - {None})}
+    texts = {file: sources.lines(file) for file in sorted({file for file in files if file})}
     variant = list(sources.variant) if sources.variant else None
     return {"texts": {file: lines for file, lines in texts.items() if lines}, "variant": variant}
 
@@ -209,13 +238,15 @@ def describe_sources(sources, files):
 SHARED = ("ptx", "source", "sources")  # what launches of one module have in common
 
 
-def pack_launches(rows):
+def pack_launches(rows: Iterable[Mapping[str, object]]) -> Json:
     """Captured launches as a file has them: what is long and recurs stands in a list, once."""
     import json  # needed for files only
 
-    texts, numbers, packed = [], {}, []
-    for facts in rows:
-        facts = dict(facts)
+    texts: list[object] = []
+    numbers: dict[str, int] = {}
+    packed = []
+    for row in rows:
+        facts = dict(row)
         for name in SHARED:
             if facts.get(name) is not None:
                 key = json.dumps(facts[name])
@@ -227,7 +258,7 @@ def pack_launches(rows):
     return {"texts": texts, "launches": packed}
 
 
-def unpack_launches(captured):
+def unpack_launches(captured: Json) -> list[Any]:
     """The launches of pack_launches as the capture gave them."""
     rows = []
     for facts in captured["launches"]:
@@ -242,17 +273,31 @@ def unpack_launches(captured):
 # Reading -----------------------------------------------------------------------------------------
 
 
-def restore_report(document):
-    """The report of a document that save wrote, of which it needs kind, origin and captured."""
-    from . import CheckReport, Comparison, OccupancyTable, Report  # these import this module
-
-    kinds = dict(zip(KINDS, (Report, CheckReport, Comparison, OccupancyTable), strict=True))
-    report = kinds[document["kind"]]._restore(document["captured"])
-    report.origin = {name: document["origin"][name] for name in describe_origin()}
+def restore_as(kind: type[Kind], document: Json) -> Kind:
+    """The report of that kind of a document, of which it needs origin and captured."""
+    report = kind._restore(document["captured"])
+    origin = document["origin"]
+    report.origin = {
+        "date": origin["date"],
+        "smemkit": origin["smemkit"],
+        "counted_on": origin["counted_on"],
+        "timed_on": origin["timed_on"],
+        "host": origin["host"],
+    }
     return report
 
 
-def restore_document(document):
+def restore_report(document: Json) -> AnyReport:
+    """The report of a document that save wrote, of which it needs kind, origin and captured."""
+    from . import CheckReport, Comparison, OccupancyTable, Report  # these import this module
+
+    kinds: dict[str, type[AnyReport]] = dict(
+        zip(KINDS, (Report, CheckReport, Comparison, OccupancyTable), strict=True)
+    )
+    return restore_as(kinds[document["kind"]], document)
+
+
+def restore_document(document: Any) -> AnyReport:
     """The report of a document; ArgumentError for any other."""
     if not isinstance(document, dict) or document.get("kind") not in KINDS:
         raise _core.ArgumentError("it is no report of smemkit")

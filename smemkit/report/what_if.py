@@ -1,30 +1,48 @@
 """Recorded requests with other addresses: their wavefronts with a pad, a swizzle, or no pad."""
 
+from __future__ import annotations
+
+import math
 import re
+from typing import TYPE_CHECKING
 
 import numpy
 
 from .. import _core
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import ArrayLike, NDArray
+
+    from ._captured import BankOp
+    from .counts import Sample
+
 SECTOR = 32  # bytes
 BANKED = 128  # bytes of one row of all banks
 
 
-def find_runs(sample):
-    """Lengths in bytes of the contiguous pieces of memory that a request touches."""
-    runs, end = [], None
+def list_pieces(sample: Sample) -> list[tuple[int, int]]:
+    """(start, end) of the contiguous pieces of memory that a request touches."""
+    pieces: list[tuple[int, int]] = []
     for address in sorted({address for _, address in sample.active()}):
-        if end is None or address > end:
-            runs.append([address, address])
-        end = max(end or 0, address + sample.bytes)
-        runs[-1][1] = end
-    return [end - start for start, end in runs]
+        end = address + sample.bytes
+        if pieces and address <= pieces[-1][1]:
+            pieces[-1] = pieces[-1][0], max(pieces[-1][1], end)
+        else:
+            pieces.append((address, end))
+    return pieces
+
+
+def find_runs(sample: Sample) -> list[int]:
+    """Lengths in bytes of the contiguous pieces of memory that a request touches."""
+    return [end - start for start, end in list_pieces(sample)]
 
 
 TYPE_BYTES = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 
 
-def read_width(ptx):
+def read_width(ptx: str) -> int | None:
     """Bytes that a PTX load or store moves for a lane: ld.shared.v2.f32 -> 8; None if unknown."""
     opcode = re.sub(r"^@!?%\w+\s+", "", ptx.strip()).partition(" ")[0].partition("\t")[0]
     kind = re.search(r"\.[a-z]+?x?(8|16|32|64|128)(?:x2)?$", opcode)
@@ -34,14 +52,14 @@ def read_width(ptx):
     return many * TYPE_BYTES[kind[1]]
 
 
-def count_cost(addresses, width, mask, op):
+def count_cost(addresses: ArrayLike, width: int, mask: int, op: BankOp) -> tuple[int, int]:
     """(wavefronts, conflicts) by the bank rule."""
     lanes = numpy.asarray(addresses, dtype=numpy.uint64)
     access = _core.bank_access(lanes, width, mask=mask, op=op)
     return int(access.wavefronts), int(access.conflicts)
 
 
-def waste(sample):
+def rank_waste(sample: Sample) -> tuple[int, int, int]:
     """Sort key of recorded requests: conflicts of shared memory, then sectors or wavefronts."""
     if sample.space != "shared":
         needed = -(-sum(find_runs(sample)) // SECTOR)
@@ -52,7 +70,7 @@ def waste(sample):
     return (conflicts, 0, sample.cost)
 
 
-def find_step(addresses):
+def find_step(addresses: ArrayLike) -> int | None:
     """The most frequent distance in bytes between neighbouring lanes, or None."""
     steps = abs(numpy.diff(numpy.asarray(addresses, dtype=numpy.int64)))
     values, counts = numpy.unique(steps[steps > 0], return_counts=True)
@@ -61,9 +79,8 @@ def find_step(addresses):
     return int(values[counts.argmax()])
 
 
-def find_pitch(addresses, width):
+def find_pitch(addresses: NDArray[numpy.int64], width: int) -> int | None:
     """The distance in bytes between rows: that of neighbouring lanes, or of the starts of runs."""
-    addresses = numpy.asarray(addresses, dtype=numpy.int64)
     step = find_step(addresses)
     if step != width:
         return step
@@ -71,7 +88,7 @@ def find_pitch(addresses, width):
     return find_step(starts) or step
 
 
-def try_cures(sample, element):
+def try_cures(sample: Sample, element: int) -> list[tuple[str, int]]:
     """(words, wavefronts) of each pad or swizzle that removes a request's conflicts."""
     lanes = numpy.array([int(address) for address in sample.addresses], dtype=numpy.int64)
     active = [lane for lane, _ in sample.active()]
@@ -127,9 +144,15 @@ def try_cures(sample, element):
     return cures or try_wider_pads(sample, low + offset, row, element, pitch)
 
 
-def try_wider_pads(sample, addresses, row, element, pitch):
+def try_wider_pads(
+    sample: Sample,
+    addresses: NDArray[numpy.int64],
+    row: NDArray[numpy.int64],
+    element: int,
+    pitch: int,
+) -> list[tuple[str, int]]:
     """The smallest pad up to a whole period that removes the conflicts, as in try_cures."""
-    for count in range(2, BANKED // numpy.gcd(element, BANKED) + 1):
+    for count in range(2, BANKED // math.gcd(element, BANKED) + 1):
         pad = count * element
         if pad % sample.bytes == 0:
             moved = addresses + row * pad
@@ -145,20 +168,21 @@ ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
 DEFINITION = re.compile(r"^\s*([a-z][\w.]*)\s+(%\w+)\s*,\s*(.*?)\s*;")
 
 
-def find_row_bytes(ptx, ptx_line, register):
+def find_row_bytes(ptx: Sequence[str], ptx_line: int, register: str) -> int | None:
     """The row length in bytes from which an address is computed, where it is odd; else None.
 
     Follows the register's definitions up the text, through additions and shifts, to a product with
     a constant that is no power of two.
     """
-    made = {}
+    made: dict[str, tuple[str, list[str]]] = {}
     for text in reversed(ptx[: ptx_line - 1]):
         if text.startswith("{"):
             break
         found = DEFINITION.match(text)
         if found:
             made.setdefault(found[2], (found[1], [part.strip() for part in found[3].split(",")]))
-    pending, seen = [(register, 1)], set()
+    pending = [(register, 1)]
+    seen: set[str] = set()
     while pending:
         name, scale = pending.pop()
         if name in seen or name not in made:
@@ -179,7 +203,7 @@ def find_row_bytes(ptx, ptx_line, register):
     return None
 
 
-def compare_padding(sample, pitch, width):
+def compare_padding(sample: Sample, pitch: int, width: int) -> tuple[int, int | None]:
     """Wavefronts for 16 bytes a lane: now, and of one load without the pad (or None)."""
     lanes = numpy.zeros(32, dtype=numpy.int64)
     for lane, address in sample.active():
@@ -195,7 +219,7 @@ def compare_padding(sample, pitch, width):
     return now, None if conflicts else wavefronts
 
 
-def count_crowd(sample):
+def count_crowd(sample: Sample) -> int:
     """The largest number of lanes of a request on one address."""
     addresses = [address for _, address in sample.active()]
     return max((addresses.count(address) for address in set(addresses)), default=0)

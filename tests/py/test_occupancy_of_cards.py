@@ -266,7 +266,7 @@ def test_cards_have_rows_and_names_of_their_own():
 
 def test_a_table_is_saved_and_shown(tmp_path):
     table = smemkit.occupancy_table("gemm/tiled", registers=40)
-    assert table.block == [32, 32] and len(table) == len(CAPABILITIES)
+    assert table.block == (32, 32) and len(table) == len(CAPABILITIES)
     assert "8.6" in str(table) and "67 %" in str(table)
     table.save(tmp_path / "table.json")
     again = smemkit.load_report(tmp_path / "table.json")

@@ -27,6 +27,7 @@ CLEAN = (
     "functions/_[a-z]*.py",  # whose __init__ has a stub
     "lessons/*.py",
     "probe/*.py",
+    "report/*.py",
 )
 UNTYPED = ("--allow-untyped-calls", "--disable-error-code=import-untyped")
 # What Python shows from 3.12 on.
