@@ -6,8 +6,8 @@
  * the ones that fault them in. The caller's thread alone calls CUDA. Chunks of pinned memory need no slot's memory and
  * no worker.
  *
- * Around launches (smk_staged_copy.run) the chunks of a panel go to the device, then it runs, then its results come back:
- * each while the chunks of other panels move in both directions.
+ * Around launches (smk_staged_copy.run) the chunks of a slab go to the device, then it runs, then its results come back:
+ * each while the chunks of other slabs move in both directions.
  */
 /* For nanosleep under -std=c11. */
 #if !defined(_POSIX_C_SOURCE)
@@ -75,7 +75,7 @@ typedef struct bus {
     uint64_t slot_bytes;
     slot slots[SMK_RING_SLOTS_MAX];
     direction up, down;
-    size_t launched, ended; /* panels */
+    size_t launched, ended; /* slabs */
     bool helps;             /* the caller's thread copies, too */
     /* the queue of the workers */
     pthread_mutex_t lock;
@@ -268,8 +268,8 @@ static bool move_down(bus *b, cudaError_t *code)
         moved = true;
     }
     while (*code == cudaSuccess && find_chunk(down)) {
-        const size_t panel = down->ranges[down->range].panel;
-        const bool ended = b->copy->late ? b->ended == b->copy->panels : b->copy->panels == 0 || panel < b->ended;
+        const size_t slab = down->ranges[down->range].slab;
+        const bool ended = b->copy->late ? b->ended == b->copy->slabs : b->copy->slabs == 0 || slab < b->ended;
         if (!ended || atomic_load(&get_slot(down, down->begun)->state) != FREE) {
             break;
         }
@@ -279,30 +279,30 @@ static bool move_down(bus *b, cudaError_t *code)
     return moved;
 }
 
-/* The panel of the next chunk that the bus is to be given; beyond all of them where there is none. */
-static size_t find_panel(direction *up)
+/* The slab of the next chunk that the bus is to be given; beyond all of them where there is none. */
+static size_t find_slab(direction *up)
 {
     if (up->moving < up->begun) {
-        return get_slot(up, up->moving)->range->panel;
+        return get_slot(up, up->moving)->range->slab;
     }
-    return find_chunk(up) ? up->ranges[up->range].panel : SIZE_MAX;
+    return find_chunk(up) ? up->ranges[up->range].slab : SIZE_MAX;
 }
 
-static smk_status run_panels(bus *b, bool *moved, cudaError_t *code, smk_error *error)
+static smk_status run_slabs(bus *b, bool *moved, cudaError_t *code, smk_error *error)
 {
     const smk_staged_copy *copy = b->copy;
-    while (b->ended < b->launched && is_reached(b->channel->panel[b->ended], code)) {
+    while (b->ended < b->launched && is_reached(b->channel->slab[b->ended], code)) {
         b->ended++;
         *moved = true;
     }
-    while (*code == cudaSuccess && b->launched < copy->panels && b->launched < find_panel(&b->up)) {
+    while (*code == cudaSuccess && b->launched < copy->slabs && b->launched < find_slab(&b->up)) {
         *code = cudaEventRecord(b->channel->ordered, b->channel->up);
         *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
         smk_status status = *code == cudaSuccess ? copy->run(copy->context, b->launched, error) : SMK_OK;
         if (status != SMK_OK || *code != cudaSuccess) {
             return status;
         }
-        *code = cudaEventRecord(b->channel->panel[b->launched], smk_stream_now());
+        *code = cudaEventRecord(b->channel->slab[b->launched], smk_stream_now());
         b->launched++;
         *moved = true;
     }
@@ -312,7 +312,7 @@ static smk_status run_panels(bus *b, bool *moved, cudaError_t *code, smk_error *
 static bool is_over(bus *b)
 {
     if (find_chunk(&b->up) || find_chunk(&b->down) || b->up.moved < b->up.begun || b->down.moved < b->down.begun ||
-        b->ended < b->copy->panels) {
+        b->ended < b->copy->slabs) {
         return false;
     }
     for (uint64_t i = 0; i < b->down.slot_count; i++) {
@@ -343,12 +343,12 @@ static smk_status move_all(bus *b, const smk_workers *workers, smk_error *error)
     while (!is_over(b)) {
         cudaError_t code = cudaSuccess;
         bool moved = move_up(b, &code);
-        smk_status status = code == cudaSuccess ? run_panels(b, &moved, &code, error) : SMK_OK;
+        smk_status status = code == cudaSuccess ? run_slabs(b, &moved, &code, error) : SMK_OK;
         moved = (status == SMK_OK && code == cudaSuccess && move_down(b, &code)) || moved;
         if (status == SMK_OK && code != cudaSuccess) {
             status = smk_cuda_error_report(code, error, "copying between the host and the GPU");
         }
-        const bool must_end = b->copy->late && b->ended == b->copy->panels;
+        const bool must_end = b->copy->late && b->ended == b->copy->slabs;
         if (status == SMK_OK && !must_end && smk_poll_stop_now()) {
             status = smk_status_fail(error, SMK_INTERRUPTED, "a copy was interrupted");
         }

@@ -45,8 +45,8 @@ static void free_channel(smk_ring_channel *channel)
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX; i++) {
         code = channel->slot[i] != NULL ? cudaEventDestroy(channel->slot[i]) : code;
     }
-    for (size_t i = 0; i < SMK_STAGED_PANELS_MAX; i++) {
-        code = channel->panel[i] != NULL ? cudaEventDestroy(channel->panel[i]) : code;
+    for (size_t i = 0; i < SMK_STAGED_SLABS_MAX; i++) {
+        code = channel->slab[i] != NULL ? cudaEventDestroy(channel->slab[i]) : code;
     }
     code = channel->ordered != NULL ? cudaEventDestroy(channel->ordered) : code;
     code = channel->up != NULL ? cudaStreamDestroy(channel->up) : code;
@@ -71,8 +71,8 @@ static smk_ring_channel *make_channel(void)
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX && code == cudaSuccess; i++) {
         code = cudaEventCreateWithFlags(&made->slot[i], cudaEventDisableTiming);
     }
-    for (size_t i = 0; i < SMK_STAGED_PANELS_MAX && code == cudaSuccess; i++) {
-        code = cudaEventCreateWithFlags(&made->panel[i], cudaEventDisableTiming);
+    for (size_t i = 0; i < SMK_STAGED_SLABS_MAX && code == cudaSuccess; i++) {
+        code = cudaEventCreateWithFlags(&made->slab[i], cudaEventDisableTiming);
     }
     if (code != cudaSuccess) {
         (void)cudaGetLastError();

@@ -24,7 +24,7 @@ enum { SMK_RING_SLOTS_MAX = 64 };
 typedef struct smk_ring_channel {
     cudaStream_t up, down;
     cudaEvent_t slot[SMK_RING_SLOTS_MAX];
-    cudaEvent_t panel[SMK_STAGED_PANELS_MAX];
+    cudaEvent_t slab[SMK_STAGED_SLABS_MAX];
     cudaEvent_t ordered;
 } smk_ring_channel;
 

@@ -14,6 +14,9 @@ enum { CONSTANT_BYTES = 32768 };
  * multiprocessor keep it busy. Rows of a block: those of the strips of all its warps. */
 enum { TILED_ITEM_BYTES = 4, BLOCKS_A_MULTIPROCESSOR = 2, BLOCK_ROWS_MIN = 64, BLOCK_ROWS_MAX = 2048 };
 
+/* Its warps, which share the rows of all blocks of a column evenly; rows are read in pairs. */
+enum { REGISTER_WARPS = 4, PAIR = 2 };
+
 /* One launch, for a filter that has weights. */
 smk_status smk_plan_conv2d_plain(const smk_request *request, smk_plan *plan, smk_error *error)
 {
@@ -79,6 +82,20 @@ smk_status smk_plan_conv2d_shared(const smk_request *request, smk_plan *plan, sm
     return SMK_OK;
 }
 
+/* The next higher number of blocks down a column with which the strip of a warp has an even number of rows. The sum of a
+ * pixel adds the rows of a pair in an order of its own, so each pixel has the same bits where every strip begins with an
+ * even row, however high the image and the strips are. */
+static uint32_t find_even(int64_t h, uint32_t blocks)
+{
+    for (int64_t y = blocks; y <= h && y < UINT16_MAX; y++) {
+        const int64_t strips = y * REGISTER_WARPS;
+        if (((h + strips - 1) / strips) % PAIR == 0) {
+            return (uint32_t)y;
+        }
+    }
+    return blocks;
+}
+
 /* The same, with blocks as wide for each type in bytes, and as high as still gives every multiprocessor all the blocks
  * that it wants: each strip begins with p - 1 rows that make no pixels, so it should be high. */
 smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, smk_error *error)
@@ -96,5 +113,14 @@ smk_status smk_plan_conv2d_register(const smk_request *request, smk_plan *plan, 
     scaled.tile_y = (uint32_t)high;
     smk_request tiled = *request;
     tiled.variant = &scaled;
-    return smk_plan_conv2d_plain(&tiled, plan, error);
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_conv2d_plain(&tiled, &made, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (made.step_count > 0 && made.step[0].grid.z == 1) {
+        made.step[0].grid.y = find_even(h, made.step[0].grid.y);
+    }
+    *plan = made;
+    return SMK_OK;
 }

@@ -233,9 +233,20 @@ def test_a_block_counts_fewer_than_2_to_the_31(own, n, blocks):
 def test_two_strips_for_each_multiprocessor(own, dtype, columns, width, across):
     """Strips of an image as high as still gives each of 132 multiprocessors two of them."""
     down = 264 // across
-    h, w = 100 * down, math.ceil(width * columns)
+    h, w = 104 * down, math.ceil(width * columns)  # each warp has an even number of rows
     (answer,) = ask(own, (90, 132, 232448, "conv2d", dtype, h, w, 3, 3))
     assert answer == f"register {across * down}"
+
+
+@pytest.mark.parametrize("h", [5, 8, 100, 257, 520, 1081, 4096, 9999])
+@pytest.mark.parametrize("w", [1, 300, 8192])
+@pytest.mark.parametrize("multiprocessors", [1, 46, 132])
+def test_each_strip_begins_with_an_even_row(own, h, w, multiprocessors):
+    """Rows are added in pairs: so a pixel has the same bits on every machine, and in a slab."""
+    (answer,) = ask(own, (90, multiprocessors, 232448, "conv2d", "float32", h, w, 3, 3))
+    name, blocks = answer.split()
+    down = int(blocks) // math.ceil(w / 128)
+    assert name == "register" and math.ceil(h / (4 * down)) % 2 == 0
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 1), (9, 16), (16, 16), (1, 4000), (4000, 1)])

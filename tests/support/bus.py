@@ -2,7 +2,7 @@
 
 import ctypes
 
-AXES_MAX, PANELS_MAX = 8, 16
+AXES_MAX, SLABS_MAX = 8, 16
 
 RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p)
 
@@ -22,7 +22,7 @@ class Range(ctypes.Structure):
         ("host", ctypes.c_void_p),
         ("bytes", ctypes.c_uint64),
         ("layout", ctypes.POINTER(Layout)),
-        ("panel", ctypes.c_size_t),
+        ("slab", ctypes.c_size_t),
     )
 
 
@@ -32,7 +32,7 @@ class StagedCopy(ctypes.Structure):
         ("down", ctypes.POINTER(Range)),
         ("up_count", ctypes.c_size_t),
         ("down_count", ctypes.c_size_t),
-        ("panels", ctypes.c_size_t),
+        ("slabs", ctypes.c_size_t),
         ("run", RUN),
         ("context", ctypes.c_void_p),
         ("late", ctypes.c_bool),
@@ -63,7 +63,7 @@ def describe(gpu, array):
     return layout
 
 
-def make_range(gpu, address, array, panel=0):
+def make_range(gpu, address, array, slab=0):
     """The whole of an array, in any strides."""
     layout = describe(gpu, array)
     return Range(
@@ -71,15 +71,15 @@ def make_range(gpu, address, array, panel=0):
         array.ctypes.data,
         array.nbytes,
         ctypes.pointer(layout) if layout.axes else None,
-        panel,
+        slab,
     )
 
 
-def make(up=(), down=(), panels=0, run=None, late=False):
+def make(up=(), down=(), slabs=0, run=None, late=False):
     """A staged copy; keeps what it points to."""
     kept = (Range * max(1, len(up)))(*up), (Range * max(1, len(down)))(*down), run
     made = StagedCopy(
-        kept[0], kept[1], len(up), len(down), panels, RUN(run) if run else RUN(), None, late
+        kept[0], kept[1], len(up), len(down), slabs, RUN(run) if run else RUN(), None, late
     )
     made.kept = kept
     return made

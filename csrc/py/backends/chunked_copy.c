@@ -52,12 +52,12 @@ static smk_status move_range(const smk_backend *backend, const smk_staged_range 
     return status;
 }
 
-/* The ranges of a panel, from *next on. */
-static smk_status move_panel(const smk_backend *backend, const smk_staged_range *ranges, size_t count, size_t panel,
-                             size_t *next, bool is_up, bool interruptible, smk_error *error)
+/* The ranges of a slab, from *next on. */
+static smk_status move_slab(const smk_backend *backend, const smk_staged_range *ranges, size_t count, size_t slab,
+                            size_t *next, bool is_up, bool interruptible, smk_error *error)
 {
     smk_status status = SMK_OK;
-    for (; *next < count && ranges[*next].panel <= panel && status == SMK_OK; (*next)++) {
+    for (; *next < count && ranges[*next].slab <= slab && status == SMK_OK; (*next)++) {
         status = move_range(backend, &ranges[*next], is_up, interruptible, error);
     }
     return status;
@@ -65,16 +65,16 @@ static smk_status move_panel(const smk_backend *backend, const smk_staged_range 
 
 static smk_status move_in_turn(const smk_backend *backend, const smk_staged_copy *copy, smk_error *error)
 {
-    const size_t last = copy->panels == 0 ? 0 : copy->panels - 1;
+    const size_t last = copy->slabs == 0 ? 0 : copy->slabs - 1;
     size_t up = 0, down = 0;
     smk_status status = !copy->late && backend->settle != NULL ? backend->settle(error) : SMK_OK;
-    for (size_t panel = 0; panel <= last && status == SMK_OK; panel++) {
-        status = move_panel(backend, copy->up, copy->up_count, panel, &up, true, true, error);
-        if (status == SMK_OK && copy->panels > 0) {
-            status = copy->run(copy->context, panel, error);
+    for (size_t slab = 0; slab <= last && status == SMK_OK; slab++) {
+        status = move_slab(backend, copy->up, copy->up_count, slab, &up, true, true, error);
+        if (status == SMK_OK && copy->slabs > 0) {
+            status = copy->run(copy->context, slab, error);
         }
-        if (status == SMK_OK && (!copy->late || panel == last)) {
-            status = move_panel(backend, copy->down, copy->down_count, panel, &down, false, !copy->late, error);
+        if (status == SMK_OK && (!copy->late || slab == last)) {
+            status = move_slab(backend, copy->down, copy->down_count, slab, &down, false, !copy->late, error);
         }
     }
     return status;

@@ -46,23 +46,38 @@ static bool must_stop(void *context)
     return stop;
 }
 
+static smk_status allocate_buffers(const smk_execution *execution, smk_error *error)
+{
+    smk_status status = SMK_OK;
+    for (size_t i = 0; i < execution->transfer_count && status == SMK_OK; i++) {
+        status = execution->backend->allocate(execution->transfers[i].bytes, &execution->transfers[i].address, error);
+    }
+    return status;
+}
+
+/* All operands at once, so that the workers need not wait for each other at the end of each. */
 static smk_status copy_in(const smk_execution *execution, smk_error *error)
 {
+    if (execution->transfer_count == 0) {
+        return SMK_OK;
+    }
+    smk_staged_range *ranges = smk_heap_allocate(execution->transfer_count, sizeof *ranges);
+    smk_staged_copy copy = {.up = ranges};
+    if (ranges == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to copy the arguments");
+    }
     for (size_t i = 0; i < execution->transfer_count; i++) {
-        smk_transfer *transfer = &execution->transfers[i];
-        smk_status status = execution->backend->allocate(transfer->bytes, &transfer->address, error);
-        if (status != SMK_OK) {
-            return status;
-        }
+        const smk_transfer *transfer = &execution->transfers[i];
         if (transfer->in) {
-            status = smk_chunked_copy_upload(execution->backend, transfer->address, transfer->host, transfer->bytes,
-                                             true, error);
-            if (status != SMK_OK) {
-                return status;
-            }
+            ranges[copy.up_count++] = (smk_staged_range){.address = transfer->address,
+                                                         .host = transfer->host,
+                                                         .bytes = transfer->bytes,
+                                                         .layout = transfer->layout};
         }
     }
-    return SMK_OK;
+    smk_status status = copy.up_count > 0 ? smk_chunked_copy_run(execution->backend, &copy, error) : SMK_OK;
+    smk_heap_free(ranges);
+    return status;
 }
 
 /* Reports ARGUMENT where the kernel has changed a read-only array, whose host memory would not show the change. */
@@ -241,29 +256,97 @@ static smk_status give_workspace(const smk_execution *execution, uint64_t worksp
     return execution->backend->give_back(workspace, execution->workspace.bytes, error);
 }
 
+/* Makes the launches of an execution between the taking of its workspace and its release. */
+static smk_status launch_all(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                             smk_error *error)
+{
+    uint64_t workspace = 0;
+    smk_status status = take_workspace(execution, &workspace, error);
+    if (status == SMK_OK) {
+        status = launch_steps(execution, code, workspace, options, error);
+    }
+    return give_workspace(execution, workspace, status, error);
+}
+
+static smk_status work_whole(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                             smk_error *error)
+{
+    const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
+    smk_status status = copy_in(execution, error);
+    if (status == SMK_OK) {
+        status = launch_all(execution, code, options, error);
+    }
+    if (status == SMK_OK && (execution->wait || execution->transfer_count > 0)) {
+        status = execution->backend->synchronize(entry, error);
+    }
+    return status == SMK_OK ? copy_out(execution, error) : status;
+}
+
+/* Slabs ------------------------------------------------------------------------------------------ */
+
+typedef struct slab_context {
+    const smk_execution *execution;
+    smk_backend_code *code;
+    const smk_run_options *options;
+} slab_context;
+
+static smk_status run_slab(void *context, size_t slab, smk_error *error)
+{
+    const slab_context *c = context;
+    return launch_all(c->execution->slabs[slab].work, c->code, c->options, error);
+}
+
+static void place_pieces(const smk_execution *execution, const smk_execution_piece *pieces, size_t count,
+                         smk_staged_range *ranges)
+{
+    for (size_t i = 0; i < count; i++) {
+        ranges[i] = pieces[i].range;
+        ranges[i].address += execution->transfers[pieces[i].transfer].address;
+    }
+}
+
+/* Results go to memory that others use when all slabs have ended well, and to fresh memory one by one. */
+static smk_status work_in_slabs(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                                smk_error *error)
+{
+    slab_context context = {execution, code, options};
+    smk_staged_range *ranges = smk_heap_allocate(execution->up_count + execution->down_count, sizeof *ranges);
+    smk_staged_copy copy = {.up = ranges,
+                            .up_count = execution->up_count,
+                            .down_count = execution->down_count,
+                            .slabs = execution->slab_count,
+                            .run = run_slab,
+                            .context = &context};
+    if (ranges == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no memory left to copy the arguments");
+    }
+    for (size_t i = 0; i < execution->transfer_count; i++) {
+        copy.late = copy.late || (execution->transfers[i].out && !execution->transfers[i].fresh);
+        for (size_t j = 0; j < execution->slab_count; j++) {
+            execution->slabs[j].address[i] = execution->transfers[i].address + execution->slabs[j].offset[i];
+        }
+    }
+    copy.down = ranges + copy.up_count;
+    place_pieces(execution, execution->up, execution->up_count, ranges);
+    place_pieces(execution, execution->down, execution->down_count, ranges + copy.up_count);
+    smk_status status = smk_chunked_copy_run(execution->backend, &copy, error);
+    smk_heap_free(ranges);
+    return status == SMK_OK ? execution->backend->synchronize(execution->steps[0].entry, error) : status;
+}
+
 static smk_status work(const smk_execution *execution, const smk_run_options *options, smk_error *error)
 {
     const smk_backend *backend = execution->backend;
     const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
     smk_backend_code *code = NULL;
-    uint64_t workspace = 0;
     smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
     }
-    status = copy_in(execution, error);
+    status = allocate_buffers(execution, error);
     if (status == SMK_OK) {
-        status = take_workspace(execution, &workspace, error);
-    }
-    if (status == SMK_OK) {
-        status = launch_steps(execution, code, workspace, options, error);
-    }
-    status = give_workspace(execution, workspace, status, error);
-    if (status == SMK_OK && (execution->wait || execution->transfer_count > 0)) {
-        status = backend->synchronize(entry, error);
-    }
-    if (status == SMK_OK) {
-        status = copy_out(execution, error);
+        status = execution->slab_count > 0 ? work_in_slabs(execution, code, options, error)
+                                           : work_whole(execution, code, options, error);
     }
     for (size_t i = execution->transfer_count; i-- > 0;) {
         (void)backend->release(execution->transfers[i].address, NULL); /* 0 where none was allocated */

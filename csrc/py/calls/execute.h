@@ -8,7 +8,8 @@
 
 /* Host memory for which the kernel sees a buffer on the device. */
 typedef struct smk_transfer {
-    void *host; /* C-contiguous; must neither be freed nor move */
+    void *host;                    /* must neither be freed nor move; C-contiguous, but where `layout` says otherwise */
+    const smk_pack_layout *layout; /* of what is copied in; NULL: C-contiguous */
     uint64_t bytes;
     uint64_t address; /* of the buffer, set while the execution runs; a kernel parameter may point here */
     bool in, out;     /* copied before, copied after a run without error */
@@ -40,6 +41,19 @@ typedef struct smk_execution_workspace {
     size_t address_count;
 } smk_execution_workspace;
 
+/* A part of a transfer, for one slab; its address is an offset in the transfer's buffer. */
+typedef struct smk_execution_piece {
+    size_t transfer;
+    smk_staged_range range;
+} smk_execution_piece;
+
+/* What computes a part of the result from parts of the operands. The execution sets the address of the slab's part of
+ * each transfer's buffer, from its offset. */
+typedef struct smk_execution_slab {
+    const struct smk_execution *work; /* steps, workspace, cleared memory and symbol: no transfers */
+    uint64_t *address, *offset;       /* of each transfer */
+} smk_execution_slab;
+
 typedef struct smk_execution {
     const smk_backend *backend;
     int device; /* of the machine, or SMK_DEVICE_PRESENT */
@@ -52,6 +66,11 @@ typedef struct smk_execution {
     smk_execution_range cleared; /* zeroed before the first step */
     const char *symbol;          /* a variable of the module, set to symbol_value; NULL: none */
     smk_execution_range symbol_value;
+    /* Where there are slabs, they run in the place of the steps, each while others are copied in and out. */
+    smk_execution_slab *slabs;
+    size_t slab_count;
+    smk_execution_piece *up, *down; /* in the order of their slabs */
+    size_t up_count, down_count;
     uint64_t max_steps;
     bool wait; /* waits for the end of the kernels; implied by a transfer */
 } smk_execution;

@@ -1,5 +1,7 @@
 #include "py/queries/internals_bus.h"
 
+#include "py/calls/family_slabs.h"
+
 #include "gpu/gpu.h"
 
 /* _bus_set(threads=0, slot_bytes=0, slots=0): how copies to a GPU go from now on; 0 chooses */
@@ -31,8 +33,23 @@ static PyObject *call_bus_kept(PyObject *module, PyObject *ignored)
     return Py_BuildValue("(KII)", (unsigned long long)kept.bytes, kept.rings, kept.busy);
 }
 
+/* _slabs_force(bytes): calls on NumPy arrays go in slabs of so many bytes, on either machine; 0: as is best */
+static const char slabs_force_doc[] = "_slabs_force(bytes, /)\n--\n\n";
+
+static PyObject *call_slabs_force(PyObject *module, PyObject *bytes)
+{
+    const unsigned long long forced = PyLong_AsUnsignedLongLong(bytes);
+    (void)module;
+    if (PyErr_Occurred()) {
+        return NULL;
+    }
+    smk_family_slabs_force(forced);
+    Py_RETURN_NONE;
+}
+
 PyMethodDef smk_internals_bus_methods[] = {
     {"_bus_set", SMK_PY_FUNCTION(call_bus_set), METH_VARARGS | METH_KEYWORDS, bus_set_doc},
     {"_bus_kept", call_bus_kept, METH_NOARGS, bus_kept_doc},
+    {"_slabs_force", call_slabs_force, METH_O, slabs_force_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -1,4 +1,4 @@
-/* _bus_set and _bus_kept: how copies to a GPU go, for measurements and tests. */
+/* _bus_set, _bus_kept and _slabs_force: how copies to a GPU go, for measurements and tests. */
 #ifndef SMK_PY_QUERIES_INTERNALS_BUS_H
 #define SMK_PY_QUERIES_INTERNALS_BUS_H
 

@@ -142,35 +142,35 @@ def test_pinned_memory_is_taken_as_it_is(gpu):
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_panels_run_between_their_copies(gpu, late):
-    """A panel runs when its operands are there and none later; its result comes back after it."""
-    panels, size = 4, MB
+def test_slabs_run_between_their_copies(gpu, late):
+    """A slab runs when its operands are there and none later; its result comes back after it."""
+    slabs, size = 4, MB
     settings(gpu, 3, 1 << 16, 8)
-    host = fill(panels * size).reshape(panels, size)
+    host = fill(slabs * size).reshape(slabs, size)
     back = numpy.zeros_like(host)
     order = []
     with Device(gpu) as device:
         source, target = device.allocate(host.nbytes), device.allocate(host.nbytes)
 
-        def run(context, panel, error):
+        def run(context, slab, error):
             assert gpu.runtime_queue_wait() == 0
-            there = device.view(source + panel * size, size)
-            assert numpy.array_equal(there, host[panel])
-            assert numpy.array_equal(back[panel], numpy.zeros(size)), "nothing came back before"
-            device.view(target + panel * size, size)[:] = 255 - there
-            order.append((panel, count(gpu, "down")))
+            there = device.view(source + slab * size, size)
+            assert numpy.array_equal(there, host[slab])
+            assert numpy.array_equal(back[slab], numpy.zeros(size)), "nothing came back before"
+            device.view(target + slab * size, size)[:] = 255 - there
+            order.append((slab, count(gpu, "down")))
             return 0
 
         before = count(gpu, "down")
         made = bus.make(
-            [bus.make_range(gpu, source + i * size, host[i], i) for i in range(panels)],
-            [bus.make_range(gpu, target + i * size, back[i], i) for i in range(panels)],
-            panels,
+            [bus.make_range(gpu, source + i * size, host[i], i) for i in range(slabs)],
+            [bus.make_range(gpu, target + i * size, back[i], i) for i in range(slabs)],
+            slabs,
             run,
             late,
         )
         assert copy(gpu, made) == (None, True)
-    assert [panel for panel, _ in order] == list(range(panels))
+    assert [slab for slab, _ in order] == list(range(slabs))
     assert (order[-1][1] == before) is late, "results come back early unless that is forbidden"
     assert numpy.array_equal(back, 255 - host)
 
@@ -201,14 +201,14 @@ def test_a_copy_that_fails(gpu, way, after):
 
 
 @pytest.mark.parametrize("failing", [0, 2])
-def test_a_panel_that_fails(gpu, failing):
+def test_a_slab_that_fails(gpu, failing):
     size, ran = MB, []
     settings(gpu, 2, 1 << 16)
     host, back = fill(4 * size).reshape(4, size), numpy.zeros((4, size), "uint8")
 
-    def run(context, panel, error):
-        ran.append(panel)
-        return 4 if panel == failing else 0  # MEMORY
+    def run(context, slab, error):
+        ran.append(slab)
+        return 4 if slab == failing else 0  # MEMORY
 
     with Device(gpu) as device:
         address = device.allocate(4 * size)
