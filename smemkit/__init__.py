@@ -19,6 +19,10 @@ may use, which is what the machine has, less what a container (control groups), 
 taskset keeps from it. Results agree with the GPU's bit for bit for integers and IEEE operations;
 approximate functions (sin, ex2, ...) lie within the error that NVIDIA documents.
 
+Of several GPUs a call runs on the one where its device arrays are, whatever is the present one in
+CuPy or PyTorch, and leaves that as it was. Without device arrays it runs on the one that device=
+names, or that of the block `with smemkit.Device(1):` around it, or the present one.
+
 backend="auto", the default, takes the GPU where there is one. smemkit.show_config() says which
 machine that is, and why.
 

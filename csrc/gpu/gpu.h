@@ -186,8 +186,8 @@ typedef struct smk_peer_rows {
     uint64_t address, pitch;
 } smk_peer_rows;
 
-/* Copies rows, perhaps from one device to another, on a stream of the target's device: directly where the devices reach
- * each other's memory, else through the host. Asynchronous. Errors: CUDA. */
+/* Copies rows, perhaps from one device to another, on a stream of either device (0: the default one of the target's):
+ * directly where the devices reach each other's memory, else through the host. Asynchronous. Errors: CUDA. */
 smk_status smk_peer_copy(const smk_peer_rows *to, const smk_peer_rows *from, uint64_t row_bytes, uint64_t row_count,
                          uint64_t stream, smk_error *error);
 

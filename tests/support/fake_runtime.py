@@ -19,6 +19,7 @@ RUNTIME = ROOT / "tests" / "hardware" / "gpu"
 SOURCES = (
     *("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/driver.c", "gpu/launch.c"),
     *("gpu/library.c", "gpu/stream.c", "gpu/wait.c", "gpu/bus.c", "gpu/ring.c", "gpu/pinned.c"),
+    "gpu/peer.c",
     *("base/heap.c", "base/poll.c", "base/status.c", "base/fork.c", "base/pack.c"),
     *("base/quota.c", "base/workers.c"),
 )
@@ -64,7 +65,7 @@ def build(tmp_path_factory):
     made = tmp_path_factory.mktemp("runtime") / "gpu.so"
     command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-I{CSRC}"]
     command += ["-Wl,-Bsymbolic"]  # its own runtime, whatever libcudart the process has loaded
-    command += [RUNTIME / "runtime.c", RUNTIME / "runtime_queue.c"]
+    command += [RUNTIME / "runtime.c", RUNTIME / "runtime_queue.c", RUNTIME / "runtime_peer.c"]
     command += [CSRC / name for name in SOURCES]
     subprocess.run([*command, "-lpthread", "-o", made], check=True, timeout=120)
     return ctypes.CDLL(str(made))

@@ -77,7 +77,7 @@ typedef struct smk_backend {
     /* On the device, in order with the launches. */
     smk_status (*clear)(uint64_t address, uint64_t bytes, smk_error *error);
     smk_status (*copy)(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
-    /* Copies rows, perhaps from one device to another, on a stream of the target's device. */
+    /* Copies rows, perhaps from one device to another, on a stream of either (0: the default one of the target's). */
     smk_status (*copy_rows)(const smk_backend_rows *to, const smk_backend_rows *from, uint64_t row_bytes, uint64_t rows,
                             uint64_t stream, smk_error *error);
     /* `entry` is a kernel that will be launched, or NULL: the GPU checks with it that the image has code for the
