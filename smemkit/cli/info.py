@@ -41,6 +41,8 @@ def show_summary(machines: Machines, missing: Missing) -> None:
     versions = f"Python {facts['python']}, NumPy {facts['numpy']}"
     print(f"smemkit {facts['smemkit']} with {facts['kernels']} kernels; {versions}")
     print(describe_machines(machines, missing))
+    if facts["cuda_devices"] > 1:
+        print(f"{facts['cuda_devices']} GPUs: smemkit.devices() lists them, device= chooses one")
     if "cuda" in machines and facts["backend"] == "sim":
         print(f"calls that do not choose run on the simulator: {facts['reason']}")
     print(describe_compilers(facts))
