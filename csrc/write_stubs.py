@@ -45,6 +45,7 @@ def list_parameters(family, attributes, kind, result):
             parameters.append(f"{row['name']}: {kind} = {default}")
     common = ["*", 'variant: str = "auto"', f"out: {result} | None = None"]
     common += ["backend: _Backend | None = None", "device: _Device | None = None"]
+    common.append("stream: _Stream | None = None")
     if any((row["family"], row["kind"]) == (family["name"], "DEVICES") for row in attributes):
         common.append("devices: Sequence[_Device] | None = None")
     return [*parameters, *common]

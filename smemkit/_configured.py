@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 
 if TYPE_CHECKING:
+    from ._types import StreamLike
     from .report import CheckReport, Report
 
     Lengths = int | Sequence[int]
@@ -16,19 +17,26 @@ if TYPE_CHECKING:
 class ConfiguredKernel:
     """What kernel[grid, block] is: to be called with the arguments of the kernel.
 
-    kernel, grid, block and shared_mem are as given; profile() and check() take the arguments of the
-    kernel, and the keywords of smemkit.profile and smemkit.check.
+    kernel, grid, block, stream and shared_mem are as given; profile() and check() take the
+    arguments of the kernel, and the keywords of smemkit.profile and smemkit.check.
     """
 
-    __slots__ = ("block", "grid", "kernel", "shared_mem")
+    __slots__ = ("block", "grid", "kernel", "shared_mem", "stream")
 
     def __init__(
-        self, kernel: _core.RawKernel, grid: Lengths, block: Lengths, shared_mem: int = 0
+        self,
+        kernel: _core.RawKernel,
+        grid: Lengths,
+        block: Lengths,
+        stream: StreamLike | None = None,
+        shared_mem: int = 0,
     ) -> None:
-        self.kernel, self.grid, self.block, self.shared_mem = kernel, grid, block, shared_mem
+        self.kernel, self.grid, self.block = kernel, grid, block
+        self.stream, self.shared_mem = stream, shared_mem
 
     def __call__(self, *args: Any, **keywords: Any) -> None:
         keywords.setdefault("shared_mem", self.shared_mem)
+        keywords.setdefault("stream", self.stream)
         self.kernel(self.grid, self.block, args, **keywords)
 
     def profile(self, *args: Any, **keywords: Any) -> Report:
@@ -50,16 +58,21 @@ class ConfiguredKernel:
         return self.kernel.source
 
     def __repr__(self) -> str:
-        shared = f", 0, {self.shared_mem!r}" if self.shared_mem else ""
-        return f"{self.kernel!r}[{self.grid!r}, {self.block!r}{shared}]"
+        more = ""
+        if self.stream is not None or self.shared_mem:
+            more = f", {0 if self.stream is None else self.stream!r}"
+        if self.shared_mem:
+            more += f", {self.shared_mem!r}"
+        return f"{self.kernel!r}[{self.grid!r}, {self.block!r}{more}]"
 
 
 def configure(kernel: _core.RawKernel, key: Any) -> ConfiguredKernel:
-    """kernel[grid, block], or kernel[grid, block, 0, shared_mem]: there is one stream, 0."""
+    """kernel[grid, block], or kernel[grid, block, stream, shared_mem]; stream 0 is none."""
     if not isinstance(key, tuple) or not 2 <= len(key) <= 4:
         raise _core.ArgumentTypeError(
-            "write kernel[grid, block](*args), or kernel[grid, block, 0, shared_mem](*args)"
+            "write kernel[grid, block](*args), or kernel[grid, block, stream, shared_mem](*args)"
         )
-    if len(key) > 2 and key[2] is not None and (isinstance(key[2], bool) or key[2] != 0):
-        raise _core.ArgumentError(f"stream is {key[2]!r:.80}; launches have one stream, 0 or None")
-    return ConfiguredKernel(kernel, key[0], key[1], *key[3:])
+    stream = key[2] if len(key) > 2 else None
+    if isinstance(stream, int) and not isinstance(stream, bool) and stream == 0:
+        stream = None
+    return ConfiguredKernel(kernel, key[0], key[1], stream, *key[3:])

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, DTypeLike
 
 from ._configured import ConfiguredKernel
 from ._facts import Attributes, Build, Counter, DeviceInfo, Family, Limits, Variant
+from ._types import StreamLike as _Stream
 from .report import CheckReport, Report
 from .report._captured import BankOp, Checked, Counted, Refused, Timed
 
@@ -100,6 +101,44 @@ class Device:
     def __exit__(self, *exception: object) -> None: ...
 
 @final
+class Stream:
+    def __new__(
+        cls,
+        x: _Stream | None = None,
+        /,
+        *,
+        device: _Device | None = None,
+        backend: _Backend | None = None,
+        non_blocking: bool = False,
+        priority: int = 0,
+    ) -> Stream: ...
+    @property
+    def done(self) -> bool: ...
+    @property
+    def backend(self) -> Literal["cuda", "sim"]: ...
+    @property
+    def device(self) -> str: ...
+    @property
+    def handle(self) -> int: ...
+    @property
+    def closed(self) -> bool: ...
+    def synchronize(self) -> None: ...
+    def wait(self, other: Event | _Stream, /) -> None: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Stream: ...
+    def __exit__(self, *exception: object) -> None: ...
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+@final
+class Event:
+    def __new__(cls, *, timing: bool = True) -> Event: ...
+    @property
+    def done(self) -> bool: ...
+    def record(self, stream: _Stream | None = None) -> None: ...
+    def synchronize(self) -> None: ...
+    def elapsed(self, end: Event, /) -> float: ...
+
+@final
 class DeviceArray:
     @property
     def dtype(self) -> numpy.dtype[Any]: ...
@@ -123,10 +162,12 @@ class DeviceArray:
     def pointer(self) -> int: ...
     @property
     def T(self) -> DeviceArray: ...
-    def copy(self, *, device: _Device | None = None) -> DeviceArray: ...
-    def astype(self, dtype: DTypeLike, /) -> DeviceArray: ...
+    def copy(
+        self, *, device: _Device | None = None, stream: _Stream | None = None
+    ) -> DeviceArray: ...
+    def astype(self, dtype: DTypeLike, /, *, stream: _Stream | None = None) -> DeviceArray: ...
     def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> DeviceArray: ...
-    def fill(self, value: Any, /) -> None: ...
+    def fill(self, value: Any, /, *, stream: _Stream | None = None) -> None: ...
     def item(self, *index: Any) -> Any: ...
     def __copy__(self) -> DeviceArray: ...
     def __deepcopy__(self, memo: Any, /) -> DeviceArray: ...
@@ -193,8 +234,8 @@ class RawKernel:
     def __getitem__(
         self,
         key: tuple[_Lengths, _Lengths]
-        | tuple[_Lengths, _Lengths, None]
-        | tuple[_Lengths, _Lengths, int | None, int],
+        | tuple[_Lengths, _Lengths, _Stream | None]
+        | tuple[_Lengths, _Lengths, _Stream | None, int],
         /,
     ) -> ConfiguredKernel: ...
     def __call__(
@@ -207,6 +248,7 @@ class RawKernel:
         backend: _Backend | None = None,
         max_steps: int | None = None,
         device: _Device | None = None,
+        stream: _Stream | None = None,
     ) -> None: ...
     def profile(
         self,
@@ -245,6 +287,7 @@ def gemm(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
     devices: Sequence[_Device] | None = None,
 ) -> DeviceArray: ...
 @overload
@@ -256,6 +299,7 @@ def gemm(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
     devices: Sequence[_Device] | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
@@ -266,6 +310,7 @@ def transpose(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def transpose(
@@ -275,6 +320,7 @@ def transpose(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def reduce(  # type: ignore[overload-overlap]
@@ -286,6 +332,7 @@ def reduce(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def reduce(
@@ -297,6 +344,7 @@ def reduce(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def dot(  # type: ignore[overload-overlap]
@@ -307,6 +355,7 @@ def dot(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def dot(
@@ -317,6 +366,7 @@ def dot(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def smooth(  # type: ignore[overload-overlap]
@@ -326,6 +376,7 @@ def smooth(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def smooth(
@@ -335,6 +386,7 @@ def smooth(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def conv2d(  # type: ignore[overload-overlap]
@@ -347,6 +399,7 @@ def conv2d(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def conv2d(
@@ -359,6 +412,7 @@ def conv2d(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def histogram(  # type: ignore[overload-overlap]
@@ -369,6 +423,7 @@ def histogram(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def histogram(
@@ -379,6 +434,7 @@ def histogram(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def vector_add(  # type: ignore[overload-overlap]
@@ -389,6 +445,7 @@ def vector_add(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def vector_add(
@@ -399,6 +456,7 @@ def vector_add(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def gather(  # type: ignore[overload-overlap]
@@ -409,6 +467,7 @@ def gather(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def gather(
@@ -419,6 +478,7 @@ def gather(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 
 # End of the kernel families
@@ -429,6 +489,7 @@ def asarray(
     backend: _Backend | None = None,
     *,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 def empty(
     shape: int | Sequence[int],
@@ -436,12 +497,21 @@ def empty(
     backend: _Backend | None = None,
     *,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 def from_dlpack(
-    x: Any, /, *, copy: bool | None = None, device: _Device | None = None
+    x: Any,
+    /,
+    *,
+    copy: bool | None = None,
+    device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 def asnumpy(
-    d: DeviceArray, out: numpy.ndarray[Any, Any] | None = None
+    d: DeviceArray,
+    out: numpy.ndarray[Any, Any] | None = None,
+    *,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def families() -> dict[str, Family]: ...
 def variants(family: str) -> dict[str, Variant]: ...

@@ -2,11 +2,11 @@
 
 import os
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 from numpy.typing import ArrayLike, NDArray
 
-from ._core import Device, DeviceArray
+from ._core import Device, DeviceArray, Stream
 
 Array: TypeAlias = ArrayLike | DeviceArray
 Backend: TypeAlias = Literal["auto", "cuda", "sim"]
@@ -17,3 +17,33 @@ Count: TypeAlias = int | float | None  # of a counter; a ratio whose denominator
 HostArray: TypeAlias = NDArray[Any]
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]
+
+
+class CudaStream(Protocol):
+    """By NVIDIA's protocol."""
+
+    def __cuda_stream__(self) -> tuple[int, int]: ...
+
+
+class CupyStream(Protocol):
+    """Of CuPy."""
+
+    @property
+    def ptr(self) -> int: ...
+
+
+class TorchStream(Protocol):
+    """Of PyTorch."""
+
+    @property
+    def cuda_stream(self) -> int: ...
+
+
+class NumbaStream(Protocol):
+    """Of Numba."""
+
+    @property
+    def handle(self) -> Any: ...
+
+
+StreamLike: TypeAlias = int | Stream | CudaStream | CupyStream | TorchStream | NumbaStream

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike, NDArray
 
-    from ._types import Array, Backend, DeviceLike, Shape
+    from ._types import Array, Backend, DeviceLike, Shape, StreamLike
 
 __all__ = [
     "arange",
@@ -37,6 +37,7 @@ def full(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array whose elements all have one value.
 
@@ -50,6 +51,9 @@ def full(
         The machine; by default that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -74,8 +78,8 @@ def full(
                  [3, 3]], shape=(2, 2), dtype=int64, device='sim')
     """
     kind = numpy.asarray(fill_value).dtype if dtype is None else dtype
-    array = empty(shape, kind, backend, device=device)
-    array.fill(fill_value)
+    array = empty(shape, kind, backend, device=device, stream=stream)
+    array.fill(fill_value, stream=stream)
     return array
 
 
@@ -85,6 +89,7 @@ def zeros(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of zeros.
 
@@ -96,6 +101,9 @@ def zeros(
         The machine; by default that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -118,7 +126,7 @@ def zeros(
     >>> smemkit.zeros(3, backend="sim")
     DeviceArray([0., 0., 0.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 0, dtype, backend, device=device)
+    return full(shape, 0, dtype, backend, device=device, stream=stream)
 
 
 def ones(
@@ -127,6 +135,7 @@ def ones(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of ones.
 
@@ -138,6 +147,9 @@ def ones(
         The machine; by default that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -160,7 +172,7 @@ def ones(
     >>> smemkit.ones(3, backend="sim")
     DeviceArray([1., 1., 1.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 1, dtype, backend, device=device)
+    return full(shape, 1, dtype, backend, device=device, stream=stream)
 
 
 def arange(
@@ -171,6 +183,7 @@ def arange(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of evenly spaced values, those of numpy.arange.
 
@@ -184,6 +197,9 @@ def arange(
         The machine; by default that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -208,11 +224,15 @@ def arange(
     """
     first, last = (0, start) if stop is None else (start, stop)
     values: Any = numpy.arange(first, last, step, dtype)  # type: ignore[call-overload]
-    return asarray(values, backend=backend, device=device)
+    return asarray(values, backend=backend, device=device, stream=stream)
 
 
 def _empty_like(
-    like: Any, dtype: DTypeLike | None, backend: Backend | None, device: DeviceLike | None
+    like: Any,
+    dtype: DTypeLike | None,
+    backend: Backend | None,
+    device: DeviceLike | None,
+    stream: StreamLike | None,
 ) -> DeviceArray:
     given = like if hasattr(like, "dtype") and hasattr(like, "shape") else numpy.asarray(like)
     if isinstance(given, DeviceArray):
@@ -220,7 +240,8 @@ def _empty_like(
             backend = given.backend
         if device is None and backend == given.backend:
             device = given.device
-    return empty(given.shape, given.dtype if dtype is None else dtype, backend, device=device)
+    kind = given.dtype if dtype is None else dtype
+    return empty(given.shape, kind, backend, device=device, stream=stream)
 
 
 def empty_like(
@@ -229,6 +250,7 @@ def empty_like(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of the shape and type of another array; its elements are unspecified.
 
@@ -241,6 +263,9 @@ def empty_like(
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default that of a DeviceArray, else its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -263,7 +288,7 @@ def empty_like(
     >>> smemkit.empty_like(numpy.ones((2, 3)), "float32", backend="sim").nbytes
     24
     """
-    return _empty_like(like, dtype, backend, device)
+    return _empty_like(like, dtype, backend, device, stream)
 
 
 def full_like(
@@ -273,6 +298,7 @@ def full_like(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of the shape and type of another array, filled with one value.
 
@@ -286,6 +312,9 @@ def full_like(
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default that of a DeviceArray, else its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -308,8 +337,8 @@ def full_like(
     >>> smemkit.full_like([1, 2], 7, backend="sim")
     DeviceArray([7, 7], shape=(2,), dtype=int64, device='sim')
     """
-    array = _empty_like(like, dtype, backend, device)
-    array.fill(fill_value)
+    array = _empty_like(like, dtype, backend, device, stream)
+    array.fill(fill_value, stream=stream)
     return array
 
 
@@ -319,6 +348,7 @@ def zeros_like(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of zeros with the shape and type of another array.
 
@@ -331,6 +361,9 @@ def zeros_like(
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default that of a DeviceArray, else its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -353,7 +386,7 @@ def zeros_like(
     >>> smemkit.zeros_like([1.5, 2.5], backend="sim")
     DeviceArray([0., 0.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 0, dtype, backend, device=device)
+    return full_like(like, 0, dtype, backend, device=device, stream=stream)
 
 
 def ones_like(
@@ -362,6 +395,7 @@ def ones_like(
     backend: Backend | None = None,
     *,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray:
     """A new device array of ones with the shape and type of another array.
 
@@ -374,6 +408,9 @@ def ones_like(
         The machine; by default that of a DeviceArray, else that of smemkit.get_backend().
     device : int, str or Device, optional
         Of the machine; by default that of a DeviceArray, else its present one.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
 
     Shapes
@@ -396,7 +433,7 @@ def ones_like(
     >>> smemkit.ones_like([1.5, 2.5], backend="sim")
     DeviceArray([1., 1.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 1, dtype, backend, device=device)
+    return full_like(like, 1, dtype, backend, device=device, stream=stream)
 
 
 # Printing ----------------------------------------------------------------------------------------

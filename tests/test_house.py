@@ -57,13 +57,15 @@ LAYERS = {
         "sim/profile",
         "sim/check",
     },
-    "py/arrays": {"py", "py/backends", "base"},
+    "py/streams": {"py", "py/backends", "base"},
+    "py/arrays": {"py", "py/backends", "py/streams", "base"},
     "py/calls": {
         "base",
         "ptx",
         "registry",
         "py",
         "py/backends",
+        "py/streams",
         "py/arrays",
         "sim/cost",
         "sim/ptxas",
@@ -71,9 +73,9 @@ LAYERS = {
     "py/queries": {
         *("base", "ptx", "registry", "gpu", "sim/code", "sim/cost", "sim/ptxas"),
         "sim/profile",
-        *("py", "py/backends", "py/arrays", "py/calls"),
+        *("py", "py/backends", "py/streams", "py/arrays", "py/calls"),
     },
-    "py/module": {"py", "py/backends", "py/arrays", "py/calls", "py/queries"},
+    "py/module": {"py", "py/backends", "py/streams", "py/arrays", "py/calls", "py/queries"},
 }
 # Other people's headers, by the only layer (with its folders) that may include them.
 FOREIGN = {

@@ -186,7 +186,8 @@ static smk_status allocate_zeros(uint64_t bytes, uint64_t *address, smk_error *e
 
 /* The block of zeros that the borrowers on the default stream of a device share, or one of two marks; addresses are
  * multiples of 256. No two launches of that stream use it at the same time, and it is cleared there before the first.
- * Borrowers on another stream get a block of their own. The shared one is never freed, since a launch may run until the process ends. */
+ * A stream of smk_stream_create has such a block too; borrowers on any other one, and those whose launches a graph
+ * captures, get a block of their own. The block of the default stream is never freed, since a launch may run until the process ends. */
 static _Atomic(uint64_t) zeros[SMK_DEVICES_MAX];
 enum { ZEROS_UNKNOWN, ZEROS_NOT_KEPT, ZEROS_BYTES = 1 << 16 };
 
@@ -214,13 +215,34 @@ static smk_status find_zeros(int device, uint64_t *found, smk_error *error)
     return status;
 }
 
+/* The same for a stream that is not the default one. Two threads may make the block at once; one is kept. */
+static smk_status find_zeros_of_stream(cudaStream_t stream, uint64_t *found, smk_error *error)
+{
+    _Atomic(uint64_t) *kept = smk_stream_is_captured(stream) || !allows_pool() ? NULL : smk_stream_zeros(stream);
+    uint64_t known = kept == NULL ? ZEROS_NOT_KEPT : atomic_load(kept), expected = 0;
+    if (known == ZEROS_UNKNOWN) {
+        smk_status status = allocate_zeros(ZEROS_BYTES, &known, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        if (!atomic_compare_exchange_strong(kept, &expected, known)) {
+            (void)smk_buffer_free(known, NULL);
+            known = expected;
+        }
+    }
+    *found = known;
+    return SMK_OK;
+}
+
 smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     int device = 0;
     uint64_t found = ZEROS_NOT_KEPT;
     smk_status status = SMK_OK;
-    if (bytes <= ZEROS_BYTES && smk_stream_now() == NULL && cudaGetDevice(&device) == cudaSuccess &&
-        device < SMK_DEVICES_MAX) {
+    cudaStream_t stream = smk_stream_now();
+    if (bytes <= ZEROS_BYTES && stream != NULL) {
+        status = find_zeros_of_stream(stream, &found, error);
+    } else if (bytes <= ZEROS_BYTES && cudaGetDevice(&device) == cudaSuccess && device < SMK_DEVICES_MAX) {
         status = find_zeros(device, &found, error);
     }
     if (status == SMK_OK && found == ZEROS_NOT_KEPT) {
@@ -234,7 +256,12 @@ smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error
 
 smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *error)
 {
-    for (size_t device = 0; bytes <= ZEROS_BYTES && device < SMK_DEVICES_MAX; device++) {
+    cudaStream_t stream = smk_stream_now();
+    _Atomic(uint64_t) *kept = stream == NULL ? NULL : smk_stream_zeros(stream);
+    if (kept != NULL && address == atomic_load(kept)) {
+        return SMK_OK;
+    }
+    for (size_t device = 0; stream == NULL && bytes <= ZEROS_BYTES && device < SMK_DEVICES_MAX; device++) {
         if (address == atomic_load(&zeros[device])) {
             return SMK_OK;
         }

@@ -173,11 +173,47 @@ smk_status smk_wait_event(void *event, const char *name, smk_error *error);
  * returns. A stream is a cudaStream_t as a number, 0 the legacy default one. Calls no CUDA. */
 uint64_t smk_stream_enter(int device, uint64_t stream);
 uint64_t smk_stream_present(int device);
+/* With true the thread works on the default stream, whatever it has entered, until a call with false. Gives what it was
+ * before. */
+bool smk_stream_suspend(bool suspended);
 
 /* Makes the work that a stream of the present device gets from now on wait for what another one has so far.
  * Errors: CUDA. */
 smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *error);
 
+/* The same without being asked by the user: nothing is done where a graph captures the work of one stream and not that of
+ * the other, since what is captured runs later. */
+smk_status smk_stream_order(uint64_t waiting, uint64_t awaited, smk_error *error);
+
+/* Does a graph capture the work of the stream? */
+bool smk_stream_captured(uint64_t stream);
+
+/* Between these two the entered stream of the present device uses what one launch at a time may use, such as a variable of
+ * a module: its work waits for the stream that had the turn before. Under a lock of the caller. Errors: ARGUMENT where a
+ * graph captures the stream, CUDA. */
+smk_status smk_stream_take_turn(smk_error *error);
+smk_status smk_stream_end_turn(smk_error *error);
+
+/* A stream of the present device; a blocking one waits for the default stream's work, and that one for its. The lower
+ * the priority's number, the sooner its blocks run; numbers out of range count as the nearest. It is destroyed while its
+ * device is the present one, which does not end its work. Errors: MEMORY, CUDA. */
+smk_status smk_stream_create(bool non_blocking, int priority, uint64_t *stream, smk_error *error);
+void smk_stream_destroy(uint64_t stream);
+smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error);
+smk_status smk_stream_query(uint64_t stream, bool *done, smk_error *error);
+
+/* event.c -------------------------------------------------------------------------------------- */
+
+/* A cudaEvent_t of the present device; without timing it costs less. Errors: CUDA. */
+smk_status smk_event_create(bool timing, void **event, smk_error *error);
+void smk_event_free(void *event); /* accepts NULL */
+/* Behind what the stream has so far, which must be one of the event's device. */
+smk_status smk_event_record(void *event, uint64_t stream, smk_error *error);
+/* Makes the work that a stream gets from now on wait for the event. */
+smk_status smk_event_await(uint64_t stream, void *event, smk_error *error);
+smk_status smk_event_query(void *event, bool *done, smk_error *error);
+/* Both events have timing and are reached. */
+smk_status smk_event_elapsed(void *start, void *end, double *time_ms, smk_error *error);
 /* peer.c --------------------------------------------------------------------------------------- */
 
 /* Rows of bytes in the memory of a device, `pitch` bytes from one to the next. */

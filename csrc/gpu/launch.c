@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ACTION_BYTES = 256 };
+enum { ACTION_BYTES = 256, SHARED_BYTES_PERMITTED = 48 << 10 /* dynamic, without an opt-in */ };
 
 /* The limits of the kernel and of the present device. */
 typedef struct launch_limits {
@@ -186,12 +186,26 @@ static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *n
     return report_cuda(code, name, launch, error);
 }
 
+/* Permits the shared memory that a captured launch needs before it is made: a refusal would spoil the capture. */
+static void permit_captured(void *kernel, const smk_launch *launch)
+{
+    launch_limits limits;
+    if (smk_stream_is_captured(smk_stream_now()) && read_limits(kernel, &limits) == cudaSuccess &&
+        launch->shared_bytes > (size_t)limits.dynamic_shared && (size_t)limits.optin_shared > limits.static_shared) {
+        (void)cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   (int)((size_t)limits.optin_shared - limits.static_shared));
+    }
+}
+
 smk_status smk_launch_run(void *kernel, const char *name, const smk_launch *launch, smk_error *error)
 {
     /* Limits are read only after CUDA has refused: reading them first would make launches slower by half, which is
      * visible in the timing of short kernels. The driver counts shared memory in 32 bits, so larger values must not
      * reach it. */
     cudaError_t code = cudaErrorInvalidValue;
+    if (launch->shared_bytes > SHARED_BYTES_PERMITTED) {
+        permit_captured(kernel, launch);
+    }
     if (launch->shared_bytes <= INT32_MAX) {
         code = launch_kernel(kernel, launch);
     }

@@ -336,3 +336,100 @@ smk_status smk_peer_stream(int device, int index, uint64_t *stream, smk_error *e
     (void)stream;
     return fail_without_cuda(error);
 }
+
+bool smk_stream_suspend(bool suspended)
+{
+    (void)suspended;
+    return false;
+}
+
+bool smk_stream_captured(uint64_t stream)
+{
+    (void)stream;
+    return false;
+}
+
+void smk_stream_destroy(uint64_t stream)
+{
+    (void)stream;
+}
+
+void smk_event_free(void *event)
+{
+    (void)event;
+}
+
+smk_status smk_stream_order(uint64_t waiting, uint64_t awaited, smk_error *error)
+{
+    (void)waiting;
+    (void)awaited;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_take_turn(smk_error *error)
+{
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_end_turn(smk_error *error)
+{
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_create(bool non_blocking, int priority, uint64_t *stream, smk_error *error)
+{
+    (void)non_blocking;
+    (void)priority;
+    (void)stream;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error)
+{
+    (void)stream;
+    (void)device;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_stream_query(uint64_t stream, bool *done, smk_error *error)
+{
+    (void)stream;
+    (void)done;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_event_create(bool timing, void **event, smk_error *error)
+{
+    (void)timing;
+    (void)event;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_event_record(void *event, uint64_t stream, smk_error *error)
+{
+    (void)event;
+    (void)stream;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_event_await(uint64_t stream, void *event, smk_error *error)
+{
+    (void)stream;
+    (void)event;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_event_query(void *event, bool *done, smk_error *error)
+{
+    (void)event;
+    (void)done;
+    return fail_without_cuda(error);
+}
+
+smk_status smk_event_elapsed(void *start, void *end, double *time_ms, smk_error *error)
+{
+    (void)start;
+    (void)end;
+    (void)time_ms;
+    return fail_without_cuda(error);
+}

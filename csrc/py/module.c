@@ -26,6 +26,8 @@
 #include "py/queries/measure.h"
 #include "py/queries/occupancy_query.h"
 #include "py/state.h"
+#include "py/streams/event_type.h"
+#include "py/streams/stream_type.h"
 
 #include <stdlib.h>
 
@@ -125,6 +127,8 @@ static int execute(PyObject *module)
     if (state->folder == NULL || smk_error_create(module, state) < 0 || smk_foreign_create(state) < 0 ||
         smk_package_kernels_create(state) < 0 || add_functions(module) < 0 ||
         add_type(module, &smk_device_type_spec, &state->device_type) < 0 || smk_device_type_create(module, state) < 0 ||
+        add_type(module, &smk_stream_type_spec, &state->stream_type) < 0 ||
+        add_type(module, &smk_event_type_spec, &state->event_type) < 0 ||
         add_type(module, &smk_array_type_spec, &state->array_type) < 0 || smk_dlpack_export_add_table(state) < 0 ||
         add_type(module, &smk_raw_module_type_spec, &state->raw_module_type) < 0 ||
         add_type(module, &smk_raw_kernel_type_spec, &state->raw_kernel_type) < 0 ||
@@ -142,6 +146,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg)
         Py_VISIT(state->exceptions[i]);
     }
     Py_VISIT(state->device_type);
+    Py_VISIT(state->stream_type);
+    Py_VISIT(state->event_type);
     Py_VISIT(state->device_memory);
     Py_VISIT(state->array_type);
     Py_VISIT(state->raw_module_type);
@@ -159,6 +165,8 @@ static int clear(PyObject *module)
         Py_CLEAR(state->exceptions[i]);
     }
     Py_CLEAR(state->device_type);
+    Py_CLEAR(state->stream_type);
+    Py_CLEAR(state->event_type);
     Py_CLEAR(state->device_memory);
     Py_CLEAR(state->array_type);
     Py_CLEAR(state->raw_module_type);

@@ -14,6 +14,8 @@ typedef struct smk_state {
     PyObject *exceptions[SMK_STATUS_COUNT]; /* by status; [0] is unused */
     PyTypeObject *array_type;
     PyTypeObject *device_type;
+    PyTypeObject *stream_type;
+    PyTypeObject *event_type;
     PyTypeObject *raw_module_type;
     PyTypeObject *raw_kernel_type;
     vectorcallfunc raw_kernel_call;              /* of its instances */

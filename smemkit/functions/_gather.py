@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core import DeviceArray
-    from .._types import Backend, DeviceLike
+    from .._types import Backend, DeviceLike, StreamLike
 
 
 class ArgumentIndexError(_core.ArgumentError, IndexError):
@@ -56,6 +56,7 @@ def gather(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray: ...
 @overload
 def gather(
@@ -66,6 +67,7 @@ def gather(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def gather(
     x: Any,
@@ -75,6 +77,7 @@ def gather(
     out: Any = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> Any:
     """Take elements by their index: out[j] = x[index[j]].
 
@@ -93,6 +96,9 @@ def gather(
         The machine to run on.
     device : int, str or Device, optional
         Of the machine; by default its present one, or that of the device arrays.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
     Shapes
     ------
@@ -118,4 +124,6 @@ def gather(
         size = numpy.shape(x)[0] if numpy.ndim(x) == 1 else None  # else the shape is the error
         if size is not None:
             index = _check_index(index, size)
-    return _core.gather(x, index, variant=variant, out=out, backend=backend, device=device)
+    return _core.gather(
+        x, index, variant=variant, out=out, backend=backend, device=device, stream=stream
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, overload
 
 import numpy
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from .._core import DeviceArray
-    from .._types import Backend, DeviceLike
+    from .._types import Backend, DeviceLike, StreamLike
 
 BYTE_BINS = 256
 BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one value each
@@ -102,6 +103,7 @@ def histogram(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> DeviceArray: ...
 @overload
 def histogram(
@@ -113,6 +115,7 @@ def histogram(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 def histogram(
     x: Any,
@@ -123,6 +126,7 @@ def histogram(
     out: Any = None,
     backend: Backend | None = None,
     device: DeviceLike | None = None,
+    stream: StreamLike | None = None,
 ) -> Any:
     """Count how many elements lie in each bin, as numpy.histogram does.
 
@@ -149,6 +153,9 @@ def histogram(
         The machine; by default that of smemkit.get_backend(), or that of x.
     device : int, str or Device, optional
         Of the machine; by default its present one, or that of the device arrays.
+    stream : stream, optional
+        Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has
+        __cuda_stream__; by default that of `with stream:`, else the default stream.
 
     Shapes
     ------
@@ -171,6 +178,21 @@ def histogram(
     >>> smemkit.histogram(x, 3, (0, 3), backend="sim").tolist()
     [1, 2, 1]
     """
+    with contextlib.nullcontext() if stream is None else _core.Stream(stream):
+        return _count(x, bins, range, variant, out, backend, device, stream)
+
+
+def _count(
+    x: Any,
+    bins: Any,
+    range: Any,
+    variant: str,
+    out: Any,
+    backend: Backend | None,
+    device: DeviceLike | None,
+    stream: StreamLike | None,
+) -> Any:
+    """histogram, on the stream of the thread."""
     on_device = isinstance(x, _core.DeviceArray)
     if not on_device:
         x = numpy.asanyarray(x)
@@ -189,4 +211,6 @@ def histogram(
         edges = _core._beside(x, edges)
     elif out is None:
         out = numpy.empty(edges.size - 1, "int64")
-    return _core.histogram(x, edges, variant=variant, out=out, backend=backend, device=device)
+    return _core.histogram(
+        x, edges, variant=variant, out=out, backend=backend, device=device, stream=stream
+    )

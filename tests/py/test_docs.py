@@ -101,5 +101,5 @@ def test_families_have_functions():
             names = list(inspect.signature(function).parameters)
             assert facts["signature"] in function.__doc__
             names = [name for name in names if name != "devices"]
-            assert names[-4:] == ["variant", "out", "backend", "device"]
+            assert names[-5:] == ["variant", "out", "backend", "device", "stream"]
             assert hasattr(smemkit, family)

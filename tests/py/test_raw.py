@@ -285,7 +285,10 @@ def test_module_keeps_its_globals():
 
 def test_call_has_a_signature():
     parameters = inspect.signature(smemkit.RawKernel.__call__).parameters
-    assert list(parameters) == "self grid block args shared_mem backend max_steps device".split()
+    assert (
+        list(parameters)
+        == "self grid block args shared_mem backend max_steps device stream".split()
+    )
     assert smemkit.RawKernel.__call__.__doc__.startswith("Runs the kernel")
 
 

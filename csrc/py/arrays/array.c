@@ -3,8 +3,11 @@
 #include "py/arrays/ndarray.h"
 #include "py/backends/chunked_copy.h"
 #include "py/error.h"
+#include "py/streams/stream_scope.h"
 
 #include "base/heap.h"
+
+#include <stdatomic.h>
 
 smk_array *smk_array_cast(const smk_state *state, PyObject *object)
 {
@@ -55,11 +58,15 @@ static smk_status allocate(smk_array *array, smk_error *error)
 }
 
 /* Ignores errors: a deallocation cannot report them. */
-static void free_memory(const smk_array *array)
+static void free_memory(smk_array *array)
 {
+    const smk_stream_memory memory = {(PyObject *)array, array->backend, array->device, &array->uses};
     int before = 0;
     if (smk_backend_enter(array->backend, array->device, &before, NULL) == SMK_OK) {
+        smk_stream_release release = {0};
+        smk_stream_work_enter(&memory, &release);
         (void)array->backend->release(array->address, NULL);
+        smk_stream_work_leave(&memory, &release);
         smk_backend_leave(array->backend, array->device, before);
     }
 }
@@ -72,6 +79,8 @@ void smk_array_release(smk_array *array)
         free_memory(array);
         Py_END_ALLOW_THREADS
     }
+    const smk_stream_memory memory = {(PyObject *)array, array->backend, array->device, &array->uses};
+    smk_stream_work_free(&memory);
     smk_heap_free(array->exported);
     Py_CLEAR(array->owner);
     Py_CLEAR(array->descr);
@@ -143,6 +152,7 @@ static smk_array *make(const smk_state *state, const smk_backend *backend, int d
     array->owns = false;
     array->readonly = false;
     array->rank = layout->rank;
+    atomic_init(&array->uses, NULL);
     array->exported = NULL;
     array->weak_references = NULL;
     for (int i = 0; i < layout->rank; i++) {
@@ -211,24 +221,63 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
         return NULL;
     }
     array->owns = true;
+    if (smk_array_note(state, array) < 0) {
+        Py_CLEAR(array);
+    }
     return array;
 }
 
-int smk_array_follow(const smk_state *state, const smk_array *array, uint64_t waiting, uint64_t awaited)
+/* Streams ----------------------------------------------------------------------------------------- */
+
+/* The memory that an array shows, which is that of the array it is a view of. */
+static smk_stream_memory find_memory(const smk_array *array)
 {
-    smk_error error = {0};
-    int before = 0;
-    smk_status status = SMK_OK;
-    Py_BEGIN_ALLOW_THREADS
-    status = smk_backend_enter(array->backend, array->device, &before, &error);
-    if (status == SMK_OK) {
-        status = array->backend->follow(waiting, awaited, &error);
-        smk_backend_leave(array->backend, array->device, before);
+    while (array->owner != NULL && Py_TYPE(array->owner) == Py_TYPE(array)) {
+        array = (const smk_array *)(const void *)array->owner;
     }
-    Py_END_ALLOW_THREADS
-    if (status != SMK_OK) {
-        smk_error_raise(state, &error);
+    smk_array *root = (smk_array *)(uintptr_t)array;
+    return (smk_stream_memory){(PyObject *)root, root->backend, root->device, &root->uses};
+}
+
+int smk_array_note(const smk_state *state, const smk_array *array)
+{
+    const smk_stream_memory memory = find_memory(array);
+    return smk_stream_work_note(state, &memory);
+}
+
+int smk_array_order(const smk_state *state, const smk_array *array, uint64_t waiting)
+{
+    const smk_stream_memory memory = find_memory(array);
+    return smk_stream_work_order(state, &memory, waiting);
+}
+
+int smk_array_join(const smk_state *state, const smk_array *array, uint64_t *stream)
+{
+    const smk_stream_memory memory = find_memory(array);
+    return smk_stream_work_join(state, &memory, stream);
+}
+
+int smk_array_await(const smk_state *state, const smk_array *array, uint64_t awaited)
+{
+    const uint64_t present = smk_stream_scope_present(array->backend, array->device);
+    if (present == awaited) {
+        return 0;
+    }
+    if (array->backend->streams->captured(awaited) && !array->backend->streams->captured(present)) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "the array's library is capturing a CUDA graph on its stream 0x%llx, and the call works on "
+                       "another one; pass that stream, as in stream=torch.cuda.current_stream()",
+                       (unsigned long long)awaited);
         return -1;
     }
-    return 0;
+    return smk_stream_work_follow(state, array->backend, array->device, present, awaited);
+}
+
+int smk_array_release_to(const smk_state *state, const smk_array *array, uint64_t waiting)
+{
+    const uint64_t present = smk_stream_scope_present(array->backend, array->device);
+    if (present == waiting) {
+        return 0;
+    }
+    return smk_stream_work_follow(state, array->backend, array->device, waiting, present);
 }

@@ -4,6 +4,7 @@
 
 #include "py/backends/backend.h"
 #include "py/state.h"
+#include "py/streams/stream_work.h"
 
 typedef struct smk_array {
     PyObject_HEAD const smk_backend *backend;
@@ -18,8 +19,9 @@ typedef struct smk_array {
     int rank;
     npy_intp size; /* elements */
     npy_intp shape[NPY_MAXDIMS];
-    npy_intp strides[NPY_MAXDIMS]; /* bytes */
-    int64_t *exported;             /* lengths and strides in elements, for other libraries; NULL: not needed yet */
+    npy_intp strides[NPY_MAXDIMS];          /* bytes */
+    _Atomic(struct smk_stream_uses *) uses; /* of its memory, by streams; see stream_work.h */
+    int64_t *exported; /* lengths and strides in elements, for other libraries; NULL: not needed yet */
     PyObject *weak_references;
 } smk_array;
 
@@ -58,8 +60,22 @@ bool smk_array_overlaps(const smk_array *a, const smk_array *b);
 smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
 smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
 
-/* Makes a stream of the array's device wait for the work so far of another one; without the GIL. Returns 0, or -1 with
- * an exception set. */
-int smk_array_follow(const smk_state *state, const smk_array *array, uint64_t waiting, uint64_t awaited);
+/* Notes that the stream on which the thread works uses the array's memory. To be called before the work, by whoever
+ * launches with the array or copies it. Returns 0, or -1 with an exception set. */
+int smk_array_note(const smk_state *state, const smk_array *array);
+
+/* Makes a stream of the array's device wait for all work with its memory. Returns 0, or -1 with an exception set. */
+int smk_array_order(const smk_state *state, const smk_array *array, uint64_t waiting);
+
+/* One stream behind which all work with the memory is, for libraries that ask for one. Returns 0, or -1 with an exception
+ * set. */
+int smk_array_join(const smk_state *state, const smk_array *array, uint64_t *stream);
+
+/* Makes the stream on which the thread works wait for that of the library that an array comes from. Returns 0, or -1 with
+ * an exception set: ArgumentError where a graph captures the library's stream and not the thread's. */
+int smk_array_await(const smk_state *state, const smk_array *array, uint64_t awaited);
+
+/* The other way round, after the work. */
+int smk_array_release_to(const smk_state *state, const smk_array *array, uint64_t waiting);
 
 #endif

@@ -104,13 +104,15 @@ static PyGetSetDef properties[] = {
 /* Methods ----------------------------------------------------------------------------------------- */
 
 static const char copy_doc[] =
-    "copy($self, /, *, device=None)\n--\n\n"
+    "copy($self, /, *, device=None, stream=None)\n--\n\n"
     "A C-contiguous copy on the same device, or on another one.\n\n"
     "From one GPU to another the copy goes directly where they reach each other's memory, else through the host. It\n"
     "waits for the work of both devices so far, and the call returns before the copy has ended.\n\n"
     "Parameters\n----------\n"
     "device : int, str or Device, optional\n"
-    "    Where the copy lives; by default where the array does.\n\n"
+    "    Where the copy lives; by default where the array does.\n"
+    "stream : stream, optional\n"
+    "    As for smemkit.asarray: one of the device where the copy lives.\n\n"
     "Shapes\n------\nAny, with any strides.\n\n"
     "Raises\n------\n"
     "ArgumentError (ValueError) where there is no such device, OutOfMemoryError (MemoryError).\n\n"
@@ -124,17 +126,20 @@ static const char copy_doc[] =
 
 static PyObject *copy(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"device"};
-    static const smk_keywords accepted = {"copy", names, 1, 0, 0};
-    PyObject *values[1];
-    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
+    static const char *const names[] = {"device", "stream"};
+    static const smk_keywords accepted = {"copy", names, 2, 0, 0};
+    const smk_state *state = smk_state_of_instance(self);
+    smk_stream_scope scope = {.named = false};
+    PyObject *values[2];
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_stream_scope_begin(state, "copy", values[1], &scope) < 0) {
         return NULL;
     }
-    const smk_state *state = smk_state_of_instance(self);
-    smk_array *array = smk_transfer_place(state, "copy", get_array(self), smk_keywords_optional(values[0]));
+    smk_array *array = smk_transfer_place(state, "copy", get_array(self), smk_keywords_optional(values[0]), &scope);
     if (array == get_array(self)) {
         Py_SETREF(array, smk_array_view_copy(state, "copy", get_array(self)));
     }
+    smk_stream_scope_end(&scope);
     return (PyObject *)array;
 }
 
@@ -144,8 +149,29 @@ static PyObject *copy_here(PyObject *self, PyObject *ignored)
     return (PyObject *)smk_array_view_copy(smk_state_of_instance(self), "copy", get_array(self));
 }
 
-static const char astype_doc[] = "astype($self, dtype, /)\n--\n\n"
+/* Binds one argument by position and stream=, and begins the work on that stream. Returns 0, or -1 with an exception
+ * set. */
+static int take_with_stream(PyObject *self, const char *method, const char *const names[2], PyObject *const *arguments,
+                            Py_ssize_t given, PyObject *keywords, PyObject **value, smk_stream_scope *scope)
+{
+    const smk_keywords accepted = {method, names, 2, 1, 1};
+    const smk_state *state = smk_state_of_instance(self);
+    int device = get_array(self)->device;
+    PyObject *values[2];
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_stream_scope_begin(state, method, values[1], scope) < 0) {
+        return -1;
+    }
+    *value = values[0];
+    return smk_stream_scope_check(state, method, scope, get_array(self)->backend, &device);
+}
+
+static const char astype_doc[] = "astype($self, dtype, /, *, stream=None)\n--\n\n"
                                  "A copy of another element type on the same device; converts as numpy.astype does.\n\n"
+                                 "Parameters\n----------\n"
+                                 "dtype : dtype-like\n"
+                                 "stream : stream, optional\n"
+                                 "    As for smemkit.asarray.\n\n"
                                  "Shapes\n------\nAny, with any strides; the copy is C-contiguous.\n\n"
                                  "Raises\n------\n"
                                  "ArgumentTypeError (TypeError) for a type that does not exist on a device,\n"
@@ -155,15 +181,22 @@ static const char astype_doc[] = "astype($self, dtype, /)\n--\n\n"
                                  ">>> smemkit.asarray([1.5, 2.5], backend=\"sim\").astype(\"int32\")\n"
                                  "DeviceArray([1, 2], shape=(2,), dtype=int32, device='sim')\n";
 
-static PyObject *astype(PyObject *self, PyObject *dtype)
+static PyObject *astype(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
+    static const char *const names[] = {"dtype", "stream"};
     const smk_state *state = smk_state_of_instance(self);
-    PyArray_Descr *wanted = smk_transfer_type(state, "astype: dtype", dtype);
     smk_array *array = get_array(self), *result = NULL;
+    smk_stream_scope scope = {.named = false};
+    PyArray_Descr *wanted = NULL;
+    PyObject *dtype = NULL;
+    if (take_with_stream(self, "astype", names, arguments, given, keywords, &dtype, &scope) == 0) {
+        wanted = smk_transfer_type(state, "astype: dtype", dtype);
+    }
     if (wanted != NULL) {
         result = PyArray_EquivTypes(wanted, array->descr) ? smk_array_view_copy(state, "astype", array)
                                                           : smk_transfer_convert(state, array, wanted);
     }
+    smk_stream_scope_end(&scope);
     Py_XDECREF(wanted);
     return (PyObject *)result;
 }
@@ -184,8 +217,12 @@ static PyObject *reshape(PyObject *self, PyObject *arguments)
     return (PyObject *)smk_array_view_reshape(smk_state_of_instance(self), get_array(self), shape);
 }
 
-static const char fill_doc[] = "fill($self, value, /)\n--\n\n"
+static const char fill_doc[] = "fill($self, value, /, *, stream=None)\n--\n\n"
                                "Give all elements one value, converted to the element type.\n\n"
+                               "Parameters\n----------\n"
+                               "value : scalar\n"
+                               "stream : stream, optional\n"
+                               "    As for smemkit.asarray.\n\n"
                                "Raises\n------\n"
                                "ArgumentError (ValueError) where another library forbids writes to the memory.\n\n"
                                "Example\n-------\n"
@@ -196,7 +233,7 @@ static const char fill_doc[] = "fill($self, value, /)\n--\n\n"
                                "DeviceArray([[0., 7., 0.],\n"
                                "             [0., 7., 0.]], shape=(2, 3), dtype=float32, device='sim')\n";
 
-static PyObject *fill(PyObject *self, PyObject *value)
+static PyObject *fill_elements(PyObject *self, PyObject *value)
 {
     const smk_state *state = smk_state_of_instance(self);
     smk_array *array = get_array(self);
@@ -213,6 +250,18 @@ static PyObject *fill(PyObject *self, PyObject *value)
     Py_XDECREF(element);
     Py_XDECREF(single);
     return status < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+static PyObject *fill(PyObject *self, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    static const char *const names[] = {"value", "stream"};
+    smk_stream_scope scope = {.named = false};
+    PyObject *value = NULL, *result = NULL;
+    if (take_with_stream(self, "fill", names, arguments, given, keywords, &value, &scope) == 0) {
+        result = fill_elements(self, value);
+    }
+    smk_stream_scope_end(&scope);
+    return result;
 }
 
 /* The coordinates of an element by its number in C order, a new tuple; NULL with an exception set. */
@@ -298,9 +347,9 @@ static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
 
 static PyMethodDef methods[] = {
     {"copy", SMK_PY_FUNCTION(copy), SMK_PY_FAST, copy_doc},
-    {"astype", astype, METH_O, astype_doc},
+    {"astype", SMK_PY_FUNCTION(astype), SMK_PY_FAST, astype_doc},
     {"reshape", reshape, METH_VARARGS, reshape_doc},
-    {"fill", fill, METH_O, fill_doc},
+    {"fill", SMK_PY_FUNCTION(fill), SMK_PY_FAST, fill_doc},
     {"item", get_item, METH_VARARGS, item_doc},
     {"__copy__", copy_here, METH_NOARGS, NULL},
     {"__deepcopy__", copy_here, METH_O, NULL},

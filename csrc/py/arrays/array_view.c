@@ -206,6 +206,9 @@ int smk_array_view_assign(const smk_state *state, smk_array *to, smk_array *from
     smk_array *source = broadcast(state, to, from);
     int status = source == NULL ? -1 : 0;
     if (source != NULL && to->size > 0) {
+        status = smk_array_note(state, to) < 0 ? -1 : smk_array_note(state, source);
+    }
+    if (status == 0 && to->size > 0) {
         status = to->contiguous && source->contiguous ? copy_range(state, to, source)
                  : to->backend->host != NULL          ? copy_on_host(state, to, source)
                                                       : smk_strided_copy_run(state, to, source);

@@ -31,14 +31,19 @@ PyObject *smk_cuda_interface_get(PyObject *self, void *closure)
                                               "the host's memory, and numpy.asarray(d) sees it");
         return NULL;
     }
+    uint64_t stream = SMK_STREAM_DEFAULT;
+    if (smk_array_join(smk_state_of_instance(self), array, &stream) < 0) {
+        return NULL;
+    }
     PyObject *shape = smk_ndarray_shape(array->rank, array->shape);
     PyObject *strides = array->contiguous ? Py_NewRef(Py_None) : smk_ndarray_shape(array->rank, array->strides);
     PyObject *interface = NULL;
     if (shape != NULL && strides != NULL) {
-        interface = Py_BuildValue("{s:O,s:(KO),s:O,s:i,s:i}", "shape", shape, "data",
-                                  (unsigned long long)(array->size > 0 ? array->address : 0),
-                                  array->readonly ? Py_True : Py_False, "strides", strides, "version", VERSION,
-                                  "stream", STREAM_LEGACY);
+        interface =
+            Py_BuildValue("{s:O,s:(KO),s:O,s:i,s:K}", "shape", shape, "data",
+                          (unsigned long long)(array->size > 0 ? array->address : 0),
+                          array->readonly ? Py_True : Py_False, "strides", strides, "version", VERSION, "stream",
+                          (unsigned long long)(stream == SMK_STREAM_DEFAULT ? STREAM_LEGACY : stream));
     }
     if (interface != NULL && add_type(interface, array) < 0) {
         Py_CLEAR(interface);
@@ -130,7 +135,7 @@ smk_array *smk_cuda_interface_import(const smk_state *state, const char *subject
     }
     if (array != NULL) {
         array->readonly = view.readonly != 0;
-        if (view.stream != STREAM_LEGACY && smk_array_follow(state, array, SMK_STREAM_DEFAULT, view.stream) < 0) {
+        if (smk_array_await(state, array, view.stream == STREAM_LEGACY ? SMK_STREAM_DEFAULT : view.stream) < 0) {
             Py_CLEAR(array);
         }
     }

@@ -5,8 +5,10 @@
 #include "py/arrays/dlpack_tensor.h"
 #include "py/arrays/ndarray.h"
 #include "py/arrays/transfer.h"
+#include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/streams/stream_scope.h"
 
 #include "base/heap.h"
 
@@ -130,7 +132,7 @@ static int order_stream(const smk_state *state, const smk_array *array, PyObject
                        handle);
         return -1;
     }
-    return handle == -1 ? 0 : smk_array_follow(state, array, (uint64_t)handle, SMK_STREAM_DEFAULT);
+    return handle == -1 ? 0 : smk_array_order(state, array, handle == 1 ? SMK_STREAM_DEFAULT : (uint64_t)handle);
 }
 
 /* 1: the consumer wants the array on the host, 0: where it is, -1: an exception is set. */
@@ -228,7 +230,7 @@ PyObject *smk_dlpack_export_capsule(PyObject *self, PyObject *const *arguments, 
         return export_to_host(state, array, values[1]);
     }
     source = copies == 1 ? smk_array_view_copy(state, "__dlpack__", array) : (smk_array *)Py_NewRef(self);
-    if (source != NULL && order_stream(state, array, values[0]) == 0) {
+    if (source != NULL && order_stream(state, source, values[0]) == 0) {
         capsule = create_capsule(state, source, versioned, copies == 1);
     }
     Py_XDECREF(source);
@@ -252,8 +254,18 @@ PyObject *smk_dlpack_export_device(PyObject *self, PyObject *ignored)
  * and what kept the table may still call it. */
 static const smk_state *table_state;
 
+/* Consumers of the table order their work behind the stream of find_stream: it comes behind all work with the array. */
+static int order_present(const smk_array *array)
+{
+    return smk_array_order(table_state, array, smk_stream_scope_present(array->backend, array->device));
+}
+
 static int write_managed(void *object, DLManagedTensorVersioned **out)
 {
+    *out = NULL;
+    if (order_present((smk_array *)object) < 0) {
+        return -1;
+    }
     exported *block = export(table_state, (smk_array *)object, true, false);
     *out = block == NULL ? NULL : &block->tensor.versioned;
     return block == NULL ? -1 : 0;
@@ -273,6 +285,9 @@ static int read_managed(DLManagedTensorVersioned *tensor, void **object)
 static int write_tensor(void *object, DLTensor *out)
 {
     smk_array *array = object;
+    if (order_present(array) < 0) {
+        return -1;
+    }
     if (array->exported == NULL && array->rank > 0) {
         array->exported = smk_heap_allocate(2 * (size_t)array->rank, sizeof *array->exported);
         if (array->exported == NULL) {
@@ -285,9 +300,8 @@ static int write_tensor(void *object, DLTensor *out)
 
 static int find_stream(DLDeviceType type, int32_t device, void **stream)
 {
-    (void)type;
-    (void)device;
-    *stream = NULL; /* the legacy default stream */
+    const smk_backend *backend = smk_selection_backend(SMK_BACKEND_CUDA);
+    *stream = type != kDLCUDA ? NULL : (void *)(uintptr_t)smk_stream_scope_present(backend, device);
     return 0;
 }
 

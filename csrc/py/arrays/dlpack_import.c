@@ -5,6 +5,11 @@
 #include "py/backends/selection.h"
 #include "py/error.h"
 #include "py/keywords.h"
+#include "py/streams/stream_scope.h"
+
+#include <limits.h>
+
+enum { STREAM_LEGACY = 1 }; /* DLPack's number of the default stream */
 
 static const char owner_name[] = "smemkit.dlpack_owner";
 
@@ -220,15 +225,25 @@ static PyObject *import_capsule(const smk_state *state, const char *subject, PyO
 
 /* Objects ----------------------------------------------------------------------------------------- */
 
-/* Calls __dlpack__(max_version=..., stream=...), and without max_version where the library does not know it. */
-static PyObject *call_producer(PyObject *object, bool on_gpu)
+/* The stream on which the thread works on a GPU, as DLPack numbers it; NULL with an exception set. */
+static PyObject *number_stream(long device)
+{
+    const uint64_t stream = device > INT_MAX
+                                ? SMK_STREAM_DEFAULT
+                                : smk_stream_scope_present(smk_selection_backend(SMK_BACKEND_CUDA), (int)device);
+    return PyLong_FromUnsignedLongLong(stream == SMK_STREAM_DEFAULT ? STREAM_LEGACY : stream);
+}
+
+/* Calls __dlpack__(max_version=..., stream=...), and without max_version where the library does not know it. `device` is
+ * the number of the GPU, -1 for the host. */
+static PyObject *call_producer(PyObject *object, long device)
 {
     PyObject *method = PyObject_GetAttrString(object, "__dlpack__");
     PyObject *none = PyTuple_New(0), *options = PyDict_New(), *capsule = NULL;
     PyObject *version = Py_BuildValue("(ii)", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
-    PyObject *stream = PyLong_FromLong(1); /* the legacy default stream, on which launches go */
+    PyObject *stream = number_stream(device);
     if (method == NULL || none == NULL || options == NULL || version == NULL || stream == NULL ||
-        (on_gpu && PyDict_SetItemString(options, "stream", stream) < 0) ||
+        (device >= 0 && PyDict_SetItemString(options, "stream", stream) < 0) ||
         PyDict_SetItemString(options, "max_version", version) < 0) {
         goto done;
     }
@@ -248,8 +263,9 @@ done:
     return capsule;
 }
 
-/* The device type of an object with __dlpack_device__; -1 with an exception set. */
-static long find_device(const smk_state *state, const char *subject, PyObject *object)
+/* The device type of an object with __dlpack_device__; -1 with an exception set. `gpu` gets the number of the GPU, or
+ * -1. */
+static long find_device(const smk_state *state, const char *subject, PyObject *object, long *gpu)
 {
     long type = 0, number = 0;
     PyObject *pair = PyObject_CallMethod(object, "__dlpack_device__", NULL);
@@ -263,14 +279,16 @@ static long find_device(const smk_state *state, const char *subject, PyObject *o
         }
         type = -1;
     }
+    *gpu = type == kDLCUDA || type == kDLCUDAManaged ? number : -1;
     Py_DECREF(pair);
     return type;
 }
 
 PyObject *smk_dlpack_import_object(const smk_state *state, const char *subject, PyObject *object, bool as_numpy)
 {
-    const long type = find_device(state, subject, object);
-    PyObject *capsule = type < 0 ? NULL : call_producer(object, type == kDLCUDA || type == kDLCUDAManaged);
+    long gpu = -1;
+    const long type = find_device(state, subject, object, &gpu);
+    PyObject *capsule = type < 0 ? NULL : call_producer(object, gpu);
     PyObject *result = capsule == NULL ? NULL : import_capsule(state, subject, capsule, as_numpy);
     Py_XDECREF(capsule);
     return result;
@@ -290,7 +308,7 @@ PyObject *smk_dlpack_import_borrowed(const smk_state *state, const char *subject
         return result;
     }
     if (table->current_work_stream(tensor.device.device_type, tensor.device.device_id, &stream) != 0 ||
-        (stream != NULL && smk_array_follow(state, array, SMK_STREAM_DEFAULT, (uint64_t)(uintptr_t)stream) < 0)) {
+        smk_array_await(state, array, (uint64_t)(uintptr_t)stream) < 0) {
         Py_CLEAR(result);
     }
     return result;

@@ -311,8 +311,7 @@ static smk_array *wrap_cupy(const smk_state *state, const char *subject, const k
     Py_XDECREF(steps);
     Py_XDECREF(descr);
     if (array != NULL &&
-        (find_stream(state, known, view.device, &stream) < 0 ||
-         (stream != SMK_STREAM_DEFAULT && smk_array_follow(state, array, SMK_STREAM_DEFAULT, stream) < 0))) {
+        (find_stream(state, known, view.device, &stream) < 0 || smk_array_await(state, array, stream) < 0)) {
         Py_CLEAR(array);
     }
     return array;
@@ -346,5 +345,5 @@ int smk_foreign_finish(const smk_state *state, PyObject *object, const smk_array
     if (smk_foreign_stream(state, object, array->device, &stream) < 0) {
         return -1;
     }
-    return stream == SMK_STREAM_DEFAULT ? 0 : smk_array_follow(state, array, stream, SMK_STREAM_DEFAULT);
+    return smk_array_release_to(state, array, stream);
 }

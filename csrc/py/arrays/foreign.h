@@ -8,16 +8,16 @@
 bool smk_foreign_is_own(const smk_state *state, PyObject *object);
 
 /* The array that an argument of another library is, for as long as the call holds the argument: memory of a GPU as a
- * DeviceArray, memory of the host as a NumPy array over the same bytes. The object itself for anything else. Our default
- * stream waits for the work of the library's stream. A new reference, or NULL with an exception set. Messages begin with
+ * DeviceArray, memory of the host as a NumPy array over the same bytes. The object itself for anything else. The stream
+ * on which the thread works waits for the library's. A new reference, or NULL with an exception set. Messages begin with
  * `subject`. */
 PyObject *smk_foreign_take(const smk_state *state, const char *subject, PyObject *object);
 
 /* The same for an array that stays: it keeps the memory alive by itself. */
 PyObject *smk_foreign_keep(const smk_state *state, const char *subject, PyObject *object);
 
-/* Makes the stream of the argument's library wait for our default stream, after the launch: CuPy's, or that of
- * a library with a table of C functions. Others order their work themselves. Returns 0, or -1 with an exception set. */
+/* Makes the stream of the argument's library wait for the thread's, after the launch: CuPy's, or that of a library with a
+ * table of C functions. Others order their work themselves. Returns 0, or -1 with an exception set. */
 int smk_foreign_finish(const smk_state *state, PyObject *object, const smk_array *array);
 
 /* Where an array lies on a GPU, for a launch that needs no more. */

@@ -7,9 +7,10 @@
 #include "py/keywords.h"
 
 /* The imported array itself, or what copy= and device= (NULL: not given) make of it. */
-static PyObject *place(const smk_state *state, smk_array *imported, PyObject *copy, bool copies, PyObject *device)
+static PyObject *place(const smk_state *state, smk_array *imported, PyObject *copy, bool copies, PyObject *device,
+                       const smk_stream_scope *scope)
 {
-    smk_array *placed = smk_transfer_place(state, "from_dlpack", imported, device);
+    smk_array *placed = smk_transfer_place(state, "from_dlpack", imported, device, scope);
     if (placed == imported && copies) {
         Py_SETREF(placed, smk_array_view_copy(state, "from_dlpack", imported));
     } else if (placed != NULL && placed != imported && copy != NULL && !copies) {
@@ -20,7 +21,7 @@ static PyObject *place(const smk_state *state, smk_array *imported, PyObject *co
 }
 
 static const char from_dlpack_doc[] =
-    "from_dlpack(x, /, *, copy=None, device=None)\n--\n\n"
+    "from_dlpack(x, /, *, copy=None, device=None, stream=None)\n--\n\n"
     "Take an array of another library without a copy, as DLPack describes it.\n\n"
     "Memory of a GPU becomes a DeviceArray there, and memory of the host one of the simulator. Both arrays show the\n"
     "same elements, and the memory lives until both are gone. Functions and RawKernel take arrays of other libraries\n"
@@ -31,7 +32,9 @@ static const char from_dlpack_doc[] =
     "copy : bool, optional\n"
     "    True: the result has memory of its own. By default, and with False, it shares that of x.\n"
     "device : int, str or Device, optional\n"
-    "    Where the result is wanted; the elements are copied there unless x is there already.\n\n"
+    "    Where the result is wanted; the elements are copied there unless x is there already.\n"
+    "stream : stream, optional\n"
+    "    As for smemkit.asarray. It waits for the work of the stream on which x was written.\n\n"
     "Shapes\n------\n"
     "Any, with any strides.\n\n"
     "Returns\n-------\n"
@@ -49,10 +52,11 @@ static const char from_dlpack_doc[] =
 
 static PyObject *call_from_dlpack(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"x", "copy", "device"};
-    static const smk_keywords accepted = {"from_dlpack", names, 3, 1, 1};
+    static const char *const names[] = {"x", "copy", "device", "stream"};
+    static const smk_keywords accepted = {"from_dlpack", names, 4, 1, 1};
     const smk_state *state = smk_state_of_module(module);
-    PyObject *values[3];
+    smk_stream_scope scope = {.named = false};
+    PyObject *values[4];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
@@ -65,11 +69,15 @@ static PyObject *call_from_dlpack(PyObject *module, PyObject *const *arguments, 
         return smk_error_fail(state, SMK_TYPE, "from_dlpack: x has no method __dlpack__; it is %.100s",
                               Py_TYPE(values[0])->tp_name);
     }
+    if (smk_stream_scope_begin(state, "from_dlpack", values[3], &scope) < 0) {
+        return NULL;
+    }
     PyObject *result = smk_dlpack_import_object(state, "from_dlpack", values[0], false);
     if (result != NULL) {
-        Py_SETREF(result,
-                  place(state, smk_array_cast(state, result), copy, copies == 1, smk_keywords_optional(values[2])));
+        Py_SETREF(result, place(state, smk_array_cast(state, result), copy, copies == 1,
+                                smk_keywords_optional(values[2]), &scope));
     }
+    smk_stream_scope_end(&scope);
     return result;
 }
 

@@ -10,6 +10,7 @@
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
+#include "py/streams/stream_scope.h"
 
 PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype)
 {
@@ -50,7 +51,13 @@ static int download_array(const smk_state *state, smk_array *array, PyArrayObjec
     smk_error error = {0};
     smk_interrupt interrupt;
     smk_status status = SMK_OK;
-    smk_array *packed = smk_array_view_pack(state, "asnumpy", array);
+    smk_array *packed = NULL;
+    /* values for the host come behind all work with the array, whatever its stream */
+    if (smk_array_order(state, array, smk_stream_scope_present(array->backend, array->device)) < 0 ||
+        smk_array_note(state, array) < 0) {
+        return -1;
+    }
+    packed = smk_array_view_pack(state, "asnumpy", array);
     if (packed == NULL) {
         return -1;
     }
@@ -153,6 +160,9 @@ static smk_array *move_across(const smk_state *state, const char *subject, smk_a
     if (packed != NULL) {
         result = smk_array_create(state, subject, array->backend, device, array->descr, array->rank, array->shape);
     }
+    if (result != NULL && smk_array_note(state, packed) < 0) {
+        Py_CLEAR(result);
+    }
     if (result != NULL) {
         Py_BEGIN_ALLOW_THREADS
         status = copy_across(result, packed, &error);
@@ -200,13 +210,24 @@ static int find_target(const smk_state *state, const char *subject, const smk_ar
     return smk_device_choose(state, subject, device, machine, backend, number);
 }
 
-smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device)
+/* Checks stream= for a copy of a device array to a place, where SMK_DEVICE_PRESENT stands for its own device. */
+static int check_stream(const smk_state *state, const char *subject, const smk_stream_scope *scope,
+                        const smk_array *array, const smk_backend *backend, int number)
+{
+    int device = number == SMK_DEVICE_PRESENT && backend == array->backend ? array->device : number;
+    return smk_stream_scope_check(state, subject, scope, backend, &device);
+}
+
+smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device,
+                              const smk_stream_scope *scope)
 {
     const smk_backend *backend = NULL;
     int number = SMK_DEVICE_PRESENT;
-    return find_target(state, subject, array, device, NULL, &backend, &number) < 0
-               ? NULL
-               : smk_transfer_move(state, subject, array, NULL, backend, number);
+    if (find_target(state, subject, array, device, NULL, &backend, &number) < 0 ||
+        check_stream(state, subject, scope, array, backend, number) < 0) {
+        return NULL;
+    }
+    return smk_transfer_move(state, subject, array, NULL, backend, number);
 }
 
 smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArray_Descr *wanted)
@@ -214,8 +235,22 @@ smk_array *smk_transfer_convert(const smk_state *state, smk_array *array, PyArra
     return smk_transfer_move(state, "astype", array, wanted, array->backend, array->device);
 }
 
+/* The machine and the device of a new array, as device=, backend= and stream= say. Returns 0, or -1 with an exception
+ * set. */
+static int choose_place(const smk_state *state, const char *subject, PyObject *device, PyObject *machine,
+                        const smk_stream_scope *scope, const smk_backend **backend, int *number)
+{
+    PyObject *name = NULL;
+    int status = smk_stream_scope_machine(scope, machine, device, &name);
+    if (status == 0) {
+        status = smk_device_choose(state, subject, device, name, backend, number);
+    }
+    Py_XDECREF(name);
+    return status < 0 ? -1 : smk_stream_scope_check(state, subject, scope, *backend, number);
+}
+
 static const char asarray_doc[] =
-    "asarray(x, dtype=None, backend=None, *, device=None)\n--\n\n"
+    "asarray(x, dtype=None, backend=None, *, device=None, stream=None)\n--\n\n"
     "Copy to the memory of a device; an array that is there already is not copied.\n\n"
     "Parameters\n----------\n"
     "x : array-like, DeviceArray, or array of another library on a GPU\n"
@@ -225,7 +260,10 @@ static const char asarray_doc[] =
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    The machine; by default that of smemkit.get_backend(), and for a DeviceArray the one it lives on.\n"
     "device : int, str or Device, optional\n"
-    "    Of the machine; by default its present one, and for a DeviceArray the one it lives on.\n\n"
+    "    Of the machine; by default its present one, and for a DeviceArray the one it lives on.\n"
+    "stream : stream, optional\n"
+    "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
+    "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n\n"
     "Shapes\n------\n"
     "Any; the copy is C-contiguous and in native byte order.\n\n"
     "Returns\n-------\n"
@@ -240,12 +278,13 @@ static const char asarray_doc[] =
 
 static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"x", "dtype", "backend", "device"};
-    static const smk_keywords accepted = {"asarray", names, 4, 3, 1};
+    static const char *const names[] = {"x", "dtype", "backend", "device", "stream"};
+    static const smk_keywords accepted = {"asarray", names, 5, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Descr *wanted = NULL;
-    PyObject *result = NULL, *values[4], *object = NULL;
+    PyObject *result = NULL, *values[5], *object = NULL;
+    smk_stream_scope scope = {.named = false};
     int number = SMK_DEVICE_PRESENT;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
@@ -255,26 +294,26 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     if (dtype != NULL && (wanted = smk_transfer_type(state, "asarray: dtype", dtype)) == NULL) {
         return NULL;
     }
-    object = smk_foreign_keep(state, "asarray: x", values[0]);
-    if (object == NULL) {
-        goto done;
+    if (smk_stream_scope_begin(state, "asarray", values[4], &scope) == 0) {
+        object = smk_foreign_keep(state, "asarray: x", values[0]);
     }
     smk_array *array = smk_array_cast(state, object);
     if (array != NULL) {
-        if (find_target(state, "asarray", array, device, choice, &backend, &number) == 0) {
+        if (find_target(state, "asarray", array, device, choice, &backend, &number) == 0 &&
+            check_stream(state, "asarray", &scope, array, backend, number) == 0) {
             result = (PyObject *)smk_transfer_move(state, "asarray: x", array, wanted, backend, number);
         }
-    } else if (smk_device_choose(state, "asarray", device, choice, &backend, &number) == 0) {
+    } else if (object != NULL && choose_place(state, "asarray", device, choice, &scope, &backend, &number) == 0) {
         result = (PyObject *)smk_transfer_upload(state, "asarray: x", object, wanted, backend, number);
     }
-done:
+    smk_stream_scope_end(&scope);
     Py_XDECREF(object);
     Py_XDECREF(wanted);
     return result;
 }
 
 static const char empty_doc[] =
-    "empty(shape, dtype=\"float32\", backend=None, *, device=None)\n--\n\n"
+    "empty(shape, dtype=\"float32\", backend=None, *, device=None, stream=None)\n--\n\n"
     "A new device array whose elements are unspecified.\n\n"
     "Parameters\n----------\n"
     "shape : int or tuple of int\n"
@@ -282,7 +321,10 @@ static const char empty_doc[] =
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    The machine; by default that of smemkit.get_backend().\n"
     "device : int, str or Device, optional\n"
-    "    Of the machine; by default its present one.\n\n"
+    "    Of the machine; by default its present one.\n"
+    "stream : stream, optional\n"
+    "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
+    "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n\n"
     "Shapes\n------\n"
     "Any, also without axes and without elements.\n\n"
     "Returns\n-------\n"
@@ -297,13 +339,14 @@ static const char empty_doc[] =
 
 static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"shape", "dtype", "backend", "device"};
-    static const smk_keywords accepted = {"empty", names, 4, 3, 1};
+    static const char *const names[] = {"shape", "dtype", "backend", "device", "stream"};
+    static const smk_keywords accepted = {"empty", names, 5, 3, 1};
     const smk_state *state = smk_state_of_module(module);
     const smk_backend *backend = NULL;
     PyArray_Dims shape = {0};
     PyArray_Descr *descr = NULL;
-    PyObject *result = NULL, *values[4];
+    PyObject *result = NULL, *values[5];
+    smk_stream_scope scope = {.named = false};
     int number = SMK_DEVICE_PRESENT;
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
@@ -328,12 +371,14 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         goto done;
     }
     descr = dtype != NULL ? smk_transfer_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
-    if (descr == NULL || smk_device_choose(state, "empty", smk_keywords_optional(values[3]),
-                                           smk_keywords_optional(values[2]), &backend, &number) < 0) {
+    if (descr == NULL || smk_stream_scope_begin(state, "empty", values[4], &scope) < 0 ||
+        choose_place(state, "empty", smk_keywords_optional(values[3]), smk_keywords_optional(values[2]), &scope,
+                     &backend, &number) < 0) {
         goto done;
     }
     result = (PyObject *)smk_array_create(state, "empty", backend, number, descr, shape.len, shape.ptr);
 done:
+    smk_stream_scope_end(&scope);
     PyDimMem_FREE(shape.ptr);
     Py_XDECREF(descr);
     return result;
@@ -394,13 +439,17 @@ static int check_out(const smk_state *state, const smk_array *array, PyObject *o
 }
 
 static const char asnumpy_doc[] =
-    "asnumpy(d, out=None)\n--\n\n"
+    "asnumpy(d, out=None, *, stream=None)\n--\n\n"
     "Copy a device array to the host.\n\n"
     "Parameters\n----------\n"
     "d : DeviceArray\n"
     "out : numpy.ndarray, optional\n"
     "    Takes the elements; of the same type and shape, writeable, any strides. Where\n"
-    "    Ctrl-C ends the copy, it has a part of them.\n\n"
+    "    Ctrl-C ends the copy, it has a part of them.\n"
+    "stream : stream, optional\n"
+    "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
+    "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n"
+    "    The copy waits for all work with d so far, on whatever stream.\n\n"
     "Shapes\n------\n"
     "The result has the shape of d.\n\n"
     "Returns\n-------\n"
@@ -415,16 +464,18 @@ static const char asnumpy_doc[] =
 
 static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
 {
-    static const char *const names[] = {"d", "out"};
-    static const smk_keywords accepted = {"asnumpy", names, 2, 2, 1};
+    static const char *const names[] = {"d", "out", "stream"};
+    static const smk_keywords accepted = {"asnumpy", names, 3, 2, 1};
     const smk_state *state = smk_state_of_module(module);
-    PyObject *result = NULL, *held = NULL, *values[2], *object = NULL;
-    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
+    PyObject *result = NULL, *held = NULL, *values[3], *object = NULL;
+    smk_stream_scope scope = {.named = false};
+    if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0 ||
+        smk_stream_scope_begin(state, "asnumpy", values[2], &scope) < 0) {
         return NULL;
     }
     object = smk_foreign_take(state, "asnumpy: d", values[0]);
     if (object == NULL) {
-        return NULL;
+        goto done;
     }
     smk_array *array = smk_array_cast(state, object);
     PyObject *out = smk_keywords_optional(values[1]);
@@ -433,12 +484,16 @@ static PyObject *call_asnumpy(PyObject *module, PyObject *const *arguments, Py_s
                        Py_TYPE(values[0])->tp_name);
         goto done;
     }
+    if (check_stream(state, "asnumpy", &scope, array, array->backend, array->device) < 0) {
+        goto done;
+    }
     if (out != NULL && (check_out(state, array, out) < 0 || (held = smk_ndarray_hold((PyArrayObject *)out)) == NULL)) {
         goto done;
     }
     result = smk_transfer_fetch(state, array, out);
 done:
-    Py_DECREF(object);
+    smk_stream_scope_end(&scope);
+    Py_XDECREF(object);
     Py_XDECREF(held);
     return result;
 }

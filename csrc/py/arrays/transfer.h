@@ -3,6 +3,7 @@
 #define SMK_PY_ARRAYS_TRANSFER_H
 
 #include "py/arrays/array.h"
+#include "py/streams/stream_scope.h"
 
 extern PyMethodDef smk_transfer_methods[];
 
@@ -29,8 +30,10 @@ smk_array *smk_transfer_move(const smk_state *state, const char *subject, smk_ar
                              const smk_backend *backend, int device);
 
 /* The device array itself where device= names its device (NULL: not given), else a contiguous copy on the one that it
- * names. A new reference, or NULL with an exception set. */
-smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device);
+ * names. `scope` has stream=, and must be one of the device of the result. A new reference, or NULL with an exception
+ * set. */
+smk_array *smk_transfer_place(const smk_state *state, const char *subject, smk_array *array, PyObject *device,
+                              const smk_stream_scope *scope);
 
 /* The native type that a dtype argument names, a new reference. NULL with an exception set. */
 PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, PyObject *dtype);

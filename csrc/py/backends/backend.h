@@ -40,6 +40,36 @@ typedef struct smk_kernel_facts {
     int binary_version; /* 0 where not known */
 } smk_kernel_facts;
 
+/* Devices of this number and above have no streams but the default one. */
+enum { SMK_BACKEND_DEVICES_MAX = 64 };
+
+/* Streams and events of the present device. They need no GIL; those that may wait are called without it. */
+typedef struct smk_backend_streams {
+    /* The stream of a device on which the calling thread's work goes; gives the one before. */
+    uint64_t (*enter)(int device, uint64_t stream);
+    uint64_t (*present)(int device);
+    /* Between true and false the thread's work goes to the default stream; gives what it was before. */
+    bool (*suspend)(bool suspended);
+    smk_status (*create)(bool non_blocking, int priority, uint64_t *stream, smk_error *error);
+    void (*destroy)(uint64_t stream);
+    smk_status (*device)(uint64_t stream, int *device, smk_error *error);
+    smk_status (*query)(uint64_t stream, bool *done, smk_error *error);
+    /* Does a graph capture the work of the stream? */
+    bool (*captured)(uint64_t stream);
+    /* As the user asks for it, also between streams that a graph captures. */
+    smk_status (*wait)(uint64_t waiting, uint64_t awaited, smk_error *error);
+    /* Around the use of what one launch at a time may use, under a lock of the caller. */
+    smk_status (*take_turn)(smk_error *error);
+    smk_status (*end_turn)(smk_error *error);
+    smk_status (*create_event)(bool timing, void **event, smk_error *error);
+    void (*free_event)(void *event);
+    smk_status (*record_event)(void *event, uint64_t stream, smk_error *error);
+    smk_status (*await_event)(uint64_t stream, void *event, smk_error *error);
+    smk_status (*query_event)(void *event, bool *done, smk_error *error);
+    smk_status (*wait_event)(void *event, const char *name, smk_error *error);
+    smk_status (*elapsed)(void *start, void *end, double *time_ms, smk_error *error);
+} smk_backend_streams;
+
 /* The functions need no GIL, and are called without it. `options` are for the simulator alone. */
 typedef struct smk_backend {
     smk_backend_id id;
@@ -97,8 +127,10 @@ typedef struct smk_backend {
     smk_status (*synchronize)(const char *name, smk_error *error);
     /* Waits for all work of the present device, whatever its streams. */
     smk_status (*synchronize_device)(smk_error *error);
-    /* Makes the work that a stream gets from now on wait for what another one has so far. NULL where there are no
-     * streams. */
+    /* NULL where work has ended when the call returns. */
+    const smk_backend_streams *streams;
+    /* Makes the work that a stream gets from now on wait for what another one has so far, but for the work that a graph
+     * captures beside work that it does not. NULL where there are no streams. */
     smk_status (*follow)(uint64_t waiting, uint64_t awaited, smk_error *error);
     /* The same for streams of two devices; the stream of a device on which the thread works; and two (0 and 1) for
      * copies beside its launches, which live as long as the process. All NULL where there are no streams. */

@@ -213,6 +213,29 @@ static smk_status copy_rows(const smk_backend_rows *to, const smk_backend_rows *
     return smk_peer_copy(&target, &source, row_bytes, rows, stream, error);
 }
 
+_Static_assert((int)SMK_BACKEND_DEVICES_MAX == (int)SMK_DEVICES_MAX, "gpu.h and backend.h number devices alike");
+
+static const smk_backend_streams streams = {
+    .enter = smk_stream_enter,
+    .present = smk_stream_present,
+    .suspend = smk_stream_suspend,
+    .create = smk_stream_create,
+    .destroy = smk_stream_destroy,
+    .device = smk_stream_device,
+    .query = smk_stream_query,
+    .captured = smk_stream_captured,
+    .wait = smk_stream_follow,
+    .take_turn = smk_stream_take_turn,
+    .end_turn = smk_stream_end_turn,
+    .create_event = smk_event_create,
+    .free_event = smk_event_free,
+    .record_event = smk_event_record,
+    .await_event = smk_event_await,
+    .query_event = smk_event_query,
+    .wait_event = smk_wait_event,
+    .elapsed = smk_event_elapsed,
+};
+
 const smk_backend smk_backend_cuda = {
     .id = SMK_BACKEND_CUDA,
     .name = "cuda",
@@ -242,9 +265,10 @@ const smk_backend smk_backend_cuda = {
     .launch = launch_kernel,
     .synchronize = synchronize,
     .synchronize_device = synchronize_device,
-    .follow = smk_stream_follow,
     .follow_device = smk_peer_follow,
     .present_stream = smk_stream_present,
     .copy_stream = smk_peer_stream,
+    .streams = &streams,
+    .follow = smk_stream_order,
     .settle = settle,
 };

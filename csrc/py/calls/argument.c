@@ -225,6 +225,9 @@ static int convert_array(smk_arguments *arguments, size_t index, PyObject *value
                        smk_place_text(where));
         return -1;
     }
+    if (smk_array_note(arguments->state, device) < 0) {
+        return -1;
+    }
     arguments->backend = device->backend;
     arguments->device = device->device;
     arguments->parameters[index] = &device->address;

@@ -9,6 +9,7 @@
 #include "py/calls/place.h"
 #include "py/calls/scalar.h"
 #include "py/error.h"
+#include "py/streams/stream_scope.h"
 
 enum { VALUES_MAX = 32, STREAMS_MAX = 2 };
 
@@ -22,7 +23,8 @@ typedef struct direct_call {
     const smk_state *state;
     const smk_raw_kernel *kernel;
     const smk_function *function;
-    int device; /* of the arrays; SMK_DEVICE_PRESENT before the first */
+    int device;      /* of the arrays; SMK_DEVICE_PRESENT before the first */
+    uint64_t stream; /* on which the thread works there */
     smk_launch launch;
     void *parameters[VALUES_MAX];
     uint64_t numbers[VALUES_MAX]; /* that the parameters point to */
@@ -70,7 +72,10 @@ static bool take_address(direct_call *call, size_t i, const smk_foreign_view *vi
         !smk_declaration_takes(call->kernel->declaration, i, view->kind, view->item_bytes)) {
         return false;
     }
-    call->device = view->device;
+    if (call->device == SMK_DEVICE_PRESENT) {
+        call->device = view->device;
+        call->stream = smk_stream_scope_present(smk_selection_backend(SMK_BACKEND_CUDA), view->device);
+    }
     call->numbers[i] = view->address;
     return true;
 }
@@ -90,7 +95,12 @@ static int note_stream(direct_call *call, PyObject *object)
     }
     other->type = Py_TYPE(object);
     call->other_count++;
-    return smk_foreign_stream(call->state, object, call->device, &other->stream) < 0 ? -1 : 1;
+    if (smk_foreign_stream(call->state, object, call->device, &other->stream) < 0) {
+        return -1;
+    }
+    const smk_backend_streams *streams = smk_selection_backend(SMK_BACKEND_CUDA)->streams;
+    /* a graph that captures the library's stream alone is an error */
+    return call->stream == other->stream || !streams->captured(other->stream) || streams->captured(call->stream);
 }
 
 /* True for numbers whose conversion runs no Python code. */
@@ -131,7 +141,10 @@ static int take_value(direct_call *call, size_t i, PyObject *value)
                                   .kind = array->descr->kind,
                                   .item_bytes = (size_t)PyDataType_ELSIZE(array->descr),
                                   .contiguous = array->contiguous};
-        return array->backend->asynchronous && take_address(call, i, &view);
+        if (!array->backend->asynchronous || !take_address(call, i, &view)) {
+            return 0;
+        }
+        return smk_array_note(call->state, array) < 0 ? -1 : 1;
     }
     if (smk_foreign_read(call->state, value, &view)) {
         return take_address(call, i, &view) ? note_stream(call, value) : 0;
@@ -145,9 +158,9 @@ static smk_status order(const direct_call *call, const smk_backend *backend, boo
     smk_status status = SMK_OK;
     for (size_t i = 0; status == SMK_OK && i < call->other_count; i++) {
         const uint64_t stream = call->others[i].stream;
-        if (stream != SMK_STREAM_DEFAULT) {
-            status = before ? backend->follow(SMK_STREAM_DEFAULT, stream, error)
-                            : backend->follow(stream, SMK_STREAM_DEFAULT, error);
+        if (stream != call->stream) {
+            status =
+                before ? backend->follow(call->stream, stream, error) : backend->follow(stream, call->stream, error);
         }
     }
     return status;
@@ -178,7 +191,14 @@ static smk_status launch(const direct_call *call, smk_error *error)
     return status;
 }
 
-int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *block, PyObject *values)
+static bool is_stream_of(const smk_stream_scope *scope, int device)
+{
+    const smk_stream_choice *choice = &scope->choice;
+    return !scope->named || choice->backend == NULL || (choice->backend->asynchronous && choice->device == device);
+}
+
+int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *block, PyObject *values,
+                      const smk_stream_scope *scope)
 {
     direct_call call;
     call.state = smk_state_of_instance((PyObject *)kernel);
@@ -204,8 +224,8 @@ int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *bl
             return taken;
         }
     }
-    if (call.device == SMK_DEVICE_PRESENT) {
-        return 0; /* no array says which machine */
+    if (call.device == SMK_DEVICE_PRESENT || !is_stream_of(scope, call.device)) {
+        return 0; /* no array says which machine, or the stream is one of another device */
     }
     Py_BEGIN_ALLOW_THREADS
     status = launch(&call, &error);

@@ -202,17 +202,26 @@ static smk_status run_with_variable(const smk_execution *execution, smk_backend_
     if (status != SMK_OK) {
         return status;
     }
+    const smk_backend_streams *streams = execution->backend->streams;
     smk_fork_lock_take(&constant_lock);
-    status = execution->backend->copy(address, *execution->symbol_value.address, execution->symbol_value.bytes, error);
+    status = streams != NULL ? streams->take_turn(error) : SMK_OK;
     if (status == SMK_OK) {
-        status = run_steps(execution, code, options, error);
+        status =
+            execution->backend->copy(address, *execution->symbol_value.address, execution->symbol_value.bytes, error);
+        if (status == SMK_OK) {
+            status = run_steps(execution, code, options, error);
+        }
+        if (streams != NULL) { /* also where a step has failed: those before it use the variable */
+            const smk_status ended = streams->end_turn(status == SMK_OK ? error : NULL);
+            status = status == SMK_OK ? ended : status;
+        }
     }
     smk_fork_lock_give(&constant_lock);
     return status;
 }
 
-/* Prepares and makes all launches. The workspace may be released as soon as they have been made: a machine works in
- * order, and reuses no memory before earlier launches have ended. */
+/* Prepares and makes all launches. The workspace may be released as soon as they have been made: a stream works in
+ * order, and no memory is reused before earlier launches of the stream that releases it have ended. */
 static smk_status launch_steps(const smk_execution *execution, smk_backend_code *code, uint64_t workspace,
                                const smk_run_options *options, smk_error *error)
 {

@@ -1,5 +1,6 @@
 #include "py/calls/family.h"
 
+#include "py/arrays/array.h"
 #include "py/calls/family_call.h"
 #include "py/calls/family_plan.h"
 #include "py/calls/family_run.h"
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-enum { KEYWORDS = 4 };
+enum { KEYWORDS = 5 };
 
 /* Takes the value of an attribute: the index of its word among the choices, or what its kind wants. */
 static int take_attribute(smk_family_call *call, const smk_attribute *attribute, PyObject *value)
@@ -63,6 +64,12 @@ static PyObject *run_over_devices(smk_family_call *call, const char *variant, Py
 {
     smk_panels_devices chosen = {NULL, 0};
     PyObject *result = NULL;
+    for (size_t i = 0; i <= call->inputs; i++) {
+        const smk_array *array = smk_array_cast(call->state, i < call->inputs ? call->operands[i] : call->out);
+        if (array != NULL && smk_array_note(call->state, array) < 0) {
+            return NULL;
+        }
+    }
     if (smk_panels_choose(call, devices, backend, &chosen) == 0 && smk_family_plan_select(call, variant) == 0) {
         result = smk_panels_run(call, variant, &chosen);
     }
@@ -104,6 +111,7 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     names[count + 1] = "out";
     names[count + 2] = "backend";
     names[count + 3] = "device";
+    names[count + 4] = "stream";
     Py_ssize_t last = (Py_ssize_t)count;
     smk_keywords accepted = {name, names, last + KEYWORDS, over > 0 ? (Py_ssize_t)over : last, (Py_ssize_t)call.inputs};
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
@@ -115,10 +123,13 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     }
     PyObject *backend = smk_keywords_optional(values[count + 2]), *device = smk_keywords_optional(values[count + 3]);
     PyObject *devices = over > 0 ? smk_keywords_optional(values[over]) : NULL;
-    if (devices != NULL && device != NULL) {
-        return smk_error_fail(call.state, SMK_ARGUMENT, "%s takes device or devices, not both", name);
+    PyObject *stream = smk_keywords_optional(values[count + 4]);
+    if (devices != NULL && (device != NULL || stream != NULL)) {
+        return smk_error_fail(call.state, SMK_ARGUMENT, "%s takes %s or devices, not both", name,
+                              device != NULL ? "device" : "stream");
     }
-    if (take_attributes(&call, values + call.inputs, attributes) == 0 &&
+    if (smk_stream_scope_begin(call.state, name, stream, &call.stream) == 0 &&
+        take_attributes(&call, values + call.inputs, attributes) == 0 &&
         smk_family_call_take_operands(&call, values, smk_keywords_optional(values[count + 1])) == 0) {
         result = devices != NULL ? run_over_devices(&call, variant, devices, backend)
                                  : run_on_device(&call, variant, backend, device);

@@ -261,13 +261,27 @@ static int choose_device(smk_family_call *call, PyObject *named)
                               call->device);
 }
 
+/* The same for operands of the host: the machine and the device that the call names, or those of its stream. */
+static int choose_for_host(smk_family_call *call, PyObject *keyword, PyObject *device)
+{
+    PyObject *machine = NULL;
+    int status = smk_stream_scope_machine(&call->stream, keyword, device, &machine);
+    if (status == 0) {
+        status = smk_device_choose(call->state, call->family->name, device, machine, &call->backend, &call->device);
+    }
+    Py_XDECREF(machine);
+    if (status < 0 ||
+        smk_stream_scope_check(call->state, call->family->name, &call->stream, call->backend, &call->device) < 0) {
+        return -1;
+    }
+    return smk_family_call_describe_machine(call);
+}
+
 int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyObject *device)
 {
     const smk_backend *named = NULL;
     if (!call->on_device) {
-        return smk_device_choose(call->state, call->family->name, device, keyword, &call->backend, &call->device) < 0
-                   ? -1
-                   : smk_family_call_describe_machine(call);
+        return choose_for_host(call, keyword, device);
     }
     if (keyword != NULL && smk_selection_choose(call->state, keyword, &named) < 0) {
         return -1;
@@ -286,11 +300,16 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyO
             return -1;
         }
     }
-    return choose_device(call, device) < 0 ? -1 : smk_family_call_describe_machine(call);
+    if (choose_device(call, device) < 0 ||
+        smk_stream_scope_check(call->state, call->family->name, &call->stream, call->backend, &call->device) < 0) {
+        return -1;
+    }
+    return smk_family_call_describe_machine(call);
 }
 
 void smk_family_call_release(smk_family_call *call)
 {
+    smk_stream_scope_end(&call->stream);
     for (size_t i = 0; i < call->inputs; i++) {
         Py_XDECREF(call->operands[i]);
     }

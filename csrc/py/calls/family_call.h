@@ -4,6 +4,7 @@
 
 #include "py/backends/backend.h"
 #include "py/state.h"
+#include "py/streams/stream_scope.h"
 
 #include "registry/plan.h"
 #include "registry/registry.h"
@@ -33,6 +34,7 @@ typedef struct smk_family_call {
     int64_t numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     size_t number_count;
 
+    smk_stream_scope stream; /* of the argument stream= */
     const smk_backend *backend;
     int device; /* of the machine: where the device arrays are; without them SMK_DEVICE_PRESENT, or as named */
     const smk_machine *machine;

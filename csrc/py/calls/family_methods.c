@@ -177,7 +177,10 @@ static void write_parameters(document *d, const contract *c)
                "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
                "    The machine; by default that of smemkit.get_backend(), or that of the device arrays.\n"
                "device : int, str or Device, optional\n"
-               "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n",
+               "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n"
+               "stream : stream, optional\n"
+               "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
+               "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n",
                c->family->name);
     if (find_devices(c) != NULL) {
         write_devices(d, find_devices(c));
@@ -201,7 +204,7 @@ static void write_signature(document *d, const contract *c)
         write_text(d, has ? "%s=\"%s\", " : "%s=None%s, ", attribute->name, first);
     }
     /* the empty line after "--" ends the text that inspect.signature reads */
-    write_text(d, "*, variant=\"auto\", out=None, backend=None, device=None%s)\n--\n\n",
+    write_text(d, "*, variant=\"auto\", out=None, backend=None, device=None, stream=None%s)\n--\n\n",
                find_devices(c) != NULL ? ", devices=None" : "");
 }
 

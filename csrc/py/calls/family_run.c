@@ -28,12 +28,15 @@ static PyObject *run_on_device(smk_family_call *call, smk_plan_run *run)
     if (out == NULL) {
         return NULL;
     }
+    bool noted = smk_array_note(call->state, out) == 0;
     for (size_t i = 0; i < call->inputs; i++) {
-        operands[i] = &smk_array_cast(call->state, call->operands[i])->address;
+        smk_array *input = smk_array_cast(call->state, call->operands[i]);
+        operands[i] = &input->address;
+        noted = noted && smk_array_note(call->state, input) == 0;
     }
     operands[call->inputs] = &out->address;
-    if (!is_idle(call) &&
-        (smk_plan_run_prepare(call, run, operands) < 0 || smk_execute_run(call->state, &run->execution) < 0)) {
+    if (!noted || (!is_idle(call) && (smk_plan_run_prepare(call, run, operands) < 0 ||
+                                      smk_execute_run(call->state, &run->execution) < 0))) {
         Py_CLEAR(out);
     }
     return (PyObject *)out;

@@ -12,6 +12,7 @@
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
+#include "py/streams/stream_scope.h"
 
 enum { CARVEOUT_MAX = 100 };
 
@@ -53,7 +54,8 @@ static void deallocate(PyObject *self)
 }
 
 static const char call_doc[] =
-    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, device=None)\n--\n\n"
+    "__call__($self, /, grid, block, args, *, shared_mem=0, backend=None, max_steps=None, device=None,\n"
+    "stream=None)\n--\n\n"
     "Runs the kernel and, unless all arrays are device arrays on a GPU, waits for it.\n\n"
     "Parameters\n----------\n"
     "grid, block : int or tuple of 1 to 3 ints\n"
@@ -76,6 +78,9 @@ static const char call_doc[] =
     "    The machine; by default that of the device arrays, of the module, or of smemkit.get_backend().\n"
     "device : int, str or Device, optional\n"
     "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n"
+    "stream : stream, optional\n"
+    "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
+    "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n"
     "max_steps : int, optional\n"
     "    Warp instructions after which the simulator gives up; by default SMEMKIT_MAX_STEPS or 20 billion.\n\n"
     "Raises\n------\n"
@@ -101,7 +106,7 @@ static const char call_doc[] =
 
 static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", "device", NULL};
+    static char *names[] = {"grid", "block", "args", "shared_mem", "backend", "max_steps", "device", "stream", NULL};
     PyObject *values[SMK_RAW_LAUNCH_VALUES] = {NULL};
     if (PyTuple_GET_SIZE(arguments) > 3) {
         return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
@@ -109,8 +114,9 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
                               "kernel(grid, block, (x, y, n))",
                               ((smk_raw_kernel *)(void *)self)->label, PyTuple_GET_SIZE(arguments));
     }
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOOO:RawKernel.__call__", names, &values[0], &values[1],
-                                     &values[2], &values[3], &values[4], &values[5], &values[6])) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OOO|$OOOOO:RawKernel.__call__", names, &values[0],
+                                     &values[1], &values[2], &values[3], &values[4], &values[5], &values[6],
+                                     &values[7])) {
         return NULL;
     }
     values[4] = smk_keywords_optional(values[4]);
@@ -119,13 +125,27 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
 }
 
-/* kernel(grid, block, args): launched at once where the arguments allow that. */
+/* smk_direct_launch, on the stream that is the fourth argument, perhaps. */
+static int launch_directly(smk_raw_kernel *kernel, PyObject *const *arguments, bool has_stream)
+{
+    smk_stream_scope scope = {.named = false};
+    if (has_stream && smk_stream_scope_begin(smk_state_of_instance((PyObject *)kernel), PyUnicode_AsUTF8(kernel->label),
+                                             arguments[3], &scope) < 0) {
+        return -1;
+    }
+    const int launched = smk_direct_launch(kernel, arguments[0], arguments[1], arguments[2], &scope);
+    smk_stream_scope_end(&scope);
+    return launched;
+}
+
+/* kernel(grid, block, args), perhaps with stream=: launched at once where the arguments allow that. */
 PyObject *smk_raw_kernel_type_call(PyObject *self, PyObject *const *arguments, size_t flags, PyObject *keywords)
 {
     const Py_ssize_t given = PyVectorcall_NARGS(flags);
-    if (given == 3 && keywords == NULL) {
-        const int launched =
-            smk_direct_launch((smk_raw_kernel *)(void *)self, arguments[0], arguments[1], arguments[2]);
+    const bool has_stream = keywords != NULL && PyTuple_GET_SIZE(keywords) == 1 &&
+                            PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") == 0;
+    if (given == 3 && (keywords == NULL || has_stream)) {
+        const int launched = launch_directly((smk_raw_kernel *)(void *)self, arguments, has_stream);
         if (launched != 0) {
             return launched < 0 ? NULL : Py_NewRef(Py_None);
         }

@@ -10,6 +10,7 @@
 #include "py/error.h"
 #include "py/keywords.h"
 #include "py/state.h"
+#include "py/streams/stream_scope.h"
 
 #include <stdio.h>
 
@@ -198,7 +199,9 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     };
     smk_execution_step step = {.entry = kernel->text};
     smk_execution execution = {.binary = kernel->module->binary, .steps = &step, .step_count = 1};
-    if (machine == NULL && values[6] != NULL && name_machine(&arguments, values[6], &machine) < 0) {
+    smk_stream_scope scope = {.named = false};
+    if ((machine == NULL && values[6] != NULL && name_machine(&arguments, values[6], &machine) < 0) ||
+        smk_stream_scope_begin(arguments.state, arguments.kernel, values[7], &scope) < 0) {
         goto done;
     }
     if (read_lengths(kernel, "grid", values[0], &step.launch.grid) < 0 ||
@@ -208,7 +211,8 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
         find_layout(kernel, values[2], machine, &arguments, &tuple) < 0 ||
         smk_argument_convert(&arguments, tuple != NULL ? tuple : values[2]) < 0 ||
         smk_raw_launch_choose_machine(kernel, &arguments, machine, &execution.backend) < 0 ||
-        choose_device(kernel, &arguments, values[6], &execution) < 0) {
+        choose_device(kernel, &arguments, values[6], &execution) < 0 ||
+        smk_stream_scope_check(arguments.state, arguments.kernel, &scope, execution.backend, &execution.device) < 0) {
         goto done;
     }
     smk_error error = {0};
@@ -232,6 +236,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     result = Py_NewRef(Py_None);
 done:
     smk_argument_free(&arguments);
+    smk_stream_scope_end(&scope);
     Py_XDECREF(tuple);
     Py_XDECREF(machine);
     return result;

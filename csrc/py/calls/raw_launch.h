@@ -1,4 +1,5 @@
-/* The launch of a RawKernel: kernel(grid, block, args, *, shared_mem, backend, max_steps, device). */
+/* The launch of a RawKernel: kernel(grid, block, args, *, shared_mem, backend, max_steps, device,
+ * stream). */
 #ifndef SMK_PY_CALLS_RAW_LAUNCH_H
 #define SMK_PY_CALLS_RAW_LAUNCH_H
 
@@ -11,7 +12,7 @@
 int smk_raw_launch_choose_machine(const smk_raw_kernel *kernel, const smk_arguments *arguments, PyObject *keyword,
                                   const smk_backend **backend);
 
-enum { SMK_RAW_LAUNCH_VALUES = 7 };
+enum { SMK_RAW_LAUNCH_VALUES = 8 };
 
 /* Launches the kernel with the values in the order of the parameters above; NULL for a value that was not given.
  * Returns None, or NULL with an exception set. */

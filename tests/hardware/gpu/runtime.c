@@ -33,6 +33,7 @@ atomic_int runtime_shared;   /* carve-outs that were set for all who launch the 
 atomic_int runtime_carveout; /* of the last launch that had one of its own */
 atomic_int runtime_events;   /* made and not destroyed */
 atomic_int runtime_blocks;   /* allocated and not freed */
+void *runtime_captured;      /* a stream whose work a graph captures */
 void *runtime_recorded;      /* the stream of the last record of an event */
 void *runtime_waiting;       /* the last stream that was made to wait for one */
 
@@ -85,7 +86,8 @@ static cudaError_t is_over(double time)
 
 static bool has(const block *one, const void *address)
 {
-    return one->start != NULL && (const char *)address >= one->start && (const char *)address <= one->start + one->bytes;
+    return one->start != NULL && (const char *)address >= one->start &&
+           (const char *)address <= one->start + one->bytes;
 }
 
 /* The block around an address, on the present device. */
@@ -296,6 +298,31 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
         return runtime_queue_wait();
     }
     return wait_until(empty_at[present]);
+}
+
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureStatus *status)
+{
+    *status = stream == runtime_captured ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *made, unsigned flags, int priority)
+{
+    (void)priority;
+    return cudaStreamCreateWithFlags(made, flags);
+}
+
+cudaError_t cudaStreamGetDevice(cudaStream_t stream, int *device)
+{
+    (void)stream;
+    *device = present;
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float *time_ms, cudaEvent_t start, cudaEvent_t end)
+{
+    *time_ms = (float)(1e3 * (((runtime_event *)end)->at - ((runtime_event *)start)->at));
+    return cudaSuccess;
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *made, unsigned flags)
