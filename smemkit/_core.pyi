@@ -499,6 +499,9 @@ def empty(
     device: _Device | None = None,
     stream: _Stream | None = None,
 ) -> DeviceArray: ...
+def pinned_empty(
+    shape: int | Sequence[int], dtype: DTypeLike = "float32", backend: _Backend | None = None
+) -> numpy.ndarray[Any, Any]: ...
 def from_dlpack(
     x: Any,
     /,

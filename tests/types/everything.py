@@ -35,6 +35,8 @@ def use_arrays() -> smemkit.DeviceArray:
         smemkit.zeros(3, device=0),
         array.copy(device=smemkit.Device(array.device)),
     ]
+    pinned = smemkit.pinned_empty((2, 3), dtype="int32", backend="sim")
+    assert_type(pinned, numpy.ndarray[Any, Any])
     print(made[0].shape, made[0].dtype, made[0].nbytes, made[0].backend, smemkit.asnumpy(array))
     return array
 

@@ -86,26 +86,30 @@ void smk_array_release(smk_array *array)
     Py_CLEAR(array->descr);
 }
 
-smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error)
+/* One range, in either direction. */
+static smk_status move_range(const smk_array *array, unsigned char *host, const smk_pack_layout *layout, bool is_up,
+                             smk_error *error)
 {
+    const smk_staged_range range = {.address = array->address, .host = host, .bytes = array->bytes, .layout = layout};
+    const smk_staged_copy copy = {.up = &range, .down = &range, .up_count = is_up ? 1 : 0, .down_count = is_up ? 0 : 1};
     int before = 0;
     smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
     if (status == SMK_OK) {
-        status = smk_chunked_copy_upload(array->backend, array->address, host, array->bytes, true, error);
+        status = smk_chunked_copy_run(array->backend, &copy, error);
         smk_backend_leave(array->backend, array->device, before);
     }
     return status;
 }
 
-smk_status smk_array_download(const smk_array *array, void *host, smk_error *error)
+/* The cast is right: what goes to the machine is read alone. */
+smk_status smk_array_upload(const smk_array *array, const void *host, const smk_pack_layout *layout, smk_error *error)
 {
-    int before = 0;
-    smk_status status = smk_backend_enter(array->backend, array->device, &before, error);
-    if (status == SMK_OK) {
-        status = smk_chunked_copy_download(array->backend, array->address, host, array->bytes, true, error);
-        smk_backend_leave(array->backend, array->device, before);
-    }
-    return status;
+    return move_range(array, (unsigned char *)(uintptr_t)host, layout, true, error);
+}
+
+smk_status smk_array_download(const smk_array *array, void *host, const smk_pack_layout *layout, smk_error *error)
+{
+    return move_range(array, host, layout, false, error);
 }
 
 /* Derives what follows from the type, the shape and the strides. */

@@ -55,10 +55,10 @@ void smk_array_extent(const smk_array *array, uint64_t *bytes, uint64_t *before)
 /* Do two arrays lie on one device, and do their extents have a byte in common? */
 bool smk_array_overlaps(const smk_array *a, const smk_array *b);
 
-/* Copies between host memory and the elements of a contiguous array, on the array's device; without the GIL. Errors:
- * those of the machine, INTERRUPTED. */
-smk_status smk_array_upload(const smk_array *array, const void *host, smk_error *error);
-smk_status smk_array_download(const smk_array *array, void *host, smk_error *error);
+/* Copies between host memory and the elements of a contiguous array, on the array's device; without the GIL. `layout` is
+ * that of the host's memory; NULL: C-contiguous. Errors: those of the machine, INTERRUPTED. */
+smk_status smk_array_upload(const smk_array *array, const void *host, const smk_pack_layout *layout, smk_error *error);
+smk_status smk_array_download(const smk_array *array, void *host, const smk_pack_layout *layout, smk_error *error);
 
 /* Notes that the stream on which the thread works uses the array's memory. To be called before the work, by whoever
  * launches with the array or copies it. Returns 0, or -1 with an exception set. */

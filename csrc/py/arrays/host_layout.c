@@ -1,5 +1,8 @@
 #include "py/arrays/host_layout.h"
 
+/* Below it threads gain nothing. */
+enum { BYTES_MIN = 1 << 20 };
+
 bool smk_host_layout_describe(PyArrayObject *array, int axis, npy_intp first, npy_intp count, smk_host_layout *range)
 {
     uint64_t shape[NPY_MAXDIMS];
@@ -22,4 +25,10 @@ bool smk_host_layout_describe(PyArrayObject *array, int axis, npy_intp first, np
     }
     return PyArray_ISNOTSWAPPED(array) &&
            smk_pack_describe(&range->layout, (size_t)PyArray_ITEMSIZE(array), rank, shape, strides);
+}
+
+bool smk_host_layout_is_direct(PyArrayObject *array, const smk_backend *backend, smk_host_layout *whole)
+{
+    return backend->staged_copy != NULL && PyArray_NBYTES(array) >= BYTES_MIN &&
+           smk_host_layout_describe(array, -1, 0, 0, whole);
 }

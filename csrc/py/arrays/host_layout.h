@@ -4,12 +4,11 @@
 
 #include "py/api.h"
 
+#include "py/backends/backend.h"
+
 #include "base/pack.h"
 
 #include <stdbool.h>
-
-/* Strided arrays of fewer bytes are packed by NumPy. */
-enum { SMK_HOST_LAYOUT_BYTES_MIN = 1 << 20 };
 
 /* A range of an array along one axis (-1: the whole array). */
 typedef struct smk_host_layout {
@@ -20,5 +19,9 @@ typedef struct smk_host_layout {
 
 /* False where the elements cannot be copied as they are: they are in another byte order, or have too many axes. */
 bool smk_host_layout_describe(PyArrayObject *array, int axis, npy_intp first, npy_intp count, smk_host_layout *range);
+
+/* Can the threads of the machine's bus pack or unpack the array? Then *whole describes it. NumPy does it for small arrays
+ * and for machines without a bus. */
+bool smk_host_layout_is_direct(PyArrayObject *array, const smk_backend *backend, smk_host_layout *whole);
 
 #endif

@@ -2,8 +2,10 @@
 
 #include "py/arrays/array_view.h"
 #include "py/arrays/foreign.h"
+#include "py/arrays/host_layout.h"
 #include "py/arrays/list.h"
 #include "py/arrays/ndarray.h"
+#include "py/arrays/shape.h"
 #include "py/backends/device.h"
 #include "py/backends/interrupt.h"
 #include "py/backends/selection.h"
@@ -23,19 +25,29 @@ PyArray_Descr *smk_transfer_type(const smk_state *state, const char *subject, Py
     return native;
 }
 
+/* NULL for an array that is copied as it is. */
+static const smk_pack_layout *find_layout(PyArrayObject *host, smk_host_layout *whole)
+{
+    return !smk_ndarray_is_plain(host, false) && smk_host_layout_describe(host, -1, 0, 0, whole) ? &whole->layout
+                                                                                                 : NULL;
+}
+
+/* `host` is plain, or one that the machine's bus takes as it is. */
 static smk_array *upload_array(const smk_state *state, const char *subject, const smk_backend *backend, int device,
-                               PyArrayObject *plain)
+                               PyArrayObject *host)
 {
     smk_error error = {0};
     smk_interrupt interrupt;
     smk_status status = SMK_OK;
-    smk_array *array = smk_array_create(state, subject, backend, device, PyArray_DESCR(plain), PyArray_NDIM(plain),
-                                        PyArray_DIMS(plain));
+    smk_host_layout whole;
+    const smk_pack_layout *layout = find_layout(host, &whole);
+    smk_array *array =
+        smk_array_create(state, subject, backend, device, PyArray_DESCR(host), PyArray_NDIM(host), PyArray_DIMS(host));
     if (array == NULL) {
         return NULL;
     }
     smk_interrupt_begin(&interrupt);
-    status = smk_array_upload(array, PyArray_DATA(plain), &error);
+    status = smk_array_upload(array, PyArray_DATA(host), layout, &error);
     status = smk_interrupt_end(&interrupt, status);
     if (status != SMK_OK) {
         Py_DECREF(array);
@@ -45,10 +57,13 @@ static smk_array *upload_array(const smk_state *state, const char *subject, cons
     return array;
 }
 
-/* `plain` is C-contiguous and of the array's type and shape. Returns 0, or -1 with an exception set. */
-static int download_array(const smk_state *state, smk_array *array, PyArrayObject *plain)
+/* `host` is plain, or one that the machine's bus takes as it is, and of the array's type and shape. Returns 0, or -1 with
+ * an exception set. */
+static int download_array(const smk_state *state, smk_array *array, PyArrayObject *host)
 {
     smk_error error = {0};
+    smk_host_layout whole;
+    const smk_pack_layout *layout = find_layout(host, &whole);
     smk_interrupt interrupt;
     smk_status status = SMK_OK;
     smk_array *packed = NULL;
@@ -62,7 +77,7 @@ static int download_array(const smk_state *state, smk_array *array, PyArrayObjec
         return -1;
     }
     smk_interrupt_begin(&interrupt);
-    status = smk_array_download(packed, PyArray_DATA(plain), &error);
+    status = smk_array_download(packed, PyArray_DATA(host), layout, &error);
     status = smk_interrupt_end(&interrupt, status);
     Py_DECREF(packed);
     if (status != SMK_OK) {
@@ -85,6 +100,7 @@ smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyOb
     PyObject *held = NULL;
     PyArrayObject *host = NULL, *plain = NULL;
     smk_array *result = NULL;
+    smk_host_layout whole;
     if (smk_ndarray_check_mask(state, "", subject, object) < 0) {
         return NULL;
     }
@@ -100,7 +116,11 @@ smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyOb
         return NULL;
     }
     held = smk_ndarray_hold(host);
-    if (held != NULL) {
+    const bool is_same =
+        wanted != NULL ? PyArray_EquivTypes(wanted, PyArray_DESCR(host)) : smk_ndarray_fits(PyArray_DESCR(host));
+    if (held != NULL && is_same && smk_host_layout_is_direct(host, backend, &whole)) {
+        plain = (PyArrayObject *)Py_NewRef((PyObject *)host);
+    } else if (held != NULL) {
         plain = wanted != NULL ? smk_ndarray_cast(host, wanted) : smk_ndarray_plain(state, subject, host);
     }
     if (plain != NULL) {
@@ -123,7 +143,9 @@ PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array)
 
 PyObject *smk_transfer_fetch(const smk_state *state, smk_array *array, PyObject *out)
 {
-    if (out != NULL && smk_ndarray_is_plain((PyArrayObject *)out, true)) {
+    smk_host_layout whole;
+    if (out != NULL && (smk_ndarray_is_plain((PyArrayObject *)out, true) ||
+                        smk_host_layout_is_direct((PyArrayObject *)out, array->backend, &whole))) {
         return download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
     }
     PyArrayObject *host = smk_transfer_download(state, array);
@@ -352,23 +374,8 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
         return NULL;
     }
     PyObject *dtype = smk_keywords_optional(values[1]);
-    if (PyArray_IntpConverter(values[0], &shape) == NPY_FAIL) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError) || PyErr_ExceptionMatches(PyExc_ValueError)) {
-            bool of_type = PyErr_ExceptionMatches(PyExc_TypeError);
-            const Py_ssize_t axes = PyTuple_Check(values[0]) ? PyTuple_GET_SIZE(values[0]) : 0;
-            PyErr_Clear();
-            if (axes > NPY_MAXDIMS) {
-                return smk_error_fail(state, SMK_SHAPE, "empty: %zd axes, but an array has at most %d", axes,
-                                      NPY_MAXDIMS);
-            }
-            smk_error_fail(state, of_type ? SMK_TYPE : SMK_SHAPE,
-                           "empty: shape is %.200A; a length, or a tuple of lengths, is needed", values[0]);
-        }
+    if (smk_shape_read(state, "empty", values[0], &shape) < 0) {
         return NULL;
-    }
-    if (shape.len > NPY_MAXDIMS) {
-        smk_error_fail(state, SMK_SHAPE, "empty: %d axes, but an array has at most %d", shape.len, NPY_MAXDIMS);
-        goto done;
     }
     descr = dtype != NULL ? smk_transfer_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
     if (descr == NULL || smk_stream_scope_begin(state, "empty", values[4], &scope) < 0 ||

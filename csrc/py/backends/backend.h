@@ -100,6 +100,9 @@ typedef struct smk_backend {
     /* Copies large operands and results at once, around launches. *done is false where other copies must serve. NULL
      * where the machine has no bus between it and the host. */
     smk_status (*staged_copy)(const smk_staged_copy *copy, bool *done, smk_error *error);
+    /* Host memory that such copies need no threads for; NULL where there is no bus. */
+    smk_status (*pin)(uint64_t bytes, void **memory, smk_error *error);
+    void (*unpin)(void *memory);
     /* Where the host finds memory of the machine, and memory of the host as memory of the machine until it is
      * released, as sim/code/memory.h has them. NULL where the machine has memory of its own. */
     smk_status (*host)(uint64_t address, uint64_t bytes, bool writeable, void **host, smk_error *error);

@@ -102,15 +102,6 @@ smk_status smk_chunked_copy_run(const smk_backend *backend, const smk_staged_cop
     return status != SMK_OK || done ? status : move_in_turn(backend, copy, error);
 }
 
-/* The cast is right: what goes to the machine is read alone. */
-smk_status smk_chunked_copy_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
-                                   bool interruptible, smk_error *error)
-{
-    const smk_staged_range range = {.address = address, .host = (unsigned char *)(uintptr_t)host, .bytes = bytes};
-    const smk_staged_copy copy = {.up = &range, .up_count = 1, .late = !interruptible};
-    return smk_chunked_copy_run(backend, &copy, error);
-}
-
 smk_status smk_chunked_copy_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,
                                      bool interruptible, smk_error *error)
 {

@@ -9,10 +9,7 @@
  * of the machine and of `run`; INTERRUPTED after a part of the bytes has been copied. */
 smk_status smk_chunked_copy_run(const smk_backend *backend, const smk_staged_copy *copy, smk_error *error);
 
-/* On the machine's present device, after the launches made before; without the GIL. Not `interruptible`: the copy
- * does not end early. Errors: those of the machine; INTERRUPTED after a part of the bytes has been copied. */
-smk_status smk_chunked_copy_upload(const smk_backend *backend, uint64_t address, const void *host, uint64_t bytes,
-                                   bool interruptible, smk_error *error);
+/* Copies results to the host. Not `interruptible`: as a whole, whatever signals come. */
 smk_status smk_chunked_copy_download(const smk_backend *backend, uint64_t address, void *host, uint64_t bytes,
                                      bool interruptible, smk_error *error);
 

@@ -78,8 +78,7 @@ static int run_on_host(smk_family_call *call, smk_plan_run *run, PyArrayObject *
 static PyArrayObject *take_input(const smk_family_call *call, PyArrayObject *array)
 {
     smk_host_layout layout;
-    const bool is_strided = PyArray_NBYTES(array) >= SMK_HOST_LAYOUT_BYTES_MIN && call->backend->staged_copy != NULL &&
-                            smk_host_layout_describe(array, -1, 0, 0, &layout);
+    const bool is_strided = smk_host_layout_is_direct(array, call->backend, &layout);
     return is_strided ? (PyArrayObject *)Py_NewRef((PyObject *)array) : smk_ndarray_pack(array);
 }
 
