@@ -15,6 +15,7 @@ DeviceLike: TypeAlias = int | str | Device
 Capability: TypeAlias = str | tuple[int, int]
 Count: TypeAlias = int | float | None  # of a counter; a ratio whose denominator is 0 is None
 HostArray: TypeAlias = NDArray[Any]
+Order: TypeAlias = Literal["forward", "reverse", "both"]  # of the blocks and warps of a check
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]
 

@@ -8,7 +8,7 @@ import functools
 import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, get_args
 
 import smemkit
 
@@ -21,15 +21,12 @@ from .options import complain, picture_file, read_names, read_parameters, read_s
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence
-    from typing import Literal
 
     from ..bench import Measurement
     from ..bench.types import Cache
     from ._types import Commands
 
-    Kind = Literal["speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence"]
-
-KINDS = ("speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence")
+Kind = Literal["speed", "ladder", "roofline", "stride", "bank_stride", "sectors", "divergence"]
 OF_ONE_FAMILY = ("speed", "ladder", "sectors")
 ROOFLINE_MOST = 40  # marks that readers can tell apart
 VALUES_SHOWN = 20
@@ -65,7 +62,7 @@ def add_command(commands: Commands) -> None:
     parser.add_argument(
         "--out", type=picture_file, default="plot.png", help="the picture (default: plot.png)"
     )
-    parser.add_argument("--kind", choices=KINDS, help="default: what the rows allow")
+    parser.add_argument("--kind", choices=get_args(Kind), help="default: what the rows allow")
     parser.add_argument("--family", help="rows of this family only")
     parser.add_argument("--variants", help="rows of these only, comma-separated")
     parser.add_argument("--shape", help="rows of this shape only: comma-separated lengths")

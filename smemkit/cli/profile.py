@@ -43,13 +43,12 @@ from .options import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from typing import Any, Literal
+    from typing import Any
 
-    from .._types import Backend
+    from .._types import Backend, Order
     from ._types import Commands
 
     Condition = tuple[str, str, float]  # counter, operator, number
-    Order = Literal["forward", "reverse", "both"]
     Setting = str | float | tuple[float, ...]
 
 Done = TypeVar("Done", report.Report, report.CheckReport)

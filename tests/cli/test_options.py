@@ -2,12 +2,20 @@
 
 import argparse
 import sys
+import types
+import typing
+from pathlib import Path
 
 import pytest
 
+from smemkit import _types
 from smemkit.__main__ import make_parser
+from smemkit.bench import types as bench_types
+from smemkit.cli import plot
 
 COMMANDS = make_parser().commands
+# What the annotations name: types that their modules import for type checkers alone.
+NAMES = {**vars(_types), **vars(bench_types), "Kind": plot.Kind, "Path": Path}
 
 
 def find_class(command):
@@ -32,21 +40,30 @@ def test_annotations_are_the_options(command):
     assert list_annotations(kind).keys() - {"command"} == given | more
 
 
-def evaluate(words):
-    """The type of an annotation, or None where it has names of more than builtins."""
-    try:
-        return eval(words.replace("list[str]", "list"), {})
-    except NameError:
-        return None
+def is_of(value, kind):
+    """Whether a value is of a type, or one of a Literal's."""
+    if isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union:
+        return any(is_of(value, part) for part in typing.get_args(kind))
+    if typing.get_origin(kind) is typing.Literal:
+        return value in typing.get_args(kind)
+    return isinstance(value, typing.get_origin(kind) or kind)
+
+
+def list_literals(kind):
+    """The values of the Literals that a type is made of."""
+    parts = typing.get_args(kind)
+    if typing.get_origin(kind) is typing.Literal:
+        return set(parts)
+    return {value for part in parts for value in list_literals(part)}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_defaults_have_the_annotated_types(command):
+def test_defaults_and_choices_have_the_annotated_types(command):
     annotations = list_annotations(find_class(command))
-    options = [action for action in COMMANDS[command]._actions if action.option_strings]
-    for action in options:
-        if action.dest != "help" and not action.required:
-            words = annotations[action.dest]
-            assert ("None" in words) == (action.default is None), action.dest
-            kind = evaluate(words)
-            assert kind is None or isinstance(action.default, kind), action.dest
+    for action in COMMANDS[command]._actions:
+        if not action.option_strings or action.dest == "help":
+            continue
+        kind = eval(annotations[action.dest], NAMES)
+        assert is_of(action.default, kind), action.dest
+        assert is_of(None, kind) == (action.default is None), action.dest
+        assert set(action.choices or ()) == list_literals(kind), action.dest
