@@ -35,9 +35,9 @@ class Verdict(TypedDict):
     cache: Cache
     variant: str
     peer: str
-    time_us: float
-    peer_time_us: float
-    ratio: float
+    time_us: float | None
+    peer_time_us: float | None
+    ratio: float | None
     call_us: float | None
     peer_call_us: float | None
     call_ratio: float | None
@@ -77,9 +77,9 @@ def compare(
         "cache": cache,
         "variant": best.variant,
         "peer": peer.variant,
-        "time_us": best.median_ms * 1e3,
-        "peer_time_us": peer.median_ms * 1e3,
-        "ratio": ratio,
+        "time_us": drop_nan(best.median_ms * 1e3),
+        "peer_time_us": drop_nan(peer.median_ms * 1e3),
+        "ratio": drop_nan(ratio),
         "call_us": drop_nan(best.call_median_ms * 1e3),
         "peer_call_us": drop_nan(peer.call_median_ms * 1e3),
         "call_ratio": drop_nan(peer.call_median_ms / best.call_median_ms),

@@ -99,7 +99,7 @@ def test_tables_that_are_not_of_these_calls(launches, metrics, words):
 def test_calls_are_checked_and_marked(monkeypatch):
     """A checked call, a warm one, and one between two launches of the marker."""
     seen = []
-    kind, launch = CLASSES["gemm"], smemkit.RawKernel.__call__
+    kind, make_kernel = CLASSES["gemm"], smemkit.RawKernel
     call = kind.call
 
     def watch_call(self, arrays, out, variant):
@@ -108,12 +108,17 @@ def test_calls_are_checked_and_marked(monkeypatch):
             raise smemkit.BackendError("too large")
         call(self, arrays, out, variant)
 
-    def watch_launch(self, *words, **more):
-        seen.append("marker")
-        return launch(self, *words, **more)
+    def make_watched(*words):
+        kernel = make_kernel(*words)
+
+        def launch(*arguments, **keywords):
+            seen.append("marker")
+            kernel(*arguments, **keywords)
+
+        return launch
 
     monkeypatch.setattr(kind, "call", watch_call)
-    monkeypatch.setattr(smemkit.RawKernel, "__call__", watch_launch)
+    monkeypatch.setattr(smemkit, "RawKernel", make_watched)
     made, left_out = traffic.make_calls(CASES[:1], "sim", lambda: False)
     names = [name for name in smemkit.variants("gemm") if name != "padded"]
     assert [one["variant"] for one in made] == names
