@@ -55,6 +55,7 @@ BELOW = {"functions", "lessons", "report", "arrays", "config", "compile", "_pand
 BELOW |= {"_progress", "_public", "_version"}
 # Private modules that a test reaches, because it replaces or tests what has no public name.
 TESTED = {
+    "_types",  # which the annotations of command lines name
     "_core",
     "_declarations",
     "_mangled",
