@@ -82,6 +82,16 @@ def use_raw(x: smemkit.DeviceArray) -> None:
     print(smemkit.kernel("gemm", "tiled", dtype="float32").check(1, 32, ()).findings)
 
 
+def use_streams(x: smemkit.DeviceArray) -> None:
+    begin, end = smemkit.Event(), smemkit.Event(timing=True)
+    with smemkit.Stream(backend="sim", non_blocking=True) as stream:
+        begin.record()
+        smemkit.transpose(x, stream=stream)
+        end.record(stream)
+        stream.wait(end)
+    print(begin.elapsed(end), end.done, stream.handle, smemkit.Stream(stream).closed)
+
+
 def use_reports(path: pathlib.Path) -> None:
     a = numpy.ones((64, 64), dtype="float32")
     found = smemkit.profile(smemkit.gemm, a, a, variant="column", blocks=1)
