@@ -5,6 +5,9 @@
  * piece before: pieces of the columns of b and of c, or of the rows of a and of c where b is in place. Pieces of c that
  * do not live on the device go to their place by copies on a third stream. The first piece is small, since nothing
  * hides its copy; later ones grow, and the last one is small again, since nothing hides the copy of its result.
+ *
+ * Of NumPy operands b goes to the first device, and from there to the others as above. The rows of a go to their devices
+ * directly, each while the devices before it multiply, and the rows of c come back directly.
  */
 #include "py/calls/panels.h"
 
@@ -31,6 +34,8 @@ typedef struct range {
 /* A device's part of the product. The arrays are owned. */
 typedef struct panel {
     int device;
+    smk_array *operand[OPERANDS]; /* a, b and out: whole, or of NumPy operands this panel's rows of a and out */
+    npy_intp first;               /* the panel's first row in a and out */
     bool in_place[OPERANDS];
     bool by_columns;
     range rows;
@@ -46,7 +51,7 @@ typedef struct product {
     const smk_family_call *call;
     const char *variant;
     const smk_backend *backend;
-    smk_array *whole[OPERANDS]; /* borrowed */
+    npy_intp rows, depth, columns; /* of a and out; of b; of b and out */
     panel *panels;
     size_t count;
 } product;
@@ -190,6 +195,18 @@ static smk_array *view_rows(const smk_family_call *call, smk_array *matrix, rang
                           matrix->address + (uint64_t)offset, &layout);
 }
 
+/* target[first:first + count] of a NumPy array, a new reference. */
+static PyObject *take_rows(PyObject *target, range rows)
+{
+    PyObject *first = PyLong_FromSsize_t(rows.first), *last = PyLong_FromSsize_t(rows.first + rows.count);
+    PyObject *slice = first == NULL || last == NULL ? NULL : PySlice_New(first, last, NULL);
+    PyObject *view = slice == NULL ? NULL : PyObject_GetItem(target, slice);
+    Py_XDECREF(first);
+    Py_XDECREF(last);
+    Py_XDECREF(slice);
+    return view;
+}
+
 static smk_array *create_matrix(const product *work, const panel *p, npy_intp rows, npy_intp columns)
 {
     const npy_intp shape[2] = {rows, columns};
@@ -201,21 +218,23 @@ static smk_array *create_matrix(const product *work, const panel *p, npy_intp ro
  * alone. Returns 0, or -1 with an exception set. */
 static int create_arrays(const product *work, panel *p)
 {
-    smk_array *const *whole = work->whole;
-    const npy_intp depth = whole[OPERAND_A]->shape[1], columns = whole[OPERAND_B]->shape[1];
-    p->a = p->in_place[OPERAND_A] ? view_rows(work->call, whole[OPERAND_A], p->rows)
-                                  : create_matrix(work, p, p->rows.count, depth);
-    if (p->a == NULL) {
-        return -1;
+    const range own = {p->first, p->rows.count};
+    if (p->operand[OPERAND_A] != NULL) { /* NULL: it is uploaded later */
+        p->a = p->in_place[OPERAND_A] ? view_rows(work->call, p->operand[OPERAND_A], own)
+                                      : create_matrix(work, p, p->rows.count, work->depth);
+        if (p->a == NULL) {
+            return -1;
+        }
     }
     for (size_t i = 0; i < p->pieces; i++) {
         const range piece = p->piece[i];
-        const range rows = p->by_columns ? p->rows : (range){p->rows.first + piece.first, piece.count};
-        const npy_intp width = p->by_columns ? piece.count : columns;
-        p->b[i] = p->in_place[OPERAND_B] ? (smk_array *)Py_NewRef((PyObject *)whole[OPERAND_B])
-                                         : create_matrix(work, p, depth, width);
-        p->out[i] = p->in_place[OPERAND_OUT] && width == columns ? view_rows(work->call, whole[OPERAND_OUT], rows)
-                                                                 : create_matrix(work, p, rows.count, width);
+        const range rows = p->by_columns ? own : (range){p->first + piece.first, piece.count};
+        const npy_intp width = p->by_columns ? piece.count : work->columns;
+        p->b[i] = p->in_place[OPERAND_B] ? (smk_array *)Py_NewRef((PyObject *)p->operand[OPERAND_B])
+                                         : create_matrix(work, p, work->depth, width);
+        p->out[i] = p->in_place[OPERAND_OUT] && width == work->columns
+                        ? view_rows(work->call, p->operand[OPERAND_OUT], rows)
+                        : create_matrix(work, p, rows.count, width);
         if (p->b[i] == NULL || p->out[i] == NULL) {
             return -1;
         }
@@ -229,6 +248,9 @@ static void release_arrays(panel *p)
     for (size_t i = 0; i < PIECES_MAX; i++) {
         Py_CLEAR(p->b[i]);
         Py_CLEAR(p->out[i]);
+    }
+    for (int j = 0; j < OPERANDS; j++) {
+        Py_CLEAR(p->operand[j]);
     }
 }
 
@@ -271,7 +293,7 @@ static smk_status begin(const product *work, panel *p, smk_error *error)
     for (int i = 0; i < 2 && status == SMK_OK && work->backend->copy_stream != NULL; i++) {
         status = work->backend->copy_stream(p->device, i, &p->streams[i], error);
         for (int j = 0; j < OPERANDS && status == SMK_OK; j++) {
-            const int device = work->whole[j]->device;
+            const int device = p->operand[j] != NULL ? p->operand[j]->device : p->device;
             status = follow(work, p->device, p->streams[i], device, get_stream(work, device), error);
         }
         if (status == SMK_OK) {
@@ -287,7 +309,7 @@ static smk_status end(const product *work, const panel *p, smk_error *error)
     smk_status status = SMK_OK;
     for (int i = 0; i < 2 && status == SMK_OK && p->streams[i] != SMK_STREAM_DEFAULT; i++) {
         for (int j = 0; j < OPERANDS && status == SMK_OK; j++) {
-            const int device = work->whole[j]->device;
+            const int device = p->operand[j] != NULL ? p->operand[j]->device : p->device;
             status = follow(work, device, get_stream(work, device), p->device, p->streams[i], error);
         }
         if (status == SMK_OK) {
@@ -301,7 +323,7 @@ static smk_status end(const product *work, const panel *p, smk_error *error)
 static smk_status fetch(const product *work, panel *p, size_t i, smk_error *error)
 {
     const range piece = p->piece[i];
-    const smk_array *a = work->whole[OPERAND_A], *b = work->whole[OPERAND_B];
+    const smk_array *a = p->operand[OPERAND_A], *b = p->operand[OPERAND_B];
     const npy_intp rows_end = p->by_columns ? p->rows.count : piece.first + piece.count;
     smk_status status = SMK_OK;
     if (!p->in_place[OPERAND_B]) {
@@ -309,9 +331,8 @@ static smk_status fetch(const product *work, panel *p, size_t i, smk_error *erro
                              p->streams[0], error);
     }
     if (status == SMK_OK && !p->in_place[OPERAND_A] && rows_end > p->rows_fetched) {
-        status =
-            copy_region(work, find_region(p->a, p->rows_fetched, 0), find_region(a, p->rows.first + p->rows_fetched, 0),
-                        rows_end - p->rows_fetched, a->shape[1], p->streams[0], error);
+        status = copy_region(work, find_region(p->a, p->rows_fetched, 0), find_region(a, p->first + p->rows_fetched, 0),
+                             rows_end - p->rows_fetched, a->shape[1], p->streams[0], error);
         p->rows_fetched = rows_end;
     }
     return status == SMK_OK ? follow(work, p->device, get_stream(work, p->device), p->device, p->streams[0], error)
@@ -321,8 +342,8 @@ static smk_status fetch(const product *work, panel *p, size_t i, smk_error *erro
 /* Copies a piece of the result to its place. Needs no GIL. */
 static smk_status deliver(const product *work, const panel *p, size_t i, smk_error *error)
 {
-    const smk_array *out = work->whole[OPERAND_OUT], *piece = p->out[i];
-    const npy_intp row = p->rows.first + (p->by_columns ? 0 : p->piece[i].first);
+    const smk_array *out = p->operand[OPERAND_OUT], *piece = p->out[i];
+    const npy_intp row = p->first + (p->by_columns ? 0 : p->piece[i].first);
     const npy_intp column = p->by_columns ? p->piece[i].first : 0;
     if (piece->owner != NULL) { /* a view of the result itself */
         return SMK_OK;
@@ -397,13 +418,44 @@ static int run_panel(const product *work, panel *p)
     return 0;
 }
 
-/* Begins all panels, and then runs those first whose copies the others would delay. Returns 0, or -1 with an exception
- * set. */
+/* Uploads the panel's rows of a NumPy operand. Returns 0, or -1 with an exception set. */
+static int upload_rows(const product *work, panel *p)
+{
+    const smk_family_call *call = work->call;
+    PyObject *rows = take_rows(call->operands[OPERAND_A], p->rows);
+    if (rows != NULL) {
+        p->a = smk_transfer_upload(call->state, smk_family_call_name(call, OPERAND_A), rows, call->result_descr,
+                                   work->backend, p->device);
+        Py_DECREF(rows);
+    }
+    return p->a == NULL ? -1 : 0;
+}
+
+/* Runs the panels: of device arrays those first whose copies the others would delay; of NumPy operands in their order,
+ * since the first has b in place. Returns 0, or -1 with an exception set. */
+static int run_each(const product *work)
+{
+    const bool uploads = !work->call->on_device;
+    int result = 0;
+    for (int pass = 0; pass < (uploads ? 1 : 2); pass++) {
+        for (size_t i = 0; result == 0 && i < work->count; i++) {
+            panel *p = &work->panels[i];
+            if (p->pieces > 0 && uploads) {
+                result = upload_rows(work, p);
+            }
+            if (result == 0 && (uploads || p->in_place[OPERAND_B] == (pass == 1))) {
+                result = run_panel(work, p);
+            }
+        }
+    }
+    return result;
+}
+
+/* Begins, runs and ends all panels. Returns 0, or -1 with an exception set. */
 static int run_panels(const product *work)
 {
-    smk_error error = {0};
-    smk_status status = SMK_OK;
-    int result = 0;
+    smk_error error = {0}, late = {0};
+    smk_status status = SMK_OK, ending = SMK_OK;
     for (size_t i = 0; i < work->count; i++) {
         if (create_arrays(work, &work->panels[i]) < 0) {
             return -1;
@@ -414,109 +466,132 @@ static int run_panels(const product *work)
         status = begin(work, &work->panels[i], &error);
     }
     Py_END_ALLOW_THREADS
-    for (int in_place = 0; status == SMK_OK && in_place < 2; in_place++) {
-        for (size_t i = 0; result == 0 && i < work->count; i++) {
-            if (work->panels[i].in_place[OPERAND_B] == (in_place == 1)) {
-                result = run_panel(work, &work->panels[i]);
-            }
-        }
-    }
-    PyObject *raised = result < 0 ? PyErr_Occurred() : NULL;
-    smk_error late = {0};
-    smk_status ending = SMK_OK;
+    const int result = status == SMK_OK ? run_each(work) : 0;
     Py_BEGIN_ALLOW_THREADS
     for (size_t i = 0; i < work->count; i++) { /* whatever has failed: the arrays are freed behind the copies */
         const smk_status ended = end(work, &work->panels[i], &late);
         ending = ending == SMK_OK ? ended : ending;
     }
     Py_END_ALLOW_THREADS
-    if (raised == NULL && (status != SMK_OK || ending != SMK_OK)) {
+    if (result == 0 && (status != SMK_OK || ending != SMK_OK)) {
         smk_error_raise(work->call->state, status != SMK_OK ? &error : &late);
         return -1;
     }
     return result;
 }
 
-/* Says what of the operands a panel uses in place. A device named again works as another one would. */
-static void describe_panel(const product *work, size_t index, const smk_panels_devices *devices)
+/* Calls --------------------------------------------------------------------------------------------- */
+
+/* Divides the work. `b` is the operand on a device; `a` and `out` are the others, or NULL where each panel has its own
+ * rows of them. A device that is named again copies as another one would. Returns 0, or -1 with an exception set. */
+static int divide(product *work, const smk_panels_devices *devices, smk_array *a, smk_array *b, smk_array *out)
 {
-    panel *p = &work->panels[index];
-    bool again = false;
-    p->device = devices->numbers[index];
-    for (size_t i = 0; i < index; i++) {
-        again = again || devices->numbers[i] == p->device;
+    work->panels = smk_heap_allocate(devices->count, sizeof *work->panels);
+    if (work->panels == NULL) {
+        smk_error_fail(work->call->state, SMK_MEMORY, "%s: no memory left", work->call->family->name);
+        return -1;
     }
-    for (int j = 0; j < OPERANDS; j++) {
-        p->in_place[j] = !again && work->whole[j]->device == p->device;
+    work->count = devices->count;
+    for (size_t i = 0; i < work->count; i++) {
+        panel *p = &work->panels[i];
+        bool again = false;
+        p->device = devices->numbers[i];
+        for (size_t j = 0; j < i; j++) {
+            again = again || devices->numbers[j] == p->device;
+        }
+        p->rows = divide_rows(work->rows, i, work->count);
+        p->first = out != NULL ? p->rows.first : 0;
+        p->operand[OPERAND_A] = (smk_array *)Py_XNewRef((PyObject *)a);
+        p->operand[OPERAND_B] = (smk_array *)Py_NewRef((PyObject *)b);
+        p->operand[OPERAND_OUT] = out != NULL ? (smk_array *)Py_NewRef((PyObject *)out)
+                                              : create_matrix(work, p, p->rows.count, work->columns);
+        if (p->operand[OPERAND_OUT] == NULL) {
+            return -1;
+        }
+        for (int j = 0; j < OPERANDS; j++) {
+            const smk_array *operand = p->operand[j];
+            const bool own = operand == NULL || (j == OPERAND_OUT && out == NULL);
+            p->in_place[j] = own || (!again && operand->device == p->device);
+        }
+        p->by_columns = !p->in_place[OPERAND_B];
+        if (p->rows.count > 0) {
+            divide_pieces(p, work->columns);
+        }
     }
-    p->by_columns = !p->in_place[OPERAND_B];
-    p->rows = divide_rows(work->whole[OPERAND_A]->shape[0], index, devices->count);
-    if (p->rows.count > 0) {
-        divide_pieces(p, work->whole[OPERAND_B]->shape[1]);
-    }
+    return 0;
 }
 
-/* Runs a call whose operands are device arrays. */
+static void release(product *work)
+{
+    for (size_t i = 0; work->panels != NULL && i < work->count; i++) {
+        release_arrays(&work->panels[i]);
+    }
+    smk_heap_free(work->panels);
+}
+
+static product describe(const smk_family_call *call, const char *variant)
+{
+    const smk_signature *signature = &call->signature;
+    return (product){
+        .call = call,
+        .variant = variant,
+        .backend = call->backend,
+        .rows = (npy_intp)call->dimensions[signature->axis[OPERAND_A][0]],
+        .depth = (npy_intp)call->dimensions[signature->axis[OPERAND_B][0]],
+        .columns = (npy_intp)call->dimensions[signature->axis[OPERAND_B][1]],
+    };
+}
+
 static PyObject *run_on_devices(smk_family_call *call, const char *variant, const smk_panels_devices *devices)
 {
-    product work = {.call = call, .variant = variant, .backend = call->backend, .count = devices->count};
-    smk_array *out = smk_array_cast(call->state, call->out);
-    int status = -1;
-    if (out != NULL) {
-        Py_INCREF(out);
-    } else {
+    product work = describe(call, variant);
+    smk_array *a = smk_array_cast(call->state, call->operands[OPERAND_A]);
+    smk_array *b = smk_array_cast(call->state, call->operands[OPERAND_B]);
+    smk_array *out = (smk_array *)Py_XNewRef((PyObject *)smk_array_cast(call->state, call->out));
+    if (out == NULL) {
         out = smk_array_create(call->state, call->family->name, call->backend, devices->numbers[0], call->result_descr,
                                call->out_rank, call->out_shape);
     }
-    work.panels = smk_heap_allocate(work.count, sizeof *work.panels);
-    if (out != NULL && work.panels != NULL) {
-        work.whole[OPERAND_A] = smk_array_cast(call->state, call->operands[OPERAND_A]);
-        work.whole[OPERAND_B] = smk_array_cast(call->state, call->operands[OPERAND_B]);
-        work.whole[OPERAND_OUT] = out;
-        for (size_t i = 0; i < work.count; i++) {
-            describe_panel(&work, i, devices);
-        }
-        status = run_panels(&work);
-        for (size_t i = 0; i < work.count; i++) {
-            release_arrays(&work.panels[i]);
-        }
-    } else if (out != NULL) {
-        smk_error_fail(call->state, SMK_MEMORY, "%s: no memory left", call->family->name);
-    }
-    smk_heap_free(work.panels);
-    if (status < 0) {
+    if (out != NULL && (divide(&work, devices, a, b, out) < 0 || run_panels(&work) < 0)) {
         Py_CLEAR(out);
     }
+    release(&work);
     return (PyObject *)out;
 }
 
-/* Copies NumPy operands to the first device, and the result from there. */
+/* Copies the panels' rows of the result to a NumPy array. Returns 0, or -1 with an exception set. */
+static int fetch_rows(const product *work, PyObject *target)
+{
+    int status = 0;
+    for (size_t i = 0; status == 0 && i < work->count; i++) {
+        const panel *p = &work->panels[i];
+        PyObject *rows = take_rows(target, p->rows);
+        PyObject *taken = rows == NULL ? NULL : smk_transfer_fetch(work->call->state, p->operand[OPERAND_OUT], rows);
+        status = taken == NULL ? -1 : 0;
+        Py_XDECREF(rows);
+        Py_XDECREF(taken);
+    }
+    return status;
+}
+
 static PyObject *run_on_host(smk_family_call *call, const char *variant, const smk_panels_devices *devices)
 {
-    smk_family_call there = *call; /* with references of its own to the operands alone */
-    PyObject *result = NULL, *computed = NULL;
-    there.out = NULL;
-    there.on_device = true;
-    for (size_t i = 0; i < call->inputs; i++) {
-        there.operands[i] = NULL;
+    product work = describe(call, variant);
+    PyObject *result = NULL, *target = Py_XNewRef(call->out);
+    smk_array *b = smk_transfer_upload(call->state, smk_family_call_name(call, OPERAND_B), call->operands[OPERAND_B],
+                                       call->result_descr, call->backend, devices->numbers[0]);
+    if (target == NULL) {
+        Py_INCREF(call->result_descr); /* PyArray_NewFromDescr steals a reference */
+        target = PyArray_NewFromDescr(&PyArray_Type, call->result_descr, call->out_rank, call->out_shape, NULL, NULL, 0,
+                                      NULL);
     }
-    for (size_t i = 0; i < call->inputs; i++) {
-        there.operands[i] =
-            (PyObject *)smk_transfer_upload(call->state, smk_family_call_name(call, i), call->operands[i],
-                                            call->result_descr, call->backend, devices->numbers[0]);
-        if (there.operands[i] == NULL) {
-            goto done;
-        }
+    if (b != NULL && target != NULL && divide(&work, devices, NULL, b, NULL) == 0 && run_panels(&work) == 0 &&
+        fetch_rows(&work, target) == 0) {
+        result = Py_NewRef(target);
     }
-    computed = run_on_devices(&there, variant, devices);
-    if (computed != NULL) {
-        result = smk_transfer_fetch(call->state, smk_array_cast(call->state, computed), call->out);
-    }
-done:
-    for (size_t i = 0; i < call->inputs; i++) {
-        Py_XDECREF(there.operands[i]);
-    }
-    Py_XDECREF(computed);
+    release(&work);
+    Py_XDECREF(target);
+    Py_XDECREF(b);
     return result;
 }
 
