@@ -112,6 +112,8 @@ def test_arguments_are_checked_as_of_one_device():
     a, b = make((4, 4, 4))
     with pytest.raises(smemkit.ArgumentError, match="takes device or devices, not both"):
         smemkit.gemm(a, b, device=0, devices=[0])
+    with pytest.raises(smemkit.ArgumentError, match="takes stream or devices, not both"):
+        smemkit.gemm(a, b, stream=smemkit.Stream(backend="sim"), devices=[0])
     with pytest.raises(smemkit.ShapeError, match="gemm: k is 4 in a and 3 in b"):
         smemkit.gemm(a, b[:3], devices=[0, 0], backend="sim")
     with pytest.raises(smemkit.ArgumentError, match="variant"):

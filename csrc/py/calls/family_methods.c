@@ -157,7 +157,8 @@ static void write_devices(document *d, const smk_attribute *attribute)
         "has\n"
         "    copies of what it does not hold: its rows of a and c, and b. The result is out, or a new array on the "
         "first\n"
-        "    of the devices; NumPy arrays are copied to that one. A device that is named twice works as two would.\n",
+        "    of the devices. Of NumPy arrays each device gets its rows of a, and the first one b for all of them. A\n"
+        "    device that is named twice works as two would.\n",
         attribute->meaning);
 }
 

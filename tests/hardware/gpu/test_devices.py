@@ -292,6 +292,23 @@ def test_gemm_waits_for_its_operands_and_later_work_for_it(driver):
         assert (smemkit.asnumpy(out) == k * n).all()
 
 
+def test_gemm_over_devices_on_streams(driver):
+    """What the entered streams do before and after is in order with the product."""
+    n = 2048
+    with contextlib.ExitStack() as stack:
+        for device in ("cuda:0", "cuda:1"):
+            stack.enter_context(smemkit.Stream(device=device, non_blocking=True))
+        a = smemkit.zeros((n, n), device="cuda:0")
+        b = smemkit.zeros((n, n), device="cuda:1")
+        for k in range(1, 6):
+            a.fill(k)
+            b.fill(1)
+            out = smemkit.gemm(a, b, devices=[1, 0])
+            a.fill(-1)
+            b.fill(-1)
+            assert out.device == "cuda:1" and (smemkit.asnumpy(out) == k * n).all()
+
+
 def test_gemm_of_torch_tensors_over_devices(driver):
     torch = pytest.importorskip("torch")
     a, b, product = make_product((1024, 512, 768))
