@@ -1,6 +1,7 @@
 /* Memory of the GPU: allocation from a pool, zeroed blocks to borrow, copies. */
 #include "gpu/gpu.h"
 
+#include "base/heap.h"
 #include "gpu/cuda_error.h"
 #include "gpu/stream.h"
 
@@ -126,6 +127,59 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
     void *pointer = device_pointer(address);
     cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, smk_stream_now()) : cudaFree(pointer);
     return smk_cuda_error_report(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
+}
+
+/* Memory that was given up during a capture, which takes neither its release nor a wait. */
+typedef struct retired_block {
+    struct retired_block *next;
+    int device;
+    uint64_t address;
+} retired_block;
+
+static retired_block *_Atomic retired;
+
+/* Frees what lies on the present device, behind all of its work; the rest stays. */
+static void free_retired(int device)
+{
+    retired_block *block = atomic_exchange(&retired, NULL);
+    const bool waited = block != NULL && cudaDeviceSynchronize() == cudaSuccess;
+    while (block != NULL) {
+        retired_block *next = block->next;
+        if (waited && block->device == device) {
+            (void)smk_buffer_free(block->address, NULL);
+            smk_heap_free(block);
+        } else {
+            block->next = atomic_load(&retired);
+            while (!atomic_compare_exchange_weak(&retired, &block->next, block)) {
+            }
+        }
+        block = next;
+    }
+    (void)cudaGetLastError(); /* another thread may be capturing */
+}
+
+smk_status smk_buffer_retire(uint64_t address, smk_error *error)
+{
+    int device = 0;
+    if (address == 0 || cudaGetDevice(&device) != cudaSuccess) {
+        return SMK_OK;
+    }
+    if (!smk_stream_is_captured(smk_stream_now())) {
+        if (atomic_load(&retired) != NULL) {
+            free_retired(device);
+        }
+        return smk_buffer_free(address, error);
+    }
+    retired_block *block = smk_heap_allocate(1, sizeof *block);
+    if (block == NULL) {
+        return smk_status_fail(error, SMK_MEMORY, "no host memory to note a block of GPU memory");
+    }
+    block->device = device;
+    block->address = address;
+    block->next = atomic_load(&retired);
+    while (!atomic_compare_exchange_weak(&retired, &block->next, block)) {
+    }
+    return SMK_OK;
 }
 
 /* Copies in order with the work of the entered stream, and waits for the end. */

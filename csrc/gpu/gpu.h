@@ -69,6 +69,9 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
  * bytes, do nothing. */
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
+/* Frees memory that was not allocated on the entered stream while a graph captured it. While one captures it, the memory
+ * is kept until the next call when none does. */
+smk_status smk_buffer_retire(uint64_t address, smk_error *error);
 
 /* Borrows zeroed memory of the present device for launches that leave it zeroed. Borrowers on the default stream share
  * one block where possible, since their launches run one after another. It is given back once the launches are enqueued,

@@ -89,6 +89,12 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
     return fail_without_cuda(error);
 }
 
+smk_status smk_buffer_retire(uint64_t address, smk_error *error)
+{
+    (void)address;
+    return fail_without_cuda(error);
+}
+
 smk_status smk_buffer_borrow(uint64_t bytes, uint64_t *address, smk_error *error)
 {
     (void)bytes;

@@ -186,12 +186,17 @@ static double measure_use(const smk_plan *plan, uint32_t multiprocessors)
     return blocks / (rounds * (double)multiprocessors);
 }
 
-static smk_status check_workspace(const smk_request *request, const smk_plan *made, smk_error *error)
+/* Judges what only smk_plan_choose asks of a plan. */
+static smk_status check_wishes(const smk_request *request, const smk_plan *made, smk_error *error)
 {
     if (request->workspace_below > 0 && made->workspace_bytes >= request->workspace_below) {
         return smk_status_fail(error, SMK_MEMORY, "%s variant '%s' wants %llu bytes of memory beside its arrays",
                                request->family->name, request->variant->name,
                                (unsigned long long)made->workspace_bytes);
+    }
+    if (request->repeatable && made->symbol != NULL) {
+        return smk_status_fail(error, SMK_ARGUMENT, "%s variant '%s' cannot be captured in a CUDA graph",
+                               request->family->name, request->variant->name);
     }
     return SMK_OK;
 }
@@ -212,7 +217,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
         }
         smk_error reason = {0};
         request->variant = row;
-        if (smk_plan_make(request, &made, &reason) != SMK_OK || check_workspace(request, &made, &reason) != SMK_OK) {
+        if (smk_plan_make(request, &made, &reason) != SMK_OK || check_wishes(request, &made, &reason) != SMK_OK) {
             if (row->speed > refused_speed) {
                 refused_speed = row->speed;
                 refusal = reason;

@@ -30,6 +30,7 @@ typedef struct smk_request {
     size_t item_bytes;  /* of that type */
     const smk_machine *machine;
     uint64_t workspace_below; /* smk_plan_choose skips plans with as much workspace or more; 0: none */
+    bool repeatable;          /* and those that write a variable of the module, which a CUDA graph cannot repeat */
 } smk_request;
 
 typedef enum smk_source {

@@ -41,12 +41,19 @@ static int check_shape(const smk_state *state, const char *subject, int rank, co
 }
 
 /* Allocates on the array's device; where none was asked for, on the present one. Needs no GIL. */
-static smk_status allocate(smk_array *array, smk_error *error)
+static smk_status allocate(smk_array *array, const char *subject, smk_error *error)
 {
     const smk_backend *backend = array->backend;
     int before = 0;
     smk_status status =
         array->device == SMK_DEVICE_PRESENT ? smk_backend_device(backend, &array->device, error) : SMK_OK;
+    if (status == SMK_OK && backend->streams != NULL &&
+        backend->streams->captured(backend->streams->present(array->device))) {
+        return smk_status_fail(error, SMK_ARGUMENT,
+                               "%s: a CUDA graph captures the stream, and memory of a new array would be the graph's; "
+                               "make the array before the capture, and pass it, as in out=",
+                               subject);
+    }
     if (status == SMK_OK) {
         status = smk_backend_enter(backend, array->device, &before, error);
     }
@@ -65,7 +72,8 @@ static void free_memory(smk_array *array)
     if (smk_backend_enter(array->backend, array->device, &before, NULL) == SMK_OK) {
         smk_stream_release release = {0};
         smk_stream_work_enter(&memory, &release);
-        (void)array->backend->release(array->address, NULL);
+        (void)(array->backend->streams != NULL ? array->backend->streams->retire(array->address, NULL)
+                                               : array->backend->release(array->address, NULL));
         smk_stream_work_leave(&memory, &release);
         smk_backend_leave(array->backend, array->device, before);
     }
@@ -217,7 +225,7 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = allocate(array, &error);
+    status = allocate(array, subject, &error);
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {
         Py_DECREF(array);

@@ -56,6 +56,8 @@ typedef struct smk_backend_streams {
     smk_status (*query)(uint64_t stream, bool *done, smk_error *error);
     /* Does a graph capture the work of the stream? */
     bool (*captured)(uint64_t stream);
+    /* Frees memory as `release` does; while a graph captures the thread's stream, when it no longer does. */
+    smk_status (*retire)(uint64_t address, smk_error *error);
     /* As the user asks for it, also between streams that a graph captures. */
     smk_status (*wait)(uint64_t waiting, uint64_t awaited, smk_error *error);
     /* Around the use of what one launch at a time may use, under a lock of the caller. */

@@ -224,6 +224,7 @@ static const smk_backend_streams streams = {
     .device = smk_stream_device,
     .query = smk_stream_query,
     .captured = smk_stream_captured,
+    .retire = smk_buffer_retire,
     .wait = smk_stream_follow,
     .take_turn = smk_stream_take_turn,
     .end_turn = smk_stream_end_turn,

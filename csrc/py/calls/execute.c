@@ -343,6 +343,14 @@ static smk_status work_in_slabs(const smk_execution *execution, smk_backend_code
     return status == SMK_OK ? execution->backend->synchronize(execution->steps[0].entry, error) : status;
 }
 
+/* Does a graph capture the work that the thread gives the present device? */
+static bool is_captured(const smk_backend *backend)
+{
+    int device = 0;
+    return backend->streams != NULL && smk_backend_device(backend, &device, NULL) == SMK_OK &&
+           backend->streams->captured(backend->streams->present(device));
+}
+
 static smk_status work(const smk_execution *execution, const smk_run_options *options, smk_error *error)
 {
     const smk_backend *backend = execution->backend;
@@ -351,6 +359,12 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
     if (status != SMK_OK) {
         return status;
+    }
+    if ((execution->transfer_count > 0 || execution->wait) && is_captured(backend)) {
+        return smk_status_fail(error, SMK_ARGUMENT,
+                               "%s: a CUDA graph captures the stream, and the call would wait for its end, as it does "
+                               "unless it has device arrays alone; make them before the capture, by smemkit.asarray",
+                               entry == NULL ? "smemkit" : entry);
     }
     status = allocate_buffers(execution, error);
     if (status == SMK_OK) {

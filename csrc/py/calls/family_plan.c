@@ -203,6 +203,7 @@ typedef struct plan_key {
     smk_machine machine;
     int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     uint64_t workspace_below;
+    bool repeatable;
     const smk_variant *selected; /* by name, or the first for "auto" */
     bool chooses;
     char choice[SMK_NAME_MAX], type[SMK_FAMILY_CALL_TYPE_BYTES];
@@ -213,6 +214,15 @@ static _Thread_local struct {
     const smk_variant *variant; /* NULL: no plan yet */
     smk_plan plan;
 } last;
+
+/* Does a CUDA graph capture the call? */
+static bool is_captured(const smk_family_call *call)
+{
+    const smk_backend_streams *streams = call->backend->streams;
+    const uint64_t stream =
+        call->on_device ? smk_stream_scope_present(call->backend, call->device) : SMK_STREAM_DEFAULT;
+    return stream != SMK_STREAM_DEFAULT && streams->captured(stream);
+}
 
 static void write_key(const smk_family_call *call, bool chooses, plan_key *key)
 {
@@ -244,10 +254,12 @@ int smk_family_plan_make(smk_family_call *call, const char *variant)
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
         .machine = call->machine,
         .workspace_below = call->workspace_below,
+        .repeatable = is_captured(call),
     };
     plan_key key;
     const bool chooses = strcmp(variant, "auto") == 0;
     write_key(call, chooses, &key);
+    key.repeatable = request.repeatable;
     if (last.variant != NULL && memcmp(&key, &last.key, sizeof key) == 0) {
         call->variant = last.variant;
         call->plan = last.plan;
