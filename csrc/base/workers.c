@@ -89,7 +89,7 @@ static void wait_once(smk_workers *workers)
     (void)pthread_cond_timedwait(&workers->left, &workers->lock, &until);
 }
 
-void smk_workers_finish(smk_workers *workers, void (*poll)(void *context), void *context)
+void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *context)
 {
     if (smk_workers_are_lost(workers)) {
         return; /* one of the threads may have held the lock */
@@ -112,6 +112,12 @@ void smk_workers_finish(smk_workers *workers, void (*poll)(void *context), void 
     for (unsigned i = 0; i < workers->started; i++) {
         (void)pthread_join(workers->thread[i], NULL);
     }
-    (void)pthread_cond_destroy(&workers->left);
-    (void)pthread_mutex_destroy(&workers->lock);
+}
+
+void smk_workers_free(smk_workers *workers)
+{
+    if (!smk_workers_are_lost(workers)) { /* else one of the threads may have held the lock */
+        (void)pthread_cond_destroy(&workers->left);
+        (void)pthread_mutex_destroy(&workers->lock);
+    }
 }

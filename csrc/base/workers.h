@@ -34,9 +34,12 @@ bool smk_workers_create(smk_workers *workers, void (*work)(void *context), void 
 /* Starts up to `count` threads that call work(context); where the system refuses one, fewer do the work. */
 void smk_workers_start(smk_workers *workers, unsigned count);
 
-/* Waits until each thread has returned, calls poll(context), if any, about every 20 ms, and frees the pool. The child
- * of a fork that `poll` has made has none of the threads, and does not wait. */
-void smk_workers_finish(smk_workers *workers, void (*poll)(void *context), void *context);
+/* Waits until each thread has returned, and calls poll(context), if any, about every 20 ms. The child of a fork that
+ * `poll` has made has none of the threads, and does not wait. */
+void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *context);
+
+/* Frees a pool whose threads have been waited for, or were never started. */
+void smk_workers_free(smk_workers *workers);
 
 /* True in the child of a fork that was made since the threads were started: it has none of them. */
 bool smk_workers_are_lost(const smk_workers *workers);

@@ -445,7 +445,8 @@ static smk_status copy_by(bus *b, unsigned threads, smk_error *error)
             return status; /* the child has no threads, and must not free locks that they may hold */
         }
         close_queue(b);
-        smk_workers_finish(&workers, NULL, NULL);
+        smk_workers_wait(&workers, NULL, NULL);
+        smk_workers_free(&workers);
         status = drain(b, status, error);
     }
     (void)pthread_cond_destroy(&b->queued);

@@ -1,14 +1,9 @@
-/* For POSIX threads and clocks under -std=c11. */
-#if !defined(_POSIX_C_SOURCE)
-#define _POSIX_C_SOURCE 200809L
-#endif
-
 #include "sim/exec/grid.h"
 
-#include "base/fork.h"
 #include "base/heap.h"
 #include "base/poll.h"
 #include "base/quota.h"
+#include "base/workers.h"
 #include "sim/code/bits.h"
 #include "sim/code/observer.h"
 #include "sim/code/program.h"
@@ -22,17 +17,13 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 enum {
     TURN_STEPS = 16384,       /* between two checks of the time and the flags */
     ROTATION_STEPS = 1 << 18, /* steps of a block before the next one starts beside it */
     ORPHAN_STEPS = 1 << 26,   /* further steps of a launch in which blocks may wait for a failed one */
-    RESIDENT_MAX = 16,
-    THREADS_MAX = 256,
-    POLL_MS = 20
+    RESIDENT_MAX = 16
 };
 
 /* The worker pool of a launch: what its host threads share. */
@@ -46,16 +37,14 @@ typedef struct worker_pool {
     _Atomic uint64_t done;   /* number of blocks that have ended */
     _Atomic uint64_t failed; /* lowest failed block; blocks above it need not run */
     _Atomic bool stop;
-    pthread_mutex_t lock; /* guards what follows */
-    pthread_cond_t left;
-    unsigned working; /* worker threads beside the caller */
+    pthread_mutex_t lock; /* guards what follows, and the observer where it creates and frees */
     bool has_error;
     uint64_t error_block; /* the block of `error` */
     smk_error error;
     /* used by the caller's thread alone */
     bool interrupted;
-    unsigned generation; /* of the process that started the launch */
-    bool orphaned;       /* the present process is a fork of that one */
+    bool orphaned; /* the present process is a fork of the one that started the launch */
+    smk_workers workers;
 } worker_pool;
 
 static void record(worker_pool *pool, uint64_t block, const smk_error *error)
@@ -81,7 +70,7 @@ static void poll_caller(worker_pool *pool)
         pool->interrupted = true;
         atomic_store(&pool->stop, true);
     }
-    if (!pool->orphaned && smk_fork_generation() != pool->generation) {
+    if (!pool->orphaned && smk_workers_are_lost(&pool->workers)) {
         /* a fork has no other threads, and one of them may have held the lock */
         pool->orphaned = true;
         atomic_store(&pool->stop, true);
@@ -254,59 +243,22 @@ static void work(worker_pool *pool, bool caller)
     close_block(pool, block);
 }
 
-static void *run_worker(void *context)
+static void run_worker(void *context)
 {
-    worker_pool *pool = context;
-    work(pool, false);
-    (void)pthread_mutex_lock(&pool->lock);
-    pool->working--;
-    (void)pthread_cond_signal(&pool->left);
-    (void)pthread_mutex_unlock(&pool->lock);
-    return NULL;
+    work(context, false);
 }
 
-/* Waits for the other workers to finish their blocks, and asks the caller meanwhile whether to go on. */
-static void wait_for_workers(worker_pool *pool)
+static void poll_while_waiting(void *context)
 {
-    (void)pthread_mutex_lock(&pool->lock);
-    while (pool->working > 0 && !pool->orphaned) {
-        struct timespec until;
-        (void)clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += POLL_MS * 1000000L;
-        until.tv_sec += until.tv_nsec / 1000000000L;
-        until.tv_nsec %= 1000000000L;
-        (void)pthread_cond_timedwait(&pool->left, &pool->lock, &until);
-        if (pool->working > 0) { /* without the lock: a fork would leave it locked in the child */
-            (void)pthread_mutex_unlock(&pool->lock);
-            poll_caller(pool);
-            (void)pthread_mutex_lock(&pool->lock);
-        }
-    }
-    (void)pthread_mutex_unlock(&pool->lock);
+    poll_caller(context);
 }
 
 static unsigned run_parallel(worker_pool *pool, unsigned threads)
 {
-    pthread_t worker[THREADS_MAX];
-    unsigned started = 0;
-    while (started + 1 < threads) {
-        (void)pthread_mutex_lock(&pool->lock);
-        pool->working++;
-        (void)pthread_mutex_unlock(&pool->lock);
-        if (pthread_create(&worker[started], NULL, run_worker, pool) != 0) { /* fewer threads do the work, too */
-            (void)pthread_mutex_lock(&pool->lock);
-            pool->working--;
-            (void)pthread_mutex_unlock(&pool->lock);
-            break;
-        }
-        started++;
-    }
+    smk_workers_start(&pool->workers, threads - 1);
     work(pool, true);
-    wait_for_workers(pool);
-    for (unsigned i = 0; i < started && !pool->orphaned; i++) {
-        (void)pthread_join(worker[i], NULL);
-    }
-    return started + 1;
+    smk_workers_wait(&pool->workers, poll_while_waiting, pool);
+    return pool->workers.started + 1;
 }
 
 /* Starts the next block in a slot; false where there is no further block, or no memory. */
@@ -409,26 +361,14 @@ static void run_ordered(worker_pool *pool)
 /* The requested number of threads: of the options, else of SMEMKIT_THREADS, else 0. */
 static smk_status read_threads(const smk_run_options *options, uint64_t *asked, smk_error *error)
 {
-    const char *text = getenv("SMEMKIT_THREADS");
-    char *end = NULL;
     *asked = options->threads;
-    if (options->threads != 0 || text == NULL || text[0] == '\0') {
-        return SMK_OK;
-    }
-    unsigned long long threads = strtoull(text, &end, 10); /* a number that is too large gives the largest */
-    if (text[0] < '0' || text[0] > '9' || *end != '\0' || threads == 0) {
-        return smk_status_fail(
-            error, SMK_ARGUMENT,
-            "the environment variable SMEMKIT_THREADS is '%.100s'; a whole number from 1 up is needed", text);
-    }
-    *asked = threads;
-    return SMK_OK;
+    return options->threads != 0 ? SMK_OK : smk_workers_read_environment(asked, error);
 }
 
 static unsigned count_threads(uint64_t asked, uint64_t blocks)
 {
     uint64_t threads = asked == 0 ? smk_quota_cores() : asked;
-    threads = threads > THREADS_MAX ? THREADS_MAX : threads;
+    threads = threads > SMK_WORKERS_MAX ? SMK_WORKERS_MAX : threads;
     return (unsigned)(threads > blocks ? blocks : threads);
 }
 
@@ -464,15 +404,14 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (status != SMK_OK) {
         return status;
     }
-    worker_pool pool = {
-        .run = run, .grid_blocks = (uint64_t)grid->x * grid->y * grid->z, .generation = smk_fork_generation()};
+    worker_pool pool = {.run = run, .grid_blocks = (uint64_t)grid->x * grid->y * grid->z};
     pool.blocks = blocks == 0 || blocks > pool.grid_blocks ? pool.grid_blocks : blocks;
     atomic_init(&pool.max_steps, run->options->max_steps == 0 ? SMK_RUN_STEPS_DEFAULT : run->options->max_steps);
     atomic_init(&pool.failed, UINT64_MAX);
     if (pthread_mutex_init(&pool.lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    if (pthread_cond_init(&pool.left, NULL) != 0) {
+    if (!smk_workers_create(&pool.workers, run_worker, &pool)) {
         (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
@@ -491,7 +430,7 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
         progress->blocks = 0;
     }
     status = finish(&pool, threads, result, error);
-    (void)pthread_cond_destroy(&pool.left);
+    smk_workers_free(&pool.workers);
     (void)pthread_mutex_destroy(&pool.lock);
     return status;
 }

@@ -1,6 +1,7 @@
 """Copies by a ring of pinned buffers (csrc/gpu/bus.c), above a CUDA runtime without a GPU."""
 
 import ctypes
+import os
 import threading
 
 import numpy
@@ -288,3 +289,27 @@ def test_copies_of_several_threads(gpu):
     gpu.runtime_use(0)
     assert told == [((None, True), (None, True), True)] * 21
     assert 1 <= gpu.smk_ring_kept().rings <= 4
+
+
+@pytest.mark.parametrize("way", ["up", "down"])
+def test_a_fork_in_the_middle_of_a_copy(gpu, way):
+    """A signal's handler forks: the copy fails in the child, without threads, and goes on here."""
+    settings(gpu, 3, 1 << 16, 4)
+    put(gpu, "copy_us", 5000)
+    host, children = fill(4 * MB), []
+
+    @WAIT
+    def forks(context):
+        if not children:
+            children.append(os.fork())
+        return False
+
+    with Device(gpu) as device:
+        address = device.allocate(host.nbytes)
+        made = bus.make(**{way: [bus.make_range(gpu, address, host)]})
+        with polled(gpu, forks):
+            told, done = copy(gpu, made)
+        if children == [0]:
+            os._exit(42 if told.startswith("the process was forked in the middle of a copy") else 1)
+        assert (told, done) == (None, True)
+    assert os.waitstatus_to_exitcode(os.waitpid(children[0], 0)[1]) == 42
