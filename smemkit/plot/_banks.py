@@ -8,14 +8,22 @@ import numpy
 
 from .. import _core
 from ..report import Report
-from ..report.counts import Sample
+from ..report.counts import COUNT_LANES, Sample
 from . import _points
 from ._rows import name_source
 from .style import FAINT, GRID, INK, PAPER, in_style, lay_out, make_axes, put_header, shade
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
+
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
+
+    from ..report._captured import BankOp
+
+    Cell: TypeAlias = tuple[int, int, int, int]  # lane, bank, row of the word, words in the phase
+    BankWords: TypeAlias = NDArray[numpy.int64]  # (32,): the words that each bank serves
 
 LONG = 72  # characters of a source line below the point
 LOAD = 32.7  # where the line with the load of the banks stands, below the lanes
@@ -29,7 +37,7 @@ def banks(
     width: int = 4,
     *,
     mask: int = 0xFFFFFFFF,
-    op: str = "load",
+    op: BankOp = "load",
     title: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
@@ -71,7 +79,7 @@ def banks(
     >>> ax.get_title(loc="left")
     'Bank 0 serves 32 words: 32 wavefronts, 31 of them conflicts'
     """
-    source = access
+    source, word = access, str(op)
     if isinstance(access, Report):
         access = access.access(space="shared")
     place = ""
@@ -81,7 +89,7 @@ def banks(
                 f"{access.place} is an access to {access.space} memory, which has no banks"
             )
         place = f"{access.place}  {shorten_line(access.text)} · "
-        width, mask, op = access.bytes, access.mask, access.op
+        width, mask, op, word = access.bytes, access.mask, access.rule, access.op
         access = access.addresses
     try:
         addresses = numpy.asarray(access)
@@ -106,35 +114,37 @@ def banks(
     label_cells(ax, cells, facts.words)
     numbers = (int(facts.wavefronts), int(facts.conflicts), int(facts.phases))
     point = _points.describe_banks(facts.words, op, *numbers)
-    each = f"{width}-byte {op} of {mask.bit_count()} lanes"
+    each = f"{width}-byte {word} of {mask.bit_count()} lanes"
     put_header(ax, title, point, f"{place}{each} · {name_source(source, ())}")
     return ax
 
 
-def shorten_line(text):
+def shorten_line(text: str) -> str:
     """A line of the source in one line of the picture."""
     text = " ".join(text.split())
     return text if len(text) <= LONG else text[: LONG - 3] + "..."
 
 
-def list_cells(addresses, width, mask, op, phases):
-    """(lane, bank, row of the word, words that the bank serves in the phase) of each lane."""
+def list_cells(
+    addresses: NDArray[Any], width: int, mask: int, op: BankOp, phases: int
+) -> tuple[int, list[Cell]]:
+    """(lanes of a phase, the Cells of all lanes)."""
     active = [lane for lane in range(32) if mask >> lane & 1]
     lanes = 32 if op in ("atomic", "cas", "increment") else {8: 16, 16: 8}.get(width, 32)
     while lanes < 32 and len({lane // lanes for lane in active}) > phases:
         lanes *= 2  # pairs of lanes with equal addresses share a phase
-    alone = op in ("atomic", "async", "cas")  # each lane counts, even several on one word
-    served, words = {}, []
+    served: dict[tuple[int, int], set[tuple[int, int]]] = {}  # by phase and bank (word, lane)
+    words = []
     for lane in active:
         address = int(addresses[lane])
         for word in range(address // 4, (address + width - 1) // 4 + 1):
             key = (lane // lanes, word % 32)
-            served.setdefault(key, set()).add((word, lane) if alone else word)
+            served.setdefault(key, set()).add((word, lane if op in COUNT_LANES else 0))
             words.append((lane, word, key))
     return lanes, [(lane, key[1], word // 32, len(served[key])) for lane, word, key in words]
 
 
-def draw_cells(ax, cells, words):
+def draw_cells(ax: Axes, cells: Sequence[Cell], words: BankWords) -> None:
     """Draws the grid of lanes and banks, and below it the load of each bank."""
     from matplotlib.colors import ListedColormap
 
@@ -144,11 +154,11 @@ def draw_cells(ax, cells, words):
         heat[lane, bank] = count
     colours = ListedColormap([shade(count) for count in range(1, kinds[-1] + 1)])
     edges = numpy.arange(33) - 0.5
-    words_style = {"cmap": colours, "vmin": 0.5, "vmax": kinds[-1] + 0.5}
-    ax.pcolormesh(edges, edges, heat, edgecolors=GRID, linewidth=0.6, **words_style)
     load = numpy.where(words > 0, words, numpy.nan).astype(float)[numpy.newaxis]
     sums = numpy.array([LOAD - 0.6, LOAD + 0.6])
-    ax.pcolormesh(edges, sums, load, edgecolors=GRID, linewidth=0.6, **words_style)
+    for rows, values in ((edges, heat), (sums, load)):
+        mesh = ax.pcolormesh(edges, rows, values, edgecolors=GRID, linewidth=0.6, cmap=colours)
+        mesh.set_clim(0.5, kinds[-1] + 0.5)
     ax.set_xticks(range(32))
     ax.set_yticks([*range(32), LOAD], [*range(32), "words"])
     ax.set_xlim(-0.5, 31.5)
@@ -161,7 +171,7 @@ def draw_cells(ax, cells, words):
     ax.set_ylabel("lane")
 
 
-def label_cells(ax, cells, words):
+def label_cells(ax: Axes, cells: Sequence[Cell], words: BankWords) -> None:
     """Writes the numbers into the cells, where these are large enough."""
     figure = lay_out(ax)
     box = ax.get_window_extent()
@@ -172,7 +182,8 @@ def label_cells(ax, cells, words):
         ax.set_xlabel("bank; the last line: words that the bank must serve")
         return
     size = min(8.5, 72 * 0.52 * side)
-    look = {"ha": "center", "va": "center_baseline", "fontsize": size, "clip_on": True}
+    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": size}
+    look["clip_on"] = True
     for lane, bank, row, count in cells:
         ax.text(bank, lane, str(row), color=PAPER if count >= DARK else INK, **look)
     for bank, count in enumerate(words):

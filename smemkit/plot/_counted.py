@@ -39,14 +39,16 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Mapping
 
     from matplotlib.axes import Axes
+
+    from ._rows import Rows, Spread, Subjects
 
 
 @in_style
 def bank_stride(
-    results: Any, *, parameter: str = "stride", title: str | None = None, ax: Axes | None = None
+    results: Rows, *, parameter: str = "stride", title: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Wavefronts and time of shared loads against the distance of neighbouring lanes.
 
@@ -86,20 +88,22 @@ def bank_stride(
     [1.0, 2.0, 32.0, 1.0]
     """
     rows = keep_parameter(list_rows(results), parameter)
-    counted, timed = {}, {}
+    counted: dict[float, float] = {}  # by the parameter: wavefronts a request
+    timed: dict[float, Spread] = {}
     for row in rows:
         step, table = row.parameters[parameter], complete(row.counters)
         requests = table["shared.load.instructions"]
-        values = ((counted, requests, table["shared.load.wavefronts"] / (requests or 1)),)
-        has_time = row.median_ms > 0  # rows without times give NaN
-        values += ((timed, has_time, spread(row, "median_ms") if has_time else None),)
-        for kept, there, value in values:
-            if there and step in kept and kept[step] != value:
-                raise _core.ArgumentError(
-                    f"two rows have {parameter} {step}: choose one kind by results.select(...)"
-                )
-            if there:
-                kept[step] = value
+        is_same = True
+        if requests:
+            wavefronts = table["shared.load.wavefronts"] / requests
+            is_same = counted.setdefault(step, wavefronts) == wavefronts
+        if row.median_ms > 0:  # rows without times give NaN
+            time = spread(row, "median_ms")
+            is_same = is_same and timed.setdefault(step, time) == time
+        if not is_same:
+            raise _core.ArgumentError(
+                f"two rows have {parameter} {step}: choose one kind by results.select(...)"
+            )
     if not counted and not timed:
         raise _core.ArgumentError("nothing to draw: no row has counters of shared loads, or times")
     ax = make_axes(ax, width=8.2)
@@ -140,7 +144,12 @@ def bank_stride(
     return ax
 
 
-def _draw_times(ax, places, counted, timed):
+def _draw_times(
+    ax: Axes,
+    places: Mapping[float, int],
+    counted: Mapping[float, float],
+    timed: Mapping[float, Spread],
+) -> None:
     """Draws times as marks, on the scale of the wavefronts where these were counted."""
     common = [step for step in sorted(timed) if step in counted]
     scale = counted[common[0]] / timed[common[0]][0] if common else 1.0  # wavefronts a millisecond
@@ -158,7 +167,8 @@ def _draw_times(ax, places, counted, timed):
     if not counted:
         ax.set_ylabel(UNITS["median_ms"])
         return
-    right = ax.secondary_yaxis("right", functions=(lambda y: y / scale, lambda y: y * scale))
+    scales = (lambda y: numpy.divide(y, scale), lambda y: numpy.multiply(y, scale))
+    right = ax.secondary_yaxis("right", functions=scales)
     right.set_ylabel(f"{UNITS['median_ms']}, measured (marks)")
     ink, faint = list_inks(ax)
     right.tick_params(colors=faint, labelcolor=ink)
@@ -168,7 +178,7 @@ def _draw_times(ax, places, counted, timed):
 
 @in_style
 def sectors(
-    source: Any, *, op: str = "load", title: str | None = None, ax: Axes | None = None
+    source: Subjects, *, op: str = "load", title: str | None = None, ax: Axes | None = None
 ) -> Axes:
     """Sectors a request of global memory, and how many the lanes' bytes would fill side by side.
 
@@ -248,13 +258,13 @@ def sectors(
         f"sectors (32 bytes) a request, global {op}s; black: the lanes' bytes, side by side"
     )
     add_grid(ax, "x")
-    point = _points.compare_sectors(labels, counted, least, op)
+    point = _points.compare_sectors(labels, counted, least)
     put_header(ax, title, point, f"global {op}s, counted by {name_source(source, bars)}")
     return ax
 
 
 @in_style
-def divergence(source: Any, *, title: str | None = None, ax: Axes | None = None) -> Axes:
+def divergence(source: Subjects, *, title: str | None = None, ax: Axes | None = None) -> Axes:
     """What diverging costs: the time of each subject, or where none was measured its instructions.
 
     Parameters
@@ -287,11 +297,10 @@ def divergence(source: Any, *, title: str | None = None, ax: Axes | None = None)
     by lane takes 2 times the instructions of by warp: 16 of 32 lanes work, not 32
     """
     bars = list_counted(source, "instructions.warp")
-    times = [find_time(source, bar) for bar in bars]
-    timed = all(time is not None for time in times)
-    if timed:
-        values, word = times, UNITS["median_ms"]
-    else:
+    found = [find_time(source, bar) for bar in bars]
+    values, word = [time for time in found if time is not None], UNITS["median_ms"]
+    timed = len(values) == len(bars)
+    if not timed:
         values, word = [bar.counters["instructions.warp"] for bar in bars], "warp instructions"
     ax = make_axes(ax, height=1.45 + 0.3 * len(bars))
     ax.barh(range(len(bars)), values, color=[REFERENCE] + [REST] * (len(bars) - 1), height=0.66)

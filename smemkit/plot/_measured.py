@@ -19,6 +19,7 @@ from ._rows import (
     label_rows,
     list_references,
     list_rows,
+    read_value,
     show_number,
     show_percent,
     spread,
@@ -44,18 +45,19 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
-    from ..bench.results import Measurement, Results
+    from ._rows import LinePoint, Rows
+    from .style import Labelled
 
 APART = 25  # times that the fastest line is above the slowest: from there on a logarithmic axis
 
 
 @in_style
 def speed(
-    results: Results | Iterable[Measurement],
+    results: Rows,
     *,
     unit: str | None = None,
     title: str | None = None,
@@ -104,20 +106,22 @@ def speed(
     rows = keep_rated(rows, unit)
     sizes, word = find_size(rows)
     references = list_references(rows)
-    lines, names = {}, {}
+    lines: dict[str, list[LinePoint]] = {}
+    names: dict[str, str] = {}  # of the variants, by label
     for label, row, size in zip(label_rows(rows), rows, sizes, strict=True):
         lines.setdefault(label, []).append((size, *spread(row, unit)))
         names[label] = row.variant
     ax = make_axes(ax, height=fit_labels(len(lines)))
-    ends, greys = [], 0
+    ends: list[Labelled] = []
+    greys = 0
     for label, points in lines.items():
-        size, middle, below, above = zip(*sorted(points), strict=True)
+        across, middle, below, above = zip(*sorted(points), strict=True)
         look = choose_line(names[label], greys, names[label] in references)
         greys += look["color"] == REST
         if names[label] == HOST:
             look["linestyle"] = (0, (2, 1))
-        ax.errorbar(size, middle, yerr=(below, above), label=label, capsize=2, **look)
-        ends.append((size[-1], middle[-1], label, look["color"]))
+        ax.errorbar(across, middle, yerr=(below, above), label=label, capsize=2, **look)
+        ends.append((across[-1], middle[-1], label, look["color"]))
     ax.set_xscale("log", base=2)
     tick_powers(ax.xaxis, sizes)
     last = [value for _, value, *_ in ends]
@@ -139,7 +143,7 @@ def speed(
 
 @in_style
 def ladder(
-    results: Results | Iterable[Measurement],
+    results: Rows,
     *,
     peer: str | None = None,
     unit: str | None = None,
@@ -202,19 +206,19 @@ def ladder(
     whole = find_peer(rows, peer)
 
     ax = make_axes(ax, height=1.35 + 0.27 * len(rows))
-    values = [getattr(row, unit) for row in rows]
+    values = [read_value(row, unit) for row in rows]
     references = list_references(rows, peer)
     point, named = _points.compare_rows(rows, unit, peer)
     colours = [choose_colour(row.variant, row.variant in references) for row in rows]
     ax.barh(range(len(rows)), values, color=colours, height=0.72)
     if whole is not None:  # the reference, through all bars
-        ax.axvline(getattr(whole, unit), color=REFERENCE, linewidth=2.4, zorder=0.5)
+        ax.axvline(read_value(whole, unit), color=REFERENCE, linewidth=2.4, zorder=0.5)
     ink = list_inks(ax)[0]
     ax.set_yticks(range(len(rows)), label_rows(rows))
     for place, (row, value, colour) in enumerate(zip(rows, values, colours, strict=True)):
         words = show_number(value)
         if whole is not None:
-            part = value / getattr(whole, unit)
+            part = value / read_value(whole, unit)
             part = 1 / part if unit == "median_ms" else part
             words += f" ({show_percent(100 * part)} %)"
         weight = "bold" if row.variant in named else "normal"
@@ -245,7 +249,7 @@ def ladder(
 
 @in_style
 def stride(
-    results: Results | Iterable[Measurement],
+    results: Rows,
     *,
     parameter: str = "stride",
     title: str | None = None,
@@ -288,12 +292,13 @@ def stride(
     """
     rows = [row for row in list_rows(results, timed=True) if row.nbytes]
     rows = keep_parameter(rows, parameter)
-    lines, names = {}, {}
+    lines: dict[str, list[LinePoint]] = {}
+    names: dict[str, str] = {}  # of the variants, by label
     for label, row in zip(label_rows(rows, parameter), rows, strict=True):
         lines.setdefault(label, []).append((row.parameters[parameter], *spread(row, "gb_per_s")))
         names[label] = row.variant
     ax = make_axes(ax, height=fit_labels(len(lines)))
-    ends = []
+    ends: list[Labelled] = []
     for number, (label, points) in enumerate(lines.items()):
         points.sort()
         steps, middle, below, above = zip(*points, strict=True)
@@ -304,10 +309,10 @@ def stride(
         ends.append((steps[-1], middle[-1], label, look["color"]))
         if len(lines) == 1:
             label_values(ax, points)
-    steps = [row.parameters[parameter] for row in rows]
-    if min(steps) > 0:
+    places = [row.parameters[parameter] for row in rows]
+    if min(places) > 0:
         ax.set_xscale("log", base=2)
-        tick_powers(ax.xaxis, steps)
+        tick_powers(ax.xaxis, places)
     ax.set_ylim(bottom=0)
     separate(ax.yaxis)
     ax.set_xlabel(f"{parameter} between neighbouring lanes [elements]")
@@ -321,7 +326,7 @@ def stride(
     return ax
 
 
-def label_values(ax, points):
+def label_values(ax: Axes, points: Sequence[LinePoint]) -> None:
     """Writes the value beside each point of an only line."""
     for step, middle, *_ in points:
         ax.annotate(

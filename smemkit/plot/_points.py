@@ -1,42 +1,60 @@
 """The point of a picture: one sentence, with figures that are computed from what is drawn."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from ..bench.workloads import first_variant
-from ._rows import UNITS, find_peer, list_ours, show_percent
+from ..report.counts import COUNT_LANES
+from ._rows import UNITS, find_peer, list_ours, read_value, show_percent
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy
+    from numpy.typing import NDArray
+
+    from ..bench.results import Measurement
+    from ._roofline import Mark, Roof
+    from ._rows import LinePoint, Spread
 
 EQUAL = 0.05  # part by which bytes may differ that a sentence calls as many
 
 
-def show_times(ratio):
+def show_times(ratio: float) -> str:
     """A ratio in words of two or three figures: "1.35", "25", "1,240"."""
     if ratio >= 100:
         return f"{ratio:,.0f}"
     return f"{ratio:.3g}" if ratio < 10 else f"{ratio:.0f}"
 
 
-def show_value(value):
+def show_value(value: float) -> str:
+    """Three figures, and whole numbers from 1000 on."""
     return f"{value:,.0f}" if value >= 1000 else f"{value:.3g}"
 
 
-def show_unit(row, unit):
+def show_unit(row: Measurement, unit: str) -> str:
     """The value with its unit: "1,240 GFLOP/s", "0.2 ms"."""
     word = "ms" if unit == "median_ms" else UNITS[unit].partition(" (")[0]
-    return f"{show_value(getattr(row, unit))} {word}"
+    return f"{show_value(read_value(row, unit))} {word}"
 
 
-def rate(row, unit):
+def rate(row: Measurement, unit: str) -> float:
     """Speed in that unit; of a time its inverse, so that more is better."""
-    value = getattr(row, unit)
+    value = read_value(row, unit)
     return 1 / value if unit == "median_ms" else value
 
 
-def find_baseline(ours):
+def find_baseline(ours: Sequence[Measurement]) -> Measurement:
     """The row to which the best of ours is compared: the family's first variant, or the slowest."""
     first = first_variant(ours[0].family)
     slowest = max(ours, key=lambda row: row.median_ms)
     return next((row for row in ours if row.variant == first), slowest)
 
 
-def compare_rows(rows, unit, peer=None, size=""):
+def compare_rows(
+    rows: Sequence[Measurement], unit: str, peer: str | None = None, size: str = ""
+) -> tuple[str, set[str]]:
     """(sentence, names in it) of the rows of one family at one shape."""
     known = list_ours(rows[0].family)
     ours = [row for row in rows if row.variant in known and row.machine != "cpu"]
@@ -59,12 +77,14 @@ def compare_rows(rows, unit, peer=None, size=""):
     return f"{best.variant} {' and '.join(words)}{where}", names
 
 
-def compare_sizes(rows, sizes, unit, peer=None):
+def compare_sizes(
+    rows: Sequence[Measurement], sizes: Sequence[float], unit: str, peer: str | None = None
+) -> tuple[str, set[str]]:
     """(sentence, names in it) of several sizes: at the largest of those that most rows have."""
     families = dict.fromkeys(row.family for row in rows)
     if len(families) > 1:
         best = max(rows, key=lambda row: rate(row, unit))
-        value = f"{show_value(getattr(best, unit))} {UNITS[unit].partition(' (')[0]}"
+        value = f"{show_value(read_value(best, unit))} {UNITS[unit].partition(' (')[0]}"
         return (
             f"{best.family} {best.variant} is the fastest of {len(families)} families: {value}",
             {best.variant},
@@ -78,7 +98,7 @@ def compare_sizes(rows, sizes, unit, peer=None):
     return compare_rows(there, unit, peer, f"{largest:,.0f}")
 
 
-def compare_strides(label, points, parameter):
+def compare_strides(label: str, points: Sequence[LinePoint], parameter: str) -> str:
     """The sentence of useful bandwidth against a stride."""
     first, last = points[0], points[-1]
     if len(points) == 1:
@@ -90,14 +110,16 @@ def compare_strides(label, points, parameter):
     )
 
 
-def compare_banks(counted, timed, parameter):
+def compare_banks(
+    counted: Mapping[float, float], timed: Mapping[float, Spread], parameter: str
+) -> str:
     """The sentence of wavefronts, and times, against a stride."""
     if not counted:
         slow = max(timed, key=lambda step: timed[step][0])
         fast = min(timed, key=lambda step: timed[step][0])
-        ratio = show_times(timed[slow][0] / timed[fast][0])
-        return f"{parameter.capitalize()} {slow} takes {ratio} times as long as {parameter} {fast}"
-    worst, least = max(counted, key=counted.get), min(counted.values())
+        words = f"{show_times(timed[slow][0] / timed[fast][0])} times as long as {parameter} {fast}"
+        return f"{parameter.capitalize()} {slow} takes {words}"
+    worst, least = max(counted, key=lambda step: counted[step]), min(counted.values())
     words = f"{parameter.capitalize()} {worst} takes {show_wavefronts(counted[worst])}"
     odd = [value for step, value in counted.items() if step % 2]
     if worst in timed and len(timed) > 1:
@@ -113,11 +135,12 @@ def compare_banks(counted, timed, parameter):
     return words
 
 
-def show_wavefronts(number):
+def show_wavefronts(number: float) -> str:
+    """As in "1 wavefront", "2.5 wavefronts"."""
     return f"{number:.3g} wavefront{'' if number == 1 else 's'}"
 
 
-def compare_sectors(labels, counted, least, op):
+def compare_sectors(labels: Sequence[str], counted: Sequence[float], least: Sequence[float]) -> str:
     """The sentence of sectors a request."""
     worst = max(range(len(labels)), key=lambda i: counted[i])
     best = min(range(len(labels)), key=lambda i: counted[i])
@@ -131,7 +154,9 @@ def compare_sectors(labels, counted, least, op):
     return f"{words}, no more than its bytes fill"
 
 
-def compare_divergence(labels, values, lanes, timed):
+def compare_divergence(
+    labels: Sequence[str], values: Sequence[float], lanes: Sequence[float], timed: bool
+) -> str:
     """The sentence of times or instructions of subjects, against the first."""
     word = "time" if timed else "instructions"
     if len(labels) == 1:
@@ -146,9 +171,11 @@ def compare_divergence(labels, values, lanes, timed):
     return f"{words}: {lanes[far]:.0f} of 32 lanes work, not {lanes[0]:.0f}"
 
 
-def describe_banks(words, op, wavefronts, conflicts, phases):
+def describe_banks(
+    words: NDArray[numpy.int64], op: str, wavefronts: int, conflicts: int, phases: int
+) -> str:
     """The sentence of one access: which bank serves most, and what that costs."""
-    most, word = int(words.max()), "lanes" if op == "atomic" else "words"
+    most, word = int(words.max()), "lanes" if op in COUNT_LANES else "words"
     cost = f"{show_wavefronts(wavefronts)}, "
     cost += {0: "no conflict", 1: "1 of them a conflict"}.get(
         conflicts, f"{conflicts} of them conflicts"
@@ -162,9 +189,9 @@ def describe_banks(words, op, wavefronts, conflicts, phases):
     return f"{len(many)} banks serve {most} {word} each{each}: {cost}"
 
 
-def compare_marks(marks, roof):
+def compare_marks(marks: Sequence[Mark], roof: Roof) -> tuple[str, set[str]]:
     """(sentence, labels in it) of a roofline: from the first variant of a family to its tile."""
-    families = {}
+    families: dict[str, list[Mark]] = {}
     for mark in marks:
         families.setdefault(mark.family, []).append(mark)
     best = max(families.values(), key=len)
@@ -173,17 +200,20 @@ def compare_marks(marks, roof):
     tiled = next((mark for mark in best if mark.name in ("tiled", "shared")), None)
     if base is not None and tiled is not None and base.near and tiled.near:
         faster = show_times(tiled.gflop_per_s / base.gflop_per_s)
-        words = f"{tiled.label} {compare_bytes(base, tiled)} {base.label}"
+        verb = compare_bytes(base.near / tiled.near, is_moved=bool(tiled.l2))
+        words = f"{tiled.label} {verb} {base.label}"
         return f"{words} and is {faster} times as fast", {tiled.label, base.label}
     top = max(marks, key=lambda mark: reach(mark, roof))
     part = show_percent(100 * reach(top, roof))
     return f"{top.label} reaches {part} % of the roof, the most of {len(marks)}", {top.label}
 
 
-def compare_bytes(base, tiled):
-    """The verb of the second mark's bytes, up to "than" or "as" and the first one's name."""
-    ratio = base.near / tiled.near
-    if not tiled.l2:
+def compare_bytes(ratio: float, *, is_moved: bool) -> str:
+    """The verb of a variant with 1 / ratio of another one's bytes, up to "than" or "as".
+
+    The bytes are those that moved between L1 and L2, or those that were requested.
+    """
+    if not is_moved:
         return f"asks for {show_times(ratio)} times fewer bytes than"
     if ratio > 1 + EQUAL:
         return f"moves {show_times(ratio)} times fewer bytes of L2 than"
@@ -192,6 +222,6 @@ def compare_bytes(base, tiled):
     return "moves as many bytes of L2 as"
 
 
-def reach(mark, roof):
+def reach(mark: Mark, roof: Roof) -> float:
     """The speed of a mark as a part of the memory's roof, by the bytes that must move."""
     return mark.gflop_per_s / min(roof.gflop_per_s, roof.gb_per_s * mark.flops / mark.nbytes)

@@ -30,11 +30,17 @@ from .style import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any, TypeAlias, TypeGuard
 
     from matplotlib.axes import Axes
+    from numpy.typing import NDArray
 
     from ..bench import Ceilings
+    from ._rows import Rows
+
+    Rates: TypeAlias = dict[str, tuple[float, str, float]]  # by roof: GB/s, colour, width of line
+    Points: TypeAlias = NDArray[numpy.float64]  # (n, 2)
 
 WORDS = 9  # times the intensity from the first to the last of the words along a roof
 NEAR = 3.0  # ratio of two roofs below which the words of the lower one stand below it
@@ -60,22 +66,22 @@ class Mark:
     dram: float | None = None
 
     @property
-    def near(self):
+    def near(self) -> float | None:
         """Bytes of L2; or requested; or None where nothing was counted."""
         return self.l2 or self.requested
 
     @property
-    def far(self):
+    def far(self) -> float:
         """Bytes of DRAM where L2's are known, or bytes that must move."""
-        return self.dram if self.l2 else self.nbytes
+        return self.dram if self.l2 and self.dram else self.nbytes
 
     @property
-    def intensity(self):
+    def intensity(self) -> float:
         """Operations a byte: counted, or where nothing was, that must move."""
         return self.flops / (self.near or self.nbytes)
 
     @property
-    def far_intensity(self):
+    def far_intensity(self) -> float:
         """Operations a byte of the hollow mark."""
         return self.flops / self.far
 
@@ -84,16 +90,16 @@ class Mark:
 class Roof:
     """What the device reaches, and where that was measured."""
 
-    gb_per_s: float | None = None
-    gflop_per_s: float | None = None
+    gb_per_s: float
+    gflop_per_s: float
     shared_gb_per_s: float | None = None
     l2_gb_per_s: float | None = None
-    provenance: dict = field(default_factory=dict)
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 @in_style
 def roofline(
-    results: Any,
+    results: MemoryWall | Sequence[MemoryWall] | Rows,
     ceilings: Ceilings | None = None,
     *,
     gb_per_s: float | None = None,
@@ -160,14 +166,18 @@ def roofline(
     >>> ax.get_xlabel().partition(";")[0]
     'operations a byte [FLOP/byte]'
     """
-    walls = [results] if isinstance(results, MemoryWall) else results
-    if not isinstance(walls, list | tuple) or not any(isinstance(w, MemoryWall) for w in walls):
-        walls = None
-    given = {"gb_per_s": gb_per_s, "gflop_per_s": gflop_per_s}
-    roof = _find_roof(
-        walls, ceilings, **given, shared_gb_per_s=shared_gb_per_s, l2_gb_per_s=l2_gb_per_s
-    )
-    marks = _list_walls(walls, traffic) if walls else _list_measured(results)
+    walls = [results] if isinstance(results, MemoryWall) else _find_walls(results)
+    given = {
+        "gb_per_s": gb_per_s,
+        "gflop_per_s": gflop_per_s,
+        "shared_gb_per_s": shared_gb_per_s,
+        "l2_gb_per_s": l2_gb_per_s,
+    }
+    roof = _find_roof(walls, ceilings, given)
+    if walls or isinstance(results, MemoryWall):
+        marks = _mark_walls(walls, traffic)
+    else:
+        marks = _mark_rows(results)
     if not marks:
         raise _core.ArgumentError(
             "nothing to draw: no row has times, operations and bytes (the simulator has no clock: "
@@ -201,10 +211,10 @@ class Kind:
 
     axis: str
     source: str = ""
-    cache: str | None = None
-    rate: str | None = None
+    cache: str = ""
+    rate: str = ""  # the field of Roof that has the bandwidth of the cache
 
-    def find_cache(self, roof):
+    def find_cache(self, roof: Roof) -> dict[str, float]:
         """{name of the cache: its GB/s}; empty where no ceiling of it is known."""
         rate = getattr(roof, self.rate) if self.rate else None
         return {self.cache: rate} if rate else {}
@@ -225,43 +235,60 @@ REQUESTED = Kind(
 MUST_MOVE = Kind("bytes that must move")
 
 
-def _choose_kind(marks):
+def _choose_kind(marks: Sequence[Mark]) -> Kind:
     """The Kind of these marks: those of one picture are all of the same bytes."""
     if all(mark.l2 for mark in marks):
         return COUNTED
     return REQUESTED if any(mark.requested for mark in marks) else MUST_MOVE
 
 
-def _find_roof(walls, ceilings, **given):
-    """The Roof of the arguments."""
-    known = [ceilings, *(walls or ())]
+def _find_walls(results: Iterable[object]) -> list[MemoryWall]:
+    """The results as a list where they are of bench.memory_wall; else an empty one."""
+    if not isinstance(results, list | tuple):
+        return []
+    walls = [one for one in results if isinstance(one, MemoryWall)]
+    if walls and len(walls) < len(results):
+        other = next(one for one in results if not isinstance(one, MemoryWall))
+        raise _core.ArgumentTypeError(f"{other!r:.80} is not of bench.memory_wall")
+    return walls
+
+
+def _find_roof(
+    walls: Sequence[MemoryWall], ceilings: Ceilings | None, given: Mapping[str, float | None]
+) -> Roof:
+    """The Roof of the numbers that are given, and of ceilings or walls where one is not."""
+    known = (ceilings, *walls)
+    rates: dict[str, float | None] = {}
     for name, value in given.items():
-        rates = [getattr(one, name, None) for one in known]
-        rates = [rate for rate in rates if rate is not None]
-        given[name] = value if value is not None else rates[0] if rates else None
-    needed = (given["gb_per_s"], given["gflop_per_s"])
-    if not all(map(_is_rate, needed)):
+        found = (value, *(getattr(one, name, None) for one in known))
+        rates[name] = next((rate for rate in found if rate is not None), None)
+    memory, arithmetic = rates["gb_per_s"], rates["gflop_per_s"]
+    if not _is_rate(memory) or not _is_rate(arithmetic):
         raise _core.ArgumentError(
             "a roof needs ceilings, or gb_per_s and gflop_per_s, which are numbers above 0; "
-            f"here they are {needed[0]!r:.80} and {needed[1]!r:.80}"
+            f"here they are {memory!r:.80} and {arithmetic!r:.80}"
         )
-    for name in ("shared_gb_per_s", "l2_gb_per_s"):
-        if given[name] is not None and not _is_rate(given[name]):
-            raise _core.ArgumentError(f"{name} is a number above 0, not {given[name]!r:.80}")
-    rates = {name: rate if rate is None else float(rate) for name, rate in given.items()}
-    facts = [getattr(one, "provenance", None) for one in reversed(known)]
-    return Roof(**rates, provenance=next(filter(None, facts), {}))
+    shared, l2 = (_check_rate(name, rates[name]) for name in ("shared_gb_per_s", "l2_gb_per_s"))
+    facts = (getattr(one, "provenance", None) for one in reversed(known))
+    provenance: Mapping[str, Any] = next(filter(None, facts), {})
+    return Roof(float(memory), float(arithmetic), shared, l2, provenance)
 
 
-def _is_rate(value):
-    return is_number(value, 0) and value > 0
+def _check_rate(name: str, rate: float | None) -> float | None:
+    """The bandwidth of a cache as a float, where it is known; ArgumentError unless above 0."""
+    if rate is None:
+        return None
+    if not _is_rate(rate):
+        raise _core.ArgumentError(f"{name} is a number above 0, not {rate!r:.80}")
+    return float(rate)
 
 
-def _list_walls(walls, traffic):
+def _is_rate(value: float | None) -> TypeGuard[float]:
+    return is_number(value, 0) and value != 0
+
+
+def _mark_walls(walls: Sequence[MemoryWall], traffic: bool) -> list[Mark]:
     """The Marks of all variants with times."""
-    for wall in walls:
-        if not isinstance(wall, MemoryWall):
-            raise _core.ArgumentTypeError(f"{wall!r:.80} is not of bench.memory_wall")
     many = len({wall.family for wall in walls}) > 1
     timed = [row for wall in walls if wall.flops for row in wall.rows if row.time_ms]
     counted = traffic and all(row.l2_bytes and row.dram_bytes for row in timed)
@@ -282,20 +309,19 @@ def _list_walls(walls, traffic):
     ]
 
 
-def _list_measured(results):
+def _mark_rows(results: Iterable[object]) -> list[Mark]:
     """The Marks of Measurements."""
     rows = [row for row in list_rows(results, timed=True) if row.flops and row.nbytes]
     marks = []
     for label, row in zip(label_sized(rows) if rows else (), rows, strict=True):
-        table = complete(row.counters)
-        sectors = sum(table[name] for name in SECTORS + WRITTEN) if row.counters else 0
-        bytes_counted = SECTOR_BYTES * sectors or None
-        facts = (row.flops, row.gflop_per_s, row.nbytes, bytes_counted)
-        marks.append(Mark(label, row.variant, row.family, *facts))
+        if row.flops and row.nbytes:
+            sectors = complete(row.counters).total(*SECTORS, *WRITTEN) if row.counters else 0
+            facts = row.flops, row.gflop_per_s, row.nbytes, SECTOR_BYTES * sectors or None
+            marks.append(Mark(label, row.variant, row.family, *facts))
     return marks
 
 
-def _scale(ax, marks, roof, caches):
+def _scale(ax: Axes, marks: Sequence[Mark], roof: Roof, caches: Mapping[str, float]) -> None:
     """Sets both axes so that all marks and the ridges are inside."""
     ridge = roof.gflop_per_s / roof.gb_per_s
     across = [ridge, *(mark.intensity for mark in marks)]
@@ -308,10 +334,10 @@ def _scale(ax, marks, roof, caches):
     ax.set_ylim(min(speeds) / ROOM**2, max(*speeds, roof.gflop_per_s) * ROOM)
 
 
-def _draw_roof(ax, roof, caches):
+def _draw_roof(ax: Axes, roof: Roof, caches: Mapping[str, float]) -> Rates:
     """Draws the memory's roof thick and black, that of a cache thin; gives their rates."""
     low, high = ax.get_xlim()
-    rates = {"memory": (roof.gb_per_s, REFERENCE, 3.2)}
+    rates: Rates = {"memory": (roof.gb_per_s, REFERENCE, 3.2)}
     rates |= {name: (rate, FAINT, 1.4) for name, rate in caches.items()}
     for rate, colour, width in rates.values():
         ridge = roof.gflop_per_s / rate
@@ -326,10 +352,10 @@ def _draw_roof(ax, roof, caches):
     return rates
 
 
-def _label_roof(ax, rates, gflop_per_s, marks):
+def _label_roof(ax: Axes, rates: Rates, gflop_per_s: float, marks: Sequence[Mark]) -> list[Points]:
     """Writes along each roof what it is, at its angle on the page; gives points of these words."""
     lay_out(ax)
-    covered = []
+    covered: list[Points] = []
     dots = ax.transData.transform([(mark.intensity, mark.gflop_per_s) for mark in marks])
     low, bottom = ax.get_xlim()[0], ax.get_ylim()[0]
     for name, (rate, *_) in rates.items():
@@ -370,13 +396,14 @@ def _label_roof(ax, rates, gflop_per_s, marks):
     return covered
 
 
-def _follow(ax, roof):
+def _follow(ax: Axes, roof: Roof) -> Points:
     """Points along the black roof, close to each other."""
-    across = numpy.geomspace(*ax.get_xlim(), 300)
+    low, high = ax.get_xlim()
+    across = numpy.geomspace(low, high, 300)
     return numpy.stack([across, numpy.minimum(across * roof.gb_per_s, roof.gflop_per_s)], axis=1)
 
 
-def _draw_marks(ax, marks):
+def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> None:
     """Draws the marks, and from each a thin line to its hollow one."""
     greys = 0
     for mark in marks:

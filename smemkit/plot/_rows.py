@@ -1,9 +1,12 @@
 """What the pictures are drawn of: rows and counted subjects, their labels, device and date."""
 
+from __future__ import annotations
+
 import datetime
 import math
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from .. import _core
 from .._version import __version__
@@ -13,6 +16,18 @@ from ..bench.results import Measurement, describe_run, is_count, is_number, is_t
 from ..probe.results import ProbeResult
 from ..report import Report
 from ..report.counts import Counters, add_sums
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import Any, TypeAlias
+
+    from ..bench.results import Results
+
+    Table: TypeAlias = Mapping[str, Any]  # of counters
+    Rows: TypeAlias = Results | Iterable[Measurement | ProbeResult]
+    Subjects: TypeAlias = Rows | Report | Mapping[str, Report | Table]
+    Spread: TypeAlias = tuple[float, float, float]  # a value, and the distances to its quantiles
+    LinePoint: TypeAlias = tuple[float, float, float, float]  # a place, and the Spread there
 
 UNITS = {
     "gflop_per_s": "GFLOP/s (10⁹ operations a second)",
@@ -27,15 +42,13 @@ HOST = "numpy"  # the variant's name of NumPy's rows
 class Subject:
     """One subject: its label, its variant's name, counters (or none), Measurement (or none)."""
 
-    def __init__(self, label, counters, row=None):
+    def __init__(self, label: str, counters: Counters, row: Measurement | None = None) -> None:
         self.label, self.counters, self.row = label, counters, row
         self.name = row.variant if row is not None else label
 
 
-def adapt_probe(row):
-    """A result of smemkit.probe as a Measurement; anything else unchanged."""
-    if not isinstance(row, ProbeResult):
-        return row
+def adapt_probe(row: ProbeResult) -> Measurement:
+    """A result of smemkit.probe as a Measurement."""
     names = ("stride", "offset", "random", "width")
     return Measurement(
         "probe",
@@ -50,20 +63,22 @@ def adapt_probe(row):
     )
 
 
-def list_rows(results, *, timed=False):
+def list_rows(results: Iterable[object], *, timed: bool = False) -> list[Measurement]:
     """The Measurements of Results or of any iterable; with `timed` only those that have times."""
     try:
-        rows = None if isinstance(results, Report | Mapping | str | bytes) else list(results)
+        found = None if isinstance(results, Report | Mapping | str | bytes) else list(results)
     except TypeError:
-        rows = None
-    if rows is None:
+        found = None
+    if found is None:
         raise _core.ArgumentTypeError(
             f"this takes the results of a benchmark, not {type(results).__name__}"
         )
-    rows = [adapt_probe(row) for row in rows]
-    for row in rows:
+    rows = []
+    for one in found:
+        row = adapt_probe(one) if isinstance(one, ProbeResult) else one
         if not isinstance(row, Measurement):
             raise _core.ArgumentTypeError(f"{row!r:.80} is not a measurement of a benchmark")
+        rows.append(row)
     if timed:
         rows = [row for row in rows if row.times_ms and row.median_ms > 0]
     if not rows:
@@ -74,9 +89,14 @@ def list_rows(results, *, timed=False):
     return rows
 
 
-def keep_rated(rows, unit):
+def read_value(row: Measurement, unit: str) -> float:
+    """The value of a row in a unit, a key of UNITS."""
+    return float(getattr(row, unit))
+
+
+def keep_rated(rows: Sequence[Measurement], unit: str) -> list[Measurement]:
     """The rows that have a value in that unit."""
-    kept = [row for row in rows if math.isfinite(getattr(row, unit))]
+    kept = [row for row in rows if math.isfinite(read_value(row, unit))]
     if not kept:
         raise _core.ArgumentError(
             f"nothing to draw: no row has {unit} (its operations or bytes are not known)"
@@ -84,7 +104,7 @@ def keep_rated(rows, unit):
     return kept
 
 
-def label_rows(rows, *but):
+def label_rows(rows: Sequence[Measurement], *but: str) -> list[str]:
     """A label for each row: its variant and what else differs; the GPU is not named."""
     facts = [
         {
@@ -117,7 +137,7 @@ def label_rows(rows, *but):
     return labels
 
 
-def show_fact(name, value):
+def show_fact(name: str, value: object) -> str:
     """A fact in words: "float32" of a dtype, "stride 8", of flags "random" or "not random"."""
     if isinstance(value, bool):
         return name if value else f"not {name}"
@@ -126,7 +146,7 @@ def show_fact(name, value):
     return words if plain else f"{name} {words}"
 
 
-def describe_rows(rows):
+def describe_rows(rows: Sequence[Measurement]) -> str:
     """What all rows have in common: "gemm, 4,096 x 4,096 x 4,096, float32, values uniform"."""
     if {row.family for row in rows} <= set(CLASSES):
         facts = [
@@ -142,7 +162,7 @@ def describe_rows(rows):
     return ", ".join(words for words in common if words)
 
 
-def list_counted(source, *needed):
+def list_counted(source: Subjects, *needed: str) -> list[Subject]:
     """A Subject for each with counters, of Results, a Report, or {label: Report or counters}."""
     if isinstance(source, Report):
         names = dict.fromkeys(launch.kernel for launch in source.launches)
@@ -171,34 +191,31 @@ def list_counted(source, *needed):
     return bars
 
 
-def complete(counters):
+def complete(counters: Table) -> Counters:
     """The counters with zeros and ratios for those that the mapping lacks."""
     return counters if isinstance(counters, Counters) else Counters(add_sums([counters]))
 
 
-def choose_unit(rows, unit):
+def choose_unit(rows: Sequence[Measurement], unit: str | None) -> str:
     """The attribute of a Measurement that is drawn."""
     if unit is None:
-        known = [row for row in rows if row.flops and row.nbytes]
-        busy = any(row.flops / row.nbytes > BALANCE for row in known)
-        if busy:
+        if any(row.flops / row.nbytes > BALANCE for row in rows if row.flops and row.nbytes):
             return "gflop_per_s"
         return "gb_per_s" if any(row.nbytes for row in rows) else "median_ms"
     return arguments.check_one_of("unit", unit, UNITS)
 
 
-def spread(row, unit):
+def spread(row: Measurement, unit: str) -> Spread:
     """The value of a row, and the distances to its 20 and 80 % quantiles."""
-    middle = getattr(row, unit)
+    middle = read_value(row, unit)
     scale = middle * row.median_ms
-    quantiles = row.quantile_ms(0.2), row.quantile_ms(0.8)
-    ends = quantiles
+    low, high = row.quantile_ms(0.2), row.quantile_ms(0.8)
     if unit != "median_ms":
-        ends = scale / quantiles[1], scale / (quantiles[0] or row.median_ms)
-    return middle, max(0.0, middle - ends[0]), max(0.0, ends[1] - middle)
+        low, high = scale / high, scale / (low or row.median_ms)
+    return middle, max(0.0, middle - low), max(0.0, high - middle)
 
 
-def find_size(rows):
+def find_size(rows: Sequence[Measurement]) -> tuple[Sequence[float], str]:
     """(a number for each shape, its meaning): the dimensions that change, where these are equal."""
     shapes = [tuple(row.shape) for row in rows]
     if len({len(shape) for shape in shapes}) == 1:
@@ -213,7 +230,7 @@ def find_size(rows):
     return [float(math.prod(shape)) for shape in shapes], "product of all dimensions"
 
 
-def label_sized(rows):
+def label_sized(rows: Sequence[Measurement]) -> list[str]:
     """Labels with the shape where a family has several."""
     shapes = {(row.family, tuple(row.shape)) for row in rows}
     many = [family for family, _ in shapes]
@@ -223,22 +240,25 @@ def label_sized(rows):
     ]
 
 
-def keep_parameter(rows, parameter):
+def keep_parameter(rows: Sequence[Measurement], parameter: str) -> list[Measurement]:
+    """The rows that have that parameter as a number."""
     arguments.check_text("parameter", parameter)
-    rows = [row for row in rows if is_number(row.parameters.get(parameter), -LARGE, LARGE)]
-    if not rows:
+    kept = [row for row in rows if is_number(row.parameters.get(parameter), -LARGE, LARGE)]
+    if not kept:
         raise _core.ArgumentError(f"nothing to draw: no row has the parameter {parameter!r}")
-    return rows
+    return kept
 
 
-def list_ours(family):
+def list_ours(family: str) -> set[str]:
+    """The names of the variants of a family; none where the package has no such family."""
     try:
         return set(_core.variants(family)) - {"copy"}  # a copy is a ceiling
     except _core.Error:
         return set()
 
 
-def find_peer(rows, peer):
+def find_peer(rows: Sequence[Measurement], peer: str | None) -> Measurement | None:
+    """The row that is compared with ours: that of the peer, or of the family's library; or None."""
     if peer is None:
         ours = list_ours(rows[0].family)
         others = [row for row in rows if row.variant not in ours and row.machine == "cuda"]
@@ -250,35 +270,36 @@ def find_peer(rows, peer):
     for row in rows:
         if row.variant == peer:
             return row
-    names = ", ".join(dict.fromkeys(row.variant for row in rows))
-    raise _core.ArgumentError(f"there is no row of {peer!r} to compare with; there are {names}")
+    known = ", ".join(dict.fromkeys(row.variant for row in rows))
+    raise _core.ArgumentError(f"there is no row of {peer!r} to compare with; there are {known}")
 
 
-def find_time(source, bar):
+def find_time(source: Subjects, bar: Subject) -> float | None:
     """Milliseconds of a subject, or None."""
     if bar.row is not None:
         return bar.row.median_ms if bar.row.times_ms and bar.row.median_ms > 0 else None
     if isinstance(source, Report):
         return source.time_ms
-    value = source[bar.label] if bar.label in source else None
+    value = source.get(bar.label) if isinstance(source, Mapping) else None
     return value.time_ms if isinstance(value, Report) else None
 
 
-def show_number(value):
+def show_number(value: float) -> str:
     """Three figures, without an exponent up to 10^9."""
     if value >= 1000:
         return f"{value:,.0f}"
     return f"{value:.3g}"
 
 
-def show_percent(value):
+def show_percent(value: float) -> str:
+    """Whole numbers from 10 on, else two figures."""
     return f"{value:.0f}" if value >= 10 else f"{value:.2g}"
 
 
 # Device and date ----------------------------------------------------------------------------------
 
 
-def show_today():
+def show_today() -> str:
     """The date of today, or of SOURCE_DATE_EPOCH where builds are to be repeated."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH", "")
     now = datetime.datetime.now(datetime.UTC)
@@ -287,11 +308,12 @@ def show_today():
     return f"{now:%Y-%m-%d}"
 
 
-def name_simulator(date=None):
+def name_simulator(date: str = "") -> str:
+    """The simulator and a date, by default that of today."""
     return f"smemkit {__version__}'s simulator, {date or show_today()}"
 
 
-def find_source(results, rows=()):
+def find_source(results: object, rows: Sequence[Measurement] = ()) -> str:
     """The device that worked, and the date, in words: "NVIDIA H200, 2026-11-21"."""
     facts = results if isinstance(results, dict) else getattr(results, "provenance", None) or {}
     if rows and not any(row.times_ms for row in rows):
@@ -305,7 +327,7 @@ def find_source(results, rows=()):
     return f"{device}, {date or 'date not given'}"
 
 
-def name_source(source, bars=(), timed=False):
+def name_source(source: object, bars: Sequence[Subject] = (), timed: bool = False) -> str:
     """As find_source, of what list_counted takes: "smemkit 0.1.0's simulator, 2026-11-21"."""
     rows = [bar.row for bar in bars if bar.row is not None]
     if timed:  # of reports: measured by this process
@@ -315,7 +337,7 @@ def name_source(source, bars=(), timed=False):
     return name_simulator(max(dates, default=""))
 
 
-def list_references(rows, peer=None):
+def list_references(rows: Sequence[Measurement], peer: str | None = None) -> set[str]:
     """The names of the rows to which ours are compared: the family's library, and NumPy."""
     names = {HOST}
     for family in dict.fromkeys(row.family for row in rows):

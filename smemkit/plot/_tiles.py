@@ -11,7 +11,12 @@ from ._rows import show_today
 from .style import FAINT, INK, PAPER, in_style, make_axes, put_header
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, TypeAlias
+
     from matplotlib.axes import Axes
+
+    Pair: TypeAlias = tuple[int, int]  # x and y
 
 MATRIX, BESIDE = 12.0, 1.6  # the edge of a matrix in the drawing, and the space between two
 FIRST, LAST = 4.0, 8.0  # where the tile lies in its matrix
@@ -94,7 +99,7 @@ def tiles(
     return ax
 
 
-def _check_whole(name, values, least):
+def _check_whole(name: str, values: Sequence[int], least: int) -> tuple[int, ...]:
     """The values as ints; a typed error unless each is a whole number, `least` or more."""
     whole = [hasattr(value, "__index__") for value in values]
     if not all(whole) or not all(is_number(value, least, MOST) for value in values):
@@ -104,15 +109,17 @@ def _check_whole(name, values, least):
     return tuple(map(int, values))
 
 
-def _check_pair(name, pair):
+def _check_pair(name: str, pair: Pair) -> Pair:
+    """The pair as ints; a typed error for anything but two lengths."""
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise _core.ArgumentTypeError(
             f"tiles: {name} is a pair of whole numbers, x and y, not {pair!r:.80}"
         )
-    return _check_whole(name, pair, least=1)
+    x, y = _check_whole(name, pair, least=1)
+    return x, y
 
 
-def _say_point(tile, each, depth):
+def _say_point(tile: Pair, each: Pair, depth: int) -> str:
     """The sentence of a diagram."""
     if not depth:
         return "Every product reads 2 elements from global memory"
@@ -123,7 +130,19 @@ def _say_point(tile, each, depth):
     return f"{reads} reads of shared memory serve {each[0] * each[1]} products of a thread"
 
 
-def _box(ax, x, y, width, height, colour, *, edge=FAINT, line=0.8, order=1):
+def _box(
+    ax: Axes,
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    colour: str,
+    *,
+    edge: str = FAINT,
+    line: float = 0.8,
+    order: float = 1,
+) -> None:
+    """Draws a rectangle, whose lower left corner is (x, y)."""
     from matplotlib.patches import Rectangle
 
     ax.add_patch(
@@ -133,12 +152,13 @@ def _box(ax, x, y, width, height, colour, *, edge=FAINT, line=0.8, order=1):
     )
 
 
-def _write(ax, x, y, text, **look):
+def _write(ax: Axes, x: float, y: float, text: str, **look: Any) -> None:
+    """Writes a text round (x, y), with other keywords of Axes.text."""
     look = {"fontsize": 8.5, "color": INK, "ha": "center", "va": "center", **look}
-    return ax.text(x, y, text, gid="word", zorder=6, **look)
+    ax.text(x, y, text, gid="word", zorder=6, **look)
 
 
-def _draw_matrices(ax, tile, depth):
+def _draw_matrices(ax: Axes, tile: Pair, depth: int) -> None:
     """Draws a, b and c with the tile, and the parts of a and b that it needs."""
     right = up = MATRIX + BESIDE
     wide = LAST - FIRST
@@ -170,7 +190,7 @@ def _draw_matrices(ax, tile, depth):
     _write(ax, right - 0.6, up + MATRIX / 2, words, ha="right")
 
 
-def _draw_tile(ax, tile, block, each, depth):
+def _draw_tile(ax: Axes, tile: Pair, block: Pair, each: Pair, depth: int) -> None:
     """Draws the tile enlarged, with the strips of a and b that one step reads."""
     x, y = ZOOM_X, 1.0
     cell = ZOOM / tile[0], ZOOM / tile[1]
@@ -188,15 +208,15 @@ def _draw_tile(ax, tile, block, each, depth):
                 ends = [x + i * cell[0]] * 2, [y, y + ZOOM]
             ax.plot(*ends, color=PAPER, linewidth=0.8, zorder=1.5)
     thread = block[0] // 3, block[1] // 4
-    size = [max(side, 0.42) for side in cell]
+    wide, high = (max(side, 0.42) for side in cell)
     columns = [x + (thread[0] + q * block[0]) * cell[0] for q in range(each[0])]
     rows = [y + ZOOM - (thread[1] + r * block[1] + 1) * cell[1] for r in range(each[1])]
     for column in columns:
         for row in rows:
-            _box(ax, column, row, *size, HELD, edge=INK, line=0.5, order=4)
-        _box(ax, column, above + STRIP / 2 - 0.2, size[0], 0.42, HELD, edge=INK, line=0.5, order=4)
+            _box(ax, column, row, wide, high, HELD, edge=INK, line=0.5, order=4)
+        _box(ax, column, above + STRIP / 2 - 0.2, wide, 0.42, HELD, edge=INK, line=0.5, order=4)
     for row in rows:
-        _box(ax, left + STRIP / 2 - 0.2, row, 0.42, size[1], HELD, edge=INK, line=0.5, order=4)
+        _box(ax, left + STRIP / 2 - 0.2, row, 0.42, high, HELD, edge=INK, line=0.5, order=4)
     where = "shared memory" if depth else "global memory"
     size_b = f"{depth} x {tile[0]}" if depth else f"k x {tile[0]}"
     _write(ax, x + ZOOM / 2, above + STRIP + 0.9, f"of b in {where}: {size_b}")

@@ -18,11 +18,30 @@ from .. import _core
 from ..bench import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import ParamSpec, TypeVar
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from typing import Any, Literal, NotRequired, ParamSpec, TypeAlias, TypedDict, TypeVar
+
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
     P = ParamSpec("P")
     R = TypeVar("R")
+    Place: TypeAlias = tuple[float, float]
+    Labelled: TypeAlias = tuple[float, float, str, str]  # x, y in data coordinates, text, colour
+    Lead: TypeAlias = tuple[Sequence[Place], str]  # ends in fractions of the Axes, colour
+
+    class Line(TypedDict):
+        """The look of a line."""
+
+        color: str
+        linewidth: float
+        marker: str
+        markersize: NotRequired[float]
+        linestyle: Any  # "-", or (offset, dashes)
+        zorder: float
+
 
 # Each pair differs for every kind of colour vision, and each is legible as text on the paper; a
 # test holds both.
@@ -38,7 +57,7 @@ MARKS = {NAIVE: "o", TILED: "s", PADDED: "D"}
 REST_MARKS, REST_DASHES = "v^<>pPXhd*", ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
 GAP = 0.025  # of the width of the Axes, between the lines' ends and their labels
 SMALL, LABEL, TITLE = 8.0, 8.8, 11.0  # points
-RULES = {
+RULES: dict[str, Any] = {
     "axes.edgecolor": FAINT,
     "axes.facecolor": PAPER,
     "axes.labelcolor": INK,
@@ -76,7 +95,7 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
             import matplotlib
         except ImportError as error:
             raise _core.BackendError(ADVICE) from error
-        settings = matplotlib.rcParams
+        settings: Any = matplotlib.rcParams  # whose type has the names of one version
         before = {name: settings[name] for name in RULES}
         try:  # not rc_context: a backend that is chosen here sets others, which it needs later
             settings.update(RULES)
@@ -91,7 +110,7 @@ def in_style(function: Callable[P, R]) -> Callable[P, R]:
 
 
 @functools.cache
-def list_roles():
+def list_roles() -> dict[str, str]:
     """{name of a variant: its colour} of those that have one in every picture."""
     from ..bench.families import CLASSES
     from ..bench.workloads import first_variant
@@ -100,12 +119,12 @@ def list_roles():
     return roles | {"tiled": TILED, "shared": TILED, "padded": PADDED}
 
 
-def choose_colour(name, is_reference=False):
+def choose_colour(name: str, is_reference: bool = False) -> str:
     """The colour of a variant."""
     return REFERENCE if is_reference else list_roles().get(name, REST)
 
 
-def choose_line(name, number, is_reference=False):
+def choose_line(name: str, number: int, is_reference: bool = False) -> Line:
     """The look of a line: a role's colour, black and thick, or grey told apart by its marks."""
     colour = choose_colour(name, is_reference)
     if is_reference:
@@ -129,12 +148,12 @@ def choose_line(name, number, is_reference=False):
     }
 
 
-def shade(ways):
+def shade(ways: float) -> str:
     """The colour of a bank that serves so many words."""
     return SHADES[max(i for i, least in enumerate(WAYS[:-1]) if ways >= least or i == 0)]
 
 
-def text_colour(colour):
+def text_colour(colour: str) -> str:
     """A colour for text: grey lines have darker labels."""
     return FAINT if colour == REST else colour
 
@@ -142,7 +161,7 @@ def text_colour(colour):
 # Axes ---------------------------------------------------------------------------------------------
 
 
-def make_axes(ax, width=7.6, height=3.6):
+def make_axes(ax: Axes | None, width: float = 7.6, height: float = 3.6) -> Axes:
     """The given Axes, or those of a new figure, with the house's look."""
     from matplotlib import pyplot
     from matplotlib.axes import Axes
@@ -161,15 +180,17 @@ def make_axes(ax, width=7.6, height=3.6):
     return ax
 
 
-def root_of(ax):
+def root_of(ax: Axes) -> Figure:
     """The figure, also of Axes in a part of one."""
+    from matplotlib.figure import SubFigure
+
     figure = ax.figure
-    while getattr(figure, "figure", figure) is not figure:
+    while isinstance(figure, SubFigure):
         figure = figure.figure
     return figure
 
 
-def list_inks(ax):
+def list_inks(ax: Axes) -> tuple[str, str]:
     """(ink, faint ink) for text beside the Axes: light ones where the caller's figure is dark."""
     from matplotlib.colors import to_rgb
 
@@ -177,13 +198,13 @@ def list_inks(ax):
     return (INK, FAINT) if brightness > 0.5 else (LIGHT_INK, LIGHT_FAINT)
 
 
-def add_grid(ax, axis="y"):
+def add_grid(ax: Axes, axis: Literal["x", "y", "both"] = "y") -> None:
     """Adds a faint grid behind the data."""
     ax.grid(axis=axis, color=GRID, linewidth=0.8)
     ax.set_axisbelow(True)
 
 
-def tick_powers(axis, values):
+def tick_powers(axis: Axis, values: Collection[float]) -> None:
     """Sets the ticks of a logarithmic axis at the values, without those too near a neighbour."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -197,7 +218,7 @@ def tick_powers(axis, values):
     axis.set_major_formatter(FuncFormatter(lambda value, _: shorten(value)))
 
 
-def tick_decades(axis):
+def tick_decades(axis: Axis) -> None:
     """Sets the ticks of a logarithmic axis at 1, 2 and 5 times the powers of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -206,7 +227,7 @@ def tick_decades(axis):
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
 
-def shorten(value):
+def shorten(value: float) -> str:
     """Formats whole numbers: with separators up to a million, else as 2^n or in three figures."""
     if value < 1e6:
         return f"{value:,.0f}"
@@ -214,7 +235,7 @@ def shorten(value):
     return f"$2^{{{power}}}$" if value == 2**power else f"{value:.3g}"
 
 
-def separate(axis):
+def separate(axis: Axis) -> None:
     """Formats the ticks of a linear axis as 60,000 instead of 60000."""
     from matplotlib.ticker import FuncFormatter
 
@@ -224,7 +245,7 @@ def separate(axis):
 # Text ---------------------------------------------------------------------------------------------
 
 
-def lay_out(ax):
+def lay_out(ax: Axes) -> Figure:
     """The figure, after its layout, so that positions in pixels are known."""
     figure = root_of(ax)
     engine = figure.get_layout_engine()
@@ -234,22 +255,22 @@ def lay_out(ax):
     return figure
 
 
-def measure_width(figure, text, size, weight="normal"):
+def measure_width(figure: Figure, text: str, size: float, weight: str = "normal") -> float:
     """The width of a line of text in pixels."""
     return _measure(float(figure.dpi), text, size, weight)
 
 
 @functools.lru_cache(4096)
-def _measure(dpi, text, size, weight):
+def _measure(dpi: float, text: str, size: float, weight: str) -> float:
     from matplotlib.figure import Figure
 
-    look = {"fontsize": size, "fontweight": weight, "parse_math": False}
-    return Figure(dpi=dpi).text(0, 0, text, **look).get_window_extent().width
+    drawn = Figure(dpi=dpi).text(0, 0, text, fontsize=size, fontweight=weight, parse_math=False)
+    return drawn.get_window_extent().width
 
 
-def wrap(figure, text, most, size, weight="normal"):
+def wrap(figure: Figure, text: str, most: float, size: float, weight: str = "normal") -> str:
     """The text with line ends, so that no line is wider than so many pixels."""
-    lines = []
+    lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and measure_width(figure, longer, size, weight) <= most:
@@ -259,7 +280,7 @@ def wrap(figure, text, most, size, weight="normal"):
     return "\n".join(lines)
 
 
-def put_header(ax, title, point, facts):
+def put_header(ax: Axes, title: str | None, point: str, facts: str) -> None:
     """Writes above a picture its point, or the caller's title, and then facts, device and date.
 
     Both begin at the left edge of what the Axes draw, and are wrapped at the edge of the figure or
@@ -308,7 +329,7 @@ def put_header(ax, title, point, facts):
     )
 
 
-def spread(wanted, gap, low, high):
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
     """Positions near the wanted ones, in their order, at least `gap` apart, within the limits.
 
     By pooling adjacent violators (isotonic regression): the sum of the squared shifts is least.
@@ -316,13 +337,13 @@ def spread(wanted, gap, low, high):
     order = sorted(range(len(wanted)), key=lambda i: wanted[i])
     room = (high - low) / max(1, len(wanted) - 1)
     gap = min(gap, room)
-    pools = []  # [sum, number] of positions without their gaps
+    pools: list[tuple[float, int]] = []  # (sum, number) of positions without their gaps
     for rank, i in enumerate(order):
-        pools.append([wanted[i] - rank * gap, 1])
-        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
-            total, number = pools.pop()
-            pools[-1][0] += total
-            pools[-1][1] += number
+        total, number = wanted[i] - rank * gap, 1
+        while pools and pools[-1][0] / pools[-1][1] > total / number:
+            before, many = pools.pop()
+            total, number = before + total, many + number
+        pools.append((total, number))
     free = [total / number for total, number in pools for _ in range(number)]
     top = high - gap * (len(wanted) - 1)
     found = [0.0] * len(wanted)
@@ -331,12 +352,12 @@ def spread(wanted, gap, low, high):
     return found
 
 
-def fit_labels(lines, height=3.6):
+def fit_labels(lines: int, height: float = 3.6) -> float:
     """The height of a figure in inches that has room for so many labels at the ends of lines."""
     return max(height, 1.3 + 0.19 * lines)
 
 
-def label_ends(ax, ends, bold=()):
+def label_ends(ax: Axes, ends: Sequence[Labelled], bold: Collection[str] = ()) -> None:
     """Writes the label of each line at its end, at the right of the Axes, and none on another.
 
     `ends` are (x, y, text, colour) with data coordinates. A thin line leads from the end to the
@@ -347,7 +368,7 @@ def label_ends(ax, ends, bold=()):
     high = figure.dpi / 72 * LABEL * 1.32
     wanted = [ax.transData.transform((x, y))[1] for x, y, *_ in ends]
     found = spread(wanted, high, box.y0 + high / 3, box.y1)
-    lines = []
+    lines: list[Lead] = []
     for (x, y, text, colour), position in zip(ends, found, strict=True):
         height = (position - box.y0) / box.height
         across, up = ax.transAxes.inverted().transform(ax.transData.transform((x, y)))
@@ -366,13 +387,19 @@ def label_ends(ax, ends, bold=()):
     lead(ax, lines)
 
 
-def lead(ax, lines):
-    """Draws thin lines between points in fractions of the Axes: [([start, end], colour)]."""
+def lead(ax: Axes, lines: Sequence[Lead]) -> None:
+    """Draws thin lines between points in fractions of the Axes."""
     from matplotlib.collections import LineCollection
 
-    paths, colours = zip(*lines, strict=True)
-    look = {"colors": colours, "linewidths": 0.7, "alpha": 0.8, "zorder": 2.5}
-    drawn = LineCollection(paths, transform=ax.transAxes, clip_on=False, **look)
+    drawn = LineCollection(
+        [path for path, _ in lines],
+        colors=[colour for _, colour in lines],
+        linewidths=0.7,
+        alpha=0.8,
+        zorder=2.5,
+        transform=ax.transAxes,
+        clip_on=False,
+    )
     ax.add_collection(drawn, autolim=False)
 
 
@@ -383,7 +410,12 @@ AROUND = [
 ]
 
 
-def label_points(ax, points, bold=(), avoided=()):
+def label_points(
+    ax: Axes,
+    points: Sequence[Labelled],
+    bold: Collection[str] = (),
+    avoided: ArrayLike = (),
+) -> None:
     """Writes a label beside each point, where it covers no other label and no point.
 
     `points` are (x, y, text, colour) with data coordinates. Labels farther away than the next line
@@ -396,13 +428,13 @@ def label_points(ax, points, bold=(), avoided=()):
     high, away, mark = 1.3 * LABEL * scale, 8 * scale, 4 * scale
     centres = [ax.transData.transform((x, y)) for x, y, *_ in points]
     taken = [Bbox([[x - mark, y - mark], [x + mark, y + mark]]) for x, y in centres]
-    dots = ax.transData.transform(avoided) if len(avoided) else numpy.empty((0, 2))
-    lines = []
+    dots = ax.transData.transform(numpy.reshape(avoided, (-1, 2)))
+    lines: list[Lead] = []
     for i in sorted(range(len(points)), key=lambda i: -centres[i][1]):
         text, colour = points[i][2:]
         weight = "bold" if text in bold else "normal"
         wide = measure_width(figure, text, LABEL, weight)
-        tried = []
+        tried: list[tuple[int, int, Bbox, int, float]] = []
         for side, step in AROUND:
             x = centres[i][0] + (away if side > 0 else -away - wide)
             y = centres[i][1] + step * high * 0.8
@@ -419,8 +451,8 @@ def label_points(ax, points, bold=(), avoided=()):
             [(area.x0, area.y0 + high / 2), (area.x1, area.y1)]
         )
         if step:
-            point = ax.transAxes.inverted().transform(centres[i])
-            lines.append(([point, (start if side > 0 else end, height)], colour))
+            x, y = ax.transAxes.inverted().transform(centres[i])
+            lines.append(([(x, y), (start if side > 0 else end, height)], colour))
         ax.text(
             start,
             height,
@@ -438,7 +470,7 @@ def label_points(ax, points, bold=(), avoided=()):
         lead(ax, lines)
 
 
-def colour_labels(ax, colours):
+def colour_labels(ax: Axes, colours: Iterable[str]) -> None:
     """Gives the labels of bars the colours of their bars, where these mean a variant."""
     for label, colour in zip(ax.get_yticklabels(), colours, strict=True):
         if colour not in (REST, REFERENCE):
@@ -449,7 +481,7 @@ def colour_labels(ax, colours):
 # Files --------------------------------------------------------------------------------------------
 
 
-def shrink(png, **texts):
+def shrink(png: bytes, **texts: str) -> bytes:
     """A PNG's bytes with a palette, about a third as many: pictures have few colours.
 
     `texts` are those that it shall carry, as Description="...".

@@ -57,6 +57,7 @@ ACCESSES = tuple(
     for op in ("load", "store", "atomic")
     for name in (f"shared.{op}.instructions", f"global.{op}.requests")
 )
+COUNT_LANES = ("atomic", "cas", "async")  # rules by which a bank serves each lane on a word apart
 PTX_FILE = "ptx"  # stands for the file of lines that have no source file
 ACCESS = re.compile(r"\b(ld|ldmatrix|st|atom|red|cp)\.")
 

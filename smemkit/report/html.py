@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .. import _core
 from .counts import (
+    COUNT_LANES,
     PTX_FILE,
     WAVEFRONTS,
     count_conflicts,
@@ -80,7 +81,6 @@ MARKED = {  # the rows of a comparison, by their marks
 }
 CONTEXT = 3  # lines shown around counted lines of a long source file
 LONG = 300
-COUNT_LANES = ("atomic", "cas", "async")  # operations that serve each lane on a word separately
 
 
 def _wrap(*parts: str) -> str:

@@ -492,6 +492,19 @@ def test_banks(addresses, width, mask, op, cells, most):
     assert len(ax.lines) == {16: 3, 8: 0}.get(width, 0)  # phases; pairs of lanes double theirs
 
 
+def test_banks_of_an_increment():
+    """Lanes that add 1 to one word are served together, by a rule that the access brings along."""
+    x = numpy.zeros(1024, "float32")
+    report = smemkit.profile(smemkit.histogram, x, 8, (0.0, 1.0), variant="shared", backend="sim")
+    atomic = report.access(op="atomic", space="shared")
+    assert atomic.rule == "increment" and atomic.cost == 1
+    ax = plot.banks(atomic)
+    assert numpy.nanmax(heat_of(ax)) == 1
+    assert point_of(ax) == "No bank serves two words: 1 wavefront, no conflict"
+    (source,) = list_texts(ax, "source")
+    assert "4-byte atomic of 32 lanes" in source
+
+
 def test_banks_of_a_report(reports):
     ax = plot.banks(reports["column"])
     (source,) = list_texts(ax, "source")
