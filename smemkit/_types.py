@@ -12,6 +12,7 @@ Array: TypeAlias = ArrayLike | DeviceArray
 Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 Machine: TypeAlias = Literal["cuda", "sim"]
 DeviceLike: TypeAlias = int | str | Device
+BankOp: TypeAlias = Literal["load", "store", "atomic", "async", "cas", "increment", "matrix"]
 Capability: TypeAlias = str | tuple[int, int]
 Count: TypeAlias = int | float | None  # of a counter; a ratio whose denominator is 0 is None
 HostArray: TypeAlias = NDArray[Any]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import ArrayLike, NDArray
 
-    from ..report._captured import BankOp
+    from .._types import BankOp
 
     Cell: TypeAlias = tuple[int, int, int, int]  # lane, bank, row of the word, words in the phase
     BankWords: TypeAlias = NDArray[numpy.int64]  # (32,): the words that each bank serves

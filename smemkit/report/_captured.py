@@ -8,11 +8,12 @@ from typing import Literal, NotRequired, TypeAlias, TypedDict, TypeVar, final
 from numpy import uint64
 from numpy.typing import NDArray
 
+from .._types import BankOp
+
 Place: TypeAlias = tuple[str, int]  # file and line
 Triple: TypeAlias = tuple[int, int, int]
 Sums: TypeAlias = dict[str, int]  # by counter; what is 0 may be missing
 Reach: TypeAlias = Literal["none", "lanes", "threads"]  # whose accesses a barrier orders
-BankOp: TypeAlias = Literal["load", "store", "atomic", "async", "cas", "increment", "matrix"]
 Variable: TypeAlias = tuple[str, int, int]  # of shared memory: name, offset, bytes
 
 

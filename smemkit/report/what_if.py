@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
-    from ._captured import BankOp
+    from .._types import BankOp
     from .counts import Sample
 
 SECTOR = 32  # bytes
