@@ -203,6 +203,8 @@ smk_status smk_stream_end_turn(smk_error *error);
 smk_status smk_stream_create(bool non_blocking, int priority, uint64_t *stream, smk_error *error);
 void smk_stream_destroy(uint64_t stream);
 smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error);
+/* A stream of the device that delays no other one: where work waits for several streams. It is made once. */
+smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error);
 smk_status smk_stream_query(uint64_t stream, bool *done, smk_error *error);
 
 /* event.c -------------------------------------------------------------------------------------- */

@@ -213,6 +213,31 @@ void smk_stream_destroy(uint64_t stream)
     smk_heap_free(found);
 }
 
+smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error)
+{
+    static _Atomic(uint64_t) made[SMK_DEVICES_MAX];
+    uint64_t found = device < 0 || device >= SMK_DEVICES_MAX ? 0 : atomic_load(&made[device]), expected = 0;
+    int before = 0;
+    if (found != 0) {
+        *stream = found;
+        return SMK_OK;
+    }
+    smk_status status = smk_context_enter(device, &before, error);
+    if (status == SMK_OK) {
+        status = smk_stream_create(true, 0, &found, error);
+        smk_context_leave(device, before);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    if (device < SMK_DEVICES_MAX && !atomic_compare_exchange_strong(&made[device], &expected, found)) {
+        smk_stream_destroy(found); /* another thread has made one */
+        found = expected;
+    }
+    *stream = found;
+    return SMK_OK;
+}
+
 smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error)
 {
     return smk_cuda_error_report(cudaStreamGetDevice(get_stream(stream), device), error,

@@ -439,3 +439,10 @@ smk_status smk_event_elapsed(void *start, void *end, double *time_ms, smk_error 
     (void)time_ms;
     return fail_without_cuda(error);
 }
+
+smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error)
+{
+    (void)device;
+    (void)stream;
+    return fail_without_cuda(error);
+}

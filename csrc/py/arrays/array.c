@@ -64,10 +64,20 @@ static smk_status allocate(smk_array *array, const char *subject, smk_error *err
     return status;
 }
 
+/* The memory that an array shows, which is that of the array it is a view of. */
+static smk_stream_memory find_memory(const smk_array *array)
+{
+    while (array->owner != NULL && Py_TYPE(array->owner) == Py_TYPE(array)) {
+        array = (const smk_array *)(const void *)array->owner;
+    }
+    smk_array *root = (smk_array *)(uintptr_t)array;
+    return (smk_stream_memory){(PyObject *)root, root->backend, root->device, &root->uses};
+}
+
 /* Ignores errors: a deallocation cannot report them. */
 static void free_memory(smk_array *array)
 {
-    const smk_stream_memory memory = {(PyObject *)array, array->backend, array->device, &array->uses};
+    const smk_stream_memory memory = find_memory(array);
     int before = 0;
     if (smk_backend_enter(array->backend, array->device, &before, NULL) == SMK_OK) {
         smk_stream_release release = {0};
@@ -233,7 +243,8 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
         return NULL;
     }
     array->owns = true;
-    if (smk_array_note(state, array) < 0) {
+    const smk_stream_memory memory = find_memory(array);
+    if (smk_stream_work_note(state, &memory, true) < 0) {
         Py_CLEAR(array);
     }
     return array;
@@ -241,20 +252,10 @@ smk_array *smk_array_create(const smk_state *state, const char *subject, const s
 
 /* Streams ----------------------------------------------------------------------------------------- */
 
-/* The memory that an array shows, which is that of the array it is a view of. */
-static smk_stream_memory find_memory(const smk_array *array)
-{
-    while (array->owner != NULL && Py_TYPE(array->owner) == Py_TYPE(array)) {
-        array = (const smk_array *)(const void *)array->owner;
-    }
-    smk_array *root = (smk_array *)(uintptr_t)array;
-    return (smk_stream_memory){(PyObject *)root, root->backend, root->device, &root->uses};
-}
-
 int smk_array_note(const smk_state *state, const smk_array *array)
 {
     const smk_stream_memory memory = find_memory(array);
-    return smk_stream_work_note(state, &memory);
+    return smk_stream_work_note(state, &memory, false);
 }
 
 int smk_array_order(const smk_state *state, const smk_array *array, uint64_t waiting)

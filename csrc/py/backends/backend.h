@@ -54,6 +54,8 @@ typedef struct smk_backend_streams {
     void (*destroy)(uint64_t stream);
     smk_status (*device)(uint64_t stream, int *device, smk_error *error);
     smk_status (*query)(uint64_t stream, bool *done, smk_error *error);
+    /* A stream of the device for waits alone, which lives as long as the process. */
+    smk_status (*common)(int device, uint64_t *stream, smk_error *error);
     /* Does a graph capture the work of the stream? */
     bool (*captured)(uint64_t stream);
     /* Frees memory as `release` does; while a graph captures the thread's stream, when it no longer does. */

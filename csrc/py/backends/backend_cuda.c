@@ -223,6 +223,7 @@ static const smk_backend_streams streams = {
     .destroy = smk_stream_destroy,
     .device = smk_stream_device,
     .query = smk_stream_query,
+    .common = smk_stream_common,
     .captured = smk_stream_captured,
     .retire = smk_buffer_retire,
     .wait = smk_stream_follow,

@@ -67,15 +67,20 @@ static PyObject *create(const smk_state *state, const smk_backend *backend, int 
     smk_error error = {0};
     smk_status status = SMK_OK;
     int before = 0;
-    smk_stream *stream = make(state, backend, device);
+    smk_stream *stream = make(state, backend, device == SMK_DEVICE_PRESENT ? 0 : device);
     if (stream == NULL || backend->streams == NULL) {
         return (PyObject *)stream;
     }
     Py_BEGIN_ALLOW_THREADS
-    status = smk_backend_enter(backend, device, &before, &error);
+    if (device == SMK_DEVICE_PRESENT) {
+        status = smk_backend_device(backend, &stream->device, &error);
+    }
+    if (status == SMK_OK) {
+        status = smk_backend_enter(backend, stream->device, &before, &error);
+    }
     if (status == SMK_OK) {
         status = backend->streams->create(non_blocking, priority, &stream->handle, &error);
-        smk_backend_leave(backend, device, before);
+        smk_backend_leave(backend, stream->device, before);
     }
     Py_END_ALLOW_THREADS
     if (status != SMK_OK) {

@@ -52,7 +52,8 @@ int smk_stream_work_follow(const smk_state *state, const smk_backend *backend, i
 
 /* Puts the use last. `dropped` gets the reference that has become free, and `before` the stream that had to give way to
  * it: work on it must come before the new use. Returns false where it has no memory. */
-static bool add(const smk_stream_memory *memory, uint64_t stream, PyObject *owner, PyObject **dropped, uint64_t *before)
+static bool add(const smk_stream_memory *memory, bool fresh, uint64_t stream, PyObject *owner, PyObject **dropped,
+                uint64_t *before)
 {
     struct smk_stream_uses *uses = atomic_load(memory->uses);
     size_t place = 0;
@@ -61,7 +62,7 @@ static bool add(const smk_stream_memory *memory, uint64_t stream, PyObject *owne
         if (uses == NULL) {
             return false;
         }
-        uses->count = 1; /* the default stream */
+        uses->count = fresh ? 0 : 1; /* the default stream */
         atomic_store(memory->uses, uses);
     }
     while (place < uses->count && uses->list[place].stream != stream) {
@@ -80,7 +81,7 @@ static bool add(const smk_stream_memory *memory, uint64_t stream, PyObject *owne
     return true;
 }
 
-int smk_stream_work_note(const smk_state *state, const smk_stream_memory *memory)
+int smk_stream_work_note(const smk_state *state, const smk_stream_memory *memory, bool fresh)
 {
     const uint64_t stream = smk_stream_scope_present(memory->backend, memory->device);
     PyObject *owner = NULL, *dropped = NULL;
@@ -95,7 +96,7 @@ int smk_stream_work_note(const smk_state *state, const smk_stream_memory *memory
     LOCK(memory->object);
     const struct smk_stream_uses *uses = atomic_load(memory->uses);
     if (uses == NULL || uses->list[uses->count - 1].stream != stream) {
-        good = add(memory, stream, owner, &dropped, &before);
+        good = add(memory, fresh, stream, owner, &dropped, &before);
     }
     UNLOCK();
     if (!good) {
@@ -156,12 +157,40 @@ int smk_stream_work_order(const smk_state *state, const smk_stream_memory *memor
 int smk_stream_work_join(const smk_state *state, const smk_stream_memory *memory, uint64_t *stream)
 {
     uint64_t streams[STREAMS_MAX];
+    smk_error error = {0};
     *stream = SMK_STREAM_DEFAULT;
     if (memory->backend->streams == NULL) {
         return 0;
     }
-    *stream = streams[list_streams(memory, streams) - 1];
+    const size_t count = list_streams(memory, streams);
+    *stream = streams[0];
+    if (count == 1) {
+        return 0;
+    }
+    if (memory->backend->streams->common(memory->device, stream, &error) != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
     return smk_stream_work_order(state, memory, *stream);
+}
+
+/* A stream behind all uses. No stream of several is delayed by the others. While a graph captures one of them, it is that
+ * one, on which no memory is freed until the capture has ended. */
+static uint64_t choose_release(const smk_stream_memory *memory, const struct smk_stream_uses *uses)
+{
+    const smk_backend *backend = memory->backend;
+    uint64_t stream = uses->list[uses->count - 1].stream;
+    for (size_t i = 0; i < uses->count; i++) {
+        if (backend->streams->captured(uses->list[i].stream)) {
+            return uses->list[i].stream;
+        }
+    }
+    if (uses->count > 1 && backend->streams->common(memory->device, &stream, NULL) == SMK_OK) {
+        for (size_t i = 0; i < uses->count; i++) {
+            (void)backend->follow(stream, uses->list[i].stream, NULL);
+        }
+    }
+    return stream;
 }
 
 /* Nobody else has the memory any more, so that it needs no lock. */
@@ -169,18 +198,15 @@ void smk_stream_work_enter(const smk_stream_memory *memory, smk_stream_release *
 {
     const smk_backend *backend = memory->backend;
     const struct smk_stream_uses *uses = atomic_load(memory->uses);
-    uint64_t last = SMK_STREAM_DEFAULT;
+    uint64_t stream = SMK_STREAM_DEFAULT;
     if (backend->streams == NULL) {
         return;
     }
     if (uses != NULL) {
-        last = uses->list[uses->count - 1].stream;
-        for (size_t i = 0; i + 1 < uses->count; i++) {
-            (void)backend->follow(last, uses->list[i].stream, NULL);
-        }
+        stream = choose_release(memory, uses);
     }
     release->suspended = backend->streams->suspend(false);
-    release->stream = backend->streams->enter(memory->device, last);
+    release->stream = backend->streams->enter(memory->device, stream);
 }
 
 void smk_stream_work_leave(const smk_stream_memory *memory, const smk_stream_release *release)

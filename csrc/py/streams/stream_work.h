@@ -20,15 +20,15 @@ typedef struct smk_stream_memory {
 int smk_stream_work_follow(const smk_state *state, const smk_backend *backend, int device, uint64_t waiting,
                            uint64_t awaited);
 
-/* Notes that the stream on which the thread works uses the memory; before the work. Returns 0, or -1 with an exception
- * set. */
-int smk_stream_work_note(const smk_state *state, const smk_stream_memory *memory);
+/* Notes that the stream on which the thread works uses the memory; before the work. `fresh`: no stream has used it before.
+ * Returns 0, or -1 with an exception set. */
+int smk_stream_work_note(const smk_state *state, const smk_stream_memory *memory, bool fresh);
 
 /* Makes a stream wait for all work with the memory. Returns 0, or -1 with an exception set. */
 int smk_stream_work_order(const smk_state *state, const smk_stream_memory *memory, uint64_t waiting);
 
-/* One stream behind which all work with the memory is: that of the last work, behind the others. Returns 0, or -1 with an
- * exception set. */
+/* One stream behind which all work with the memory is: the only one that has used it, or one that nobody else uses. Returns
+ * 0, or -1 with an exception set. */
 int smk_stream_work_join(const smk_state *state, const smk_stream_memory *memory, uint64_t *stream);
 
 /* Around the release of the memory, while its device is the present one: the thread works on a stream that is behind all
