@@ -71,7 +71,11 @@ static PyObject *run_over_devices(smk_family_call *call, const char *variant, Py
         }
     }
     if (smk_panels_choose(call, devices, backend, &chosen) == 0 && smk_family_plan_select(call, variant) == 0) {
-        result = smk_panels_run(call, variant, &chosen);
+        call->device = chosen.numbers[0];
+        result = call->on_device || chosen.count > 1 ? smk_panels_run(call, variant, &chosen)
+                 : smk_family_call_describe_machine(call) == 0 && smk_family_plan_make(call, variant) == 0
+                     ? smk_family_run(call, variant)
+                     : NULL;
     }
     smk_heap_free(chosen.numbers);
     return result;
