@@ -1,7 +1,7 @@
 """Peers that our kernels are compared with: CuPy, torch, CUB, and the device's own copy.
 
 CuPy and torch are imported and work on their own copies of the operands. nvcc compiles CUB, where
-its headers are installed, into a library of two functions that take the addresses of our arrays.
+its headers are installed, into a library of three functions that take the addresses of our arrays.
 Products of torch and CuPy call cuBLAS.
 """
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 CUB_SOURCE = r"""
 #include <cub/device/device_histogram.cuh>
 #include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
 #include <cub/version.cuh>
 
 extern "C" int peer_version(void)
@@ -41,6 +42,11 @@ extern "C" int peer_version(void)
 extern "C" int peer_sum(void *work, size_t *bytes, const float *x, float *out, long long n)
 {
     return (int)cub::DeviceReduce::Sum(work, *bytes, x, out, (int)n);
+}
+
+extern "C" int peer_scan(void *work, size_t *bytes, const float *x, float *out, long long n)
+{
+    return (int)cub::DeviceScan::InclusiveSum(work, *bytes, x, out, (int)n);
 }
 
 extern "C" int peer_histogram(void *work, size_t *bytes, const unsigned char *x,
@@ -137,7 +143,7 @@ class Torch:
 
 
 class Cub:
-    """CUB's device-wide sum and histogram, on our own arrays."""
+    """CUB's device-wide sum, scan and histogram, on our own arrays."""
 
     name = "cub"
 

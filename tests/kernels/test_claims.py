@@ -7,10 +7,11 @@ A claim is a line below "Claims" of a kernel's header, perhaps with words on lin
 
 It names a counter, its exact value, the conditions (separated by ";"; none: it always holds), and
 after a colon what people may want to know. Conditions are element types ("float32"), "k a multiple
-of 32", "n, k multiples of 32", "n at least 8", and "always".
+of 32", "n, k multiples of 32", "n at least 8", "n at most 512", and "always".
 """
 
 import itertools
+import math
 import re
 from dataclasses import dataclass, field
 
@@ -35,6 +36,7 @@ class Claim:
     dtypes: tuple[str, ...] = ()  # none: all of the variant's
     multiples: dict[str, int] = field(default_factory=dict)
     minima: dict[str, int] = field(default_factory=dict)
+    maxima: dict[str, int] = field(default_factory=dict)
 
     def sizes(self, names):
         """Some shapes that the claim is about: for each dimension a size."""
@@ -46,7 +48,7 @@ class Claim:
                     size = step * (1 + (turn + place) % 3)
                     size = max(size, -(-least // step) * step)
                 else:
-                    size = max(free[place % 3], least)
+                    size = min(max(free[place % 3], least), self.maxima.get(name, math.inf))
                 chosen[name] = least if turn == 0 and least > 1 and step is None else size
             yield chosen
 
@@ -57,18 +59,19 @@ def read_condition(words, claim, dtypes, names):
         claim.dtypes += (words,)
         return
     found = re.fullmatch(
-        r"([a-z]+(?:, [a-z]+)*) (a multiple of|multiples of|at least) (\d+)", words
+        r"([a-z]+(?:, [a-z]+)*) (a multiple of|multiples of|at least|at most) (\d+)", words
     )
     if found is None:
         raise ValueError(f"{words!r} is no condition")
-    many = {"a multiple of": False, "multiples of": True, "at least": None}[found[2]]
+    many = {"a multiple of": False, "multiples of": True}.get(found[2])
+    limits = {"at least": claim.minima, "at most": claim.maxima}
     dimensions = found[1].split(", ")
     if many is not None and many != (len(dimensions) > 1):
         raise ValueError(f"{words!r}: singular or plural?")
     for dimension in dimensions:
         if dimension not in names:
             raise ValueError(f"{words!r}: the dimensions are {', '.join(names)}")
-        where = claim.minima if many is None else claim.multiples
+        where = limits.get(found[2], claim.multiples)
         if dimension in where or int(found[3]) < 1:
             raise ValueError(f"{words!r}: said twice, or nothing")
         where[dimension] = int(found[3])
@@ -191,6 +194,7 @@ def test_grammar():
         "//          global.load.sectors_per_request = 4       float32; n, k multiples of 32:\n"
         "//                                                    one row of 128 bytes\n"
         "//          barrier.count = 1  m a multiple of 16; k, n at least 8; m at least 20\n"
+        "//          barrier.count = 2  float64; n at most 512: one block\n"
         "// Source   nowhere\n"
         "\n"
         "// Claims   barrier.count = 3\n"
@@ -200,6 +204,7 @@ def test_grammar():
         Claim("shared.store.conflicts_per_request", 15.5),
         Claim("global.load.sectors_per_request", 4, ("float32",), {"n": 32, "k": 32}),
         Claim("barrier.count", 1, (), {"m": 16}, {"k": 8, "n": 8, "m": 20}),
+        Claim("barrier.count", 2, ("float64",), maxima={"n": 512}),
     ]
 
 
@@ -235,6 +240,7 @@ def test_sizes_satisfy_their_claim():
     for sizes in shapes:
         assert sizes["m"] % 16 == 0 and sizes["m"] >= 20 and sizes["k"] >= 8
     assert any(sizes["k"] == 8 for sizes in shapes)
+    assert all(sizes["k"] <= 7 for sizes in Claim("barrier.count", 1, maxima={"k": 7}).sizes(NAMES))
 
 
 def test_a_wrong_claim_is_seen(rng):

@@ -84,6 +84,10 @@ SPARE_GUARDS = {
     "counts/reduce_shuffle": {
         "if (threadIdx.x < 32) {": "other warps do the same again, and thread 0 alone writes",
     },
+    "scan/single_pass": {
+        "if (whole) {": "what reads and writes the last tile is right for others too",
+        "if (lane == 0)": "all lanes hold what lies before the tile",
+    },
     "counts/transpose_half": {"if (x < columns && y + j < rows) {": _ROW},
     "counts/transpose_padded": {"if (x < columns && y + j < rows) {": _ROW},
     "counts/transpose_shared": {"if (x < columns && y + j < rows) {": _ROW},

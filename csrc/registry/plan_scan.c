@@ -1,0 +1,130 @@
+/* Plans of scan: sums of tiles, of tiles of sums ... and back, and one launch whose blocks look back. */
+#include "registry/plan_persistent.h"
+
+enum { ALIGNMENT = 256 };
+
+/* single_pass: 256 threads with four reads of 16 bytes each; a group of 32 tiles, a section of 32 groups. */
+enum { TILE_BYTES = 256 * 4 * 16, FAN = 32 };
+
+/* x, out. */
+enum { OPERAND_X, OPERAND_OUT };
+
+/* The words of `kind`, in the order of attributes.def. */
+enum { KIND_INCLUSIVE, KIND_EXCLUSIVE };
+
+static int64_t divide_up(int64_t size, int64_t by)
+{
+    return size / by + (size % by != 0);
+}
+
+static int64_t align(int64_t bytes)
+{
+    return divide_up(bytes, ALIGNMENT) * ALIGNMENT;
+}
+
+/* The sums of tiles, of tiles of these sums, and so on: how many there are of each, and where they lie. */
+typedef struct levels {
+    int64_t count[SMK_PLAN_STEPS_MAX], offset[SMK_PLAN_STEPS_MAX];
+    size_t used; /* level 0 is x itself */
+    int64_t bytes;
+} levels;
+
+static smk_status make_levels(const smk_request *request, levels *made, smk_error *error)
+{
+    const int64_t tile = (int64_t)request->variant->tile_x;
+    made->count[0] = request->dimensions[0];
+    made->used = 1;
+    made->bytes = 0;
+    while (made->count[made->used - 1] > tile) {
+        if (2 * made->used + 1 > SMK_PLAN_STEPS_MAX) {
+            return smk_status_fail(error, SMK_LAUNCH, "scan: %lld elements are too many for tiles of %lld",
+                                   (long long)request->dimensions[0], (long long)tile);
+        }
+        made->count[made->used] = divide_up(made->count[made->used - 1], tile);
+        made->offset[made->used] = made->bytes;
+        made->bytes += align(made->count[made->used] * SMK_ITEM_BYTES_MAX);
+        made->used++;
+    }
+    return SMK_OK;
+}
+
+static void add_level(const levels *all, smk_step *step, size_t level, int64_t operand)
+{
+    smk_plan_add(step, level == 0 ? SMK_SOURCE_OPERAND : SMK_SOURCE_WORKSPACE,
+                 level == 0 ? operand : all->offset[level]);
+}
+
+/* (x, out, n, kind, sums): the kernel makes the sums of a level's tiles where out is null, else the level's results,
+ * in the place of its input above level 0. */
+static void add_step(const smk_request *request, const levels *all, smk_dim3 block, size_t level, bool makes_sums,
+                     smk_plan *plan)
+{
+    smk_step *step = &plan->step[plan->step_count++];
+    step->type = level == 0 ? NULL : smk_registry_result(request->family, request->choice, request->type);
+    step->grid = (smk_dim3){(uint32_t)divide_up(all->count[level], (int64_t)request->variant->tile_x), 1, 1};
+    step->block = block;
+    add_level(all, step, level, OPERAND_X);
+    if (makes_sums) {
+        smk_plan_add(step, SMK_SOURCE_NUMBER, 0);
+    } else {
+        add_level(all, step, level, OPERAND_OUT);
+    }
+    smk_plan_add(step, SMK_SOURCE_NUMBER, all->count[level]);
+    smk_plan_add(step, SMK_SOURCE_NUMBER,
+                 makes_sums   ? KIND_INCLUSIVE
+                 : level == 0 ? request->numbers[0]
+                              : KIND_EXCLUSIVE);
+    if (level + 1 < all->used) {
+        add_level(all, step, level + 1, OPERAND_OUT);
+    } else {
+        smk_plan_add(step, SMK_SOURCE_NUMBER, 0);
+    }
+}
+
+/* Up: the sums of each level's tiles are the next level. Down: what lies before a tile is the result of the level above
+ * it. x is read twice. */
+smk_status smk_plan_scan_levels(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    levels all;
+    smk_dim3 grid, block;
+    bool empty = false;
+    smk_status status =
+        smk_plan_grid(request->family, request->variant, request->dimensions, &grid, &block, &empty, error);
+    if (status == SMK_OK) {
+        status = make_levels(request, &all, error);
+    }
+    if (status != SMK_OK) {
+        return status;
+    }
+    for (size_t level = 0; !empty && level + 1 < all.used; level++) {
+        add_step(request, &all, block, level, true, &made);
+    }
+    for (size_t level = all.used; !empty && level > 0; level--) {
+        add_step(request, &all, block, level - 1, false, &made);
+    }
+    made.workspace_bytes = (uint64_t)all.bytes;
+    *plan = made;
+    return SMK_OK;
+}
+
+/* (x, out, n, kind, tickets, words): a ticket for the tiles, for each group and for each section; a word for each half
+ * of the sums of tiles, groups and sections. The kernel leaves all of it 0. */
+smk_status smk_plan_scan_single_pass(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    smk_plan made = {.step_count = 0};
+    smk_status status = smk_plan_persistent(request, TILE_BYTES, 0, &made, error);
+    if (status != SMK_OK || made.step_count == 0) {
+        *plan = made;
+        return status;
+    }
+    const int64_t tiles = (int64_t)made.step[0].grid.x;
+    const int64_t groups = divide_up(tiles, FAN), sections = divide_up(groups, FAN);
+    const int64_t tickets = align((1 + groups + sections) * (int64_t)sizeof(uint32_t));
+    smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, 0);
+    smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, tickets);
+    made.restores_workspace = true;
+    made.workspace_bytes = (uint64_t)(tickets + align(2 * (tiles + groups + sections) * (int64_t)sizeof(uint64_t)));
+    *plan = made;
+    return SMK_OK;
+}

@@ -1,0 +1,104 @@
+"""scan: the running sum, maximum or minimum of an array."""
+
+import numpy
+
+from ._workload import CUB, Goal, Record, Workload, compare, draw_halves, draw_wide
+
+OPERATIONS = {"sum": numpy.add, "max": numpy.maximum, "min": numpy.minimum}
+KINDS = ("inclusive", "exclusive")
+
+
+class Scan(Workload):
+    """scan: x -> the sum, max or min of each element and all before it."""
+
+    family = "scan"
+    choices = {"op": tuple(OPERATIONS), "kind": KINDS}
+    library, callers = "cub", CUB
+    needs_cub = True
+    compared_always = True
+    target_rank = 1
+    records = (Record(1 << 24, {}, main=True), *(Record(1 << n, {}) for n in (12, 16, 20, 28)))
+    sizes = ({"n": 8192}, {"n": 9107})
+
+    @property
+    def op(self):
+        """Which of the operations."""
+        return self.parameters.get("op", "sum")
+
+    @property
+    def kind(self):
+        """Whether an element counts in its own result."""
+        return self.parameters.get("kind", "inclusive")
+
+    @property
+    def keywords(self):
+        return {"op": self.op, "kind": self.kind}
+
+    @property
+    def result_dtype(self):
+        whole = numpy.dtype(self.dtype).kind == "i"
+        return "int64" if whole and self.op == "sum" else self.dtype
+
+    @property
+    def nbytes(self):
+        sizes = (numpy.dtype(name).itemsize for name in (self.dtype, self.result_dtype))
+        return self.shape[0] * sum(sizes)
+
+    def make_inputs(self, rng):
+        """Among numbers of few bits one that needs all of them, so that none may be cut off."""
+        x = draw_halves(rng, self.shape[0], self.dtype)
+        if len(x):
+            x[rng.integers(len(x))] = draw_wide(rng, self.dtype)
+        return (x,)
+
+    @staticmethod
+    def oracle(x, op="sum", kind="inclusive"):
+        result = "int64" if op == "sum" and x.dtype.kind == "i" else x.dtype
+        made = OPERATIONS[op].accumulate(x.astype(result))
+        if kind == "inclusive":
+            return made
+        return numpy.concatenate([numpy.array([find_neutral(op, made.dtype)]), made])[: len(x)]
+
+    def expect(self, inputs):
+        x = inputs[0].astype("float64") if self.op == "sum" else inputs[0]
+        return self.oracle(x, self.op, self.kind)
+
+    def find_fault(self, expected, result):
+        return compare(result, expected, 0)
+
+    @classmethod
+    def list_keywords(cls, regular=True):
+        more = {} if regular else {"kind": "exclusive"}
+        return [{"op": op} | more for op in OPERATIONS]
+
+    @classmethod
+    def list_targets(cls, size):
+        if size == "small":
+            return [cls("scan 2^12", (1 << 12,))]
+        factors = {20: 1.2, 24: 1.0, 28: 0.98}
+        return [
+            cls(f"scan 2^{n}", (1 << n,), goals=(Goal(CUB, factor),))
+            for n, factor in factors.items()
+        ]
+
+    def call_cupy(self, cupy, filters, x, out, hold):
+        fits = self.op == "sum" and self.kind == "inclusive"
+        return (lambda: cupy.cumsum(x[0], out=out)) if fits else None
+
+    def call_torch(self, torch, x, out, hold):
+        fits = self.op == "sum" and self.kind == "inclusive"
+        return (lambda: torch.cumsum(x[0], 0, out=out)) if fits else None
+
+    def find_cub(self):
+        fits = self.dtype == "float32" and self.op == "sum" and self.kind == "inclusive"
+        return ("peer_scan", self.result_dtype) if fits else None
+
+
+def find_neutral(op, dtype):
+    """What changes no result: the value of nothing."""
+    if op == "sum":
+        return numpy.zeros((), dtype)[()]
+    if dtype.kind == "f":
+        return dtype.type(-numpy.inf if op == "max" else numpy.inf)
+    limits = numpy.iinfo(dtype)
+    return dtype.type(limits.min if op == "max" else limits.max)
