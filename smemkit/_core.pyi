@@ -348,6 +348,28 @@ def reduce(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
+def scan(  # type: ignore[overload-overlap]
+    x: DeviceArray,
+    op: Literal["sum", "max", "min"] = "sum",
+    kind: Literal["inclusive", "exclusive"] = "inclusive",
+    *,
+    variant: str = "auto",
+    out: DeviceArray | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+) -> DeviceArray: ...
+@overload
+def scan(
+    x: ArrayLike,
+    op: Literal["sum", "max", "min"] = "sum",
+    kind: Literal["inclusive", "exclusive"] = "inclusive",
+    *,
+    variant: str = "auto",
+    out: numpy.ndarray[Any, Any] | None = None,
+    backend: _Backend | None = None,
+    device: _Device | None = None,
+) -> numpy.ndarray[Any, Any]: ...
+@overload
 def dot(  # type: ignore[overload-overlap]
     x: DeviceArray,
     y: DeviceArray,

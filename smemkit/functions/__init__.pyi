@@ -2,6 +2,7 @@ from .._core import conv2d as conv2d
 from .._core import dot as dot
 from .._core import gemm as gemm
 from .._core import reduce as reduce
+from .._core import scan as scan
 from .._core import smooth as smooth
 from .._core import transpose as transpose
 from .._core import vector_add as vector_add
@@ -17,6 +18,7 @@ __all__ = [
     "gemm",
     "histogram",
     "reduce",
+    "scan",
     "smooth",
     "transpose",
     "vector_add",
