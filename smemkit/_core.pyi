@@ -357,6 +357,7 @@ def scan(  # type: ignore[overload-overlap]
     out: DeviceArray | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> DeviceArray: ...
 @overload
 def scan(
@@ -368,6 +369,7 @@ def scan(
     out: numpy.ndarray[Any, Any] | None = None,
     backend: _Backend | None = None,
     device: _Device | None = None,
+    stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
 def dot(  # type: ignore[overload-overlap]
