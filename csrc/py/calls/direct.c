@@ -11,6 +11,8 @@
 #include "py/error.h"
 #include "py/streams/stream_scope.h"
 
+#include <stdatomic.h>
+
 enum { VALUES_MAX = 32, STREAMS_MAX = 2 };
 
 /* A library whose work the launch awaits, and which awaits the launch. */
@@ -144,7 +146,9 @@ static int take_value(direct_call *call, size_t i, PyObject *value)
         if (!array->backend->asynchronous || !take_address(call, i, &view)) {
             return 0;
         }
-        return smk_array_note(call->state, array) < 0 ? -1 : 1;
+        const bool noted =
+            call->stream == SMK_STREAM_DEFAULT && array->owner == NULL && atomic_load(&array->uses) == NULL;
+        return noted || smk_array_note(call->state, array) == 0 ? 1 : -1;
     }
     if (smk_foreign_read(call->state, value, &view)) {
         return take_address(call, i, &view) ? note_stream(call, value) : 0;
@@ -191,8 +195,12 @@ static smk_status launch(const direct_call *call, smk_error *error)
     return status;
 }
 
+/* May the launch go to the stream of the scope (NULL: to that of the thread)? */
 static bool is_stream_of(const smk_stream_scope *scope, int device)
 {
+    if (scope == NULL) {
+        return true;
+    }
     const smk_stream_choice *choice = &scope->choice;
     return !scope->named || choice->backend == NULL || (choice->backend->asynchronous && choice->device == device);
 }

@@ -125,12 +125,12 @@ static PyObject *call(PyObject *self, PyObject *arguments, PyObject *keywords)
     return smk_raw_launch_run((smk_raw_kernel *)(void *)self, values);
 }
 
-/* smk_direct_launch, on the stream that is the fourth argument, perhaps. */
-static int launch_directly(smk_raw_kernel *kernel, PyObject *const *arguments, bool has_stream)
+/* smk_direct_launch on the stream that is the fourth argument. */
+static int launch_on_stream(smk_raw_kernel *kernel, PyObject *const *arguments)
 {
     smk_stream_scope scope = {.named = false};
-    if (has_stream && smk_stream_scope_begin(smk_state_of_instance((PyObject *)kernel), PyUnicode_AsUTF8(kernel->label),
-                                             arguments[3], &scope) < 0) {
+    if (smk_stream_scope_begin(smk_state_of_instance((PyObject *)kernel), PyUnicode_AsUTF8(kernel->label), arguments[3],
+                               &scope) < 0) {
         return -1;
     }
     const int launched = smk_direct_launch(kernel, arguments[0], arguments[1], arguments[2], &scope);
@@ -145,7 +145,9 @@ PyObject *smk_raw_kernel_type_call(PyObject *self, PyObject *const *arguments, s
     const bool has_stream = keywords != NULL && PyTuple_GET_SIZE(keywords) == 1 &&
                             PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(keywords, 0), "stream") == 0;
     if (given == 3 && (keywords == NULL || has_stream)) {
-        const int launched = launch_directly((smk_raw_kernel *)(void *)self, arguments, has_stream);
+        smk_raw_kernel *kernel = (smk_raw_kernel *)(void *)self;
+        const int launched = has_stream ? launch_on_stream(kernel, arguments)
+                                        : smk_direct_launch(kernel, arguments[0], arguments[1], arguments[2], NULL);
         if (launched != 0) {
             return launched < 0 ? NULL : Py_NewRef(Py_None);
         }

@@ -4,6 +4,8 @@
 #include "py/error.h"
 #include "py/streams/stream_object.h"
 
+#include <stdatomic.h>
+
 enum { HANDLE_LEGACY = 1, HANDLE_PER_THREAD = 2 }; /* cudaStreamLegacy, cudaStreamPerThread */
 
 /* An attribute, a new reference; NULL without an exception where there is none. */
@@ -36,19 +38,21 @@ static PyObject *ask_protocol(const smk_state *state, const char *subject, PyObj
     return handle;
 }
 
-/* The handle of another library's stream, a new reference; NULL with an exception set, or without one where the object is
- * no stream. */
-static PyObject *ask_library(PyObject *object)
+static const char *const names[] = {"ptr", "cuda_stream", "handle"}; /* of CuPy, PyTorch, Numba */
+
+/* The last type that had one of these attributes, and which: what an object lacks takes long to find out. It is a guess,
+ * since the type may be gone. */
+static _Atomic(PyTypeObject *) guessed_type;
+static atomic_size_t guessed_name;
+
+/* The int that a library's handle is; steals the reference (NULL stays NULL). NULL with an exception set, or without one
+ * where it is none. */
+static PyObject *convert_handle(PyObject *handle)
 {
-    static const char *const names[] = {"ptr", "cuda_stream", "handle"}; /* of CuPy, PyTorch, Numba */
-    PyObject *handle = NULL, *value = NULL;
-    for (size_t i = 0; handle == NULL && !PyErr_Occurred() && i < sizeof names / sizeof names[0]; i++) {
-        handle = get_optional(object, names[i]);
-    }
     if (handle == NULL || PyLong_Check(handle)) {
         return handle;
     }
-    value = get_optional(handle, "value"); /* Numba has a ctypes.c_void_p */
+    PyObject *value = get_optional(handle, "value"); /* Numba has a ctypes.c_void_p */
     if (value == NULL && !PyErr_Occurred()) {
         value = PyNumber_Check(handle) ? PyNumber_Long(handle) : NULL; /* or a type of NVIDIA's bindings */
     } else if (value == Py_None) {
@@ -56,6 +60,21 @@ static PyObject *ask_library(PyObject *object)
     }
     Py_DECREF(handle);
     return value;
+}
+
+/* The handle of another library's stream, a new reference; NULL with an exception set, or without one where the object is
+ * no stream. */
+static PyObject *ask_library(PyObject *object)
+{
+    PyObject *handle = NULL;
+    for (size_t i = 0; handle == NULL && !PyErr_Occurred() && i < sizeof names / sizeof names[0]; i++) {
+        handle = get_optional(object, names[i]);
+        if (handle != NULL) {
+            atomic_store(&guessed_name, i);
+            atomic_store(&guessed_type, Py_TYPE(object));
+        }
+    }
+    return convert_handle(handle);
 }
 
 static int refuse(const smk_state *state, const char *subject, PyObject *value)
@@ -93,31 +112,39 @@ static int read_handle(const smk_state *state, const char *subject, PyObject *nu
     return 0;
 }
 
-/* A stream of ours. */
-static int read_own(const smk_state *state, const char *subject, smk_stream *stream, smk_stream_choice *choice)
+bool smk_stream_choice_take(const smk_state *state, PyObject *value, smk_stream_choice *choice)
 {
-    if (smk_stream_object_is_closed(stream)) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s is closed", subject);
-        return -1;
+    smk_stream *stream = smk_stream_object_cast(state, value);
+    if (stream == NULL || smk_stream_object_is_closed(stream)) {
+        return false;
     }
     choice->device = stream->device;
     choice->handle = stream->handle;
     choice->backend = stream->handle == SMK_STREAM_DEFAULT && stream->backend->streams != NULL ? NULL : stream->backend;
     choice->owner = Py_NewRef((PyObject *)stream);
-    return 0;
+    return true;
 }
 
 int smk_stream_choice_read(const smk_state *state, const char *subject, PyObject *value, smk_stream_choice *choice)
 {
-    smk_stream *own = smk_stream_object_cast(state, value);
     *choice = (smk_stream_choice){.device = SMK_DEVICE_PRESENT};
-    if (own != NULL) {
-        return read_own(state, subject, own, choice);
+    if (smk_stream_choice_take(state, value, choice)) {
+        return 0;
+    }
+    if (smk_stream_object_cast(state, value) != NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s is closed", subject);
+        return -1;
     }
     if (PyLong_Check(value)) {
         return PyBool_Check(value) ? refuse(state, subject, value) : read_handle(state, subject, value, choice);
     }
-    PyObject *handle = ask_protocol(state, subject, value);
+    PyObject *handle = NULL;
+    if (Py_TYPE(value) == atomic_load(&guessed_type)) {
+        handle = convert_handle(get_optional(value, names[atomic_load(&guessed_name)]));
+    }
+    if (handle == NULL && !PyErr_Occurred()) {
+        handle = ask_protocol(state, subject, value);
+    }
     if (handle == NULL && !PyErr_Occurred()) {
         handle = ask_library(value);
     }

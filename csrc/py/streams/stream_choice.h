@@ -17,6 +17,9 @@ typedef struct smk_stream_choice {
  * none of these, ArgumentError where it is closed or no handle, BackendError where there is no GPU. */
 int smk_stream_choice_read(const smk_state *state, const char *subject, PyObject *value, smk_stream_choice *choice);
 
+/* The same for a stream of ours that is open; false for anything else. */
+bool smk_stream_choice_take(const smk_state *state, PyObject *value, smk_stream_choice *choice);
+
 void smk_stream_choice_free(smk_stream_choice *choice);
 
 #endif

@@ -60,9 +60,11 @@ int smk_stream_scope_begin(const smk_state *state, const char *function, PyObjec
     if (stream == NULL || stream == Py_None) {
         return 0;
     }
-    PyOS_snprintf(subject, sizeof subject, "%.200s: stream", function);
-    if (smk_stream_choice_read(state, subject, stream, &scope->choice) < 0) {
-        return -1;
+    if (!smk_stream_choice_take(state, stream, &scope->choice)) {
+        PyOS_snprintf(subject, sizeof subject, "%.200s: stream", function);
+        if (smk_stream_choice_read(state, subject, stream, &scope->choice) < 0) {
+            return -1;
+        }
     }
     scope->named = true;
     enter(scope);
