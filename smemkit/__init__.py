@@ -50,8 +50,9 @@ SMEMKIT_CACHE      Folder in which the PTX of your CUDA C is cached; by default 
                    XDG_CACHE_HOME or ~/.cache. "none": compile each time.
 SMEMKIT_CACHE_MB   Size limit of that cache in megabytes, 256 by default. The least recently used
                    kernels are removed first.
-SMEMKIT_PROGRESS   "0": no progress bars. Else work of more than two seconds on the simulator, and
-                   benchmarks, show one at a terminal and in notebooks where tqdm is installed.
+SMEMKIT_PROGRESS   "0": no progress bars. Else work of more than two seconds on the simulator,
+                   long copies to a GPU and back, and benchmarks show one at a terminal and in
+                   notebooks where tqdm is installed.
 SMEMKIT_NCU        The Nsight Compute that `smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.

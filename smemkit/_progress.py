@@ -1,9 +1,9 @@
 """Progress of long work: a bar of tqdm at a terminal's standard error or in a notebook.
 
-The extension calls tell and end while a launch runs on the simulator; operation and Steps are for
-Python code. A bar shows after two seconds, and is removed when its work ends. All of this is for
-the main thread: work of other threads shows nothing. Without tqdm, without a terminal and with
-SMEMKIT_PROGRESS=0 nothing is shown either.
+The extension calls tell and end while a launch runs on the simulator, and tell_copy during copies
+to a GPU and back; operation and Steps are for Python code. A bar shows after two seconds, and is
+removed when its work ends. All of this is for the main thread: work of other threads shows nothing.
+Without tqdm, without a terminal and with SMEMKIT_PROGRESS=0 nothing is shown either.
 """
 
 from __future__ import annotations
@@ -103,6 +103,10 @@ class _Work(ABC):
     def tell(self, key: _Key, kernel: str, done: int, total: int, steps: int) -> None:
         """Shows that `done` of `total` blocks of a launch have ended, after so many steps."""
 
+    @abstractmethod
+    def tell_copy(self, key: _Key, done: int, total: int) -> None:
+        """Shows that `done` of `total` bytes have been copied to a GPU and back."""
+
     def draw(self, words: str, done: int, total: int, unit: str, more: str, begun: float) -> None:
         """Shows `done` of `total`; begun is when that part of the work began."""
         if self.is_silent or time.monotonic() - self.begun < DELAY_S:
@@ -161,6 +165,12 @@ class _Launches(_Work):
         more = _say_steps(steps) if total <= FEW_BLOCKS else ""
         self.draw(words, done, total, "blocks", more, self.launch_begun)
 
+    def tell_copy(self, key: _Key, done: int, total: int) -> None:
+        if key != self.key:
+            self.key, self.launch_begun = key, time.monotonic()
+        words = f"{self.words} copies".lstrip()
+        self.draw(words, done // 10**6, total // 10**6, "MB", "", self.launch_begun)
+
 
 class Steps(_Work):
     """Work of so many steps, as a context manager; launches show beside the present step."""
@@ -181,6 +191,9 @@ class Steps(_Work):
 
     def tell(self, key: _Key, kernel: str, done: int, total: int, steps: int) -> None:
         self._draw(f"{kernel}: block {done:,} of {total:,}")
+
+    def tell_copy(self, key: _Key, done: int, total: int) -> None:
+        self._draw(f"copies: {done // 10**6:,} of {total // 10**6:,} MB")
 
     def _draw(self, more: str) -> None:
         self.draw(self.words, self.done, self.total, "steps", more, self.begun)
@@ -227,17 +240,29 @@ def operation(words: str) -> Iterator[None]:
         work.close()
 
 
-def tell(kernel: str, launch: int, done: int, total: int, steps: int) -> None:
-    """What the extension calls while a launch runs: blocks done of all, instructions executed."""
+def _find_work() -> _Work | None:
+    """The work whose bar shows what the extension tells; None outside of the main thread."""
     global _alone
     if not _is_main():
-        return
-    work: _Work
+        return None
     if _open:
-        work = _open[0]
-    else:
-        work = _alone = _alone or _Launches("")
-    work.tell((_executions, launch), kernel, done, total, steps)
+        return _open[0]
+    _alone = _alone or _Launches("")
+    return _alone
+
+
+def tell(kernel: str, launch: int, done: int, total: int, steps: int) -> None:
+    """What the extension calls while a launch runs: blocks done of all, instructions executed."""
+    work = _find_work()
+    if work is not None:
+        work.tell((_executions, launch), kernel, done, total, steps)
+
+
+def tell_copy(done: int, total: int) -> None:
+    """What the extension calls during a long copy: bytes copied of all."""
+    work = _find_work()
+    if work is not None:
+        work.tell_copy((_executions, 0), done, total)
 
 
 def end() -> None:

@@ -60,6 +60,14 @@ bool smk_poll_stop_now(void)
     return poll != NULL && poll->stopped;
 }
 
+void smk_poll_report(uint64_t copied, uint64_t to_copy)
+{
+    if (present != NULL) {
+        present->copied = copied;
+        present->to_copy = to_copy;
+    }
+}
+
 smk_status smk_poll_check(smk_error *error)
 {
     return smk_poll_stop() ? smk_status_fail(error, SMK_INTERRUPTED, "interrupted while a kernel was made ready")

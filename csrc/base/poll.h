@@ -17,6 +17,7 @@ typedef struct smk_poll {
     uint64_t due; /* ns: when to call next */
     uint32_t skip;
     bool stopped;
+    uint64_t copied, to_copy; /* bytes of the copy that is under way; to_copy is 0 where none is */
 } smk_poll;
 
 /* Register and remove `call` for this thread. Pairs nest: `call` may start work of its own. */
@@ -35,6 +36,9 @@ bool smk_poll_stop_now(void);
 
 /* The same as a status: OK or INTERRUPTED. */
 smk_status smk_poll_check(smk_error *error);
+
+/* Says how far a copy is, for `call` to read; 0 of 0 bytes at its end. */
+void smk_poll_report(uint64_t copied, uint64_t to_copy);
 
 /* Monotonic clock, ns. */
 uint64_t smk_poll_clock(void);

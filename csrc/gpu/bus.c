@@ -67,11 +67,13 @@ typedef struct direction {
     slot *slots;
     uint64_t slot_count;
     uint64_t begun, moving, moved; /* chunks that have a slot; that the bus has been given; that it has moved */
+    uint64_t moved_bytes;
 } direction;
 
 typedef struct bus {
     const smk_staged_copy *copy;
     smk_ring_channel *channel;
+    uint64_t bytes; /* to be copied */
     uint64_t slot_bytes;
     slot slots[SMK_RING_SLOTS_MAX];
     direction up, down;
@@ -233,6 +235,7 @@ static bool move_up(bus *b, cudaError_t *code)
     direction *up = &b->up;
     bool moved = false;
     while (up->moved < up->moving && is_reached(get_slot(up, up->moved)->moved, code)) {
+        up->moved_bytes += get_slot(up, up->moved)->bytes;
         atomic_store(&get_slot(up, up->moved)->state, FREE);
         up->moved++;
         moved = true;
@@ -264,6 +267,7 @@ static bool move_down(bus *b, cudaError_t *code)
         } else {
             push(b, s, EMPTYING);
         }
+        down->moved_bytes += s->bytes;
         down->moved++;
         moved = true;
     }
@@ -361,6 +365,7 @@ static smk_status move_all(bus *b, const smk_workers *workers, smk_error *error)
             return status;
         }
         if (moved) {
+            smk_poll_report(b->up.moved_bytes + b->down.moved_bytes, b->bytes);
             idle_since = smk_poll_clock();
         } else {
             wait_a_little(b, idle_since);
@@ -460,8 +465,8 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
     unsigned threads = 1;
     bus b = {.copy = copy};
     *done = false;
-    smk_status status = choose_threads(
-        count_bytes(copy->up, copy->up_count) + count_bytes(copy->down, copy->down_count), &threads, error);
+    b.bytes = count_bytes(copy->up, copy->up_count) + count_bytes(copy->down, copy->down_count);
+    smk_status status = choose_threads(b.bytes, &threads, error);
     if (status == SMK_OK) {
         /* memory that was allocated in the order of a stream is there for others; and no copy waits for a kernel */
         status = smk_wait_launched("what was launched before", error);
@@ -476,6 +481,7 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
     b.spins = smk_quota_cores() > threads ? SPINS : 0;
     status = copy_by(&b, threads, error);
     smk_ring_give(ring);
+    smk_poll_report(0, 0);
     *done = true;
     return status;
 }

@@ -246,6 +246,21 @@ def test_launches_of_one_operation_share_a_bar(bars):
     assert not bar.is_open and _progress._open == []
 
 
+def test_copies_have_a_bar(bars):
+    """A call on a GPU may copy for long; what Python tells of it is the bytes of all its copies."""
+    _progress.tell_copy(3_000_000, 2_000_000_000)
+    _progress.tell_copy(1_500_000_000, 2_000_000_000)
+    _progress.end()
+    with _progress.Steps(2) as steps:
+        steps.begin("gemm")
+        _progress.tell_copy(5_000_000_000, 8_000_000_000)
+    assert [bar.shown for bar in bars] == [
+        [("copies", 3, 2000, "MB", ""), ("copies", 1500, 2000, "MB", "")],
+        [("gemm", 0, 2, "steps", ""), ("gemm", 0, 2, "steps", "copies: 5,000 of 8,000 MB")],
+    ]
+    assert not any(bar.is_open for bar in bars)
+
+
 def test_a_benchmark_shows_its_steps_and_their_launches(bars):
     with _progress.Steps(2) as steps:
         steps.begin("gemm")

@@ -27,15 +27,30 @@ SOURCES = (
 WAIT = ctypes.CFUNCTYPE(ctypes.c_bool, ctypes.c_void_p)
 
 
+class Poll(ctypes.Structure):
+    """smk_poll."""
+
+    _fields_ = (
+        ("call", ctypes.c_void_p),
+        ("context", ctypes.c_void_p),
+        ("outer", ctypes.c_void_p),
+        ("due", ctypes.c_uint64),
+        ("skip", ctypes.c_uint32),
+        ("stopped", ctypes.c_bool),
+        ("copied", ctypes.c_uint64),
+        ("to_copy", ctypes.c_uint64),
+    )
+
+
 @contextlib.contextmanager
 def polled(gpu, must_stop):
     """For the time of a block, work of this thread polls a function."""
-    poll = ctypes.create_string_buffer(256)  # larger than the structure
-    gpu.smk_poll_begin(poll, must_stop, None)
+    poll = Poll()
+    gpu.smk_poll_begin(ctypes.byref(poll), must_stop, None)
     try:
-        yield
+        yield poll
     finally:
-        gpu.smk_poll_end(poll)
+        gpu.smk_poll_end(ctypes.byref(poll))
 
 
 class Error(ctypes.Structure):

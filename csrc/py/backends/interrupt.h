@@ -3,6 +3,7 @@
 #define SMK_PY_BACKENDS_INTERRUPT_H
 
 #include "py/api.h"
+#include "py/backends/progress.h"
 
 #include "base/poll.h"
 #include "base/status.h"
@@ -16,6 +17,7 @@
 typedef struct smk_interrupt {
     PyThreadState *state;
     smk_poll poll;
+    smk_progress progress; /* of copies */
 } smk_interrupt;
 
 void smk_interrupt_begin(smk_interrupt *interrupt); /* releases the GIL */

@@ -3,10 +3,10 @@
 #include "py/backends/capture.h"
 #include "py/backends/chunked_copy.h"
 #include "py/backends/interrupt.h"
+#include "py/backends/progress.h"
 #include "py/backends/selection.h"
 #include "py/calls/captured_call.h"
 #include "py/calls/printed_text.h"
-#include "py/calls/progress.h"
 #include "py/error.h"
 
 #include "base/fork.h"
@@ -23,6 +23,7 @@ typedef struct callbacks {
     PyThreadState *thread;         /* of the caller, while it does not hold the GIL */
     smk_printed_text printed_text; /* of the kernels */
     smk_progress progress;
+    smk_poll poll;
     unsigned generation; /* of the process in which the execution began */
 } callbacks;
 
@@ -41,7 +42,7 @@ static bool must_stop(void *context)
         c->generation = smk_fork_generation();
         stop = smk_printed_text_renew(&c->printed_text) < 0 || stop;
     }
-    stop = stop || smk_printed_text_flush(&c->printed_text) < 0 || smk_progress_tell(&c->progress) < 0;
+    stop = stop || smk_printed_text_flush(&c->printed_text) < 0 || smk_progress_tell(&c->progress, &c->poll) < 0;
     c->thread = PyEval_SaveThread();
     return stop;
 }
@@ -479,11 +480,10 @@ int smk_execute_run(const smk_state *state, smk_execution *execution)
         .print_context = &c.printed_text,
         .progress = &c.progress.run,
     };
-    smk_poll poll;
     c.thread = PyEval_SaveThread();
-    smk_poll_begin(&poll, must_stop, &c);
+    smk_poll_begin(&c.poll, must_stop, &c);
     smk_status status = work_there(execution, &options, &error);
-    smk_poll_end(&poll);
+    smk_poll_end(&c.poll);
     PyEval_RestoreThread(c.thread);
     smk_progress_end(&c.progress);
     int result = finish(state, execution, status, &error, &c.printed_text);

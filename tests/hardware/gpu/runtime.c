@@ -5,6 +5,7 @@
 #include "runtime_queue.h"
 
 #include <cuda_runtime_api.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -191,7 +192,9 @@ cudaError_t cudaDeviceSynchronize(void)
 
 /* Memory ------------------------------------------------------------------------------------------ */
 
-cudaError_t cudaMalloc(void **start, size_t bytes)
+static pthread_mutex_t blocks_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static cudaError_t take_block(void **start, size_t bytes)
 {
     for (int i = 0; i < BLOCKS; i++) {
         if (blocks[i].start == NULL) {
@@ -202,6 +205,14 @@ cudaError_t cudaMalloc(void **start, size_t bytes)
         }
     }
     return cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaMalloc(void **start, size_t bytes)
+{
+    (void)pthread_mutex_lock(&blocks_lock);
+    const cudaError_t code = take_block(start, bytes);
+    (void)pthread_mutex_unlock(&blocks_lock);
+    return code;
 }
 
 cudaError_t cudaFree(void *start)

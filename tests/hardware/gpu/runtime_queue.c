@@ -126,15 +126,18 @@ cudaError_t runtime_queue_wait(void)
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned flags)
 {
     (void)flags;
-    for (int i = 0; i < STREAMS; i++) {
+    cudaError_t code = cudaErrorMemoryAllocation;
+    (void)pthread_mutex_lock(&queue.lock);
+    for (int i = 0; i < STREAMS && code != cudaSuccess; i++) {
         if (streams[i] == NULL) {
             streams[i] = malloc(1);
             *stream = (cudaStream_t)streams[i];
             runtime_streams++;
-            return cudaSuccess;
+            code = cudaSuccess;
         }
     }
-    return cudaErrorMemoryAllocation;
+    (void)pthread_mutex_unlock(&queue.lock);
+    return code;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -153,16 +156,19 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned flags)
 {
     (void)flags;
-    for (int i = 0; i < BLOCKS && !must_fail(&runtime_pinned_left); i++) {
+    cudaError_t code = cudaErrorMemoryAllocation;
+    (void)pthread_mutex_lock(&queue.lock);
+    for (int i = 0, fails = must_fail(&runtime_pinned_left); i < BLOCKS && !fails && code != cudaSuccess; i++) {
         if (pinned[i].start == NULL) {
             pinned[i].start = malloc(bytes);
             pinned[i].bytes = bytes;
             *start = pinned[i].start;
             runtime_pinned++;
-            return cudaSuccess;
+            code = cudaSuccess;
         }
     }
-    return cudaErrorMemoryAllocation;
+    (void)pthread_mutex_unlock(&queue.lock);
+    return code;
 }
 
 cudaError_t cudaFreeHost(void *start)

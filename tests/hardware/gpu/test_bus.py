@@ -244,6 +244,27 @@ def test_an_interrupt_ends_a_copy(gpu, way):
         assert copy(gpu, made) == (None, True)
 
 
+def test_a_copy_tells_how_far_it_is(gpu):
+    settings(gpu, 2, 1 << 16, 4)
+    put(gpu, "copy_us", 2000)
+    host, seen = fill(4 * MB), []
+
+    @WAIT
+    def look(context):
+        seen.append((poll.copied, poll.to_copy))
+        return False
+
+    with Device(gpu) as device:
+        address = device.allocate(host.nbytes)
+        made = bus.make(up=[bus.make_range(gpu, address, host)])
+        with polled(gpu, look) as poll:
+            assert copy(gpu, made) == (None, True)
+            assert (poll.copied, poll.to_copy) == (0, 0), "the copy is over"
+    done, total = zip(*seen, strict=True)
+    assert set(total) == {host.nbytes} and list(done) == sorted(done)
+    assert 0 < done[0] and done[-1] <= host.nbytes
+
+
 def test_a_late_copy_back_is_whole(gpu):
     """Memory that others use is written as a whole, whatever signals come."""
     settings(gpu, 2, 1 << 16, 4)
