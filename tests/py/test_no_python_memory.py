@@ -27,6 +27,7 @@ KERNEL = load(
 )
 PTX = KERNEL.ptx.encode()
 HOST = np.ones(6, "float32")
+MATRIX = np.ones((4, 4), "float32")
 # No Python code runs in these, as CPython itself may end there; from 3.12 on it does in two.
 ENDS = ("profile", "check") if sys.version_info >= (3, 12) else ()
 CALLS = {
@@ -49,6 +50,13 @@ CALLS = {
     "unpickle": lambda x: _core._restore_module(PTX, None, "", {}, (), "sim"),
     "vector_add": lambda x: _core.vector_add(HOST, HOST, backend="sim"),
     "vector_add of device arrays": lambda x: _core.vector_add(x, x),
+    "Device": lambda x: str(_core.Device("sim:0")),
+    "devices": lambda x: _core.devices("sim")[0].memory,
+    "copy": lambda x: x.copy(device="sim"),
+    "gemm over devices": lambda x: _core.gemm(MATRIX, MATRIX, backend="sim", devices=[0, 0]),
+    "gemm of device arrays over devices": lambda x: _core.gemm(
+        x.reshape(2, 3), x.reshape(3, 2), devices=["sim"] * 2
+    ),
     "properties": lambda x: (x.shape, x.strides, x.dtype, x.nbytes),
 }
 

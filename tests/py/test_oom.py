@@ -196,6 +196,20 @@ def test_device_arrays(rng):
     assert empty.shape == (3, 4)
 
 
+def test_products_over_devices(rng):
+    a = shapes.integers(rng, (20, 20), "float32")
+    d = smemkit.asarray(a, backend="sim")
+    for operand in (a, d):
+        free = smemkit.Device("sim").memory.free_bytes
+        failures, result = fail_each(
+            lambda operand=operand: smemkit.gemm(operand, operand, devices=[0, 0], backend="sim")
+        )
+        assert failures > 5
+        assert np.array_equal(np.asarray(result), a @ a)
+        del result
+        assert smemkit.Device("sim").memory.free_bytes == free
+
+
 def test_source_and_tables():
     fail_each(lambda: smemkit.families())
     fail_each(lambda: smemkit.variants("gemm"))
