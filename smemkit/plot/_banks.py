@@ -160,7 +160,7 @@ def draw_cells(ax: Axes, cells: Sequence[Cell], words: BankWords) -> None:
         mesh = ax.pcolormesh(edges, rows, values, edgecolors=GRID, linewidth=0.6, cmap=colours)
         mesh.set_clim(0.5, kinds[-1] + 0.5)
     ax.set_xticks(range(32))
-    ax.set_yticks([*range(32), LOAD], [*range(32), "words"])
+    ax.set_yticks([*range(32), LOAD], [*map(str, range(32)), "words"])
     ax.set_xlim(-0.5, 31.5)
     ax.set_ylim(LOAD + 0.6, -0.5)
     ax.tick_params(length=0)
@@ -178,7 +178,7 @@ def label_cells(ax: Axes, cells: Sequence[Cell], words: BankWords) -> None:
     side = min(box.width / 32, box.height / (LOAD + 1.1)) / figure.dpi
     if side < CELL_LEAST:
         ax.set_xticks(range(0, 32, 4))
-        ax.set_yticks([*range(0, 32, 4), LOAD], [*range(0, 32, 4), "words"])
+        ax.set_yticks([*range(0, 32, 4), LOAD], [*map(str, range(0, 32, 4)), "words"])
         ax.set_xlabel("bank; the last line: words that the bank must serve")
         return
     size = min(8.5, 72 * 0.52 * side)

@@ -304,7 +304,7 @@ def stride(
         steps, middle, below, above = zip(*points, strict=True)
         look = choose_line(names[label], number)
         if len(lines) == 1:
-            look |= {"color": INK, "linewidth": 2.0, "marker": "o", "markersize": 5.5}
+            look.update({"color": INK, "linewidth": 2.0, "marker": "o", "markersize": 5.5})
         ax.errorbar(steps, middle, yerr=(below, above), label=label, capsize=2, **look)
         ends.append((steps[-1], middle[-1], label, look["color"]))
         if len(lines) == 1:

@@ -274,7 +274,7 @@ def find_peer(rows: Sequence[Measurement], peer: str | None) -> Measurement | No
     raise _core.ArgumentError(f"there is no row of {peer!r} to compare with; there are {known}")
 
 
-def find_time(source: Subjects, bar: Subject) -> float | None:
+def find_time(source: object, bar: Subject) -> float | None:
     """Milliseconds of a subject, or None."""
     if bar.row is not None:
         return bar.row.median_ms if bar.row.times_ms and bar.row.median_ms > 0 else None

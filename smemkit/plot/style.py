@@ -251,7 +251,8 @@ def lay_out(ax: Axes) -> Figure:
     engine = figure.get_layout_engine()
     if engine is not None:
         engine.execute(figure)  # as a draw would begin
-    ax.get_xlim(), ax.get_ylim()  # brings the limits up to date
+    ax.get_xlim()  # which brings the limits up to date
+    ax.get_ylim()
     return figure
 
 

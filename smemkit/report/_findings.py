@@ -267,11 +267,12 @@ class CheckReport(Saved):
         sources = iter(self._sources)
         rows: list[Checked | Refused] = []
         for facts in self._captured:
-            if "refused" not in facts:
-                pairs = [(row["first"], row["second"]) for row in facts["findings"]]
-                places = {side["file"] for pair in pairs for side in pair if side is not None}
-                facts = {**facts, "sources": describe_sources(next(sources), places)}
-            rows.append(facts)
+            if "refused" in facts:
+                rows.append(facts)
+                continue
+            pairs = [(row["first"], row["second"]) for row in facts["findings"]]
+            places = {side["file"] for pair in pairs for side in pair if side is not None}
+            rows.append({**facts, "sources": describe_sources(next(sources), places)})
         return {**self._settings, **pack_launches(rows)}
 
     @classmethod

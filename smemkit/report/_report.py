@@ -307,13 +307,14 @@ class Report(Saved):
         ran = iter(self.launches)
         rows: list[Counted | Refused] = []
         for facts in self._captured:
-            if "refused" not in facts:
-                launch = next(ran)
-                places = {row["file"] for row in facts["instructions"]}
-                places |= {row["file"] for row in facts["samples"]}
-                sources = describe_sources(launch.sources, places)
-                facts = {**facts, "sources": sources, "times_ms": list(launch.times_ms)}
-            rows.append(facts)
+            if "refused" in facts:
+                rows.append(facts)
+                continue
+            launch = next(ran)
+            places = {row["file"] for row in facts["instructions"]}
+            places |= {row["file"] for row in facts["samples"]}
+            sources = describe_sources(launch.sources, places)
+            rows.append({**facts, "sources": sources, "times_ms": list(launch.times_ms)})
         return {"blocks": self._blocks, **pack_launches(rows)}
 
     @classmethod
@@ -321,7 +322,7 @@ class Report(Saved):
         rows: list[Counted | Refused] = unpack_launches(captured)
         report = cls(rows, None, blocks=captured["blocks"])
         for launch, facts in zip(report.launches, split_refused(rows)[0], strict=True):
-            launch.times_ms = tuple(facts["times_ms"])
+            launch.times_ms = tuple(facts.get("times_ms", ()))
         return report
 
     def __repr__(self) -> str:

@@ -15,6 +15,7 @@ from ._moved import list_lines_without_access
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from .._types import BankOp
     from ._captured import (
         Counted,
         InModule,
@@ -400,7 +401,8 @@ class Sample:
     def __init__(self, facts: Request, kernel: str, sources: Sources) -> None:
         self.cost, self.warp = facts["cost"], facts["warp"]
         self.function, self.ptx_line = facts["function"], facts["ptx_line"]
-        self.space, self.op, self.rule = facts["space"], facts["op"], facts["rule"]
+        self.space, self.op = facts["space"], facts["op"]
+        self.rule: BankOp = facts["rule"]
         self.bytes, self.mask = facts["bytes"], facts["mask"]
         self.kernel = kernel
         self.block: tuple[int, ...] = tuple(facts["block"])
