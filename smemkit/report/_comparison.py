@@ -8,7 +8,7 @@ from .._pandas import import_pandas
 from .._version import __version__
 from ._layout import tabulate, wrap, write_number
 from .counts import CONFLICTS, WAVEFRONTS, counters
-from .saved import Saved, describe_origin, restore_as, say_launches
+from .saved import Saved, restore_as, say_launches
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,16 +100,22 @@ class Comparison(Saved):
     [0]
     """
 
+    names: tuple[str, str]
+    rows: list[ComparedRow]
+    summary: str
+    reports: tuple[Report, Report]
+    labels: tuple[str, str]
+
     def __init__(self, a: Report, b: Report, names: tuple[str, str]) -> None:
+        super().__init__()
         self.names = names
         self.reports = (a, b)
-        self.origin = describe_origin()
         self.labels = (a.label, b.label)
         facts = counters()
         pairs = [(name, facts[name]["unit"], a.counters[name], b.counters[name]) for name in facts]
         if a.time_ms is not None and b.time_ms is not None:
             pairs.append(("time", "ms", a.time_ms, b.time_ms))
-        self.rows: list[ComparedRow] = [
+        self.rows = [
             (name, unit, one, other, self._divide(other, one))
             for name, unit, one, other in pairs
             if one or other or name == "time"

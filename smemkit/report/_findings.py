@@ -10,7 +10,6 @@ from ._variables import SharedVariables, strip_index
 from .counts import Sources, count_blocks, place_of, split_refused
 from .saved import (
     Saved,
-    describe_origin,
     describe_sources,
     pack_launches,
     say_launches,
@@ -28,11 +27,25 @@ if TYPE_CHECKING:
 class Side:
     """One of the two accesses of a finding."""
 
+    op: str
+    space: str
+    bytes: int
+    address: int
+    block: tuple[int, ...]
+    thread: tuple[int, ...]
+    function: str
+    ptx_line: int
+    ptx: str
+    file: str
+    line: int
+    variable: str
+    text: str
+    moved: bool
+
     def __init__(self, facts: FindingSide, sources: Sources, shared: SharedVariables) -> None:
         self.op, self.space, self.bytes = facts["op"], facts["space"], facts["bytes"]
         self.address = facts["address"]
-        self.block: tuple[int, ...] = tuple(facts["block"])
-        self.thread: tuple[int, ...] = tuple(facts["thread"])
+        self.block, self.thread = tuple(facts["block"]), tuple(facts["thread"])
         self.function, self.ptx_line, self.ptx = facts["function"], facts["ptx_line"], facts["ptx"]
         self.file, self.line = place_of(facts)
         self.variable = shared.translate(facts["variable"], self.file)
@@ -103,6 +116,15 @@ class Finding:
     >>> finding.kind, finding.first.line
     ('global_race', 4)
     """
+
+    kind: str
+    kernel: str
+    message: str
+    action: str
+    count: int
+    same_value: bool
+    first: Side
+    second: Side | None
 
     def __init__(
         self, facts: FoundFault, kernel: str, sources: Sources, shared: SharedVariables
@@ -197,6 +219,16 @@ class CheckReport(Saved):
     (False, {'global_race'})
     """
 
+    result: Any
+    findings: list[Finding]
+    kernels: tuple[str, ...]
+    sampled: tuple[int, int] | None
+    truncated: bool
+    incomplete: int
+    stopped: str | None
+    refused: tuple[tuple[str, str], ...]
+    ignored: int
+
     def __init__(
         self,
         launches: Iterable[Checked | Refused],
@@ -206,10 +238,10 @@ class CheckReport(Saved):
         given: str | None = None,
         ignore_same_value: bool = False,
     ) -> None:
+        super().__init__()
         self._captured = list(launches)
         self._sources: list[Sources] = []
         self._settings = {"blocks": blocks, "ignore_same_value": ignore_same_value}
-        self.origin = describe_origin()
         self.result = result
         ran, self.refused = split_refused(self._captured)
         self.kernels = tuple(launch["kernel"] for launch in ran)

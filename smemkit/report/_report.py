@@ -28,7 +28,7 @@ from .counts import (
     read_condition,
     split_refused,
 )
-from .saved import Saved, describe_origin, describe_sources, pack_launches, unpack_launches
+from .saved import Saved, describe_sources, pack_launches, unpack_launches
 from .what_if import rank_waste
 
 if TYPE_CHECKING:
@@ -107,6 +107,14 @@ class Report(Saved):
     'column.cu:37'
     """
 
+    result: Any
+    launches: tuple[Launch, ...]
+    counters: Counters
+    lines: list[Line]
+    samples: list[Sample]
+    sampled: tuple[int, int] | None
+    refused: tuple[tuple[str, str], ...]
+
     def __init__(
         self,
         launches: Iterable[Counted | Refused],
@@ -115,9 +123,9 @@ class Report(Saved):
         blocks: int = 0,
         given: str | None = None,
     ) -> None:
+        super().__init__()
         self._blocks = blocks
         self._captured = [_drop_lines(facts) for facts in launches]
-        self.origin = describe_origin()
         ran, self.refused = split_refused(self._captured)
         self.launches = tuple(Launch(facts, given) for facts in ran)
         self.result = result

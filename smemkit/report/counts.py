@@ -13,7 +13,10 @@ from .. import _core
 from ._moved import list_lines_without_access
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+
+    from numpy import uint64
+    from numpy.typing import NDArray
 
     from .._types import BankOp
     from ._captured import (
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
         Request,
         SavedSources,
         Sums,
+        Variable,
     )
     from ._report import Report
 
@@ -101,7 +105,7 @@ class UncountedError(_core.Error, ValueError):
     """A requested value was not counted: a launch was refused, or a ratio has no value."""
 
 
-OPERATORS = {
+OPERATORS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     ">=": operator.ge,
     "<": operator.lt,
@@ -228,6 +232,13 @@ class Sources:
     given is the CUDA C of a kernel that came as a string; saved is what a saved report brings.
     """
 
+    ptx: list[str]
+    variant: tuple[str, str] | None
+    given: str | None
+    _saved: bool
+    _texts: dict[str, list[str] | None]
+    _without_access: dict[str, frozenset[int]]
+
     def __init__(
         self,
         kernel: str,
@@ -235,11 +246,9 @@ class Sources:
         given: str | None = None,
         saved: SavedSources | None = None,
     ) -> None:
-        self.ptx = ptx.splitlines()
-        self.variant: tuple[str, str] | None = None
+        self.ptx, self.variant = ptx.splitlines(), None
         self.given, self._saved = given, saved is not None
-        self._texts: dict[str, list[str] | None] = {}
-        self._without_access: dict[str, frozenset[int]] = {}
+        self._texts, self._without_access = {}, {}
         if saved is None:
             self.variant = _find_variant(kernel, ptx)
         else:
@@ -329,6 +338,14 @@ class Line:
     ('column.cu:37', 4096)
     """
 
+    file: str
+    line: int
+    text: str
+    counters: Counters
+    kernels: tuple[str, ...]
+    module: str  # its PTX
+    moved: bool
+
     def __init__(
         self,
         file: str,
@@ -398,15 +415,30 @@ class Sample:
     32
     """
 
+    addresses: NDArray[uint64]
+    mask: int
+    bytes: int
+    cost: int
+    space: str
+    op: str
+    rule: BankOp
+    kernel: str
+    function: str
+    ptx_line: int
+    file: str
+    line: int
+    text: str
+    block: tuple[int, ...]
+    warp: int
+
     def __init__(self, facts: Request, kernel: str, sources: Sources) -> None:
         self.cost, self.warp = facts["cost"], facts["warp"]
         self.function, self.ptx_line = facts["function"], facts["ptx_line"]
         self.space, self.op = facts["space"], facts["op"]
-        self.rule: BankOp = facts["rule"]
+        self.rule, self.addresses = facts["rule"], facts["addresses"]
         self.bytes, self.mask = facts["bytes"], facts["mask"]
         self.kernel = kernel
-        self.block: tuple[int, ...] = tuple(facts["block"])
-        self.addresses = facts["addresses"]
+        self.block = tuple(facts["block"])
         self.file, self.line = place_of(facts)
         self.text = sources.text(self.file, self.line, sources.text(PTX_FILE, self.ptx_line))
 
@@ -467,10 +499,24 @@ class Launch:
     (Launch('gemm_column_float32', grid=(2, 2, 1), block=(32, 32, 1)),)
     """
 
+    kernel: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int
+    blocks: int
+    blocks_total: int
+    modelled: bool  # whether the accesses are those of the machine code
+    ptx: str
+    instructions: list[Instruction]
+    shared: list[Variable]
+    counters: Counters
+    sources: Sources
+    samples: list[Sample]
+    times_ms: tuple[float, ...]
+
     def __init__(self, facts: Counted, given: str | None = None) -> None:
         self.kernel = facts["kernel"]
-        self.grid: tuple[int, ...] = tuple(facts["grid"])
-        self.block: tuple[int, ...] = tuple(facts["block"])
+        self.grid, self.block = tuple(facts["grid"]), tuple(facts["block"])
         self.shared_bytes = facts["shared_bytes"]
         self.blocks, self.blocks_total = facts["blocks"], facts["blocks_total"]
         self.modelled = facts["modelled"]
@@ -480,7 +526,7 @@ class Launch:
         self.counters = Counters(add_sums([facts["counters"]]))
         self.sources = Sources.of(facts, given)
         self.samples = [Sample(sample, self.kernel, self.sources) for sample in facts["samples"]]
-        self.times_ms: tuple[float, ...] = ()
+        self.times_ms = ()
 
     @property
     def time_ms(self) -> float | None:

@@ -321,6 +321,8 @@ def draw_findings(report: CheckReport) -> str:
 class Picture:
     """A drawing of one request; shown in a notebook, .svg is the drawing alone."""
 
+    sample: Sample
+
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
 

@@ -9,7 +9,7 @@ from .. import _core
 from .._pandas import import_pandas
 from .._version import __version__
 from ._layout import tabulate
-from .saved import Saved, describe_origin
+from .saved import Saved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -100,9 +100,13 @@ class OccupancyTable(Saved):
     (1, 67)
     """
 
+    kernel: str
+    block: tuple[int, ...]
+    rows: list[Row]
+
     def __init__(self, kernel: str, block: tuple[int, ...], rows: Iterable[Row]) -> None:
+        super().__init__()
         self.kernel, self.block, self.rows = kernel, block, list(rows)
-        self.origin = describe_origin()
         self.origin["counted_on"] = "from NVIDIA's table of limits"
 
     def __iter__(self) -> Iterator[Row]:

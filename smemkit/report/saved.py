@@ -139,6 +139,9 @@ class Saved(abc.ABC):
 
     origin: Origin
 
+    def __init__(self) -> None:
+        self.origin = describe_origin()
+
     @abc.abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """All of it, of plain types that json can write."""
