@@ -23,6 +23,12 @@ class ConfiguredKernel:
 
     __slots__ = ("block", "grid", "kernel", "shared_mem", "stream")
 
+    kernel: _core.RawKernel
+    grid: Lengths
+    block: Lengths
+    stream: StreamLike | None
+    shared_mem: int
+
     def __init__(
         self,
         kernel: _core.RawKernel,

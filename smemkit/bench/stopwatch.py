@@ -20,7 +20,7 @@ from .. import _core
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Literal
+    from typing import Any, Literal
 
     from .types import Cache, Call
 
@@ -61,8 +61,15 @@ class Stopwatch:
     ...     print("no GPU")  # doctest: +SKIP
     """
 
+    backend: Literal["cuda"]
+    seconds: float
+    most: int
+    timer: Any
+    flushed: smemkit.DeviceArray
+    busy: smemkit.DeviceArray
+
     def __init__(self, seconds: float = 0.5, most: int = SAMPLES_MAX) -> None:
-        self.backend: Literal["cuda"] = "cuda"
+        self.backend = "cuda"
         self.seconds, self.most = seconds, most
         self.timer = _core._timer()
         l2_bytes = smemkit.device_info(backend="cuda")["l2_cache_bytes"]

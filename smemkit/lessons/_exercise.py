@@ -52,6 +52,13 @@ class Exercise:
     ('tour.guard', '00')
     """
 
+    name: str
+    title: str
+    notebook: str
+    text: Text
+    kernel: str
+    start: Text
+
     def __init__(self, name: str, task: Task, following: str | None = None) -> None:
         self.name, self.title, self.kernel = name, task.title, task.kernel
         self.notebook = f"{task.notebook:02}"

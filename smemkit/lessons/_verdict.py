@@ -67,6 +67,12 @@ class Verdict:
     (False, ['check'])
     """
 
+    exercise: str
+    steps: tuple[Step, ...]
+    next: str
+    report: Report | None
+    checked: CheckReport | None
+
     def __init__(
         self,
         exercise: str,
