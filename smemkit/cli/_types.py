@@ -5,4 +5,4 @@ from typing import TypeAlias
 
 from .options import Parser
 
-Commands: TypeAlias = argparse._SubParsersAction[Parser]
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"
