@@ -17,12 +17,12 @@ from numpy.typing import ArrayLike, DTypeLike
 from ._configured import ConfiguredKernel
 from ._facts import Attributes, Build, Counter, DeviceInfo, Family, Limits, Variant
 from ._types import BankOp
+from ._types import DeviceLike as _Device
 from ._types import StreamLike as _Stream
 from .report import CheckReport, Report
 from .report._captured import Checked, Counted, Refused, Timed
 
 _Backend: TypeAlias = Literal["auto", "cuda", "sim"]
-_Device: TypeAlias = "int | str | Device"
 _Lengths: TypeAlias = int | Sequence[int]
 _Capability: TypeAlias = str | tuple[int, int]
 _Kernel: TypeAlias = "RawKernel | str | tuple[Any, ...]"

@@ -11,7 +11,6 @@ from ._core import Device, DeviceArray, Stream
 Array: TypeAlias = ArrayLike | DeviceArray
 Backend: TypeAlias = Literal["auto", "cuda", "sim"]
 Machine: TypeAlias = Literal["cuda", "sim"]
-DeviceLike: TypeAlias = int | str | Device
 BankOp: TypeAlias = Literal["load", "store", "atomic", "async", "cas", "increment", "matrix"]
 Capability: TypeAlias = str | tuple[int, int]
 Count: TypeAlias = int | float | None  # of a counter; a ratio whose denominator is 0 is None
@@ -19,6 +18,25 @@ HostArray: TypeAlias = NDArray[Any]
 Order: TypeAlias = Literal["forward", "reverse", "both"]  # of the blocks and warps of a check
 Shape: TypeAlias = int | Sequence[int]
 StrPath: TypeAlias = str | os.PathLike[str]
+
+
+class NumberedDevice(Protocol):
+    """Of CuPy or JAX."""
+
+    @property
+    def id(self) -> int: ...
+
+
+class TorchDevice(Protocol):
+    """Of PyTorch."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def index(self) -> int | None: ...
+
+
+DeviceLike: TypeAlias = int | str | Device | NumberedDevice | TorchDevice
 
 
 class CudaStream(Protocol):

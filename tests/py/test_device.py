@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -141,6 +142,39 @@ def test_calls_take_a_device(name, device):
 def test_devices_that_cannot_be(name, device, error, said):
     with pytest.raises(error, match=said):
         (MAKERS | CALLS)[name](device)
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"type": "cuda", "index": 99}, {"id": 99}, {"platform": "gpu", "id": 99}],
+    ids=["PyTorch", "CuPy", "JAX"],
+)
+def test_devices_of_other_libraries(attributes):
+    device = types.SimpleNamespace(**attributes)
+    said = "looking for a GPU|no GPU support|no device 99"
+    with pytest.raises((smemkit.BackendError, smemkit.ArgumentError), match=said):
+        smemkit.zeros(2, device=device)
+    array = smemkit.zeros(2, backend="sim")
+    with pytest.raises(smemkit.ArgumentError, match="x lives on 'sim', and device is"):
+        smemkit.vector_add(array, array, device=device)
+
+
+@pytest.mark.parametrize(
+    "attributes", [{"type": "cpu", "index": None}, {"platform": "cpu", "id": 0}, {"index": None}]
+)
+def test_what_is_no_gpu_of_another_library(attributes):
+    with pytest.raises(smemkit.ArgumentTypeError, match="device is of the type .*SimpleNamespace"):
+        smemkit.zeros(2, device=types.SimpleNamespace(**attributes))
+
+
+def test_an_attribute_may_raise():
+    class Broken:
+        @property
+        def index(self):
+            raise KeyError("broken")
+
+    with pytest.raises(KeyError, match="broken"):
+        smemkit.zeros(2, device=Broken())
 
 
 @pytest.mark.parametrize("name", ["Device", "zeros", "family", "kernel"])

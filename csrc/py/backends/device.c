@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char accepted[] = "accepted are a number, 'cuda:0' and the like, 'sim', and a smemkit.Device";
+static const char accepted[] =
+    "accepted are a number, 'cuda:0' and the like, 'sim', a smemkit.Device, and those of CuPy, JAX and PyTorch";
 
 void smk_device_write(const smk_backend *backend, int number, char text[SMK_DEVICE_TEXT_BYTES])
 {
@@ -60,6 +61,65 @@ static int read_text(const smk_state *state, const char *subject, PyObject *obje
     return 0;
 }
 
+/* Reads a whole number that is not negative. Returns 1; 0 without an exception where the object is no whole number; -1
+ * with an exception set. */
+static int read_number(const smk_state *state, const char *subject, PyObject *object, int *number)
+{
+    PyObject *integer = smk_keywords_index(object);
+    int overflow = 0;
+    if (integer == NULL) {
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    const long long read = PyLong_AsLongLongAndOverflow(integer, &overflow);
+    Py_DECREF(integer);
+    if (overflow != 0 || read < 0 || read > INT_MAX) {
+        smk_error_fail(state, SMK_ARGUMENT, "%s: there is no device %.100R; they are numbered from 0", subject, object);
+        return -1;
+    }
+    *number = (int)read;
+    return 1;
+}
+
+/* The first of two attributes that an object has, a new reference; NULL without an exception where it has neither. */
+static PyObject *get_attribute(PyObject *object, const char *name, const char *other)
+{
+    const char *const names[] = {name, other};
+    PyObject *value = NULL;
+    for (size_t i = 0; value == NULL && i < 2; i++) {
+        value = PyObject_GetAttrString(object, names[i]);
+        if (value == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            PyErr_Clear();
+        } else if (value == NULL) {
+            break;
+        }
+    }
+    return value;
+}
+
+/* Reads a device of another library: it has a number (index of PyTorch, id of CuPy and JAX) and perhaps a kind (type of
+ * PyTorch, platform of JAX). Returns as read_number. */
+static int read_other(const smk_state *state, const char *subject, PyObject *object, int *number)
+{
+    PyObject *kind = get_attribute(object, "type", "platform"), *index = NULL;
+    int status = PyErr_Occurred() ? -1 : 0;
+    const bool is_gpu =
+        kind == NULL || (PyUnicode_Check(kind) && (PyUnicode_CompareWithASCIIString(kind, "cuda") == 0 ||
+                                                   PyUnicode_CompareWithASCIIString(kind, "gpu") == 0));
+    if (status == 0 && is_gpu) {
+        index = get_attribute(object, "index", "id");
+        status = PyErr_Occurred() ? -1 : 0;
+    }
+    if (index == Py_None && kind != NULL) { /* PyTorch's for the present device */
+        *number = SMK_DEVICE_PRESENT;
+        status = 1;
+    } else if (index != NULL) {
+        status = read_number(state, subject, index, number);
+    }
+    Py_XDECREF(kind);
+    Py_XDECREF(index);
+    return status;
+}
+
 int smk_device_read(const smk_state *state, const char *subject, PyObject *object, const smk_backend **backend,
                     int *number)
 {
@@ -77,23 +137,15 @@ int smk_device_read(const smk_state *state, const char *subject, PyObject *objec
     if (PyUnicode_Check(object)) {
         return read_text(state, subject, object, backend, number);
     }
-    PyObject *integer = smk_keywords_index(object);
-    if (integer == NULL) {
-        if (!PyErr_Occurred()) {
-            smk_error_fail(state, SMK_TYPE, "%s: device is of the type %.100s; %s", subject, Py_TYPE(object)->tp_name,
-                           accepted);
-        }
-        return -1;
+    int status = read_number(state, subject, object, number);
+    if (status == 0 && (status = read_other(state, subject, object, number)) > 0) {
+        *backend = smk_selection_backend(SMK_BACKEND_CUDA);
     }
-    int overflow = 0;
-    const long long read = PyLong_AsLongLongAndOverflow(integer, &overflow);
-    Py_DECREF(integer);
-    if (overflow != 0 || read < 0 || read > INT_MAX) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s: there is no device %.100R; they are numbered from 0", subject, object);
-        return -1;
+    if (status == 0) {
+        smk_error_fail(state, SMK_TYPE, "%s: device is of the type %.100s; %s", subject, Py_TYPE(object)->tp_name,
+                       accepted);
     }
-    *number = (int)read;
-    return 0;
+    return status > 0 ? 0 : -1;
 }
 
 int smk_device_check(const smk_state *state, const char *subject, const smk_backend *backend, int number)

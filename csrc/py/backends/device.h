@@ -15,7 +15,8 @@ typedef struct smk_device {
 enum { SMK_DEVICE_TEXT_BYTES = 32 };
 void smk_device_write(const smk_backend *backend, int number, char text[SMK_DEVICE_TEXT_BYTES]);
 
-/* Reads what device= may be (NULL: nothing was given): a number, a text as above, or a smemkit.Device. *backend is NULL
+/* Reads what device= may be (NULL: nothing was given): a number, a text as above, a smemkit.Device, or a GPU as
+ * other libraries have it. *backend is NULL
  * where that names no machine, *number SMK_DEVICE_PRESENT where it names no device. Messages begin with `subject`. Returns
  * 0, or -1 with an exception set. */
 int smk_device_read(const smk_state *state, const char *subject, PyObject *object, const smk_backend **backend,
