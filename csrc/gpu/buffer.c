@@ -213,6 +213,16 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
                                  (unsigned long long)address);
 }
 
+smk_status smk_buffer_copy_pinned(uint64_t address, void *host, uint64_t bytes, bool is_up, smk_error *error)
+{
+    void *device = device_pointer(address);
+    const cudaError_t code =
+        is_up ? cudaMemcpyAsync(device, host, (size_t)bytes, cudaMemcpyHostToDevice, smk_stream_now())
+              : cudaMemcpyAsync(host, device, (size_t)bytes, cudaMemcpyDeviceToHost, smk_stream_now());
+    return smk_cuda_error_report(code, error, "copying %llu bytes %s the GPU at 0x%llx", (unsigned long long)bytes,
+                                 is_up ? "to" : "from", (unsigned long long)address);
+}
+
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
 {
     if (bytes == 0) {

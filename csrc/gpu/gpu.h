@@ -82,7 +82,9 @@ smk_status smk_buffer_give_back(uint64_t address, uint64_t bytes, smk_error *err
 smk_status smk_buffer_upload(uint64_t address, const void *host, uint64_t bytes, smk_error *error); /* synchronous */
 smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk_error *error);     /* synchronous */
 
-/* Asynchronous, in order with launches. */
+/* Asynchronous, in order with launches. The host's memory of the first is pinned, and neither freed nor changed before the
+ * copy has ended. */
+smk_status smk_buffer_copy_pinned(uint64_t address, void *host, uint64_t bytes, bool is_up, smk_error *error);
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error);
 smk_status smk_buffer_copy(uint64_t target, uint64_t source, uint64_t bytes, smk_error *error);
 

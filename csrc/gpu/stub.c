@@ -125,6 +125,15 @@ smk_status smk_buffer_download(uint64_t address, void *host, uint64_t bytes, smk
     return fail_without_cuda(error);
 }
 
+smk_status smk_buffer_copy_pinned(uint64_t address, void *host, uint64_t bytes, bool is_up, smk_error *error)
+{
+    (void)address;
+    (void)host;
+    (void)bytes;
+    (void)is_up;
+    return fail_without_cuda(error);
+}
+
 smk_status smk_buffer_clear(uint64_t address, uint64_t bytes, smk_error *error)
 {
     (void)address;

@@ -41,6 +41,29 @@ def use_arrays() -> smemkit.DeviceArray:
     return array
 
 
+def use_streams(x: smemkit.DeviceArray) -> float:
+    stream, start, end = smemkit.Stream(backend="sim"), smemkit.Event(), smemkit.Event(timing=True)
+    with stream as entered:
+        assert_type(entered, smemkit.Stream)
+        start.record()
+        y = smemkit.gemm(x, x)
+        end.record(stream)
+    other = smemkit.Stream(device="sim", non_blocking=True, priority=-1)
+    other.wait(end)
+    other.wait(stream)
+    assert_type(smemkit.gemm(x, y, stream=other), smemkit.DeviceArray)
+    assert_type(smemkit.asnumpy(x, stream=stream), numpy.ndarray[Any, Any])
+    x.fill(0, stream=0)
+    print(x.copy(stream=other), x.astype("int32", stream=other), smemkit.zeros(3, stream=stream))
+    smemkit.RawKernel(SOURCE, "fill")[1, 32, stream](x, 1.0)
+    stream.synchronize()
+    end.synchronize()
+    print(stream.done, stream.device, stream.backend, stream.handle, stream.closed, end.done)
+    print(smemkit.Stream(0).__cuda_stream__())
+    other.close()
+    return start.elapsed(end)
+
+
 def use_families(x: smemkit.DeviceArray) -> None:
     a = numpy.ones((8, 8), dtype="float32")
     print(smemkit.gemm(a, a, variant="padded"), smemkit.transpose(x), smemkit.reduce(a))
@@ -81,16 +104,6 @@ def use_raw(x: smemkit.DeviceArray) -> None:
     print(module.kernels, module.ptx, module.source, kernel.name, kernel.attributes["num_regs"])
     print(smemkit.RawKernel(SOURCE, "fill").profile(1, 32, (x, 1.0)).advice)
     print(smemkit.kernel("gemm", "tiled", dtype="float32").check(1, 32, ()).findings)
-
-
-def use_streams(x: smemkit.DeviceArray) -> None:
-    begin, end = smemkit.Event(), smemkit.Event(timing=True)
-    with smemkit.Stream(backend="sim", non_blocking=True) as stream:
-        begin.record()
-        smemkit.transpose(x, stream=stream)
-        end.record(stream)
-        stream.wait(end)
-    print(begin.elapsed(end), end.done, stream.handle, smemkit.Stream(stream).closed)
 
 
 def use_reports(path: pathlib.Path) -> None:

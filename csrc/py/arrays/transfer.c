@@ -1,6 +1,7 @@
 #include "py/arrays/transfer.h"
 
 #include "py/arrays/array_view.h"
+#include "py/arrays/async_copy.h"
 #include "py/arrays/foreign.h"
 #include "py/arrays/host_layout.h"
 #include "py/arrays/list.h"
@@ -43,8 +44,12 @@ static smk_array *upload_array(const smk_state *state, const char *subject, cons
     const smk_pack_layout *layout = find_layout(host, &whole);
     smk_array *array =
         smk_array_create(state, subject, backend, device, PyArray_DESCR(host), PyArray_NDIM(host), PyArray_DIMS(host));
-    if (array == NULL) {
-        return NULL;
+    const int begun = array == NULL ? -1 : smk_async_copy_begin(state, array, host, true);
+    if (begun != 0) {
+        if (begun < 0) {
+            Py_CLEAR(array);
+        }
+        return array;
     }
     smk_interrupt_begin(&interrupt);
     status = smk_array_upload(array, PyArray_DATA(host), layout, &error);
@@ -57,9 +62,9 @@ static smk_array *upload_array(const smk_state *state, const char *subject, cons
     return array;
 }
 
-/* `host` is plain, or one that the machine's bus takes as it is, and of the array's type and shape. Returns 0, or -1 with
- * an exception set. */
-static int download_array(const smk_state *state, smk_array *array, PyArrayObject *host)
+/* `host` is plain, or one that the machine's bus takes as it is, and of the array's type and shape. Unless it waits, the
+ * copy may end later. Returns 0, or -1 with an exception set. */
+static int download_array(const smk_state *state, smk_array *array, PyArrayObject *host, bool waits)
 {
     smk_error error = {0};
     smk_host_layout whole;
@@ -73,8 +78,10 @@ static int download_array(const smk_state *state, smk_array *array, PyArrayObjec
         return -1;
     }
     packed = smk_array_view_pack(state, "asnumpy", array);
-    if (packed == NULL) {
-        return -1;
+    const int begun = packed == NULL ? -1 : waits ? 0 : smk_async_copy_begin(state, packed, host, false);
+    if (begun != 0) {
+        Py_XDECREF(packed);
+        return begun < 0 ? -1 : 0;
     }
     smk_interrupt_begin(&interrupt);
     status = smk_array_download(packed, PyArray_DATA(host), layout, &error);
@@ -135,7 +142,7 @@ smk_array *smk_transfer_upload(const smk_state *state, const char *subject, PyOb
 PyArrayObject *smk_transfer_download(const smk_state *state, smk_array *array)
 {
     PyArrayObject *host = create_host(array);
-    if (host != NULL && download_array(state, array, host) < 0) {
+    if (host != NULL && download_array(state, array, host, true) < 0) {
         Py_CLEAR(host);
     }
     return host;
@@ -146,7 +153,7 @@ PyObject *smk_transfer_fetch(const smk_state *state, smk_array *array, PyObject 
     smk_host_layout whole;
     if (out != NULL && (smk_ndarray_is_plain((PyArrayObject *)out, true) ||
                         smk_host_layout_is_direct((PyArrayObject *)out, array->backend, &whole))) {
-        return download_array(state, array, (PyArrayObject *)out) < 0 ? NULL : Py_NewRef(out);
+        return download_array(state, array, (PyArrayObject *)out, false) < 0 ? NULL : Py_NewRef(out);
     }
     PyArrayObject *host = smk_transfer_download(state, array);
     if (host == NULL || out == NULL) {
@@ -456,7 +463,8 @@ static const char asnumpy_doc[] =
     "stream : stream, optional\n"
     "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
     "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n"
-    "    The copy waits for all work with d so far, on whatever stream.\n\n"
+    "    The copy waits for all work with d so far, on whatever stream. Where a stream is named and out is pinned\n"
+    "    (smemkit.pinned_empty), the call returns before the copy has ended: stream.synchronize() waits for it.\n\n"
     "Shapes\n------\n"
     "The result has the shape of d.\n\n"
     "Returns\n-------\n"

@@ -58,6 +58,9 @@ typedef struct smk_backend_streams {
     smk_status (*common)(int device, uint64_t *stream, smk_error *error);
     /* Does a graph capture the work of the stream? */
     bool (*captured)(uint64_t stream);
+    /* Is an address of the host one of pinned memory? And a copy of that, which does not wait. */
+    bool (*pinned)(const void *memory);
+    smk_status (*copy_host)(uint64_t address, void *host, uint64_t bytes, bool is_up, smk_error *error);
     /* Frees memory as `release` does; while a graph captures the thread's stream, when it no longer does. */
     smk_status (*retire)(uint64_t address, smk_error *error);
     /* As the user asks for it, also between streams that a graph captures. */
