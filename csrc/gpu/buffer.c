@@ -51,17 +51,18 @@ static smk_status check_pool(smk_error *error)
                            "the environment variable SMEMKIT_POOL is '%.100s'; accepted are '0' and '1'", text);
 }
 
+static atomic_int has_pool[SMK_DEVICES_MAX]; /* whether a device has a pool. 0: not asked for yet; 1: no; 2: yes */
+
 /* Does the present device allocate from a pool, in stream order, without waiting for the device? */
 static bool uses_pool(void)
 {
-    static atomic_int known[SMK_DEVICES_MAX]; /* 0: not asked for yet; 1: no; 2: yes */
     int device = 0, supported = 0;
     cudaMemPool_t pool = NULL;
     if (cudaGetDevice(&device) != cudaSuccess || device >= SMK_DEVICES_MAX) {
         (void)cudaGetLastError();
         return false;
     }
-    if (atomic_load(&known[device]) == 0) {
+    if (atomic_load(&has_pool[device]) == 0) {
         uint64_t kept = choose_kept_bytes();
         bool good = allows_pool() &&
                     cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, device) == cudaSuccess &&
@@ -70,9 +71,9 @@ static bool uses_pool(void)
         if (!good) {
             (void)cudaGetLastError();
         }
-        atomic_store(&known[device], good ? 2 : 1);
+        atomic_store(&has_pool[device], good ? 2 : 1);
     }
-    return atomic_load(&known[device]) == 2;
+    return atomic_load(&has_pool[device]) == 2;
 }
 
 /* Allocates from the pool; if that fails, once more after unused memory has returned to the driver. */
@@ -89,6 +90,19 @@ static cudaError_t allocate_from_pool(void **pointer, size_t bytes)
         }
     }
     return code;
+}
+
+smk_status smk_buffer_trim(smk_error *error)
+{
+    cudaError_t code = cudaSuccess;
+    for (int device = 0; device < SMK_DEVICES_MAX && code == cudaSuccess; device++) {
+        cudaMemPool_t pool = NULL;
+        if (atomic_load(&has_pool[device]) == 2) {
+            code = cudaDeviceGetDefaultMemPool(&pool, device);
+            code = code == cudaSuccess ? cudaMemPoolTrimTo(pool, 0) : code;
+        }
+    }
+    return smk_cuda_error_report(code, error, "returning unused memory of the GPU");
 }
 
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error)

@@ -442,8 +442,7 @@ static smk_status copy_by(bus *b, unsigned threads, smk_error *error)
     if (!smk_workers_create(&workers, run_worker, b)) {
         status = smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
     } else {
-        const unsigned beside = threads <= HELPERS_MIN ? threads - 1 : threads;
-        smk_workers_start(&workers, beside);
+        smk_workers_start(&workers, threads - 1);
         b->helps = workers.started < HELPERS_MIN;
         status = move_all(b, &workers, error);
         if (smk_workers_are_lost(&workers)) {
@@ -478,7 +477,7 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
         return status;
     }
     share_slots(&b, ring);
-    b.spins = smk_quota_cores() > threads ? SPINS : 0;
+    b.spins = smk_quota_cores() >= threads ? SPINS : 0;
     status = copy_by(&b, threads, error);
     smk_ring_give(ring);
     smk_poll_report(0, 0);

@@ -69,6 +69,9 @@ smk_status smk_context_machine(int device, int *capability, int *multiprocessors
  * bytes, do nothing. */
 smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
 smk_status smk_buffer_free(uint64_t address, smk_error *error);
+
+/* Returns to the driver what the pools of all devices keep for later allocations. Errors: CUDA. */
+smk_status smk_buffer_trim(smk_error *error);
 /* Frees memory that was not allocated on the entered stream while a graph captured it. While one captures it, the memory
  * is kept until the next call when none does. */
 smk_status smk_buffer_retire(uint64_t address, smk_error *error);

@@ -37,6 +37,7 @@ def use_arrays() -> smemkit.DeviceArray:
     ]
     pinned = smemkit.pinned_empty((2, 3), dtype="int32", backend="sim")
     assert_type(pinned, numpy.ndarray[Any, Any])
+    smemkit.release_memory()
     print(made[0].shape, made[0].dtype, made[0].nbytes, made[0].backend, smemkit.asnumpy(array))
     return array
 

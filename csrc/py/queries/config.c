@@ -165,6 +165,38 @@ static PyObject *call_device_info(PyObject *module, PyObject *const *arguments, 
                                   smk_keywords_optional(values[1]));
 }
 
+static const char release_memory_doc[] =
+    "release_memory()\n--\n\n"
+    "Return to the system the memory that is kept for later calls.\n\n"
+    "Freed memory of a GPU stays in a pool for the next array, and the pinned buffers through which NumPy arrays\n"
+    "are copied stay for the next copy. Arrays, and copies that other threads make now, keep theirs. The memory\n"
+    "comes back by itself at the end of the process.\n\n"
+    "Shapes\n------\n"
+    "None.\n\n"
+    "Returns\n-------\n"
+    "None\n\n"
+    "Raises\n------\n"
+    "CudaError where the GPU has failed.\n\n"
+    "Example\n-------\n"
+    ">>> import smemkit\n"
+    ">>> smemkit.release_memory()\n";
+
+static PyObject *call_release_memory(PyObject *module, PyObject *ignored)
+{
+    const smk_state *state = smk_state_of_module(module);
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    (void)ignored;
+    Py_BEGIN_ALLOW_THREADS
+    smk_ring_free_kept();
+    status = smk_buffer_trim(&error);
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        return smk_error_raise(state, &error);
+    }
+    Py_RETURN_NONE;
+}
+
 static const char config_doc[] = "_config()\n--\n\n";
 
 static PyObject *call_config(PyObject *module, PyObject *ignored)
@@ -194,6 +226,7 @@ PyMethodDef smk_config_methods[] = {
     {"set_backend", SMK_PY_FUNCTION(call_set_backend), SMK_PY_FAST, set_backend_doc},
     {"get_backend", call_get_backend, METH_NOARGS, get_backend_doc},
     {"device_info", SMK_PY_FUNCTION(call_device_info), SMK_PY_FAST, device_info_doc},
+    {"release_memory", call_release_memory, METH_NOARGS, release_memory_doc},
     {"_config", call_config, METH_NOARGS, config_doc},
     {NULL, NULL, 0, NULL},
 };

@@ -110,6 +110,15 @@ def test_out_of_memory_in_a_call_leaves_nothing(rng):
     assert smemkit.gemm(x, x, backend="cuda").shape == x.shape
 
 
+def test_kept_memory_is_released(rng):
+    x = rng.random(5 * MB, "float32")
+    assert np.array_equal(smemkit.asnumpy(smemkit.asarray(x, backend="cuda")), x)
+    assert _core._bus_kept()[1] >= 1
+    smemkit.release_memory()
+    assert _core._bus_kept() == (0, 0, 0)
+    assert np.array_equal(smemkit.asnumpy(smemkit.asarray(x, backend="cuda")), x)
+
+
 def test_ctrl_c_ends_a_long_copy():
     x = np.zeros(1 << 31, "uint8")
     _core._bus_set(threads=1, slot_bytes=4096, slots=2)
