@@ -18,7 +18,15 @@ from .paths import CSRC, ROOT
 RUNTIME = ROOT / "tests" / "hardware" / "gpu"
 SOURCES = (
     *("gpu/context.c", "gpu/buffer.c", "gpu/cuda_error.c", "gpu/driver.c", "gpu/launch.c"),
-    *("gpu/library.c", "gpu/stream.c", "gpu/wait.c", "gpu/bus.c", "gpu/ring.c", "gpu/pinned.c"),
+    *(
+        "gpu/library.c",
+        "gpu/stream.c",
+        "gpu/event.c",
+        "gpu/wait.c",
+        "gpu/bus.c",
+        "gpu/ring.c",
+        "gpu/pinned.c",
+    ),
     "gpu/peer.c",
     *("base/heap.c", "base/poll.c", "base/status.c", "base/fork.c", "base/pack.c"),
     *("base/quota.c", "base/workers.c"),
