@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure, SubFigure
     from numpy.typing import ArrayLike
 
     P = ParamSpec("P")
@@ -180,13 +180,20 @@ def make_axes(ax: Axes | None, width: float = 7.6, height: float = 3.6) -> Axes:
     return ax
 
 
+def figure_of(part: Axes | SubFigure) -> Figure | SubFigure:
+    """The figure, or the part of one, in which something lies; ArgumentError for removed Axes."""
+    if part.figure is None:
+        raise _core.ArgumentError("ax has no figure: it was removed from its own")
+    return part.figure
+
+
 def root_of(ax: Axes) -> Figure:
     """The figure, also of Axes in a part of one."""
     from matplotlib.figure import SubFigure
 
-    figure = ax.figure
+    figure = figure_of(ax)
     while isinstance(figure, SubFigure):
-        figure = figure.figure
+        figure = figure_of(figure)
     return figure
 
 
@@ -194,7 +201,7 @@ def list_inks(ax: Axes) -> tuple[str, str]:
     """(ink, faint ink) for text beside the Axes: light ones where the caller's figure is dark."""
     from matplotlib.colors import to_rgb
 
-    brightness = sum(to_rgb(ax.figure.get_facecolor())) / 3
+    brightness = sum(to_rgb(figure_of(ax).get_facecolor())) / 3
     return (INK, FAINT) if brightness > 0.5 else (LIGHT_INK, LIGHT_FAINT)
 
 

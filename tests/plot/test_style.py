@@ -442,3 +442,12 @@ def test_a_small_picture_of_banks_has_no_numbers_in_its_cells():
         texts = [text for text in ax.texts if text.get_gid() is None]
         assert len(texts) == (cells and cells + 32)  # the last line has the load of each bank
         assert all(text.get_fontsize() >= 7 for text in texts)
+
+
+def test_axes_that_were_removed_have_no_figure():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    ax.remove()
+    with pytest.raises(smemkit.ArgumentError, match="removed"):
+        plot.banks(numpy.arange(32) * 4, ax=ax)
