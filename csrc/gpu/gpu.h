@@ -207,6 +207,7 @@ smk_status smk_stream_end_turn(smk_error *error);
  * device is the present one, which does not end its work. Errors: MEMORY, CUDA. */
 smk_status smk_stream_create(bool non_blocking, int priority, uint64_t *stream, smk_error *error);
 void smk_stream_destroy(uint64_t stream);
+/* The device of a stream; of one that a graph captures, the present device. */
 smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error);
 /* A stream of the device that delays no other one: where work waits for several streams. It is made once. */
 smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error);

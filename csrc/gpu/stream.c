@@ -240,6 +240,9 @@ smk_status smk_stream_common(int device, uint64_t *stream, smk_error *error)
 
 smk_status smk_stream_device(uint64_t stream, int *device, smk_error *error)
 {
+    if (smk_stream_captured(stream)) { /* whose device may not be asked for, but must be the present one for launches */
+        return smk_cuda_error_report(cudaGetDevice(device), error, "asking for the present device");
+    }
     return smk_cuda_error_report(cudaStreamGetDevice(get_stream(stream), device), error,
                                  "asking for the device of stream 0x%llx", (unsigned long long)stream);
 }

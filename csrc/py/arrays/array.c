@@ -47,8 +47,7 @@ static smk_status allocate(smk_array *array, const char *subject, smk_error *err
     int before = 0;
     smk_status status =
         array->device == SMK_DEVICE_PRESENT ? smk_backend_device(backend, &array->device, error) : SMK_OK;
-    if (status == SMK_OK && backend->streams != NULL &&
-        backend->streams->captured(backend->streams->present(array->device))) {
+    if (status == SMK_OK && smk_stream_scope_captured(backend, array->device)) {
         return smk_status_fail(error, SMK_ARGUMENT,
                                "%s: a CUDA graph captures the stream, and memory of a new array would be the graph's; "
                                "make the array before the capture, and pass it, as in out=",

@@ -78,7 +78,14 @@ static int download_array(const smk_state *state, smk_array *array, PyArrayObjec
         return -1;
     }
     packed = smk_array_view_pack(state, "asnumpy", array);
-    const int begun = packed == NULL ? -1 : waits ? 0 : smk_async_copy_begin(state, packed, host, false);
+    int begun = packed == NULL ? -1 : waits ? 0 : smk_async_copy_begin(state, packed, host, false);
+    if (begun == 0 && smk_stream_scope_captured(array->backend, array->device)) {
+        smk_error_fail(
+            state, SMK_ARGUMENT,
+            "asnumpy: a CUDA graph captures the stream, and no value is there before the graph runs; copy "
+            "behind the capture, or to pinned memory: asnumpy(d, out=smemkit.pinned_empty(d.shape, d.dtype))");
+        begun = -1;
+    }
     if (begun != 0) {
         Py_XDECREF(packed);
         return begun < 0 ? -1 : 0;

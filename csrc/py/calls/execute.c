@@ -8,6 +8,7 @@
 #include "py/calls/captured_call.h"
 #include "py/calls/printed_text.h"
 #include "py/error.h"
+#include "py/streams/stream_scope.h"
 
 #include "base/fork.h"
 #include "base/heap.h"
@@ -349,7 +350,7 @@ static bool is_captured(const smk_backend *backend)
 {
     int device = 0;
     return backend->streams != NULL && smk_backend_device(backend, &device, NULL) == SMK_OK &&
-           backend->streams->captured(backend->streams->present(device));
+           smk_stream_scope_captured(backend, device);
 }
 
 static smk_status work(const smk_execution *execution, const smk_run_options *options, smk_error *error)

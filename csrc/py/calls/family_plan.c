@@ -215,15 +215,6 @@ static _Thread_local struct {
     smk_plan plan;
 } last;
 
-/* Does a CUDA graph capture the call? */
-static bool is_captured(const smk_family_call *call)
-{
-    const smk_backend_streams *streams = call->backend->streams;
-    const uint64_t stream =
-        call->on_device ? smk_stream_scope_present(call->backend, call->device) : SMK_STREAM_DEFAULT;
-    return stream != SMK_STREAM_DEFAULT && streams->captured(stream);
-}
-
 static void write_key(const smk_family_call *call, bool chooses, plan_key *key)
 {
     memset(key, 0, sizeof *key); /* the padding too, because keys are compared as bytes */
@@ -254,7 +245,7 @@ int smk_family_plan_make(smk_family_call *call, const char *variant)
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
         .machine = call->machine,
         .workspace_below = call->workspace_below,
-        .repeatable = is_captured(call),
+        .repeatable = call->on_device && smk_stream_scope_captured(call->backend, call->device),
     };
     plan_key key;
     const bool chooses = strcmp(variant, "auto") == 0;

@@ -119,6 +119,11 @@ uint64_t smk_stream_scope_present(const smk_backend *backend, int device)
     return backend->streams == NULL ? SMK_STREAM_DEFAULT : backend->streams->present(device);
 }
 
+bool smk_stream_scope_captured(const smk_backend *backend, int device)
+{
+    return backend->streams != NULL && backend->streams->captured(backend->streams->present(device));
+}
+
 PyObject *smk_stream_scope_owner(int device)
 {
     return is_counted(device) ? owners[device] : NULL;

@@ -30,6 +30,8 @@ void smk_stream_scope_end(smk_stream_scope *scope);
 /* The stream on which the thread works on a device of a machine, and what keeps it alive (borrowed, perhaps NULL). */
 uint64_t smk_stream_scope_present(const smk_backend *backend, int device);
 PyObject *smk_stream_scope_owner(int device);
+/* Does a graph capture the work of that stream? */
+bool smk_stream_scope_captured(const smk_backend *backend, int device);
 
 /* A with block: takes over the choice. The present device is the stream's meanwhile. Returns 0, or -1 with an exception
  * set. */

@@ -123,6 +123,27 @@ def test_values_for_the_host_come_behind_all_work(kernels, look):
         assert smemkit.asnumpy(x, host)[0] == 1
 
 
+def test_copies_of_pinned_memory_do_not_wait(kernels):
+    slow, _ = kernels
+    (stream,) = streams(1)
+    x, host = zeros(), smemkit.pinned_empty(32, backend="cuda")
+    there = smemkit.pinned_empty(32, backend="cuda")
+    there[:] = 5
+    slow(1, 32, (x, CYCLES), stream=stream)
+    d = smemkit.asarray(there, stream=stream)
+    host[:] = -1
+    assert smemkit.asnumpy(x, host, stream=stream) is host
+    assert not stream.done and host[0] == -1
+    stream.synchronize()
+    assert set(host.tolist()) == {1.0} and set(smemkit.asnumpy(d).tolist()) == {5.0}
+    host[:] = -1
+    slow(1, 32, (x, CYCLES), stream=stream)
+    assert set(smemkit.asnumpy(x, host).tolist()) == {2.0}  # no stream is named: it waits
+    slow(1, 32, (x, CYCLES), stream=stream)
+    kept = smemkit.asarray(smemkit.full(32, 7.0, backend="sim").copy(device="cuda"), stream=stream)
+    assert smemkit.asnumpy(kept)[0] == 7
+
+
 def test_memory_is_freed_behind_the_work_of_all_streams(kernels):
     """A late write to memory that is another array's by then would show in that array."""
     slow, _ = kernels
@@ -364,7 +385,8 @@ def test_our_stream_serves_cupy_and_torch(cupy, torch, kernels):
     with torch.cuda.stream(torch.cuda.ExternalStream(handle)):
         assert torch.from_dlpack(d)[0].item() == 1
     slow(1, 32, (d, CYCLES), stream=ours)
-    with cupy.cuda.ExternalStream(handle):
+    external = getattr(cupy.cuda.Stream, "from_external", None)
+    with external(ours) if external else cupy.cuda.ExternalStream(handle):
         assert float(cupy.from_dlpack(d)[0]) == 2
 
 
@@ -469,6 +491,8 @@ def test_what_a_graph_cannot_repeat_is_refused(torch, kernels):
             smemkit.gemm(x, x, stream=stream)
         with pytest.raises(smemkit.ArgumentError, match="make them before the capture"):
             smemkit.gemm(np.ones((8, 8), "f4"), np.ones((8, 8), "f4"), stream=stream)
+        with pytest.raises(smemkit.ArgumentError, match="no value is there before the graph runs"):
+            smemkit.asnumpy(d, stream=stream)
         with pytest.raises(smemkit.ArgumentError, match="torch.cuda.current_stream"):
             smemkit.gemm(x, x, out=out)
         with pytest.raises(smemkit.ArgumentError, match="torch.cuda.current_stream"):
