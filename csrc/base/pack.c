@@ -1,5 +1,6 @@
 #include "base/pack.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #if defined(__SSE2__)
@@ -7,7 +8,7 @@
 #endif
 
 /* Below it a run is copied by memcpy: it fills no whole lines. */
-enum { STREAMED_MIN = 1024, LINE_BYTES = 64, VECTOR_BYTES = 16, PREFETCHED = 512 };
+enum { STREAMED_MIN = 1024, LINE_BYTES = 64, VECTOR_BYTES = 16, PREFETCHED = 512, BLOCK_ROWS = 8 };
 
 #if defined(__SSE2__)
 /* Copies without a fence: the caller makes one behind all of its runs. */
@@ -153,6 +154,47 @@ static void move_runs(unsigned char *host, int64_t stride, uint64_t run_bytes, u
     }
 }
 
+/* Copies `rows` rows of the inner axis, whose elements lie closer to those of the next row than to each other: row by row
+ * each element would cost a line of memory, which serves all rows of a block. */
+#define MOVE_BLOCK(type)                                                                                               \
+    for (uint64_t i = 0; i < count; i++) {                                                                             \
+        for (uint64_t k = 0; k < rows; k++) {                                                                          \
+            unsigned char *run = host + (int64_t)k * outer + (int64_t)i * inner;                                       \
+            unsigned char *copy = packed + (k * count + i) * sizeof(type);                                             \
+            memcpy(gathers ? copy : run, gathers ? run : copy, sizeof(type));                                          \
+        }                                                                                                              \
+    }                                                                                                                  \
+    break
+
+static void move_block(unsigned char *host, int64_t outer, int64_t inner, uint64_t run_bytes, uint64_t rows,
+                       uint64_t count, unsigned char *packed, bool gathers)
+{
+    switch (run_bytes) {
+    case 1:
+        MOVE_BLOCK(uint8_t);
+    case 2:
+        MOVE_BLOCK(uint16_t);
+    case 4:
+        MOVE_BLOCK(uint32_t);
+    default:
+        MOVE_BLOCK(uint64_t);
+    }
+}
+
+/* How many rows from here on go as a block; 0 where they gain nothing by that. */
+static uint64_t count_block(const smk_pack_layout *layout, const cursor *at, uint64_t whole_runs)
+{
+    const int inner = layout->axes - 1;
+    if (inner < 1 || at->index[inner] != 0 || layout->run_bytes > sizeof(uint64_t) ||
+        (layout->run_bytes & (layout->run_bytes - 1)) != 0 ||
+        llabs(layout->stride[inner - 1]) >= llabs(layout->stride[inner])) {
+        return 0;
+    }
+    const uint64_t left = layout->length[inner - 1] - at->index[inner - 1], fit = whole_runs / layout->length[inner];
+    const uint64_t rows = left < fit ? left : fit;
+    return rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
+}
+
 static void move(const smk_pack_layout *layout, unsigned char *host, uint64_t first, uint64_t bytes,
                  unsigned char *packed, bool gathers)
 {
@@ -172,7 +214,19 @@ static void move(const smk_pack_layout *layout, unsigned char *host, uint64_t fi
             advance(layout, &at, 1);
             continue;
         }
-        const uint64_t whole = bytes / run_bytes, count = whole < left ? whole : left;
+        const uint64_t whole = bytes / run_bytes, rows = count_block(layout, &at, whole);
+        if (rows > 1) {
+            const uint64_t length = layout->length[inner];
+            move_block(at.run, layout->stride[inner - 1], layout->stride[inner], run_bytes, rows, length, packed,
+                       gathers);
+            packed += rows * length * run_bytes;
+            bytes -= rows * length * run_bytes;
+            for (uint64_t i = 0; i < rows; i++) {
+                advance(layout, &at, length);
+            }
+            continue;
+        }
+        const uint64_t count = whole < left ? whole : left;
         move_runs(at.run, inner < 0 ? 0 : layout->stride[inner], run_bytes, count, packed, gathers);
         packed += count * run_bytes;
         bytes -= count * run_bytes;

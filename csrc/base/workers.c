@@ -6,6 +6,7 @@
 #include "base/workers.h"
 
 #include "base/fork.h"
+#include "base/heap.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -30,13 +31,9 @@ smk_status smk_workers_read_environment(uint64_t *threads, smk_error *error)
     return SMK_OK;
 }
 
-bool smk_workers_create(smk_workers *workers, void (*work)(void *context), void *context)
+bool smk_workers_create(smk_workers *workers)
 {
-    workers->work = work;
-    workers->context = context;
-    workers->working = 0;
-    workers->started = 0;
-    workers->generation = smk_fork_generation();
+    *workers = (smk_workers){.generation = smk_fork_generation()};
     if (pthread_mutex_init(&workers->lock, NULL) != 0) {
         return false;
     }
@@ -49,29 +46,59 @@ bool smk_workers_create(smk_workers *workers, void (*work)(void *context), void 
 
 static void *run_worker(void *context)
 {
-    smk_workers *workers = context;
-    workers->work(workers->context);
+    smk_worker *worker = context;
+    smk_workers *workers = worker->pool;
     (void)pthread_mutex_lock(&workers->lock);
-    workers->working--;
-    (void)pthread_cond_signal(&workers->left);
+    while (worker->must_work || !workers->ends) {
+        if (!worker->must_work) {
+            (void)pthread_cond_wait(&worker->wake, &workers->lock);
+            continue;
+        }
+        worker->must_work = false;
+        (void)pthread_mutex_unlock(&workers->lock);
+        workers->work(workers->context);
+        (void)pthread_mutex_lock(&workers->lock);
+        workers->working--;
+        (void)pthread_cond_signal(&workers->left);
+    }
     (void)pthread_mutex_unlock(&workers->lock);
     return NULL;
 }
 
-void smk_workers_start(smk_workers *workers, unsigned count)
+/* Under the lock. The new thread finds its work when it has that. */
+static bool start_worker(smk_workers *workers)
 {
-    while (workers->started < count && workers->started < SMK_WORKERS_MAX) {
-        (void)pthread_mutex_lock(&workers->lock);
-        workers->working++;
-        (void)pthread_mutex_unlock(&workers->lock);
-        if (pthread_create(&workers->thread[workers->started], NULL, run_worker, workers) != 0) {
-            (void)pthread_mutex_lock(&workers->lock);
-            workers->working--;
-            (void)pthread_mutex_unlock(&workers->lock);
-            break;
-        }
-        workers->started++;
+    smk_worker *worker = &workers->worker[workers->started];
+    worker->pool = workers;
+    if (pthread_cond_init(&worker->wake, NULL) != 0) {
+        return false;
     }
+    if (pthread_create(&worker->thread, NULL, run_worker, worker) != 0) {
+        (void)pthread_cond_destroy(&worker->wake);
+        return false;
+    }
+    workers->started++;
+    return true;
+}
+
+unsigned smk_workers_run(smk_workers *workers, unsigned count, void (*work)(void *context), void *context)
+{
+    unsigned given = 0;
+    if (count > 0 && workers->worker == NULL) {
+        workers->worker = smk_heap_allocate(SMK_WORKERS_MAX, sizeof *workers->worker);
+        count = workers->worker == NULL ? 0 : count;
+    }
+    (void)pthread_mutex_lock(&workers->lock);
+    workers->work = work;
+    workers->context = context;
+    while (given < count && given < SMK_WORKERS_MAX && (given < workers->started || start_worker(workers))) {
+        workers->worker[given].must_work = true;
+        workers->working++;
+        (void)pthread_cond_signal(&workers->worker[given].wake);
+        given++;
+    }
+    (void)pthread_mutex_unlock(&workers->lock);
+    return given;
 }
 
 bool smk_workers_are_lost(const smk_workers *workers)
@@ -97,11 +124,9 @@ void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *c
     (void)pthread_mutex_lock(&workers->lock);
     while (workers->working > 0) {
         wait_once(workers);
-        if (workers->working > 0) { /* without the lock: a fork would leave it locked in the child */
+        if (workers->working > 0 && poll != NULL) { /* without the lock: a fork would leave it locked in the child */
             (void)pthread_mutex_unlock(&workers->lock);
-            if (poll != NULL) {
-                poll(context);
-            }
+            poll(context);
             if (smk_workers_are_lost(workers)) {
                 return;
             }
@@ -109,15 +134,23 @@ void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *c
         }
     }
     (void)pthread_mutex_unlock(&workers->lock);
-    for (unsigned i = 0; i < workers->started; i++) {
-        (void)pthread_join(workers->thread[i], NULL);
-    }
 }
 
 void smk_workers_free(smk_workers *workers)
 {
     if (!smk_workers_are_lost(workers)) { /* else one of the threads may have held the lock */
+        (void)pthread_mutex_lock(&workers->lock);
+        workers->ends = true;
+        for (unsigned i = 0; i < workers->started; i++) {
+            (void)pthread_cond_signal(&workers->worker[i].wake);
+        }
+        (void)pthread_mutex_unlock(&workers->lock);
+        for (unsigned i = 0; i < workers->started; i++) {
+            (void)pthread_join(workers->worker[i].thread, NULL);
+            (void)pthread_cond_destroy(&workers->worker[i].wake);
+        }
         (void)pthread_cond_destroy(&workers->left);
         (void)pthread_mutex_destroy(&workers->lock);
     }
+    smk_heap_free(workers->worker);
 }

@@ -1,7 +1,8 @@
-/* A worker pool for one piece of work: host threads that run one function beside the caller, and end with it.
+/* A worker pool: host threads that run a function beside the caller.
  *
- * The threads live as long as the work, so a process has none of them while it does not compute: a fork loses none, and
- * nothing is left at exit. The caller waits for all of them, and can be polled meanwhile (base/poll.h).
+ * A pool starts threads for its first work, and keeps them for the next until it is freed: to start and to end a thread
+ * takes about 0.1 ms of its process, in which all others wait for each other's memory maps. The caller waits for the
+ * threads that work for it, and can be polled meanwhile (base/poll.h). In the child of a fork a pool has no threads.
  */
 #ifndef SMK_BASE_WORKERS_H
 #define SMK_BASE_WORKERS_H
@@ -14,34 +15,43 @@
 
 enum { SMK_WORKERS_MAX = 256 };
 
+typedef struct smk_worker {
+    struct smk_workers *pool;
+    pthread_t thread;
+    pthread_cond_t wake;
+    bool must_work;
+} smk_worker;
+
 typedef struct smk_workers {
+    pthread_mutex_t lock; /* guards what follows */
+    pthread_cond_t left;
     void (*work)(void *context);
     void *context;
-    pthread_mutex_t lock; /* guards `working` */
-    pthread_cond_t left;
-    unsigned working;
-    unsigned started;
-    unsigned generation; /* of the process that has the threads: base/fork.h */
-    pthread_t thread[SMK_WORKERS_MAX];
+    unsigned working;    /* threads whose work has not ended */
+    unsigned started;    /* threads that there are */
+    unsigned generation; /* of the process that has them: base/fork.h */
+    bool ends;
+    smk_worker *worker; /* SMK_WORKERS_MAX; NULL before the first work */
 } smk_workers;
 
 /* The number that SMEMKIT_THREADS asks for, 0 where it is not set. Errors: ARGUMENT. */
 smk_status smk_workers_read_environment(uint64_t *threads, smk_error *error);
 
-/* Prepares a pool; false where there is no memory. */
-bool smk_workers_create(smk_workers *workers, void (*work)(void *context), void *context);
+/* Makes a pool without threads, which must not move; false where there is no memory. */
+bool smk_workers_create(smk_workers *workers);
 
-/* Starts up to `count` threads that call work(context); where the system refuses one, fewer do the work. */
-void smk_workers_start(smk_workers *workers, unsigned count);
+/* Up to `count` threads call work(context), fewer where the system refuses one. Returns their number. The pool must not
+ * work for another caller now. */
+unsigned smk_workers_run(smk_workers *workers, unsigned count, void (*work)(void *context), void *context);
 
-/* Waits until each thread has returned, and calls poll(context), if any, about every 20 ms. The child of a fork that
- * `poll` has made has none of the threads, and does not wait. */
+/* Waits until each thread has returned from its work, and calls poll(context), if any, about every 20 ms. The child of
+ * a fork that `poll` has made does not wait. */
 void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *context);
 
-/* Frees a pool whose threads have been waited for, or were never started. */
+/* Ends the threads, whose work has been waited for. */
 void smk_workers_free(smk_workers *workers);
 
-/* True in the child of a fork that was made since the threads were started: it has none of them. */
+/* True in the child of a fork that was made since the pool was: it has none of the threads. */
 bool smk_workers_are_lost(const smk_workers *workers);
 
 #endif

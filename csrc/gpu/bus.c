@@ -25,15 +25,17 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <time.h>
 
 /* Threads beyond THREADS_MAX gain nothing; with fewer than HELPERS_MIN beside it the caller's thread copies too. */
-enum { THREADS_MAX = 16, HELPERS_MIN = 3, SPINS = 2000, IDLE_NS = 200 * 1000, PAUSE_NS = 20 * 1000 };
+enum { THREADS_MAX = 16, HELPERS_MIN = 3, SPINS = 2000, IDLE_NS = 200 * 1000, PAUSE_NS = 20 * 1000, EDGE_PARTS = 4 };
 #define SLOT_BYTES (UINT64_C(1) << 20)
+#define EDGE_BYTES (UINT64_C(1) << 22)
 #define SLOT_BYTES_MIN (UINT64_C(1) << 12)
 
 static struct {
-    atomic_uint threads, slots;
+    atomic_uint threads, slots, cached;
     _Atomic uint64_t slot_bytes;
 } preset;
 
@@ -41,6 +43,7 @@ void smk_bus_set(const smk_bus_settings *settings)
 {
     atomic_store(&preset.threads, settings->threads);
     atomic_store(&preset.slots, settings->slots);
+    atomic_store(&preset.cached, settings->cached);
     atomic_store(&preset.slot_bytes, settings->slot_bytes);
 }
 
@@ -67,7 +70,7 @@ typedef struct direction {
     slot *slots;
     uint64_t slot_count;
     uint64_t begun, moving, moved; /* chunks that have a slot; that the bus has been given; that it has moved */
-    uint64_t moved_bytes;
+    uint64_t bytes, begun_bytes, moved_bytes;
 } direction;
 
 typedef struct bus {
@@ -129,6 +132,15 @@ static slot *pop(bus *b, bool waits)
     return found;
 }
 
+static void copy_bytes(unsigned char *to, const unsigned char *from, uint64_t bytes, bool cached)
+{
+    if (cached) {
+        memcpy(to, from, (size_t)bytes);
+    } else {
+        smk_pack_copy(to, from, (size_t)bytes);
+    }
+}
+
 static void move_bytes(slot *s)
 {
     const smk_staged_range *range = s->range;
@@ -136,7 +148,7 @@ static void move_bytes(slot *s)
         if (range->layout != NULL) {
             smk_pack_gather(range->layout, range->host, s->first, s->bytes, s->buffer);
         } else {
-            smk_pack_copy(s->buffer, range->host + s->first, (size_t)s->bytes);
+            copy_bytes(s->buffer, range->host + s->first, s->bytes, (atomic_load(&preset.cached) & 1) != 0);
         }
         atomic_store(&s->state, FULL);
         return;
@@ -144,7 +156,7 @@ static void move_bytes(slot *s)
     if (range->layout != NULL) {
         smk_pack_scatter(range->layout, range->host, s->first, s->bytes, s->buffer);
     } else {
-        smk_pack_copy(range->host + s->first, s->buffer, (size_t)s->bytes);
+        copy_bytes(range->host + s->first, s->buffer, s->bytes, (atomic_load(&preset.cached) & 2) != 0);
     }
     atomic_store(&s->state, FREE);
 }
@@ -193,14 +205,22 @@ static slot *get_slot(direction *d, uint64_t chunk)
     return &d->slots[chunk % d->slot_count];
 }
 
+/* The first and the last chunks are small, so that the bus begins early, and little is left to copy behind it. */
+static uint64_t choose_bytes(const bus *b, const direction *d)
+{
+    const uint64_t to_end = d->bytes - d->begun_bytes, to_edge = d->begun_bytes < to_end ? d->begun_bytes : to_end;
+    return to_edge < EDGE_BYTES ? b->slot_bytes / EDGE_PARTS : b->slot_bytes;
+}
+
 static slot *begin_chunk(bus *b, direction *d)
 {
     const smk_staged_range *range = &d->ranges[d->range];
-    const uint64_t left = range->bytes - d->at;
+    const uint64_t left = range->bytes - d->at, most = choose_bytes(b, d);
     slot *s = get_slot(d, d->begun++);
     s->range = range;
     s->first = d->at;
-    s->bytes = left < b->slot_bytes ? left : b->slot_bytes;
+    s->bytes = left < most ? left : most;
+    d->begun_bytes += s->bytes;
     s->pinned = d->pinned ? range->host + s->first : s->buffer;
     d->at += s->bytes;
     return s;
@@ -390,7 +410,9 @@ static void share_slots(bus *b, const smk_ring *ring)
 {
     const smk_staged_copy *copy = b->copy;
     const uint64_t asked_bytes = atomic_load(&preset.slot_bytes), asked = atomic_load(&preset.slots);
-    const bool both = count_bytes(copy->up, copy->up_count) > 0 && count_bytes(copy->down, copy->down_count) > 0;
+    const uint64_t up_bytes = count_bytes(copy->up, copy->up_count);
+    const uint64_t down_bytes = count_bytes(copy->down, copy->down_count);
+    const bool both = up_bytes > 0 && down_bytes > 0;
     b->slot_bytes = asked_bytes < SLOT_BYTES_MIN ? SLOT_BYTES : asked_bytes;
     b->slot_bytes = b->slot_bytes > SMK_RING_BYTES / 4 ? SMK_RING_BYTES / 4 : b->slot_bytes;
     uint64_t slots = SMK_RING_BYTES / b->slot_bytes;
@@ -401,9 +423,11 @@ static void share_slots(bus *b, const smk_ring *ring)
         b->slots[i].moved = b->channel->slot[i];
     }
     const uint64_t first = both ? slots / 2 : slots;
-    b->up = (direction){.ranges = copy->up, .range_count = copy->up_count, .slots = b->slots, .slot_count = first};
+    b->up = (direction){
+        .ranges = copy->up, .range_count = copy->up_count, .bytes = up_bytes, .slots = b->slots, .slot_count = first};
     b->down = (direction){.ranges = copy->down,
                           .range_count = copy->down_count,
+                          .bytes = down_bytes,
                           .slots = both ? b->slots + first : b->slots,
                           .slot_count = both ? slots - first : slots};
 }
@@ -428,9 +452,8 @@ static smk_status drain(const bus *b, smk_status status, smk_error *error)
     return status != SMK_OK ? status : smk_cuda_error_report(code, error, "copying between the host and the GPU");
 }
 
-static smk_status copy_by(bus *b, unsigned threads, smk_error *error)
+static smk_status copy_by(bus *b, smk_workers *workers, unsigned threads, smk_error *error)
 {
-    smk_workers workers;
     if (pthread_mutex_init(&b->lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
     }
@@ -438,21 +461,14 @@ static smk_status copy_by(bus *b, unsigned threads, smk_error *error)
         (void)pthread_mutex_destroy(&b->lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
     }
-    smk_status status = SMK_OK;
-    if (!smk_workers_create(&workers, run_worker, b)) {
-        status = smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
-    } else {
-        smk_workers_start(&workers, threads - 1);
-        b->helps = workers.started < HELPERS_MIN;
-        status = move_all(b, &workers, error);
-        if (smk_workers_are_lost(&workers)) {
-            return status; /* the child has no threads, and must not free locks that they may hold */
-        }
-        close_queue(b);
-        smk_workers_wait(&workers, NULL, NULL);
-        smk_workers_free(&workers);
-        status = drain(b, status, error);
+    b->helps = smk_workers_run(workers, threads - 1, run_worker, b) < HELPERS_MIN;
+    smk_status status = move_all(b, workers, error);
+    if (smk_workers_are_lost(workers)) {
+        return status; /* the child has no threads, and must not free locks that they may hold */
     }
+    close_queue(b);
+    smk_workers_wait(workers, NULL, NULL);
+    status = drain(b, status, error);
     (void)pthread_cond_destroy(&b->queued);
     (void)pthread_mutex_destroy(&b->lock);
     return status;
@@ -478,7 +494,7 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
     }
     share_slots(&b, ring);
     b.spins = smk_quota_cores() >= threads ? SPINS : 0;
-    status = copy_by(&b, threads, error);
+    status = copy_by(&b, &ring->workers, threads, error);
     smk_ring_give(ring);
     smk_poll_report(0, 0);
     *done = true;

@@ -86,14 +86,19 @@ static smk_ring *make_ring(void)
 {
     smk_ring *made = smk_heap_allocate(1, sizeof *made);
     void *memory = NULL;
-    if (made != NULL && cudaHostAlloc(&memory, (size_t)SMK_RING_BYTES, cudaHostAllocPortable) == cudaSuccess) {
-        made->memory = memory;
-        made->busy = true;
-        return made;
+    if (made == NULL || !smk_workers_create(&made->workers)) {
+        smk_heap_free(made);
+        return NULL;
     }
-    (void)cudaGetLastError(); /* copies do without */
-    smk_heap_free(made);
-    return NULL;
+    if (cudaHostAlloc(&memory, (size_t)SMK_RING_BYTES, cudaHostAllocPortable) != cudaSuccess) {
+        (void)cudaGetLastError(); /* copies do without */
+        smk_workers_free(&made->workers);
+        smk_heap_free(made);
+        return NULL;
+    }
+    made->memory = memory;
+    made->busy = true;
+    return made;
 }
 
 static void free_ring(smk_ring *ring)
@@ -105,6 +110,7 @@ static void free_ring(smk_ring *ring)
             smk_context_leave(device, before);
         }
     }
+    smk_workers_free(&ring->workers);
     if (cudaFreeHost(ring->memory) != cudaSuccess) {
         (void)cudaGetLastError();
     }
@@ -117,7 +123,7 @@ static smk_ring *find_ring(int device, bool *make)
     smk_ring *found = NULL;
     smk_fork_lock_take(&rings.lock);
     for (smk_ring *ring = rings.first; ring != NULL; ring = ring->next) {
-        if (!ring->busy && (found == NULL || ring->channels[device] != NULL)) {
+        if (!ring->busy && !smk_workers_are_lost(&ring->workers) && (found == NULL || ring->channels[device] != NULL)) {
             found = ring;
         }
     }

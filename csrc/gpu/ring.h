@@ -1,7 +1,7 @@
 /* Rings of pinned buffers, through which pageable memory goes to a device and back; private to csrc/gpu.
  *
  * A ring serves one copy at a time, for any device: its memory is pinned for all of them, and it has streams and events
- * for each that it has served. Rings are kept for the next copy. There are few, so the pinned memory is bounded; a copy
+ * for each that it has served, and threads that copy. Rings are kept for the next copy. There are few, so the pinned memory is bounded; a copy
  * waits where all of them are in use.
  */
 #ifndef SMK_GPU_RING_H
@@ -9,6 +9,7 @@
 
 #include "base/staged_copy.h"
 #include "base/status.h"
+#include "base/workers.h"
 #include "gpu/gpu.h"
 
 #include <cuda_runtime_api.h>
@@ -32,6 +33,7 @@ typedef struct smk_ring {
     struct smk_ring *next;
     unsigned char *memory; /* SMK_RING_BYTES */
     smk_ring_channel *channels[SMK_DEVICES_MAX];
+    smk_workers workers; /* that fill and empty its slots */
     bool busy;
 } smk_ring;
 

@@ -255,10 +255,10 @@ static void poll_while_waiting(void *context)
 
 static unsigned run_parallel(worker_pool *pool, unsigned threads)
 {
-    smk_workers_start(&pool->workers, threads - 1);
+    const unsigned given = smk_workers_run(&pool->workers, threads - 1, run_worker, pool);
     work(pool, true);
     smk_workers_wait(&pool->workers, poll_while_waiting, pool);
-    return pool->workers.started + 1;
+    return given + 1;
 }
 
 /* Starts the next block in a slot; false where there is no further block, or no memory. */
@@ -411,7 +411,7 @@ static smk_status run_blocks(const smk_run *run, uint64_t blocks, smk_run_result
     if (pthread_mutex_init(&pool.lock, NULL) != 0) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }
-    if (!smk_workers_create(&pool.workers, run_worker, &pool)) {
+    if (!smk_workers_create(&pool.workers)) {
         (void)pthread_mutex_destroy(&pool.lock);
         return smk_status_fail(error, SMK_MEMORY, "no memory for a launch");
     }

@@ -39,8 +39,8 @@ def put(gpu, name, value):
     ctypes.c_int.in_dll(gpu, f"runtime_{name}").value = value
 
 
-def settings(gpu, threads=0, slot_bytes=0, slots=0):
-    gpu.smk_bus_set(ctypes.byref(bus.Settings(threads, slot_bytes, slots)))
+def settings(gpu, *values):
+    gpu.smk_bus_set(ctypes.byref(bus.Settings(*values)))
 
 
 class Device:
