@@ -12,9 +12,15 @@ smk_status smk_pinned_allocate(uint64_t bytes, void **memory, smk_error *error)
     void *made = NULL;
     smk_status status = smk_context_count(&count, error);
     if (status == SMK_OK) {
-        const cudaError_t code = cudaHostAlloc(&made, bytes == 0 ? 1 : (size_t)bytes, cudaHostAllocPortable);
-        status =
-            smk_cuda_error_report(code, error, "pinning %llu bytes of the host's memory", (unsigned long long)bytes);
+        const size_t wanted = bytes == 0 ? 1 : (size_t)bytes;
+        cudaError_t code = cudaHostAlloc(&made, wanted, cudaHostAllocPortable);
+        if (code == cudaErrorMemoryAllocation) { /* once more without what is kept for copies */
+            (void)cudaGetLastError();
+            smk_ring_free_kept();
+            code = cudaHostAlloc(&made, wanted, cudaHostAllocPortable);
+        }
+        status = smk_cuda_error_report(code, error, "pinning %llu bytes of the host's memory, beside %llu for copies",
+                                       (unsigned long long)bytes, (unsigned long long)smk_ring_kept().bytes);
     }
     if (status == SMK_OK) {
         *memory = made;

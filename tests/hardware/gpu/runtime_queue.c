@@ -160,8 +160,8 @@ cudaError_t cudaHostAlloc(void **start, size_t bytes, unsigned flags)
     (void)pthread_mutex_lock(&queue.lock);
     for (int i = 0, fails = must_fail(&runtime_pinned_left); i < BLOCKS && !fails && code != cudaSuccess; i++) {
         if (pinned[i].start == NULL) {
-            pinned[i].start = malloc(bytes);
             pinned[i].bytes = bytes;
+            pinned[i].start = malloc(bytes);
             *start = pinned[i].start;
             runtime_pinned++;
             code = cudaSuccess;

@@ -186,6 +186,18 @@ def test_without_pinned_memory_nothing_is_done(gpu):
         assert copy(gpu, bus.make(up=[bus.make_range(gpu, address, host)])) == (None, True)
 
 
+def test_pinned_arrays_come_before_kept_buffers(gpu):
+    host, memory = fill(MB), ctypes.c_void_p()
+    with Device(gpu) as device:
+        address = device.allocate(MB)
+        assert copy(gpu, bus.make(up=[bus.make_range(gpu, address, host)])) == (None, True)
+    assert gpu.smk_ring_kept().rings == 1
+    put(gpu, "pinned_left", 0)  # the first attempt fails
+    assert call(gpu, "smk_pinned_allocate", ctypes.c_uint64(MB), ctypes.byref(memory)) is None
+    assert gpu.smk_ring_kept().rings == 0
+    gpu.smk_pinned_free(memory)
+
+
 @pytest.mark.parametrize("after", [0, 1, 7])
 @pytest.mark.parametrize("way", ["up", "down"])
 def test_a_copy_that_fails(gpu, way, after):
