@@ -198,8 +198,8 @@ smk_status smk_stream_order(uint64_t waiting, uint64_t awaited, smk_error *error
 bool smk_stream_captured(uint64_t stream);
 
 /* Between these two the entered stream of the present device uses what one launch at a time may use, such as a variable of
- * a module: its work waits for the stream that had the turn before. Under a lock of the caller. Errors: ARGUMENT where a
- * graph captures the stream, CUDA. */
+ * a module: its work waits for the stream that had the turn before. Under a lock of the caller. A graph must not capture
+ * the stream. Errors: CUDA. */
 smk_status smk_stream_take_turn(smk_error *error);
 smk_status smk_stream_end_turn(smk_error *error);
 

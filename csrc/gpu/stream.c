@@ -114,11 +114,6 @@ smk_status smk_stream_take_turn(smk_error *error)
     if (code != cudaSuccess || device >= SMK_DEVICES_MAX) {
         return smk_cuda_error_report(code, error, "asking for the present device");
     }
-    if (smk_stream_is_captured(now)) {
-        return smk_status_fail(error, SMK_ARGUMENT,
-                               "the kernel reads a __constant__ variable that each call writes anew, so a CUDA graph "
-                               "cannot repeat the call; name another variant");
-    }
     if (last_users[device].named) {
         code = cudaStreamWaitEvent(now, last_users[device].event, 0);
         return smk_cuda_error_report(code, error, "waiting for the last user of a variable");

@@ -345,12 +345,23 @@ static smk_status work_in_slabs(const smk_execution *execution, smk_backend_code
     return status == SMK_OK ? execution->backend->synchronize(execution->steps[0].entry, error) : status;
 }
 
-/* Does a graph capture the work that the thread gives the present device? */
-static bool is_captured(const smk_backend *backend)
+/* Refuses what a graph that captures the thread's stream cannot repeat. Nothing was loaded or allocated before. */
+static smk_status check_capture(const smk_execution *execution, const char *entry, smk_error *error)
 {
+    const smk_backend *backend = execution->backend;
+    const bool ends = execution->transfer_count > 0 || execution->wait;
     int device = 0;
-    return backend->streams != NULL && smk_backend_device(backend, &device, NULL) == SMK_OK &&
-           smk_stream_scope_captured(backend, device);
+    if ((!ends && execution->symbol == NULL) || backend->streams == NULL ||
+        smk_backend_device(backend, &device, NULL) != SMK_OK || !smk_stream_scope_captured(backend, device)) {
+        return SMK_OK;
+    }
+    return smk_status_fail(
+        error, SMK_ARGUMENT,
+        ends ? "%s: a CUDA graph captures the stream, and the call would wait for its end, as it does "
+               "unless it has device arrays alone; make them before the capture, by smemkit.asarray"
+             : "%s: a CUDA graph captures the stream, and cannot repeat the call: it writes a "
+               "__constant__ variable that all calls share; name another variant",
+        entry == NULL ? "smemkit" : entry);
 }
 
 static smk_status work(const smk_execution *execution, const smk_run_options *options, smk_error *error)
@@ -358,15 +369,12 @@ static smk_status work(const smk_execution *execution, const smk_run_options *op
     const smk_backend *backend = execution->backend;
     const char *entry = execution->step_count > 0 ? execution->steps[0].entry : NULL;
     smk_backend_code *code = NULL;
-    smk_status status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
+    smk_status status = check_capture(execution, entry, error);
+    if (status == SMK_OK) {
+        status = smk_kernel_binary_code(execution->binary, backend, entry, &code, error);
+    }
     if (status != SMK_OK) {
         return status;
-    }
-    if ((execution->transfer_count > 0 || execution->wait) && is_captured(backend)) {
-        return smk_status_fail(error, SMK_ARGUMENT,
-                               "%s: a CUDA graph captures the stream, and the call would wait for its end, as it does "
-                               "unless it has device arrays alone; make them before the capture, by smemkit.asarray",
-                               entry == NULL ? "smemkit" : entry);
     }
     status = allocate_buffers(execution, error);
     if (status == SMK_OK) {

@@ -159,9 +159,6 @@ def test_turns(gpu):
     assert turn(SECOND) == [("StreamWaitEvent", SECOND), ("EventRecord", SECOND)]
     assert turn(DEFAULT) == [("StreamWaitEvent", DEFAULT)]
     assert turn(DEFAULT) == []
-    capture(gpu, CAPTURED)
-    with entered(gpu, CAPTURED):
-        assert "a CUDA graph cannot repeat the call" in call(gpu, "smk_stream_take_turn")
 
 
 def test_memory_given_up_during_a_capture(gpu):
