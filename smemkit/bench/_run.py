@@ -196,8 +196,9 @@ def recorded(name: str = "h200", *, part: str | None = None) -> Results:
         Of the machine: "h200".
     part : str, optional
         One file alone: "variants", "host", "peers", "ceilings" or "probes"; or "goals", which
-        bench --peers wrote; or "traffic", bytes that Nsight Compute counted. By default all rows
-        but those of "goals", which measures again, and of "traffic", which has no times.
+        bench --peers wrote; "traffic", bytes that Nsight Compute counted; or "arrays", what the
+        host waits for. By default all rows but those of "goals", which measures again, of
+        "traffic", which has no times, and of "arrays", which has the host's.
 
     Shapes
     ------

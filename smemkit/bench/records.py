@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 RECORDS = resources.files("smemkit") / "recorded"
-BY_NAME = ("goals", "traffic")  # parts that are loaded only where their name is given
+BY_NAME = ("arrays", "goals", "traffic")  # parts that are loaded only where their name is given
 
 
 def name_device(name: str) -> str:
@@ -39,8 +39,9 @@ def find_records(folder: Traversable | None = None) -> dict[str, dict[str, Trave
 def load_record(folder: Traversable | None, name: str, part: str | None = None) -> Results:
     """The Results of the files PART_NAME.json in a folder, also one within a package.
 
-    Only their names select the parts "goals", which bench --peers wrote and which repeats
-    measurements, and "traffic", which Nsight Compute counted and which has no times.
+    Only their names select the parts "arrays", of copies and calls as the host sees them, "goals",
+    which bench --peers wrote and which repeats measurements, and "traffic", which Nsight Compute
+    counted and which has no times.
     """
     texts = find_records(folder)
     if not isinstance(name, str) or name not in texts:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import smemkit
 
-from ..bench import Results, Stopwatch, peers, record, traffic
+from ..bench import Results, Stopwatch, arrays, peers, record, traffic
 from ..bench.families import CLASSES
 from ..bench.records import name_device
 from ..bench.results import PARTS
@@ -33,6 +33,7 @@ class Options(argparse.Namespace):
     name: str | None
     budget: float
     traffic: bool
+    arrays: bool
     family: list[str]
     keep_csv: str | None
 
@@ -69,6 +70,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "(ncu), and the bandwidth of L2",
     )
     parser.add_argument(
+        "--arrays",
+        action="store_true",
+        help="only the part arrays: copies, whole calls and launches as the host sees them, beside "
+        "CuPy and torch",
+    )
+    parser.add_argument(
         "--family",
         action="append",
         default=[],
@@ -90,6 +97,8 @@ def run(chosen: Options) -> int:
     if (chosen.family or chosen.keep_csv) and not chosen.traffic:
         word = "--family" if chosen.family else "--keep-csv"
         raise UsageError(f"{word} goes with --traffic")
+    if chosen.arrays and chosen.traffic:
+        raise UsageError("--arrays and --traffic are two commands: a part each")
     facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -97,6 +106,8 @@ def run(chosen: Options) -> int:
         raise UsageError(f"--out {folder}: nothing can be written there")
     if chosen.traffic:
         return record_traffic(chosen, folder, chosen.name or name_device(facts["name"]), facts)
+    if chosen.arrays:
+        return record_arrays(chosen, folder, chosen.name or name_device(facts["name"]))
     start = time.monotonic()
 
     def say(text: str) -> None:
@@ -129,6 +140,21 @@ def run(chosen: Options) -> int:
     for text in missing:
         say(text)
     return report(folder, name, recorder)
+
+
+def record_arrays(chosen: Options, folder: Path, name: str) -> int:
+    """Writes the part "arrays"; the exit status is 1 where something was left out."""
+    start = time.monotonic()
+    rows, provenance = arrays.record_arrays(
+        arrays.Libraries(), arrays.Sizes(), lambda: time.monotonic() - start > chosen.budget
+    )
+    provenance |= {"command": "python -m smemkit record --arrays", "part": "arrays"}
+    path = folder / f"arrays_{name}.json"
+    Results([record.shorten(row) for row in rows], provenance).save(path)
+    print(f"{path}: {len(rows)} tasks")
+    for text in [*provenance["missing"], *provenance["left_out"]]:
+        print(f"  {text}")
+    return 1 if provenance["left_out"] or not rows else 0
 
 
 def record_traffic(chosen: Options, folder: Path, name: str, facts: DeviceInfo) -> int:
