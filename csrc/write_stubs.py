@@ -32,7 +32,7 @@ FUNCTIONS = CSRC.parent / "smemkit" / "functions" / "__init__.pyi"
 # What a call takes and returns: all device arrays, or all NumPy's. A device array is a buffer too,
 # so that the second overload takes it as well; the first has precedence.
 KINDS = (("DeviceArray", "DeviceArray"), ("ArrayLike", "numpy.ndarray[Any, Any]"))
-OVERLAP = "  # type: ignore[overload-overlap]"
+OVERLAP = "  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too"
 
 
 def list_parameters(family, attributes, kind, result):

@@ -280,7 +280,7 @@ class RawKernel:
 
 # Kernel families, written by python -m smemkit dev docs
 @overload
-def gemm(  # type: ignore[overload-overlap]
+def gemm(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     a: DeviceArray,
     b: DeviceArray,
     *,
@@ -304,7 +304,7 @@ def gemm(
     devices: Sequence[_Device] | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def transpose(  # type: ignore[overload-overlap]
+def transpose(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     a: DeviceArray,
     *,
     variant: str = "auto",
@@ -324,7 +324,7 @@ def transpose(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def reduce(  # type: ignore[overload-overlap]
+def reduce(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     op: Literal["sum", "max", "min"] = "sum",
     axis: None = None,
@@ -348,7 +348,7 @@ def reduce(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def scan(  # type: ignore[overload-overlap]
+def scan(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     op: Literal["sum", "max", "min"] = "sum",
     kind: Literal["inclusive", "exclusive"] = "inclusive",
@@ -372,7 +372,7 @@ def scan(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def dot(  # type: ignore[overload-overlap]
+def dot(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     y: DeviceArray,
     *,
@@ -394,7 +394,7 @@ def dot(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def smooth(  # type: ignore[overload-overlap]
+def smooth(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     *,
     variant: str = "auto",
@@ -414,7 +414,7 @@ def smooth(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def conv2d(  # type: ignore[overload-overlap]
+def conv2d(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     image: DeviceArray,
     weights: DeviceArray,
     mode: Literal["constant", "reflect", "nearest", "wrap"] = "constant",
@@ -440,7 +440,7 @@ def conv2d(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def histogram(  # type: ignore[overload-overlap]
+def histogram(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     edges: DeviceArray,
     *,
@@ -462,7 +462,7 @@ def histogram(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def vector_add(  # type: ignore[overload-overlap]
+def vector_add(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     y: DeviceArray,
     *,
@@ -484,7 +484,7 @@ def vector_add(
     stream: _Stream | None = None,
 ) -> numpy.ndarray[Any, Any]: ...
 @overload
-def gather(  # type: ignore[overload-overlap]
+def gather(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     index: DeviceArray,
     *,

@@ -215,7 +215,6 @@ def arange(
     ArgumentTypeError (TypeError), ArgumentError (ValueError), BackendError, OutOfMemoryError
     (MemoryError), and what numpy.arange raises.
 
-
     Example
     -------
     >>> import smemkit
@@ -223,6 +222,7 @@ def arange(
     DeviceArray([1, 4, 7], shape=(3,), dtype=int64, device='sim')
     """
     first, last = (0, start) if stop is None else (start, stop)
+    # NumPy's stub wants three numbers of one type, and a type that goes with them.
     values: Any = numpy.arange(first, last, step, dtype)  # type: ignore[call-overload]
     return asarray(values, backend=backend, device=device, stream=stream)
 

@@ -202,7 +202,7 @@ def evolution(
     seed: int = timing.SEED,
     progress: bool | None = None,
     warn: Warn | None = None,
-    **parameters: Any,
+    **parameters: str,
 ) -> Evolution:
     """The way from NumPy to the library: each variant's time, and what it gains.
 

@@ -15,7 +15,6 @@ from .stopwatch import Stopwatch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from typing import Any
 
     from numpy.typing import DTypeLike
 
@@ -97,7 +96,7 @@ def run(
     progress: bool | None = None,
     say: Say | None = None,
     warn: Warn | None = None,
-    **parameters: Any,
+    **parameters: str,
 ) -> Results:
     """Measure the variants of a family at one size or several.
 

@@ -336,7 +336,7 @@ def memory_wall(
     backend: Backend | None = None,
     seconds: float = 0.2,
     seed: int = timing.SEED,
-    **parameters: Any,
+    **parameters: str,
 ) -> MemoryWall:
     """What bounds a family at a shape, and what its variants read: predicted against counted.
 
@@ -398,8 +398,8 @@ def memory_wall(
     names = arguments.check_variants(family, variants) or timing.list_ours(case, whole=True)
     arguments.check_seconds(seconds)
     if results is None and machine == "cuda":
-        words: dict[str, Any] = {"backend": "cuda", "seconds": seconds, "seed": seed}
-        results = run(family, variants, shape, dtype, **words, **parameters)
+        words: dict[str, Any] = {"seconds": seconds, "seed": seed, **parameters}
+        results = run(family, variants, shape, dtype, backend="cuda", **words)
         if ceilings is None:
             ceilings = measure_ceilings(backend="cuda", seconds=seconds)
     wall = MemoryWall(case.family, case.shape, case.dtype, float(case.nbytes), case.flops)

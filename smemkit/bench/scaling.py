@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 import numpy
 
@@ -13,13 +13,28 @@ import smemkit
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from .._types import Backend
+    from .._types import Backend, HostArray
 
 SIZE = 16384
 ROWS_CHECKED = 4
 
 
-def _check(a: numpy.ndarray, b: numpy.ndarray, result: smemkit.DeviceArray) -> None:
+class Scaling(TypedDict):
+    """The time of a product on so many devices: every sample, and the median.
+
+    speedup is against one device, where that is measured.
+    """
+
+    device: str
+    devices: int
+    size: int
+    samples_ms: list[float]
+    time_ms: float
+    tflop_per_s: float
+    speedup: NotRequired[float]
+
+
+def _check(a: HostArray, b: HostArray, result: smemkit.DeviceArray) -> None:
     """AssertionError where some rows of a product are not what float64 gives."""
     rows = numpy.linspace(0, len(a) - 1, ROWS_CHECKED).astype(int)
     exact = a[rows].astype("float64") @ b
@@ -46,7 +61,7 @@ def measure_scaling(
     size: int = SIZE,
     samples: int = 5,
     backend: Backend | None = None,
-) -> list[dict[str, Any]]:
+) -> list[Scaling]:
     """The time of a float32 product of size x size matrices on each number of devices.
 
     The operands and the result lie on the first device: the copies to the others and back are a
@@ -65,8 +80,7 @@ def measure_scaling(
 
     Returns
     -------
-    A dict for each number: device (its name), devices, size, samples_ms, time_ms (the median),
-    tflop_per_s, and speedup (against one device, where that is measured).
+    A Scaling for each number.
     """
     every = smemkit.devices(backend)
     if counts is None:
@@ -74,7 +88,7 @@ def measure_scaling(
     rng = numpy.random.default_rng(0)
     a, b = (rng.random((size, size), "float32") - numpy.float32(0.5) for _ in range(2))
     operands = [smemkit.asarray(x, device=every[0]) for x in (a, b)]
-    rows: list[dict[str, Any]] = []
+    rows: list[Scaling] = []
     for count in counts:
         out = smemkit.full((size, size), numpy.nan, "float32", device=every[0])
         chosen = every[:count]
@@ -82,10 +96,16 @@ def measure_scaling(
         _check(a, b, out)
         times = [_time([*operands, out], chosen) for _ in range(samples)]
         middle = statistics.median(times)
-        row: dict[str, Any] = {"device": every[0].name, "devices": count}
-        row |= {"size": size, "samples_ms": times, "time_ms": middle}
-        row["tflop_per_s"] = 2e-9 * size**3 / middle
-        rows.append(row)
+        rows.append(
+            {
+                "device": every[0].name,
+                "devices": count,
+                "size": size,
+                "samples_ms": times,
+                "time_ms": middle,
+                "tflop_per_s": 2e-9 * size**3 / middle,
+            }
+        )
     single = next((row["time_ms"] for row in rows if row["devices"] == 1), None)
     for row in rows:
         if single is not None:

@@ -109,7 +109,7 @@ def make_workload(
     family: str,
     shape: Shape,
     dtype: DTypeLike | None = None,
-    parameters: Mapping[str, Any] | None = None,
+    parameters: Mapping[str, str] | None = None,
 ) -> Workload:
     """The Workload of a family, shape and type; typed errors for invalid ones."""
     kind = find_class(family)

@@ -48,7 +48,7 @@ def _check_index(index: Any, size: int) -> NDArray[Any]:
 
 
 @overload
-def gather(  # type: ignore[overload-overlap]
+def gather(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     index: DeviceArray,
     *,

@@ -94,7 +94,7 @@ def _make_edges(x: Any, bins: Any, range: Any) -> NDArray[Any]:
 
 
 @overload
-def histogram(  # type: ignore[overload-overlap]
+def histogram(  # type: ignore[overload-overlap]  # a DeviceArray is a buffer too
     x: DeviceArray,
     bins: int | ArrayLike = 256,
     range: tuple[float, float] | None = None,
