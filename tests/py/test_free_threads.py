@@ -47,6 +47,16 @@ def load_modules(turn):
         kernels = [module.get_function(name) for name in module.kernels]
         assert len(kernels) == len(module.kernels) > 0 and repr(module)
 
+stream, array = smemkit.Stream(backend="sim"), smemkit.asarray(a, backend="sim")
+
+def share_streams(turn):
+    event = smemkit.Event()
+    with stream, smemkit.Stream(backend="sim") as own:
+        own.wait(stream)
+        product = smemkit.gemm(array, array, stream=stream if turn % 2 else own)
+        event.record(own)
+    assert np.array_equal(smemkit.asnumpy(product), a @ a) and event.done
+
 def change_lists(turn):
     if turn % 2:
         for row in rows[:200]:
@@ -71,7 +81,8 @@ def use_arrays(turn):
     shared.preferred_shared_memory_carveout = turn % 101
     assert -1 <= shared.preferred_shared_memory_carveout <= 100
 
-WORK = (call_families, choose_machines, load_modules, change_lists, measure, use_arrays)
+WORK = (call_families, choose_machines, load_modules, change_lists, measure, use_arrays,
+        share_streams)
 
 def work(number):
     try:

@@ -1,8 +1,10 @@
 """Streams and events: what calls take as one, and what the simulator makes of it."""
 
+import copy
 import ctypes
 import gc
 import inspect
+import pickle
 import threading
 import time
 import weakref
@@ -189,6 +191,13 @@ def test_a_stream_of_the_simulator_is_none_of_cuda(stream):
     assert repr(stream) == "Stream(device='sim')"
     with pytest.raises(smemkit.BackendError, match="no stream of CUDA"):
         stream.__cuda_stream__()
+
+
+def test_they_are_not_copied(stream):
+    for thing in (stream, smemkit.Event()):
+        for make in (copy.copy, copy.deepcopy, pickle.dumps):
+            with pytest.raises(smemkit.ArgumentTypeError, match="cannot be pickled or copied"):
+                make(thing)
 
 
 def test_streams_live_no_longer_than_needed():

@@ -306,10 +306,20 @@ static PyObject *represent(PyObject *self)
     return PyUnicode_FromFormat("Event(device='%s'%s)", device, timing);
 }
 
+static const char refuse_pickle_doc[] = "__reduce__($self, /)\n--\n\nRaises TypeError: make one where it is needed.";
+
+static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
+{
+    (void)ignored;
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "an Event cannot be pickled or copied: it is a place in the work of this process");
+}
+
 static PyMethodDef methods[] = {
     {"record", SMK_PY_FUNCTION(record), SMK_PY_FAST, record_doc},
     {"synchronize", synchronize, METH_NOARGS, synchronize_doc},
     {"elapsed", elapsed, METH_O, elapsed_doc},
+    {"__reduce__", refuse_pickle, METH_NOARGS, refuse_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
 

@@ -307,6 +307,15 @@ static PyObject *give_handle(PyObject *self, PyObject *ignored)
     return Py_BuildValue("(iK)", PROTOCOL_VERSION, (unsigned long long)stream->handle);
 }
 
+static const char refuse_pickle_doc[] = "__reduce__($self, /)\n--\n\nRaises TypeError: make one where it is needed.";
+
+static PyObject *refuse_pickle(PyObject *self, PyObject *ignored)
+{
+    (void)ignored;
+    return smk_error_fail(smk_state_of_instance(self), SMK_TYPE,
+                          "a Stream cannot be pickled or copied: it is an order of work in this process");
+}
+
 static PyMethodDef methods[] = {
     {"synchronize", synchronize, METH_NOARGS, synchronize_doc},
     {"wait", wait, METH_O, wait_doc},
@@ -314,6 +323,7 @@ static PyMethodDef methods[] = {
     {"__enter__", begin_block, METH_NOARGS, enter_doc},
     {"__exit__", end_block, METH_VARARGS, leave_doc},
     {"__cuda_stream__", give_handle, METH_NOARGS, protocol_doc},
+    {"__reduce__", refuse_pickle, METH_NOARGS, refuse_pickle_doc},
     {NULL, NULL, 0, NULL},
 };
 
