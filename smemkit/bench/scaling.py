@@ -10,6 +10,8 @@ import numpy
 
 import smemkit
 
+from .timing import WrongResultError
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,13 +37,13 @@ class Scaling(TypedDict):
 
 
 def _check(a: HostArray, b: HostArray, result: smemkit.DeviceArray) -> None:
-    """AssertionError where some rows of a product are not what float64 gives."""
+    """WrongResultError where some rows of a product are not what float64 gives."""
     rows = numpy.linspace(0, len(a) - 1, ROWS_CHECKED).astype(int)
     exact = a[rows].astype("float64") @ b
     bound = 4 * numpy.sqrt(a.shape[1]) * numpy.finfo("float32").eps * (abs(a[rows]) @ abs(b))
     for row, values, most in zip(rows, exact, bound, strict=True):
         if not (abs(smemkit.asnumpy(result[int(row)]) - values) <= most).all():
-            raise AssertionError(f"row {row} of the product is wrong")
+            raise WrongResultError(f"gemm over devices: row {row} of the result is wrong")
 
 
 def _time(operands: Sequence[smemkit.DeviceArray], devices: Sequence[smemkit.Device]) -> float:
@@ -81,6 +83,10 @@ def measure_scaling(
     Returns
     -------
     A Scaling for each number.
+
+    Raises
+    ------
+    WrongResultError, BackendError where there is no GPU, OutOfMemoryError.
     """
     every = smemkit.devices(backend)
     if counts is None:
