@@ -8,7 +8,7 @@
 #endif
 
 /* Below it a run is copied by memcpy: it fills no whole lines. */
-enum { STREAMED_MIN = 1024, LINE_BYTES = 64, VECTOR_BYTES = 16, PREFETCHED = 512, BLOCK_ROWS = 8 };
+enum { STREAMED_MIN = 1024, LINE_BYTES = 64, VECTOR_BYTES = 16, PREFETCHED = 512, TILE = 32 };
 
 #if defined(__SSE2__)
 /* Copies without a fence: the caller makes one behind all of its runs. */
@@ -154,35 +154,75 @@ static void move_runs(unsigned char *host, int64_t stride, uint64_t run_bytes, u
     }
 }
 
-/* Copies `rows` rows of the inner axis, whose elements lie closer to those of the next row than to each other: row by row
- * each element would cost a line of memory, which serves all rows of a block. */
-#define MOVE_BLOCK(type)                                                                                               \
-    for (uint64_t i = 0; i < count; i++) {                                                                             \
-        for (uint64_t k = 0; k < rows; k++) {                                                                          \
-            unsigned char *run = host + (int64_t)k * outer + (int64_t)i * inner;                                       \
-            unsigned char *copy = packed + (k * count + i) * sizeof(type);                                             \
-            memcpy(gathers ? copy : run, gathers ? run : copy, sizeof(type));                                          \
+/* Copies `rows` rows (TILE at most) of the inner axis, whose elements lie closer to those of the next row than to each
+ * other. Row by row each element would cost a line of memory, which serves all rows of a tile; and by way of a small
+ * tile each line is accessed once, so it does not matter that lines of such an array compete for one set of a cache. */
+#define DEFINE_TILES(type)                                                                                             \
+    static void gather_tiles_##type(const unsigned char *host, int64_t outer, int64_t inner, uint64_t rows,            \
+                                    uint64_t count, unsigned char *packed)                                             \
+    {                                                                                                                  \
+        type tile[TILE][TILE];                                                                                         \
+        for (uint64_t first = 0; first < count; first += TILE) {                                                       \
+            const uint64_t width = count - first < TILE ? count - first : TILE;                                        \
+            for (uint64_t i = 0; i < width; i++) {                                                                     \
+                const unsigned char *line = host + (int64_t)(first + i) * inner;                                       \
+                for (uint64_t k = 0; k < rows; k++) {                                                                  \
+                    memcpy(&tile[k][i], line + (int64_t)k * outer, sizeof(type));                                      \
+                }                                                                                                      \
+            }                                                                                                          \
+            for (uint64_t k = 0; k < rows; k++) {                                                                      \
+                memcpy(packed + (k * count + first) * sizeof(type), tile[k], (size_t)width * sizeof(type));            \
+            }                                                                                                          \
         }                                                                                                              \
+    }                                                                                                                  \
+    static void scatter_tiles_##type(unsigned char *host, int64_t outer, int64_t inner, uint64_t rows, uint64_t count, \
+                                     const unsigned char *packed)                                                      \
+    {                                                                                                                  \
+        type tile[TILE][TILE];                                                                                         \
+        for (uint64_t first = 0; first < count; first += TILE) {                                                       \
+            const uint64_t width = count - first < TILE ? count - first : TILE;                                        \
+            for (uint64_t k = 0; k < rows; k++) {                                                                      \
+                memcpy(tile[k], packed + (k * count + first) * sizeof(type), (size_t)width * sizeof(type));            \
+            }                                                                                                          \
+            for (uint64_t i = 0; i < width; i++) {                                                                     \
+                unsigned char *line = host + (int64_t)(first + i) * inner;                                             \
+                for (uint64_t k = 0; k < rows; k++) {                                                                  \
+                    memcpy(line + (int64_t)k * outer, &tile[k][i], sizeof(type));                                      \
+                }                                                                                                      \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+DEFINE_TILES(uint8_t)
+DEFINE_TILES(uint16_t)
+DEFINE_TILES(uint32_t)
+DEFINE_TILES(uint64_t)
+
+#define MOVE_TILES(type)                                                                                               \
+    if (gathers) {                                                                                                     \
+        gather_tiles_##type(host, outer, inner, rows, count, packed);                                                  \
+    } else {                                                                                                           \
+        scatter_tiles_##type(host, outer, inner, rows, count, packed);                                                 \
     }                                                                                                                  \
     break
 
-static void move_block(unsigned char *host, int64_t outer, int64_t inner, uint64_t run_bytes, uint64_t rows,
+static void move_tiles(unsigned char *host, int64_t outer, int64_t inner, uint64_t run_bytes, uint64_t rows,
                        uint64_t count, unsigned char *packed, bool gathers)
 {
     switch (run_bytes) {
     case 1:
-        MOVE_BLOCK(uint8_t);
+        MOVE_TILES(uint8_t);
     case 2:
-        MOVE_BLOCK(uint16_t);
+        MOVE_TILES(uint16_t);
     case 4:
-        MOVE_BLOCK(uint32_t);
+        MOVE_TILES(uint32_t);
     default:
-        MOVE_BLOCK(uint64_t);
+        MOVE_TILES(uint64_t);
     }
 }
 
-/* How many rows from here on go as a block; 0 where they gain nothing by that. */
-static uint64_t count_block(const smk_pack_layout *layout, const cursor *at, uint64_t whole_runs)
+/* How many rows from here on go tile by tile; 0 where they gain nothing by that. */
+static uint64_t count_tiled(const smk_pack_layout *layout, const cursor *at, uint64_t whole_runs)
 {
     const int inner = layout->axes - 1;
     if (inner < 1 || at->index[inner] != 0 || layout->run_bytes > sizeof(uint64_t) ||
@@ -192,7 +232,7 @@ static uint64_t count_block(const smk_pack_layout *layout, const cursor *at, uin
     }
     const uint64_t left = layout->length[inner - 1] - at->index[inner - 1], fit = whole_runs / layout->length[inner];
     const uint64_t rows = left < fit ? left : fit;
-    return rows > BLOCK_ROWS ? BLOCK_ROWS : rows;
+    return rows > TILE ? TILE : rows;
 }
 
 static void move(const smk_pack_layout *layout, unsigned char *host, uint64_t first, uint64_t bytes,
@@ -214,10 +254,10 @@ static void move(const smk_pack_layout *layout, unsigned char *host, uint64_t fi
             advance(layout, &at, 1);
             continue;
         }
-        const uint64_t whole = bytes / run_bytes, rows = count_block(layout, &at, whole);
+        const uint64_t whole = bytes / run_bytes, rows = count_tiled(layout, &at, whole);
         if (rows > 1) {
             const uint64_t length = layout->length[inner];
-            move_block(at.run, layout->stride[inner - 1], layout->stride[inner], run_bytes, rows, length, packed,
+            move_tiles(at.run, layout->stride[inner - 1], layout->stride[inner], run_bytes, rows, length, packed,
                        gathers);
             packed += rows * length * run_bytes;
             bytes -= rows * length * run_bytes;
