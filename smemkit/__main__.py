@@ -52,7 +52,8 @@ STATUSES = (
 
 def make_parser() -> Parser:
     """The parser of all commands; its attribute commands has the parser of each."""
-    parser = Parser(prog="smemkit", description=smemkit.__doc__.partition("\n")[0], epilog=STATUSES)
+    purpose = (smemkit.__doc__ or "").partition("\n")[0]  # python -OO drops docstrings
+    parser = Parser(prog="smemkit", description=purpose, epilog=STATUSES)
     parser.add_argument("--version", action="version", version=f"smemkit {smemkit.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
     demo.add_command(commands)

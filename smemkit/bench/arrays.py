@@ -392,7 +392,7 @@ def record_arrays(
         "peers": tools.versions,
         "host_threads": config["simulator_threads"],
         "devices": len(tools.devices),
-        "protocol": __doc__.partition("\n\n")[2].strip(),
+        "protocol": (__doc__ or "").partition("\n\n")[2].strip(),
         "missing": tools.missing,
         "left_out": left_out,
     }

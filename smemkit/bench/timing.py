@@ -332,5 +332,5 @@ def describe_protocol(
         "clocks_mhz": read_clocks(facts["uuid"]) if clocks and "uuid" in facts else {},
         "peers": {peer.name: peer.version for peer in found},
         "seed": seed,
-        "protocol": __doc__.partition("\n\n")[2].strip(),
+        "protocol": (__doc__ or "").partition("\n\n")[2].strip(),
     }

@@ -250,7 +250,7 @@ def record_traffic(
         Path(keep).write_text(text)
     facts = timing.describe_protocol("cuda")
     facts |= {
-        "protocol": __doc__.partition("\n\n")[2].strip(),
+        "protocol": (__doc__ or "").partition("\n\n")[2].strip(),
         "ncu": ncu.read_version(),
         "ncu_options": list(OPTIONS),
         "ncu_passes": count_passes(text),

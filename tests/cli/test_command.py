@@ -168,6 +168,12 @@ def test_version():
     assert run("--version")[0] == f"smemkit {smemkit.__version__}\n"
 
 
+def test_python_without_docstrings_runs_commands():
+    command = [sys.executable, "-OO", *COMMAND[1:], "bench", "dot", "--sizes", "64", "--json", "-"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert '"protocol": ""' in done.stdout and done.stderr == ""
+
+
 def test_no_command_is_a_usage_error():
     assert "usage: smemkit" in run(status=2)[1]
     assert run("fly", status=2)[1].startswith("smemkit: argument COMMAND: invalid choice: 'fly'")

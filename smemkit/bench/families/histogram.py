@@ -25,7 +25,6 @@ class Histogram(Workload):
     family = "histogram"
     usual_dtype = "uint8"
     usual_sizes = {"e": BYTE_BINS + 1, "b": BYTE_BINS}
-    result_dtype = "int64"
     choices = {"values": ("uniform", "constant")}
     library, callers = "cub", CUB
     needs_cub = True
@@ -55,6 +54,10 @@ class Histogram(Workload):
         if dtype == "uint8" and shape[2] != BYTE_BINS:
             return f"bytes have {BYTE_BINS} bins, not {shape[2]}"
         return None
+
+    @property
+    def result_dtype(self) -> str:
+        return "int64"
 
     @property
     def nbytes(self) -> int:
