@@ -8,6 +8,7 @@
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
 #include "py/calls/captured_call.h"
+#include "py/calls/family_again.h"
 #include "py/calls/family_methods.h"
 #include "py/calls/raw_kernel_type.h"
 #include "py/calls/raw_module_type.h"
@@ -177,6 +178,7 @@ static void release(void *module)
     smk_dlpack_export_drop_table(state);
     Py_CLEAR(state->folder);
     smk_foreign_free(state);
+    smk_family_again_forget();
     smk_package_kernels_free(state);
 }
 

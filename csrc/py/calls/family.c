@@ -1,6 +1,7 @@
 #include "py/calls/family.h"
 
 #include "py/arrays/array.h"
+#include "py/calls/family_again.h"
 #include "py/calls/family_call.h"
 #include "py/calls/family_plan.h"
 #include "py/calls/family_run.h"
@@ -95,6 +96,10 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
 {
     const char *names[SMK_FAMILY_CALL_INPUTS_MAX + SMK_FAMILY_CALL_ATTRIBUTES_MAX + KEYWORDS];
     PyObject *values[SMK_FAMILY_CALL_INPUTS_MAX + SMK_FAMILY_CALL_ATTRIBUTES_MAX + KEYWORDS], *result = NULL;
+    const int again = smk_family_again_run(smk_state_of_module(module), name, arguments, given, keywords, &result);
+    if (again != 0) {
+        return again < 0 ? NULL : result;
+    }
     smk_family_call call = {.state = smk_state_of_module(module)};
     if (smk_family_call_find(&call, name) < 0) {
         return NULL;
@@ -140,6 +145,9 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
     }
     if (result != NULL && smk_family_call_finish(&call) < 0) {
         Py_CLEAR(result);
+    }
+    if (result != NULL && result == call.out && devices == NULL) {
+        smk_family_again_keep(&call, arguments, given, keywords);
     }
     if (result != NULL && call.out != NULL && call.given[call.inputs] != call.out) {
         Py_SETREF(result, Py_NewRef(call.given[call.inputs])); /* out of another library, as it was given */

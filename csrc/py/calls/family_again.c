@@ -1,0 +1,287 @@
+#include "py/calls/family_again.h"
+
+#include "py/arrays/array.h"
+#include "py/backends/capture.h"
+#include "py/calls/plan_run.h"
+#include "py/error.h"
+
+#include "base/heap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CALLS_MAX = 4, WORDS_MAX = 6 };
+
+/* An argument that is no array: a text, given by name or by position. */
+typedef struct kept_word {
+    char name[SMK_NAME_MAX], text[SMK_NAME_MAX]; /* name "": by position */
+} kept_word;
+
+typedef struct kept_array {
+    int type, rank;
+    npy_intp shape[SMK_RANK_MAX];
+} kept_array;
+
+typedef struct kept_call {
+    unsigned generation; /* of smk_family_again_forget; 0: nothing is kept */
+    const smk_state *state;
+    Py_ssize_t given;
+    kept_word words[WORDS_MAX];
+    size_t word_count;
+    kept_array arrays[SMK_OPERANDS_MAX_FAMILY];
+    uint64_t address[SMK_OPERANDS_MAX_FAMILY]; /* of the arrays of the present call: the parameters point here */
+    smk_family_call call;                      /* without its objects */
+    smk_plan_run run;
+} kept_call;
+
+typedef struct kept_calls {
+    kept_call calls[CALLS_MAX];
+    size_t next; /* is replaced */
+} kept_calls;
+
+static atomic_uint generation = 1;
+static _Thread_local kept_calls *kept; /* NULL: the thread has none */
+
+/* Threads ---------------------------------------------------------------------------------------- */
+
+static pthread_key_t at_exit;
+static bool has_key;
+
+static void create_key(void)
+{
+    has_key = pthread_key_create(&at_exit, smk_heap_free) == 0;
+}
+
+/* The thread's calls, which are freed when it ends; NULL where that is impossible. */
+static kept_calls *get_kept(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    (void)pthread_once(&once, create_key);
+    if (kept == NULL && has_key) {
+        kept_calls *created = smk_heap_allocate(1, sizeof *created);
+        if (created != NULL && pthread_setspecific(at_exit, created) != 0) {
+            smk_heap_free(created);
+            created = NULL;
+        }
+        kept = created;
+    }
+    return kept;
+}
+
+void smk_family_again_forget(void)
+{
+    if (atomic_fetch_add(&generation, 1) + 1 == 0) {
+        atomic_store(&generation, 1); /* 0 stands for a call that is not kept */
+    }
+}
+
+/* Arguments -------------------------------------------------------------------------------------- */
+
+/* The array where an argument is one of ours on a GPU, in one piece, of a type of numbers; NULL for all else. */
+static smk_array *get_array(const smk_state *state, PyObject *value)
+{
+    smk_array *array = smk_array_cast(state, value);
+    return array != NULL && array->backend->asynchronous && array->contiguous && array->rank <= SMK_RANK_MAX &&
+                   (PyTypeNum_ISNUMBER(array->descr->type_num) || PyTypeNum_ISBOOL(array->descr->type_num))
+               ? array
+               : NULL;
+}
+
+static bool is_like(const kept_array *one, const smk_array *array)
+{
+    return one->type == array->descr->type_num && one->rank == array->rank &&
+           memcmp(one->shape, array->shape, (size_t)array->rank * sizeof one->shape[0]) == 0;
+}
+
+/* The arguments of a call behind the inputs: `i` counts those by position, then those by name. */
+static PyObject *get_argument(PyObject *const *arguments, Py_ssize_t given, PyObject *keywords, Py_ssize_t i,
+                              PyObject **name)
+{
+    *name = i < given ? NULL : PyTuple_GET_ITEM(keywords, i - given);
+    return arguments[i];
+}
+
+static bool is_out(PyObject *name)
+{
+    return name != NULL && PyUnicode_CompareWithASCIIString(name, "out") == 0;
+}
+
+static bool is_word(const kept_word *word, PyObject *name, PyObject *value)
+{
+    return (name == NULL ? word->name[0] == '\0' : PyUnicode_CompareWithASCIIString(name, word->name) == 0) &&
+           PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, word->text) == 0;
+}
+
+/* True where the arguments are those of the kept call, but for the arrays; finds out. */
+static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
+                        PyObject **out)
+{
+    const Py_ssize_t all = given + (keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords));
+    size_t words = 0;
+    *out = NULL;
+    for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
+        PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
+        if (is_out(name)) {
+            *out = value;
+        } else if (words == one->word_count || !is_word(&one->words[words++], name, value)) {
+            return false;
+        }
+    }
+    return words == one->word_count && *out != NULL;
+}
+
+/* Takes the addresses of the arrays. False where they are not like those of the kept call, or share memory with out. */
+static bool take_arrays(kept_call *one, PyObject *const *arguments, PyObject *out_argument)
+{
+    const smk_array *out = get_array(one->state, out_argument);
+    if (out == NULL || out->readonly || out->device != one->call.device ||
+        !is_like(&one->arrays[one->call.inputs], out)) {
+        return false;
+    }
+    for (size_t i = 0; i < one->call.inputs; i++) {
+        const smk_array *array = get_array(one->state, arguments[i]);
+        if (array == NULL || array->device != out->device || !is_like(&one->arrays[i], array) ||
+            smk_array_overlaps(array, out)) {
+            return false;
+        }
+        one->address[i] = array->address;
+    }
+    one->address[one->call.inputs] = out->address;
+    return true;
+}
+
+/* Running ---------------------------------------------------------------------------------------- */
+
+/* Notes on which stream the arrays are used. Returns 0, or -1 with an exception set. */
+static int note(const kept_call *one, PyObject *const *arguments, PyObject *out)
+{
+    for (size_t i = 0; i <= one->call.inputs; i++) {
+        const smk_array *array = smk_array_cast(one->state, i < one->call.inputs ? arguments[i] : out);
+        if ((array->owner != NULL || atomic_load(&array->uses) != NULL) && smk_array_note(one->state, array) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* True on the default stream, whose work no graph captures. */
+static bool is_plain_thread(void)
+{
+    return smk_capture_mode_now() == SMK_CAPTURE_OFF && smk_stream_scope_innermost() == NULL;
+}
+
+int smk_family_again_run(const smk_state *state, const char *name, PyObject *const *arguments, Py_ssize_t given,
+                         PyObject *keywords, PyObject **result)
+{
+    PyObject *out = NULL;
+    if (kept == NULL || !is_plain_thread()) {
+        return 0;
+    }
+    for (kept_call *one = kept->calls; one < kept->calls + CALLS_MAX; one++) {
+        if (one->generation != atomic_load(&generation) || one->state != state || one->given != given ||
+            strcmp(one->call.family->name, name) != 0 || !takes_words(one, arguments, given, keywords, &out) ||
+            !take_arrays(one, arguments, out)) {
+            continue;
+        }
+        if (smk_stream_scope_present(one->call.backend, one->call.device) != SMK_STREAM_DEFAULT) {
+            return 0;
+        }
+        if (note(one, arguments, out) < 0) {
+            return -1;
+        }
+        if (smk_execute_run(state, &one->run.execution) < 0) {
+            if (!PyErr_ExceptionMatches(state->exceptions[SMK_MEMORY])) {
+                return -1;
+            }
+            PyErr_Clear(); /* another variant may need less memory */
+            return 0;
+        }
+        *result = Py_NewRef(out);
+        return 1;
+    }
+    return 0;
+}
+
+/* Keeping ---------------------------------------------------------------------------------------- */
+
+static bool keep_words(kept_call *one, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    const Py_ssize_t all = given + (keywords == NULL ? 0 : PyTuple_GET_SIZE(keywords));
+    one->word_count = 0;
+    for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
+        PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
+        if (is_out(name)) {
+            continue;
+        }
+        const char *text = PyUnicode_CheckExact(value) ? PyUnicode_AsUTF8(value) : NULL;
+        const char *word = name == NULL ? "" : PyUnicode_AsUTF8(name);
+        if (text == NULL || word == NULL || one->word_count == WORDS_MAX || strlen(text) >= SMK_NAME_MAX ||
+            strlen(word) >= SMK_NAME_MAX) {
+            PyErr_Clear();
+            return false;
+        }
+        kept_word *kept_here = &one->words[one->word_count++];
+        (void)snprintf(kept_here->name, sizeof kept_here->name, "%s", word);
+        (void)snprintf(kept_here->text, sizeof kept_here->text, "%s", text);
+    }
+    return true;
+}
+
+/* True where each operand is the array that the caller gave. */
+static bool keep_arrays(kept_call *one, const smk_family_call *call)
+{
+    for (size_t i = 0; i <= call->inputs; i++) {
+        PyObject *operand = i < call->inputs ? call->operands[i] : call->out;
+        const smk_array *array = operand == NULL ? NULL : get_array(call->state, operand);
+        if (array == NULL || call->given[i] != operand) {
+            return false;
+        }
+        one->arrays[i] = (kept_array){.type = array->descr->type_num, .rank = array->rank};
+        memcpy(one->arrays[i].shape, array->shape, (size_t)array->rank * sizeof array->shape[0]);
+    }
+    return true;
+}
+
+/* Drops what the kept call does not own. */
+static void drop_objects(smk_family_call *call)
+{
+    memset(call->operands, 0, sizeof call->operands);
+    memset(call->given, 0, sizeof call->given);
+    memset(call->holds, 0, sizeof call->holds);
+    call->out = NULL;
+    call->descr = call->result_descr = NULL;
+}
+
+void smk_family_again_keep(const smk_family_call *call, PyObject *const *arguments, Py_ssize_t given,
+                           PyObject *keywords)
+{
+    uint64_t *operands[SMK_OPERANDS_MAX_FAMILY];
+    if (!call->on_device || !call->backend->asynchronous || given < (Py_ssize_t)call->inputs || call->stream.named ||
+        call->workspace_below > 0 || !is_plain_thread() || (call->plan.step_count == 0 && !call->plan.clears_outputs)) {
+        return;
+    }
+    kept_calls *all = get_kept();
+    if (all == NULL) {
+        return;
+    }
+    kept_call *one = &all->calls[all->next];
+    memset(one, 0, sizeof *one);
+    one->call = *call;
+    if (!keep_words(one, arguments, given, keywords) || !keep_arrays(one, call)) {
+        return;
+    }
+    for (size_t i = 0; i < SMK_OPERANDS_MAX_FAMILY; i++) {
+        operands[i] = &one->address[i];
+    }
+    if (smk_plan_run_prepare(&one->call, &one->run, operands) < 0) {
+        PyErr_Clear();
+        return;
+    }
+    drop_objects(&one->call);
+    one->state = call->state;
+    one->given = given;
+    one->generation = atomic_load(&generation);
+    all->next = (all->next + 1) % CALLS_MAX;
+}
