@@ -1,3 +1,4 @@
+#include "base/near.h"
 #include "registry/plan.h"
 
 #include <stdio.h>
@@ -199,42 +200,91 @@ static void add_types(listing *l, const smk_variant *variant)
     }
 }
 
+/* The word of a listing that a misspelt one is most like. */
+typedef struct nearest {
+    const char *word;
+    size_t distance;
+} nearest;
+
+static void offer(nearest *found, const char *misspelt, const char *word)
+{
+    const size_t distance = smk_near_distance(misspelt, word);
+    if (distance < found->distance && smk_near_is_meant(misspelt, distance)) {
+        *found = (nearest){word, distance};
+    }
+}
+
+/* "did you mean 'tiled'? There are", or "there are" where no word is near. */
+static const char *write_hint(const nearest *found, char hint[SMK_NAME_MAX + 32])
+{
+    if (found->word == NULL) {
+        return "there are";
+    }
+    (void)snprintf(hint, SMK_NAME_MAX + 32, "did you mean '%s'? There are", found->word);
+    return hint;
+}
+
 static smk_status fail_family(const char *family, smk_error *error)
 {
     listing known = {.separator = ", "};
+    nearest found = {NULL, SIZE_MAX};
+    char hint[SMK_NAME_MAX + 32];
     for (size_t i = 0; i < FAMILY_COUNT; i++) {
         add_word(&known, families[i].name, strlen(families[i].name));
+        offer(&found, family, families[i].name);
     }
-    return smk_status_fail(error, SMK_ARGUMENT, "no kernel family '%.60s'; there are: %s", family, known.text);
-}
-
-static smk_status fail_variant(const char *family, const char *variant, smk_error *error)
-{
-    listing known = {.separator = ", "};
-    add_word(&known, "auto", 4);
-    for (size_t i = 0; i < VARIANT_COUNT; i++) {
-        if (strcmp(variants[i].family, family) == 0) {
-            add_word(&known, variants[i].name, strlen(variants[i].name));
-        }
-    }
-    return smk_status_fail(error, SMK_ARGUMENT, "%.60s has no variant '%.60s'; there are: %s", family, variant,
+    return smk_status_fail(error, SMK_ARGUMENT, "no kernel family '%.60s'; %s: %s", family, write_hint(&found, hint),
                            known.text);
 }
 
-static smk_status fail_auto(const char *family, const char *type, smk_error *error)
+smk_status smk_registry_refuse_variant(const char *family, const char *variant, bool is_file, smk_error *error)
 {
-    /* types of the family: each once, from the first row that has it */
-    listing accepted = {.separator = " or "};
+    listing known = {.separator = ", "};
+    nearest found = {NULL, SIZE_MAX};
+    char hint[SMK_NAME_MAX + 32];
+    if (!is_file) {
+        add_word(&known, "auto", 4);
+    }
+    for (size_t i = 0; i < VARIANT_COUNT; i++) {
+        if (strcmp(variants[i].family, family) == 0) {
+            add_word(&known, variants[i].name, strlen(variants[i].name));
+            offer(&found, variant, variants[i].name);
+        }
+    }
+    if (is_file && strcmp(variant, "auto") == 0) {
+        return smk_status_fail(error, SMK_ARGUMENT, "%.60s: name one variant, not 'auto'; there are: %s", family,
+                               known.text);
+    }
+    return smk_status_fail(error, SMK_ARGUMENT, "%.60s has no variant '%.60s'; %s: %s", family, variant,
+                           write_hint(&found, hint), known.text);
+}
+
+/* Types of the family: each once, from the first row that has it. */
+static void add_family_types(listing *accepted, const char *family)
+{
     for (size_t i = 0; i < VARIANT_COUNT; i++) {
         const char *list = variants[i].types;
         const char *word = NULL;
         size_t length = 0;
         while (is_taken_by_auto(&variants[i], family) && next_word(&list, &word, &length)) {
             if (!is_accepted_before(i, family, word, length)) {
-                add_type(&accepted, word, length);
+                add_type(accepted, word, length);
             }
         }
     }
+}
+
+void smk_registry_types(const char *family, char *text, size_t text_bytes)
+{
+    listing accepted = {.separator = ", "};
+    add_family_types(&accepted, family);
+    (void)snprintf(text, text_bytes, "%s", accepted.text);
+}
+
+static smk_status fail_auto(const char *family, const char *type, smk_error *error)
+{
+    listing accepted = {.separator = " or "};
+    add_family_types(&accepted, family);
     return smk_status_fail(error, SMK_TYPE, "%.60s takes arrays of %s, not %.60s", family, accepted.text, type);
 }
 
@@ -265,7 +315,7 @@ smk_status smk_registry_select(const char *family, const char *variant, const ch
         }
     }
     if (found == NULL) {
-        return fail_variant(family, variant, error);
+        return smk_registry_refuse_variant(family, variant, false, error);
     }
     if (!accepts_word(found, type, strlen(type))) {
         listing accepted = {.separator = " or "};

@@ -103,6 +103,13 @@ const smk_variant *smk_registry_variant(size_t index);
 smk_status smk_registry_select(const char *family, const char *variant, const char *type, const smk_variant **selected,
                                smk_error *error);
 
+/* The ARGUMENT error of an unknown variant, with the nearest name and all that there are; of one that names a file,
+ * "auto" is unknown. */
+smk_status smk_registry_refuse_variant(const char *family, const char *variant, bool is_file, smk_error *error);
+
+/* Writes the element types that "auto" takes: "float32, float64". */
+void smk_registry_types(const char *family, char *text, size_t text_bytes);
+
 /* Does the list of words ("float32 float64") have the word? Its index goes to *index (not NULL). */
 bool smk_registry_lists(const char *list, const char *word, int64_t *index);
 

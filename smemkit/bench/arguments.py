@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, cast
 
 import numpy
@@ -121,8 +122,10 @@ def check_variants(family: str, variants: str | Sequence[str] | None) -> list[st
         names = [variants]
     for name in names:
         if not isinstance(name, str) or name not in known:
+            near = difflib.get_close_matches(str(name), list(known), n=1)
+            hint = f"did you mean {near[0]!r}? There are" if near else "there are"
             raise smemkit.ArgumentError(
-                f"{family} has no variant {name!r}; there are {', '.join(known)}"
+                f"{family} has no variant {name!r}; {hint} {', '.join(known)}"
             )
     if not names:
         raise smemkit.ArgumentError("variants is empty: name one, or leave it out for all")

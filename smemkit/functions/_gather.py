@@ -23,10 +23,10 @@ class ArgumentIndexError(_core.ArgumentError, IndexError):
 
 def _check_index(index: Any, size: int) -> NDArray[Any]:
     """The index as an int64 array; ArgumentIndexError unless all elements are in [-size, size)."""
-    if isinstance(index, numpy.ma.MaskedArray):
+    if numpy.ma.is_masked(index):
         raise _core.ArgumentTypeError(
-            "gather: index is a masked array, and kernels know no mask: fill it "
-            "(index.filled(value)) or leave out what it hides (index.compressed()) first"
+            "gather: index is a masked array that hides elements, and kernels know no mask: fill "
+            "it (index.filled(value)) or leave out what it hides (index.compressed()) first"
         )
     try:
         array = numpy.asarray(index)

@@ -22,11 +22,11 @@ BYTE_RANGES = ((0, 256), (0, 255))  # numpy.histogram's bins of these hold one v
 
 
 def _refuse_masked(x: Any) -> None:
-    """ArgumentTypeError for a masked array: its hidden elements would enter the edges."""
-    if isinstance(x, numpy.ma.MaskedArray):
+    """ArgumentTypeError for an array that hides elements, which would enter the edges."""
+    if numpy.ma.is_masked(x):
         raise _core.ArgumentTypeError(
-            "histogram: x is a masked array, and kernels know no mask: fill it (x.filled(value)) "
-            "or leave out what it hides (x.compressed()) first"
+            "histogram: x is a masked array that hides elements, and kernels know no mask: fill it "
+            "(x.filled(value)) or leave out what it hides (x.compressed()) first"
         )
 
 
@@ -197,6 +197,7 @@ def _count(
     if not on_device:
         x = numpy.asanyarray(x)
         _refuse_masked(x)
+        x = x.data if isinstance(x, numpy.ma.MaskedArray) else x
     if x.dtype == numpy.uint8:
         edges: Any = _byte_edges(bins, range)
     elif x.dtype.newbyteorder("=") in (numpy.float32, numpy.int32):

@@ -45,9 +45,9 @@ def test_a_length_beyond_64_bits():
         lambda: smemkit.vector_add(VALUES, VALUES, out=MASKED.copy(), backend="sim"),
         lambda: smemkit.histogram(MASKED, 3, backend="sim"),
         lambda: smemkit.gather(MASKED, [0], backend="sim"),
-        lambda: smemkit.gather(VALUES, np.ma.array([0, 1]), backend="sim"),
+        lambda: smemkit.gather(VALUES, np.ma.array([0, 1], mask=[0, 1]), backend="sim"),
         lambda: smemkit.asarray(MASKED, backend="sim"),
-        lambda: smemkit.bank_access(np.ma.arange(32)),
+        lambda: smemkit.bank_access(np.ma.masked_equal(np.arange(32), 3)),
         lambda: smemkit.kernel("vector_add", "naive")(
             1, 32, (VALUES, MASKED, VALUES.copy(), 4), backend="sim"
         ),
@@ -58,6 +58,18 @@ def test_masked_arrays(call):
         call()
 
 
+def test_masks_that_hide_nothing():
+    """A masked array without a mask, or with one that is false everywhere, is an array."""
+    for mask in (np.ma.nomask, [0, 0, 0, 0]):
+        whole = np.ma.array(VALUES, mask=mask)
+        assert smemkit.reduce(whole, backend="sim") == 4
+        assert smemkit.vector_add(whole, VALUES, backend="sim").tolist() == [2, 2, 2, 2]
+        assert smemkit.histogram(whole, 3, (0, 2), backend="sim").tolist() == [0, 4, 0]
+        index = np.ma.array([0, 1], mask=mask if mask is np.ma.nomask else mask[:2])
+        assert smemkit.gather(VALUES, index, backend="sim").tolist() == [1, 1]
+    assert smemkit.bank_access(4 * np.ma.arange(32)).conflicts == 0
+
+
 def test_other_kinds_of_arrays_are_taken():
     view = VALUES.view(type("Mine", (np.ndarray,), {}))
     assert smemkit.vector_add(view, view, backend="sim").tolist() == [2, 2, 2, 2]
@@ -66,8 +78,10 @@ def test_other_kinds_of_arrays_are_taken():
 def test_threads(monkeypatch):
     for text in ("x", "-3", "0"):
         monkeypatch.setenv("SMEMKIT_THREADS", text)
-        with pytest.raises(smemkit.ArgumentError, match=f"SMEMKIT_THREADS is '{text}'; a whole"):
+        with pytest.raises(smemkit.ArgumentError) as caught:
             smemkit.vector_add(VALUES, VALUES, backend="sim")
+        assert f"SMEMKIT_THREADS is '{text}'; a whole number from 1" in str(caught.value)
+        assert "kernel" not in str(caught.value)
 
 
 PTX = """
@@ -115,3 +129,58 @@ def test_banks_names_itself(access):
         plot.banks(access)
     with pytest.raises(smemkit.ArgumentError, match="^banks: width"):
         plot.banks(range(32), 3)
+
+
+# Spelling ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "variant", "hint"),
+    [
+        ("gemm", "tield", "did you mean 'tiled'? There are: "),
+        ("gemm", "paded", "did you mean 'padded'? There are: "),
+        ("gemm", "regster_2d", "did you mean 'register_2d'? There are: "),
+        ("gemm", "zzzzz", "'; there are: "),
+        ("gemm", "", "'; there are: "),
+        ("gemm", "x" * 100, "'; there are: "),
+        ("gem", "tiled", "did you mean 'gemm'? There are: "),
+        ("trasnpose", "tiled", "did you mean 'transpose'? There are: "),
+        ("q", "tiled", "'; there are: "),
+    ],
+)
+def test_near_spellings(family, variant, hint):
+    with pytest.raises(smemkit.ArgumentError) as caught:
+        smemkit.source(family, variant)
+    assert hint in str(caught.value)
+
+
+def test_near_spellings_of_a_call():
+    with pytest.raises(smemkit.ArgumentError, match="'tiled'. There are: auto, naive"):
+        smemkit.gemm(np.ones((2, 2)), np.ones((2, 2)), variant="tield", backend="sim")
+
+
+def test_near_spellings_in_bench():
+    with pytest.raises(smemkit.ArgumentError, match="did you mean 'padded'. There are copy"):
+        smemkit.bench.run("transpose", "paded", 32, backend="sim")
+
+
+def test_types_that_differ_say_what_to_do():
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"as in weights\.astype\('float32'\)$"):
+        smemkit.conv2d(np.ones((4, 4), "f4"), np.ones((3, 3)), backend="sim")
+
+
+def test_docstrings_name_the_types():
+    assert "Element types: float32, float64." in smemkit.gemm.__doc__
+    assert "Element types: 1-byte items, 2-byte items" in smemkit.transpose.__doc__
+    assert '"copy" is no transpose' in smemkit.transpose.__doc__
+
+
+def test_a_loop_that_never_ends_is_named():
+    text = PTX.replace("ret;", "L: bra L;")
+    with pytest.raises(smemkit.StepBudgetError, match="a loop never ends.*max_steps"):
+        smemkit.RawKernel(text, "f")(1, 32, (), backend="sim", max_steps=1000)
+
+
+def test_arguments_that_are_in_no_tuple():
+    with pytest.raises(smemkit.ArgumentTypeError, match=r"of one argument \(x,\)"):
+        smemkit.RawKernel(PTX, "f")(1, 32, VALUES, backend="sim")

@@ -48,7 +48,8 @@ def build(folder, families=None, variants=None):
             (folder / "registry" / name).write_text(text, encoding="utf-8")
     sources = SOURCES if variants else [path.name for path in CSRC.glob("registry/*.c")]
     command = [compiler, "-std=gnu11", "-O1", f"-I{folder}", "-o", folder / "choose"]
-    command += [Path(__file__).with_name("choose.c"), folder / "base" / "status.c"]
+    command += [Path(__file__).with_name("choose.c")]
+    command += [folder / "base" / name for name in ("near.c", "status.c")]
     command += [folder / "registry" / name for name in sources]
     subprocess.run([*command, "-lm"], check=True, timeout=120)
     return folder / "choose"

@@ -69,15 +69,15 @@ int smk_ndarray_check_mask(const smk_state *state, const char *function, const c
         return 0;
     }
     PyObject *module = PyImport_ImportModule("numpy.ma");
-    PyObject *type = module == NULL ? NULL : PyObject_GetAttrString(module, "MaskedArray");
-    int masked = type == NULL ? -1 : PyObject_IsInstance(object, type);
+    PyObject *answer = module == NULL ? NULL : PyObject_CallMethod(module, "is_masked", "O", object);
+    int masked = answer == NULL ? -1 : PyObject_IsTrue(answer); /* false where its mask hides nothing */
     if (masked > 0) {
         smk_error_fail(state, SMK_TYPE,
-                       "%s%s%s is a masked array, and kernels know no mask: fill it (.filled(value)) or leave out what "
-                       "it hides (.compressed()) first",
+                       "%s%s%s is a masked array that hides elements, and kernels know no mask: fill it "
+                       "(.filled(value)) or leave out what it hides (.compressed()) first",
                        function, function[0] == '\0' ? "" : ": ", name);
     }
-    Py_XDECREF(type);
+    Py_XDECREF(answer);
     Py_XDECREF(module);
     return masked == 0 ? 0 : -1;
 }

@@ -345,8 +345,10 @@ int smk_argument_convert(smk_arguments *arguments, PyObject *sequence)
     where.function = arguments->function;
     where.declaration = arguments->declaration;
     if (!PyTuple_Check(sequence) && !PyList_Check(sequence)) {
-        smk_error_fail(arguments->state, SMK_TYPE, "%s: args must be a tuple or list, not %.100s", arguments->kernel,
-                       Py_TYPE(sequence)->tp_name);
+        smk_error_fail(arguments->state, SMK_TYPE,
+                       "%s: args must be a tuple or list, not %.100s: the kernel's own arguments go into one, as in "
+                       "kernel(grid, block, (x, n)); of one argument (x,)",
+                       arguments->kernel, Py_TYPE(sequence)->tp_name);
         return -1;
     }
     /* a copy, because a list may change while the kernel runs */

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2 };
+enum { DOCUMENT_BYTES = 8192, EXAMPLE_LENGTH = 2, TYPES_BYTES = 256 };
 
 #define SMK_KERNEL_GROUP(name, sentence)
 #define SMK_FAMILY(name, signature, inputs, result, grid_x, grid_y, flops, sentence)                                   \
@@ -162,6 +162,17 @@ static void write_devices(document *d, const smk_attribute *attribute)
         attribute->meaning);
 }
 
+/* Writes that a variant computes something else: its row begins with "no". */
+static void write_exceptions(document *d, const contract *c)
+{
+    for (size_t i = 0; i < smk_registry_variant_count(); i++) {
+        const smk_variant *row = smk_registry_variant(i);
+        if (strcmp(row->family, c->family->name) == 0 && strncmp(row->summary, "no ", strlen("no ")) == 0) {
+            write_text(d, "    \"%s\" is %s.\n", row->name, row->summary);
+        }
+    }
+}
+
 static void write_parameters(document *d, const contract *c)
 {
     write_text(d, "Parameters\n----------\n");
@@ -171,7 +182,10 @@ static void write_parameters(document *d, const contract *c)
     write_attributes(d, c);
     write_text(d,
                "variant : str\n"
-               "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n"
+               "    A key of smemkit.variants(\"%s\"), or \"auto\": the fastest that takes the call on the machine.\n",
+               c->family->name);
+    write_exceptions(d, c);
+    write_text(d,
                "out : numpy.ndarray or DeviceArray, optional\n"
                "    Takes the result; of the same kind as the inputs, of the result's type and shape, writeable.\n"
                "    A NumPy array may overlap the inputs; a device array may not be one of them.\n"
@@ -181,8 +195,7 @@ static void write_parameters(document *d, const contract *c)
                "    Of the machine; by default its present one, or that of the device arrays, which all live on one.\n"
                "stream : stream, optional\n"
                "    Where the work goes: a smemkit.Stream, one of CuPy, PyTorch or Numba, a handle, or what has\n"
-               "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n",
-               c->family->name);
+               "    __cuda_stream__; by default that of `with stream:`, else the default stream.\n");
     if (find_devices(c) != NULL) {
         write_devices(d, find_devices(c));
     }
@@ -213,8 +226,10 @@ static void write_document(document *d, const contract *c)
 {
     write_signature(d, c);
     write_sentence(d, c->family->sentence);
-    write_text(d, ".\n\nThe inputs are all NumPy or all device arrays%s.\n\n",
-               c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "");
+    char types[TYPES_BYTES];
+    smk_registry_types(c->family->name, types, sizeof types);
+    write_text(d, ".\n\nThe inputs are all NumPy or all device arrays%s. Element types: %s.\n\n",
+               c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "", types);
     write_parameters(d, c);
     write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", c->family->signature);
     write_text(

@@ -67,8 +67,10 @@ static int select_for(smk_family_call *call, const char *variant, size_t input)
     PyObject *names[] = {smk_ndarray_type_name(first), smk_ndarray_type_name(other)};
     bool same = names[0] != NULL && names[1] != NULL && PyUnicode_Compare(names[0], names[1]) == 0;
     if (!same && !PyErr_Occurred()) {
-        smk_error_fail(call->state, SMK_TYPE, "%s: %s has the type %U and %s has %U; all inputs must have one type",
-                       call->family->name, call->input[0].name, names[0], operand, names[1]);
+        smk_error_fail(call->state, SMK_TYPE,
+                       "%s: %s has the type %U and %s has %U; all inputs must have one type: convert one, as in "
+                       "%s.astype('%U')",
+                       call->family->name, call->input[0].name, names[0], operand, names[1], operand, names[0]);
     }
     Py_XDECREF(names[0]);
     Py_XDECREF(names[1]);

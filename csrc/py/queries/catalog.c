@@ -153,26 +153,6 @@ static PyObject *call_variants(PyObject *module, PyObject *const *arguments, Py_
     return result;
 }
 
-/* Raises an ArgumentError that lists the variants. "auto" is refused because it names no file. */
-static void refuse_variant(const smk_state *state, const char *family, const char *variant)
-{
-    PyObject *names = PyUnicode_FromString("");
-    for (size_t i = 0; names != NULL && i < smk_registry_variant_count(); i++) {
-        const smk_variant *row = smk_registry_variant(i);
-        if (strcmp(row->family, family) == 0) {
-            const char *comma = PyUnicode_GetLength(names) > 0 ? ", " : "";
-            PyObject *extended = PyUnicode_FromFormat("%U%s%s", names, comma, row->name);
-            Py_SETREF(names, extended);
-        }
-    }
-    if (names != NULL && strcmp(variant, "auto") == 0) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s: name one variant, not 'auto'; there are: %U", family, names);
-    } else if (names != NULL) {
-        smk_error_fail(state, SMK_ARGUMENT, "%s has no variant '%.60s'; there are: %U", family, variant, names);
-    }
-    Py_XDECREF(names);
-}
-
 const smk_variant *smk_catalog_find(const smk_state *state, const char *family, const char *variant)
 {
     smk_error error = {0};
@@ -185,10 +165,10 @@ const smk_variant *smk_catalog_find(const smk_state *state, const char *family, 
     }
     if (smk_registry_find_family(family) == NULL) {
         (void)smk_registry_select(family, variant, "", &selected, &error);
-        smk_error_raise(state, &error);
     } else {
-        refuse_variant(state, family, variant);
+        (void)smk_registry_refuse_variant(family, variant, true, &error);
     }
+    smk_error_raise(state, &error);
     return NULL;
 }
 

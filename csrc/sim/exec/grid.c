@@ -86,7 +86,9 @@ static void fail_budget(worker_pool *pool, smk_block *block)
     /* a warp that has not started has no active lanes yet */
     uint32_t mask = warp->active != 0 ? warp->active : warp->control->lanes;
     (void)smk_warp_fail(warp, warp->control->pc, mask, SMK_STEP_BUDGET,
-                        "the kernel executed more than %" PRIu64 " warp instructions, its step budget",
+                        "the kernel executed more than %" PRIu64
+                        " warp instructions, its step budget: either a loop never "
+                        "ends (this is where it was), or the launch needs a larger max_steps, or SMEMKIT_MAX_STEPS",
                         atomic_load(&pool->max_steps));
     record(pool, UINT64_MAX, &block->error);
     atomic_store(&pool->stop, true);

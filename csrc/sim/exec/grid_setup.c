@@ -86,7 +86,8 @@ smk_status smk_grid_setup_pack(const smk_image *image, const smk_launch *launch,
 
 void smk_grid_setup_name_kernel(const smk_image *image, smk_error *error)
 {
-    if (error != NULL && error->kernel[0] == '\0') {
+    /* an argument error is of an environment variable */
+    if (error != NULL && error->kernel[0] == '\0' && error->status != SMK_ARGUMENT) {
         smk_text name = image->module->functions[image->entry].name;
         size_t length = name.length < sizeof error->kernel ? name.length : sizeof error->kernel - 1;
         memcpy(error->kernel, name.start, length);
