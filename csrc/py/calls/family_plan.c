@@ -217,7 +217,7 @@ static _Thread_local struct {
     smk_plan plan;
 } last;
 
-static void write_key(const smk_family_call *call, bool chooses, plan_key *key)
+static void write_key(const smk_family_call *call, bool chooses, bool repeatable, plan_key *key)
 {
     memset(key, 0, sizeof *key); /* the padding too, because keys are compared as bytes */
     key->family = call->family;
@@ -229,11 +229,13 @@ static void write_key(const smk_family_call *call, bool chooses, plan_key *key)
     key->workspace_below = call->workspace_below;
     key->selected = call->variant;
     key->chooses = chooses;
+    key->repeatable = repeatable;
     (void)snprintf(key->choice, sizeof key->choice, "%s", call->choice);
     (void)snprintf(key->type, sizeof key->type, "%s", call->type);
 }
 
-int smk_family_plan_make(smk_family_call *call, const char *variant)
+/* `chooses` among the variants, and then perhaps among those that a graph can repeat. */
+static int make(smk_family_call *call, bool chooses, bool repeatable)
 {
     smk_error error = {0};
     smk_request request = {
@@ -247,12 +249,10 @@ int smk_family_plan_make(smk_family_call *call, const char *variant)
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
         .machine = call->machine,
         .workspace_below = call->workspace_below,
-        .repeatable = call->on_device && smk_stream_scope_captured(call->backend, call->device),
+        .repeatable = repeatable,
     };
     plan_key key;
-    const bool chooses = strcmp(variant, "auto") == 0;
-    write_key(call, chooses, &key);
-    key.repeatable = request.repeatable;
+    write_key(call, chooses, repeatable, &key);
     if (last.variant != NULL && memcmp(&key, &last.key, sizeof key) == 0) {
         call->variant = last.variant;
         call->plan = last.plan;
@@ -269,5 +269,21 @@ int smk_family_plan_make(smk_family_call *call, const char *variant)
     memcpy(&last.key, &key, sizeof key); /* with the padding */
     last.variant = call->variant;
     last.plan = call->plan;
+    return 0;
+}
+
+int smk_family_plan_make(smk_family_call *call, const char *variant)
+{
+    const bool chooses = strcmp(variant, "auto") == 0;
+    const smk_variant *selected = call->variant;
+    if (make(call, chooses, false) < 0) {
+        return -1;
+    }
+    /* asked only where it matters, since the question to the driver takes longer than the rest */
+    if (chooses && call->plan.symbol != NULL && call->on_device &&
+        smk_stream_scope_captured(call->backend, call->device)) {
+        call->variant = selected;
+        return make(call, true, true);
+    }
     return 0;
 }
