@@ -9,7 +9,14 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LOG_BYTES = 8192, OPTION_COUNT = 2 };
+enum { LOG_BYTES = 8192, OPTION_COUNT = 2, KERNELS_KEPT = 8, NAME_BYTES = 96 };
+
+/* A kernel that was asked for: the runtime takes longer to find one by its name. */
+typedef struct kept_kernel {
+    char name[NAME_BYTES];
+    void *kernel;
+    atomic_int state; /* 0: free; 1: being written; 2: kept */
+} kept_kernel;
 
 /* The driver may compile PTX only when a kernel is requested, and then writes the log and the option values; all of
  * them live as long as the library. */
@@ -20,7 +27,33 @@ struct smk_library {
     char log[LOG_BYTES];
     const char *origin;
     atomic_bool compiled; /* some kernel of it was loaded onto a device */
+    kept_kernel kept[KERNELS_KEPT];
 };
+
+static void *find_kept(smk_library *library, const char *name)
+{
+    for (size_t i = 0; i < KERNELS_KEPT && atomic_load(&library->kept[i].state) == 2; i++) {
+        if (strcmp(library->kept[i].name, name) == 0) {
+            return library->kept[i].kernel;
+        }
+    }
+    return NULL;
+}
+
+/* Keeps a kernel where there is room. Two threads may keep the same one twice. */
+static void keep(smk_library *library, const char *name, void *kernel)
+{
+    for (size_t i = 0; i < KERNELS_KEPT && strlen(name) < NAME_BYTES; i++) {
+        int expected = 0;
+        kept_kernel *slot = &library->kept[i];
+        if (atomic_compare_exchange_strong(&slot->state, &expected, 1)) {
+            (void)snprintf(slot->name, sizeof slot->name, "%s", name);
+            slot->kernel = kernel;
+            atomic_store(&slot->state, 2);
+            return;
+        }
+    }
+}
 
 /* Appends possible reasons for the refusal, and the log of the driver's compiler, to the message. */
 static void append_reasons(const smk_library *library, cudaError_t code, const char *kernel, smk_error *error)
@@ -85,6 +118,11 @@ void smk_library_free(smk_library *library)
 smk_status smk_library_kernel(smk_library *library, const char *name, void **kernel, smk_error *error)
 {
     cudaKernel_t found = NULL;
+    void *kept = find_kept(library, name);
+    if (kept != NULL) {
+        *kernel = kept;
+        return SMK_OK;
+    }
     cudaError_t code = cudaLibraryGetKernel(&found, library->handle, name);
     if (code == cudaErrorSymbolNotFound) {
         (void)cudaGetLastError();
@@ -102,6 +140,7 @@ smk_status smk_library_kernel(smk_library *library, const char *name, void **ker
         return status;
     }
     *kernel = (void *)found;
+    keep(library, name, *kernel);
     return SMK_OK;
 }
 

@@ -260,8 +260,9 @@ def list_launches(tools: Libraries, sizes: Sizes) -> Iterator[Task]:
         )
 
     if cupy is not None:
-        source = smemkit.source("vector_add", "naive")
-        theirs = cupy.RawKernel(source, "vector_add_naive", options=("-DT=float",))
+        # behind NVRTC's own headers, whose templates have a T
+        source = "#define T float\n" + smemkit.source("vector_add", "naive")
+        theirs = cupy.RawKernel(source, "vector_add_naive")
         x, y, z = arrays = [cupy.ones(n, "float32") for _ in range(3)]
         yield Task(
             "launch",

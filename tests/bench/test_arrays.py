@@ -44,8 +44,8 @@ def make_cupy():
     def make(function):
         return lambda *words, **more: function(*words, **more).view(Array)
 
-    def kernel(source, name, options):
-        assert name in source and options == ("-DT=float",)
+    def kernel(source, name):
+        assert name in source and source.startswith("#define T float\n")
 
         def launch(grid, block, args):
             assert args[3] <= grid[0] * block[0]

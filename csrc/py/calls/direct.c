@@ -112,9 +112,39 @@ static bool is_plain_number(PyObject *value)
            (!PyType_HasFeature(Py_TYPE(value), Py_TPFLAGS_HEAPTYPE) && PyArray_IsScalar(value, Number));
 }
 
+/* Takes an integer of Python, or of NumPy with 32 or 64 bits, for a parameter of such a size that holds it: what most
+ * calls have. False for all else. */
+static bool take_integer(direct_call *call, size_t i, PyObject *value)
+{
+    const smk_variable *parameter = get_parameter(call, i);
+    const smk_type_kind kind = smk_module_type_kind((smk_type)parameter->type);
+    const unsigned bits = smk_module_type_bits((smk_type)parameter->type);
+    const bool is_signed = kind == SMK_KIND_SIGNED;
+    long long number = 0;
+    int overflow = 0;
+    if ((bits != 32 && bits != 64) || parameter->bytes * 8 != bits ||
+        !(is_signed || kind == SMK_KIND_UNSIGNED || kind == SMK_KIND_BITS)) {
+        return false;
+    }
+    if (PyLong_CheckExact(value)) {
+        number = PyLong_AsLongLongAndOverflow(value, &overflow);
+    } else if (Py_IS_TYPE(value, &PyInt32ArrType_Type)) {
+        number = PyArrayScalar_VAL(value, Int32);
+    } else if (Py_IS_TYPE(value, &PyInt64ArrType_Type)) {
+        number = PyArrayScalar_VAL(value, Int64);
+    } else {
+        return false;
+    }
+    call->numbers[i] = (uint64_t)number;
+    return overflow == 0 && (bits == 64 || (number >= INT32_MIN && number <= (is_signed ? INT32_MAX : UINT32_MAX)));
+}
+
 static int take_number(direct_call *call, size_t i, PyObject *value)
 {
     const smk_variable *parameter = get_parameter(call, i);
+    if (take_integer(call, i, value)) {
+        return 1;
+    }
     if (!is_plain_number(value) || parameter->bytes > sizeof call->numbers[i]) {
         return 0;
     }
