@@ -52,6 +52,16 @@ static void fence(void)
 }
 #endif
 
+/* Packed elements are for a next step, and so for the caches. */
+static void move_run(unsigned char *run, unsigned char *packed, size_t bytes, bool gathers)
+{
+    if (gathers) {
+        memcpy(packed, run, bytes);
+    } else {
+        stream_run(run, packed, bytes);
+    }
+}
+
 void smk_pack_copy(void *to, const void *from, size_t bytes)
 {
     stream_run(to, from, bytes);
@@ -149,7 +159,7 @@ static void move_runs(unsigned char *host, int64_t stride, uint64_t run_bytes, u
     default:
         for (uint64_t i = 0; i < count; i++) {
             unsigned char *run = host + (int64_t)i * stride, *copy = packed + i * run_bytes;
-            stream_run(gathers ? copy : run, gathers ? run : copy, (size_t)run_bytes);
+            move_run(run, copy, (size_t)run_bytes, gathers);
         }
     }
 }
@@ -247,7 +257,7 @@ static void move(const smk_pack_layout *layout, unsigned char *host, uint64_t fi
         if (within > 0 || bytes < run_bytes) { /* a part of a run */
             const uint64_t part = rest < bytes ? rest : bytes;
             unsigned char *rest_of_run = at.run + within;
-            stream_run(gathers ? packed : rest_of_run, gathers ? rest_of_run : packed, (size_t)part);
+            move_run(rest_of_run, packed, (size_t)part, gathers);
             packed += part;
             bytes -= part;
             within = 0;

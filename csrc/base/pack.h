@@ -1,8 +1,8 @@
-/* Copies of large arrays between places that no cache should keep: bytes side by side, or elements at any strides and
- * the same elements side by side ("packed").
+/* Copies between elements at any strides and the same elements side by side ("packed"), and of bytes to an array that no
+ * cache should keep.
  *
- * On x86-64 long runs are written with non-temporal stores: they reach memory without being read first, and leave the
- * caches to others. The stores of one call are visible to other threads and to devices when it returns.
+ * On x86-64 long runs of an array are written with non-temporal stores: they reach memory without being read first, and
+ * leave the caches to others. The stores of one call are visible to other threads and to devices when it returns.
  */
 #ifndef SMK_BASE_PACK_H
 #define SMK_BASE_PACK_H
@@ -28,7 +28,7 @@ bool smk_pack_describe(smk_pack_layout *layout, size_t item_bytes, int rank, con
 /* Are all of its elements side by side in C order? */
 bool smk_pack_is_plain(const smk_pack_layout *layout);
 
-/* Copies bytes between ranges that do not overlap. */
+/* Copies bytes to memory that no cache should keep; the ranges do not overlap. */
 void smk_pack_copy(void *to, const void *from, size_t bytes);
 
 /* Copies a part of the packed elements, `bytes` from the byte `first` on, from the array that begins at `host` or to

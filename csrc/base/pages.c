@@ -138,3 +138,13 @@ void smk_pages_free(void *block, size_t bytes)
         (void)munmap(block, bytes);
     }
 }
+
+bool smk_pages_is_resident(const void *address)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    unsigned char resident = 1;
+    if (mincore((void *)((uintptr_t)address / page * page), (size_t)page, &resident) != 0) {
+        return true;
+    }
+    return (resident & 1) != 0;
+}

@@ -6,6 +6,7 @@
 #ifndef SMK_BASE_PAGES_H
 #define SMK_BASE_PAGES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum {
@@ -19,6 +20,9 @@ void *smk_pages_allocate(size_t bytes);
 /* Prepares a range of a block that the caller is about to overwrite whole: until then its bytes are undefined. Other
  * threads may access the block meanwhile. */
 void smk_pages_prepare(void *range, size_t bytes);
+
+/* Has the system memory for the page of an address already? True where it does not tell. */
+bool smk_pages_is_resident(const void *address);
 
 /* Frees a block, with the size of its allocation; accepts NULL. */
 void smk_pages_free(void *block, size_t bytes);

@@ -16,6 +16,7 @@
 
 #include "gpu/gpu.h"
 
+#include "base/pages.h"
 #include "base/poll.h"
 #include "base/quota.h"
 #include "base/workers.h"
@@ -28,14 +29,26 @@
 #include <string.h>
 #include <time.h>
 
-/* Threads beyond THREADS_MAX gain nothing; with fewer than HELPERS_MIN beside it the caller's thread copies too. */
-enum { THREADS_MAX = 16, HELPERS_MIN = 3, SPINS = 2000, IDLE_NS = 200 * 1000, PAUSE_NS = 20 * 1000, EDGE_PARTS = 4 };
-#define SLOT_BYTES (UINT64_C(1) << 20)
+/* Threads, the caller's included, beyond which more gain nothing: they fill the bus where the host's memory is in use, and
+ * more of them share the work of the system where it is new. With fewer than HELPERS_MIN beside it the caller's thread
+ * copies, too. */
+enum {
+    THREADS_MAX = 10,
+    THREADS_FRESH_MAX = 16,
+    HELPERS_MIN = 3,
+    SPINS = 2000,
+    IDLE_NS = 200 * 1000,
+    PAUSE_NS = 20 * 1000,
+    EDGE_PARTS = 8
+};
+/* Of copies in one direction; half as much where both are under way. */
+#define SLOT_BYTES (UINT64_C(1) << 21)
 #define EDGE_BYTES (UINT64_C(1) << 22)
+#define THREAD_BYTES (UINT64_C(1) << 20)
 #define SLOT_BYTES_MIN (UINT64_C(1) << 12)
 
 static struct {
-    atomic_uint threads, slots, cached;
+    atomic_uint threads, slots;
     _Atomic uint64_t slot_bytes;
 } preset;
 
@@ -43,7 +56,6 @@ void smk_bus_set(const smk_bus_settings *settings)
 {
     atomic_store(&preset.threads, settings->threads);
     atomic_store(&preset.slots, settings->slots);
-    atomic_store(&preset.cached, settings->cached);
     atomic_store(&preset.slot_bytes, settings->slot_bytes);
 }
 
@@ -132,15 +144,8 @@ static slot *pop(bus *b, bool waits)
     return found;
 }
 
-static void copy_bytes(unsigned char *to, const unsigned char *from, uint64_t bytes, bool cached)
-{
-    if (cached) {
-        memcpy(to, from, (size_t)bytes);
-    } else {
-        smk_pack_copy(to, from, (size_t)bytes);
-    }
-}
-
+/* A buffer is filled through the caches: the ring fits into them, and the bus reads it from there. The host's memory is
+ * written past them. */
 static void move_bytes(slot *s)
 {
     const smk_staged_range *range = s->range;
@@ -148,7 +153,7 @@ static void move_bytes(slot *s)
         if (range->layout != NULL) {
             smk_pack_gather(range->layout, range->host, s->first, s->bytes, s->buffer);
         } else {
-            copy_bytes(s->buffer, range->host + s->first, s->bytes, (atomic_load(&preset.cached) & 1) != 0);
+            (void)memcpy(s->buffer, range->host + s->first, (size_t)s->bytes);
         }
         atomic_store(&s->state, FULL);
         return;
@@ -156,7 +161,7 @@ static void move_bytes(slot *s)
     if (range->layout != NULL) {
         smk_pack_scatter(range->layout, range->host, s->first, s->bytes, s->buffer);
     } else {
-        copy_bytes(range->host + s->first, s->buffer, s->bytes, (atomic_load(&preset.cached) & 2) != 0);
+        smk_pack_copy(range->host + s->first, s->buffer, (size_t)s->bytes);
     }
     atomic_store(&s->state, FREE);
 }
@@ -236,8 +241,10 @@ static bool is_reached(cudaEvent_t event, cudaError_t *code)
     return now == cudaSuccess;
 }
 
-static cudaError_t give_to_bus(direction *d, slot *s, cudaStream_t stream, bool is_up)
+/* The chunks take turns on two streams: while the end of one is noted on its stream, the bus moves that of the other. */
+static cudaError_t give_to_bus(direction *d, slot *s, const cudaStream_t *streams, bool is_up)
 {
+    cudaStream_t stream = streams[d->moving % SMK_RING_STREAMS];
     void *device = (void *)(uintptr_t)(s->range->address + s->first);
     atomic_store(&s->state, MOVING);
     cudaError_t code = is_up ? cudaMemcpyAsync(device, s->pinned, (size_t)s->bytes, cudaMemcpyHostToDevice, stream)
@@ -320,8 +327,10 @@ static smk_status run_slabs(bus *b, bool *moved, cudaError_t *code, smk_error *e
         *moved = true;
     }
     while (*code == cudaSuccess && b->launched < copy->slabs && b->launched < find_slab(&b->up)) {
-        *code = cudaEventRecord(b->channel->ordered, b->channel->up);
-        *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
+        for (size_t i = 0; i < SMK_RING_STREAMS && *code == cudaSuccess; i++) {
+            *code = cudaEventRecord(b->channel->ordered, b->channel->up[i]);
+            *code = *code == cudaSuccess ? cudaStreamWaitEvent(smk_stream_now(), b->channel->ordered, 0) : *code;
+        }
         smk_status status = *code == cudaSuccess ? copy->run(copy->context, b->launched, error) : SMK_OK;
         if (status != SMK_OK || *code != cudaSuccess) {
             return status;
@@ -413,7 +422,7 @@ static void share_slots(bus *b, const smk_ring *ring)
     const uint64_t up_bytes = count_bytes(copy->up, copy->up_count);
     const uint64_t down_bytes = count_bytes(copy->down, copy->down_count);
     const bool both = up_bytes > 0 && down_bytes > 0;
-    b->slot_bytes = asked_bytes < SLOT_BYTES_MIN ? SLOT_BYTES : asked_bytes;
+    b->slot_bytes = asked_bytes >= SLOT_BYTES_MIN ? asked_bytes : both ? SLOT_BYTES / 2 : SLOT_BYTES;
     b->slot_bytes = b->slot_bytes > SMK_RING_BYTES / 4 ? SMK_RING_BYTES / 4 : b->slot_bytes;
     uint64_t slots = SMK_RING_BYTES / b->slot_bytes;
     slots = slots > SMK_RING_SLOTS_MAX ? SMK_RING_SLOTS_MAX : slots;
@@ -432,13 +441,28 @@ static void share_slots(bus *b, const smk_ring *ring)
                           .slot_count = both ? slots - first : slots};
 }
 
-static smk_status choose_threads(uint64_t bytes, unsigned *threads, smk_error *error)
+/* Does the system have to find pages for results? It is asked about the middle of each, which nothing has written when
+ * the beginning has been. */
+static bool is_fresh(const smk_staged_copy *copy)
+{
+    for (size_t i = 0; i < copy->down_count; i++) {
+        const smk_staged_range *range = &copy->down[i];
+        if (range->layout == NULL && range->bytes >= SLOT_BYTES &&
+            !smk_pages_is_resident(range->host + range->bytes / 2)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static smk_status choose_threads(const smk_staged_copy *copy, uint64_t bytes, unsigned *threads, smk_error *error)
 {
     uint64_t asked = 0;
     const smk_status status = smk_workers_read_environment(&asked, error);
     const unsigned cores = smk_quota_cores(), set = atomic_load(&preset.threads);
-    const uint64_t useful = bytes / SLOT_BYTES + 1;
-    uint64_t chosen = set != 0 ? set : asked != 0 ? asked : cores > THREADS_MAX ? THREADS_MAX : cores;
+    const unsigned most = is_fresh(copy) ? THREADS_FRESH_MAX : THREADS_MAX;
+    const uint64_t useful = bytes / THREAD_BYTES + 1;
+    uint64_t chosen = set != 0 ? set : asked != 0 ? asked : cores > most ? most : cores;
     chosen = chosen > SMK_WORKERS_MAX ? SMK_WORKERS_MAX : chosen;
     *threads = (unsigned)(set == 0 && chosen > useful ? useful : chosen);
     return status;
@@ -447,8 +471,12 @@ static smk_status choose_threads(uint64_t bytes, unsigned *threads, smk_error *e
 /* Waits for the copies that the bus was given: none of them waits for a launch. */
 static smk_status drain(const bus *b, smk_status status, smk_error *error)
 {
-    const cudaError_t up = cudaStreamSynchronize(b->channel->up), down = cudaStreamSynchronize(b->channel->down);
-    const cudaError_t code = up != cudaSuccess ? up : down;
+    cudaError_t code = cudaSuccess;
+    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
+        const cudaError_t up = cudaStreamSynchronize(b->channel->up[i]);
+        const cudaError_t down = cudaStreamSynchronize(b->channel->down[i]);
+        code = code != cudaSuccess ? code : up != cudaSuccess ? up : down;
+    }
     return status != SMK_OK ? status : smk_cuda_error_report(code, error, "copying between the host and the GPU");
 }
 
@@ -481,7 +509,7 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
     bus b = {.copy = copy};
     *done = false;
     b.bytes = count_bytes(copy->up, copy->up_count) + count_bytes(copy->down, copy->down_count);
-    smk_status status = choose_threads(b.bytes, &threads, error);
+    smk_status status = choose_threads(copy, b.bytes, &threads, error);
     if (status == SMK_OK) {
         /* memory that was allocated in the order of a stream is there for others; and no copy waits for a kernel */
         status = smk_wait_launched("what was launched before", error);

@@ -104,7 +104,6 @@ typedef struct smk_bus_settings {
     unsigned threads;    /* that copy */
     uint64_t slot_bytes; /* of a buffer of the ring */
     unsigned slots;
-    unsigned cached; /* 1: buffers of the ring are filled through the caches; 2: the host's memory is; 3: both */
 } smk_bus_settings;
 
 void smk_bus_set(const smk_bus_settings *settings);

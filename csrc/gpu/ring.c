@@ -49,8 +49,10 @@ static void free_channel(smk_ring_channel *channel)
         code = channel->slab[i] != NULL ? cudaEventDestroy(channel->slab[i]) : code;
     }
     code = channel->ordered != NULL ? cudaEventDestroy(channel->ordered) : code;
-    code = channel->up != NULL ? cudaStreamDestroy(channel->up) : code;
-    code = channel->down != NULL ? cudaStreamDestroy(channel->down) : code;
+    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
+        code = channel->up[i] != NULL ? cudaStreamDestroy(channel->up[i]) : code;
+        code = channel->down[i] != NULL ? cudaStreamDestroy(channel->down[i]) : code;
+    }
     if (code != cudaSuccess) {
         (void)cudaGetLastError(); /* the device was lost: nothing else can be done */
     }
@@ -65,9 +67,11 @@ static smk_ring_channel *make_channel(void)
     if (made == NULL) {
         return NULL;
     }
-    cudaError_t code = cudaStreamCreateWithFlags(&made->up, cudaStreamNonBlocking);
-    code = code == cudaSuccess ? cudaStreamCreateWithFlags(&made->down, cudaStreamNonBlocking) : code;
-    code = code == cudaSuccess ? cudaEventCreateWithFlags(&made->ordered, cudaEventDisableTiming) : code;
+    cudaError_t code = cudaEventCreateWithFlags(&made->ordered, cudaEventDisableTiming);
+    for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
+        code = code == cudaSuccess ? cudaStreamCreateWithFlags(&made->up[i], cudaStreamNonBlocking) : code;
+        code = code == cudaSuccess ? cudaStreamCreateWithFlags(&made->down[i], cudaStreamNonBlocking) : code;
+    }
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX && code == cudaSuccess; i++) {
         code = cudaEventCreateWithFlags(&made->slot[i], cudaEventDisableTiming);
     }

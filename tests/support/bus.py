@@ -44,7 +44,6 @@ class Settings(ctypes.Structure):
         ("threads", ctypes.c_uint),
         ("slot_bytes", ctypes.c_uint64),
         ("slots", ctypes.c_uint),
-        ("cached", ctypes.c_uint),
     )
 
 

@@ -28,7 +28,7 @@ SOURCES = (
         "gpu/pinned.c",
     ),
     "gpu/peer.c",
-    *("base/heap.c", "base/poll.c", "base/status.c", "base/fork.c", "base/pack.c"),
+    *("base/heap.c", "base/poll.c", "base/status.c", "base/fork.c", "base/pack.c", "base/pages.c"),
     *("base/quota.c", "base/workers.c"),
 )
 

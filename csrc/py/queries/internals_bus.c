@@ -4,17 +4,17 @@
 
 #include "gpu/gpu.h"
 
-/* _bus_set(threads=0, slot_bytes=0, slots=0, cached=0): how copies to a GPU go from now on; 0 chooses */
-static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0, cached=0)\n--\n\n";
+/* _bus_set(threads=0, slot_bytes=0, slots=0): how copies to a GPU go from now on; 0 chooses */
+static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0)\n--\n\n";
 
 static PyObject *call_bus_set(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"threads", "slot_bytes", "slots", "cached", NULL};
+    static char *names[] = {"threads", "slot_bytes", "slots", NULL};
     unsigned long long slot_bytes = 0;
     smk_bus_settings settings = {0};
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKII", names, &settings.threads, &slot_bytes,
-                                     &settings.slots, &settings.cached)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKI", names, &settings.threads, &slot_bytes,
+                                     &settings.slots)) {
         return NULL;
     }
     settings.slot_bytes = slot_bytes;
