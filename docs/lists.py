@@ -9,6 +9,7 @@ The first word is a function of LISTS, those behind it are its arguments.
 """
 
 import importlib
+import importlib.util
 import inspect
 import re
 import sys
@@ -223,6 +224,24 @@ def refused(*_):
     return table(("in CUDA C", "what to do", "in PTX"), cells)
 
 
+def headers(*_):
+    """What of CUDA's headers runs, by the kernels of the tests: a row for each."""
+    path = CSRC.parent / "tests/support/include_kernels.py"
+    spec = importlib.util.spec_from_file_location("include_kernels", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    cells = [
+        [
+            escape(name),
+            ", ".join(map(code, kernel.includes.split())),
+            f"`sm_{kernel.arch}`",
+            f"no: `{kernel.refused}`" if kernel.refused else "yes",
+        ]
+        for name, kernel in module.KERNELS.items()
+    ]
+    return table(("what", "headers", "compiled for", "runs"), cells)
+
+
 # Machines ----------------------------------------------------------------------------------------
 
 
@@ -374,6 +393,7 @@ LISTS = {
         ptx,
         special,
         refused,
+        headers,
         manual,
         capabilities,
         cards,

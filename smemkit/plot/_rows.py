@@ -84,7 +84,13 @@ def list_rows(results: Iterable[object], *, timed: bool = False) -> list[Measure
     if not rows:
         words = "no row has measured times" if timed else "there are no rows"
         raise _core.ArgumentError(
-            f"nothing to draw: {words}" + (" (the simulator has no clock)" if timed else "")
+            f"nothing to draw: {words}"
+            + (
+                ' (the simulator has no clock): draw bench.recorded("h200"), which has some, or '
+                "print the results for their counters"
+                if timed
+                else ""
+            )
         )
     return rows
 

@@ -275,7 +275,8 @@ class CheckReport(Saved):
         """What the report is of, in words."""
         if self.sampled and self.sampled[0] < self.sampled[1]:
             return f"SAMPLE: {self.sampled[0]:,} of {self.sampled[1]:,} blocks checked"
-        return "all blocks checked"
+        no_kernel = not self.kernels and self.stopped is None
+        return "no kernel was launched" if no_kernel else "all blocks checked"
 
     @property
     def warning(self) -> str | None:
@@ -330,7 +331,8 @@ class CheckReport(Saved):
 
     def __str__(self) -> str:
         names = ", ".join(dict.fromkeys(self.kernels))
-        parts = [f"{names}: {self._count()}; {self.label}"]
+        subject = f"{names}: " if names else ""
+        parts = [f"{subject}{self._count()}; {self.label}"]
         parts += [f"\n{finding}" for finding in self.findings]
         if self.truncated:
             parts.append("\nThere are more; cure these first.")

@@ -650,3 +650,12 @@ def test_the_repr_of_a_check_names_its_first_finding():
     place = found.findings[0].first.place
     assert place.endswith(f":{found.findings[0].first.line}")
     assert repr(found).endswith(f"; the first: out_of_bounds at {place}>")
+
+
+def test_check_of_empty_arrays_finds_nothing(matrices):
+    report = smemkit.check(smemkit.gemm, matrices[0][:0], matrices[1])
+    assert report and report.kernels == () and report.result.shape == (0, 64)
+    assert str(report) == "nothing found; no kernel was launched"
+    assert report.to_dict()["kernels"] == []
+    with pytest.raises(smemkit.ArgumentError, match="launched no kernel"):
+        smemkit.check(lambda: None)

@@ -70,7 +70,7 @@ TASK = Task(
     number=1,
     title="softmax that reads once",
     text="""
-The softmax of this notebook, one warp a row, reads each element three times and trusts the
+The softmax of notebook 09, one warp a row, reads each element three times and trusts the
 caches. For rows of up to 128 elements a lane has no more than four of them, and can keep them
 in registers: `float mine[4]`. Read each element once. Rows may be shorter, and of any length.
 """,
