@@ -103,9 +103,9 @@ static PyObject *get_argument(PyObject *const *arguments, Py_ssize_t given, PyOb
     return arguments[i];
 }
 
-static bool is_out(PyObject *name)
+static bool is_named(PyObject *name, const char *wanted)
 {
-    return name != NULL && PyUnicode_CompareWithASCIIString(name, "out") == 0;
+    return name != NULL && PyUnicode_CompareWithASCIIString(name, wanted) == 0;
 }
 
 static bool is_word(const kept_word *word, PyObject *name, PyObject *value)
@@ -114,7 +114,7 @@ static bool is_word(const kept_word *word, PyObject *name, PyObject *value)
            PyUnicode_CheckExact(value) && PyUnicode_CompareWithASCIIString(value, word->text) == 0;
 }
 
-/* True where the arguments are those of the kept call, but for the arrays; finds out. */
+/* True where the arguments are those of the kept call, but for the arrays and the stream; finds out. */
 static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssize_t given, PyObject *keywords,
                         PyObject **out)
 {
@@ -123,9 +123,10 @@ static bool takes_words(const kept_call *one, PyObject *const *arguments, Py_ssi
     *out = NULL;
     for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
         PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
-        if (is_out(name)) {
+        if (is_named(name, "out")) {
             *out = value;
-        } else if (words == one->word_count || !is_word(&one->words[words++], name, value)) {
+        } else if (!is_named(name, "stream") &&
+                   (words == one->word_count || !is_word(&one->words[words++], name, value))) {
             return false;
         }
     }
@@ -155,53 +156,76 @@ static bool take_arrays(kept_call *one, PyObject *const *arguments, PyObject *ou
 /* Running ---------------------------------------------------------------------------------------- */
 
 /* Notes on which stream the arrays are used. Returns 0, or -1 with an exception set. */
-static int note(const kept_call *one, PyObject *const *arguments, PyObject *out)
+static int note(const kept_call *one, PyObject *const *arguments, PyObject *out, bool is_default)
 {
     for (size_t i = 0; i <= one->call.inputs; i++) {
         const smk_array *array = smk_array_cast(one->state, i < one->call.inputs ? arguments[i] : out);
-        if ((array->owner != NULL || atomic_load(&array->uses) != NULL) && smk_array_note(one->state, array) < 0) {
+        if ((!is_default || array->owner != NULL || atomic_load(&array->uses) != NULL) &&
+            smk_array_note(one->state, array) < 0) {
             return -1;
         }
     }
     return 0;
 }
 
-/* True on the default stream, whose work no graph captures. */
-static bool is_plain_thread(void)
+/* Launches on the stream of the thread. Returns 1, 0 where the call must go its whole way, -1 with an exception set. */
+static int launch(kept_call *one, PyObject *const *arguments, PyObject *out, const smk_stream_scope *scope)
 {
-    return smk_capture_mode_now() == SMK_CAPTURE_OFF && smk_stream_scope_innermost() == NULL;
+    const smk_stream_choice *choice = &scope->choice;
+    const bool fits = !scope->named || choice->backend == NULL ||
+                      (choice->backend == one->call.backend && choice->device == one->call.device);
+    const bool is_default = smk_stream_scope_present(one->call.backend, one->call.device) == SMK_STREAM_DEFAULT;
+    if (!fits || (!is_default && one->run.execution.symbol != NULL)) {
+        return 0; /* an error, or perhaps another variant, since a graph cannot repeat this one */
+    }
+    if (note(one, arguments, out, is_default) < 0) {
+        return -1;
+    }
+    if (smk_execute_run(one->state, &one->run.execution) == 0) {
+        return 1;
+    }
+    if (!PyErr_ExceptionMatches(one->state->exceptions[SMK_MEMORY])) {
+        return -1;
+    }
+    PyErr_Clear(); /* another variant may need less memory */
+    return 0;
+}
+
+/* The argument stream=; NULL where it is not given. */
+static PyObject *find_stream(PyObject *const *arguments, Py_ssize_t given, PyObject *keywords)
+{
+    for (Py_ssize_t i = 0; keywords != NULL && i < PyTuple_GET_SIZE(keywords); i++) {
+        if (is_named(PyTuple_GET_ITEM(keywords, i), "stream")) {
+            return arguments[given + i];
+        }
+    }
+    return NULL;
 }
 
 int smk_family_again_run(const smk_state *state, const char *name, PyObject *const *arguments, Py_ssize_t given,
                          PyObject *keywords, PyObject **result)
 {
+    smk_stream_scope scope = {.named = false};
     PyObject *out = NULL;
-    if (kept == NULL || !is_plain_thread()) {
+    int launched = 0;
+    if (kept == NULL || smk_capture_mode_now() != SMK_CAPTURE_OFF) {
         return 0;
     }
-    for (kept_call *one = kept->calls; one < kept->calls + CALLS_MAX; one++) {
-        if (one->generation != atomic_load(&generation) || one->state != state || one->given != given ||
-            strcmp(one->call.family->name, name) != 0 || !takes_words(one, arguments, given, keywords, &out) ||
-            !take_arrays(one, arguments, out)) {
-            continue;
-        }
-        if (smk_stream_scope_present(one->call.backend, one->call.device) != SMK_STREAM_DEFAULT) {
-            return 0;
-        }
-        if (note(one, arguments, out) < 0) {
-            return -1;
-        }
-        if (smk_execute_run(state, &one->run.execution) < 0) {
-            if (!PyErr_ExceptionMatches(state->exceptions[SMK_MEMORY])) {
-                return -1;
-            }
-            PyErr_Clear(); /* another variant may need less memory */
-            return 0;
-        }
-        *result = Py_NewRef(out);
-        return 1;
+    /* before a kept call is looked at: a stream of another library may run Python code, which makes calls of its own */
+    if (smk_stream_scope_begin(state, name, find_stream(arguments, given, keywords), &scope) < 0) {
+        return -1;
     }
-    return 0;
+    for (kept_call *one = kept->calls; one < kept->calls + CALLS_MAX; one++) {
+        if (one->generation == atomic_load(&generation) && one->state == state && one->given == given &&
+            strcmp(one->call.family->name, name) == 0 && takes_words(one, arguments, given, keywords, &out) &&
+            take_arrays(one, arguments, out)) {
+            launched = launch(one, arguments, out, &scope);
+            *result = launched == 1 ? Py_NewRef(out) : NULL;
+            break;
+        }
+    }
+    smk_stream_scope_end(&scope);
+    return launched;
 }
 
 /* Keeping ---------------------------------------------------------------------------------------- */
@@ -212,7 +236,7 @@ static bool keep_words(kept_call *one, PyObject *const *arguments, Py_ssize_t gi
     one->word_count = 0;
     for (Py_ssize_t i = (Py_ssize_t)one->call.inputs; i < all; i++) {
         PyObject *name = NULL, *value = get_argument(arguments, given, keywords, i, &name);
-        if (is_out(name)) {
+        if (is_named(name, "out") || is_named(name, "stream")) {
             continue;
         }
         const char *text = PyUnicode_CheckExact(value) ? PyUnicode_AsUTF8(value) : NULL;
@@ -252,14 +276,17 @@ static void drop_objects(smk_family_call *call)
     memset(call->holds, 0, sizeof call->holds);
     call->out = NULL;
     call->descr = call->result_descr = NULL;
+    memset(&call->stream, 0, sizeof call->stream);
 }
 
 void smk_family_again_keep(const smk_family_call *call, PyObject *const *arguments, Py_ssize_t given,
                            PyObject *keywords)
 {
     uint64_t *operands[SMK_OPERANDS_MAX_FAMILY];
-    if (!call->on_device || !call->backend->asynchronous || given < (Py_ssize_t)call->inputs || call->stream.named ||
-        call->workspace_below > 0 || !is_plain_thread() || (call->plan.step_count == 0 && !call->plan.clears_outputs)) {
+    if (!call->on_device || !call->backend->asynchronous || given < (Py_ssize_t)call->inputs ||
+        call->workspace_below > 0 || smk_capture_mode_now() != SMK_CAPTURE_OFF ||
+        smk_stream_scope_captured(call->backend, call->device) ||
+        (call->plan.step_count == 0 && !call->plan.clears_outputs)) {
         return;
     }
     kept_calls *all = get_kept();
