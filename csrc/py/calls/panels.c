@@ -4,7 +4,9 @@
  * device is used in place. The rest comes in pieces by copies on a stream of their own, while the device multiplies the
  * piece before: pieces of the columns of b and of c, or of the rows of a and of c where b is in place. Pieces of c that
  * do not live on the device go to their place by copies on a third stream. The first piece is small, since nothing
- * hides its copy; later ones grow, and the last one is small again, since nothing hides the copy of its result.
+ * hides its copy; later ones grow as fast as copies keep up, and the last one is small again, since nothing hides the
+ * copy of its result. There are few, since a product lays out its operands anew. What copies and pieces cost all the same
+ * is made up for by fewer rows.
  *
  * Of NumPy operands b goes to the first device, and from there to the others as above. The rows of a go to their devices
  * directly, each while the devices before it multiply, and the rows of c come back directly.
@@ -21,15 +23,20 @@
 
 #include "base/heap.h"
 
-enum { PIECES_MAX = 5, GRANULE_MAX = 128, GRANULES_MIN = 4, OPERANDS = 3 };
+enum { PIECES_MAX = 8, PARTS = 16, FIRST_ROWS_PART = 4, GRANULE_MAX = 128, GRANULES_MIN = 4, OPERANDS = 3 };
 enum { OPERAND_A, OPERAND_B, OPERAND_OUT };
 
-/* Lengths of the pieces in parts of 16. */
-static const int piece_parts[PIECES_MAX] = {1, 2, 4, 8, 1};
+/* In the time of so many products of the main loop an element is copied from one H200 to another by NVLink, and an
+ * element of an operand is laid out for tensor cores. */
+static const double COPY_PRODUCTS = 380.0, ARRANGE_PRODUCTS = 145.0;
 
 typedef struct range {
     npy_intp first, count;
 } range;
+
+typedef struct piece {
+    range rows, columns; /* of the panel */
+} piece;
 
 /* A device's part of the product. The arrays are owned. */
 typedef struct panel {
@@ -39,8 +46,9 @@ typedef struct panel {
     bool in_place[OPERANDS];
     bool by_columns;
     range rows;
-    range piece[PIECES_MAX]; /* of the columns, or of the panel's rows */
+    piece piece[PIECES_MAX];
     size_t pieces;
+    size_t fetched;        /* pieces whose operands are on the device or on their way */
     npy_intp rows_fetched; /* of a */
     smk_array *a;          /* the panel's rows */
     smk_array *b[PIECES_MAX], *out[PIECES_MAX];
@@ -152,34 +160,89 @@ static npy_intp round_up(npy_intp value, npy_intp granule, npy_intp most)
     return rounded < most ? rounded : most;
 }
 
-/* The rows of panel i of `count`. */
-static range divide_rows(npy_intp rows, size_t i, size_t count)
+static bool is_whole(const panel *p)
 {
-    const npy_intp parts = (npy_intp)count, granule = find_granule(rows, parts);
-    const npy_intp share = rows / parts, rest = rows % parts, k = (npy_intp)i;
-    const npy_intp first = round_up(share * k + rest * k / parts, granule, rows);
-    const npy_intp end = round_up(share * (k + 1) + rest * (k + 1) / parts, granule, rows);
-    return (range){first, end - first};
+    return p->in_place[OPERAND_A] && p->in_place[OPERAND_B] && p->in_place[OPERAND_OUT];
 }
 
-/* Divides a panel's columns or rows into pieces; a single one where nothing has to be copied. */
-static void divide_pieces(panel *p, npy_intp columns)
+/* The rows of the product that a panel which copies everything could compute in the time of what nothing hides: the
+ * copies of the first and the last piece, and pieces that lay out the panel's rows of a anew. */
+static double estimate_cost(const product *work, double rows, double copies)
 {
-    enum { PARTS = 16 };
-    const npy_intp length = p->by_columns ? columns : p->rows.count, granule = find_granule(length, PARTS);
-    const bool whole = p->in_place[OPERAND_A] && p->in_place[OPERAND_B] && p->in_place[OPERAND_OUT];
+    const double columns = (double)work->columns, depth = (double)work->depth;
+    const double head = COPY_PRODUCTS * copies * (rows / FIRST_ROWS_PART / columns + 1.0 / PARTS);
+    const double pieces = 2.0 * ARRANGE_PRODUCTS * rows / columns;
+    const double cost = head + pieces + COPY_PRODUCTS * rows / PARTS / depth;
+    return cost < rows / 4.0 ? cost : rows / 4.0;
+}
+
+/* Divides the rows: a panel with everything in place gets more of them than the others. */
+static void divide_rows(product *work, bool balances)
+{
+    const npy_intp granule = find_granule(work->rows, (npy_intp)work->count);
+    const double share = (double)work->rows / (double)work->count;
+    size_t copying = 0;
+    for (size_t i = 0; i < work->count; i++) {
+        copying += work->panels[i].in_place[OPERAND_B] ? 0 : 1;
+    }
+    const double cost = balances && copying > 0 && work->columns > 0 && work->depth > 0
+                            ? estimate_cost(work, share, (double)copying)
+                            : 0.0;
+    const double fewer = share - cost * (double)(work->count - copying) / (double)work->count;
+    double sum = 0.0;
+    npy_intp first = 0;
+    for (size_t i = 0; i < work->count; i++) {
+        panel *p = &work->panels[i];
+        sum += p->in_place[OPERAND_B] ? fewer + cost : fewer;
+        const npy_intp end = i + 1 == work->count ? work->rows : round_up((npy_intp)sum, granule, work->rows);
+        p->rows = (range){first, end > first ? end - first : 0};
+        first = end > first ? end : first;
+    }
+}
+
+static void add_piece(panel *p, range rows, range columns)
+{
+    if (rows.count > 0 && columns.count > 0) {
+        p->piece[p->pieces++] = (piece){rows, columns};
+    }
+}
+
+/* Adds the part of a panel from `first` to `end`, of its columns or rows. The first of them begins with some of the rows,
+ * so that it waits for fewer. */
+static void add_part(panel *p, npy_intp first, npy_intp end, npy_intp columns)
+{
+    const range rows = {0, p->rows.count}, part = {first, end - first};
+    if (!p->by_columns) {
+        add_piece(p, part, (range){0, columns});
+    } else if (first > 0 || p->in_place[OPERAND_A]) {
+        add_piece(p, rows, part);
+    } else {
+        const npy_intp granule = find_granule(rows.count, FIRST_ROWS_PART);
+        const npy_intp some = round_up(rows.count / FIRST_ROWS_PART, granule, rows.count);
+        add_piece(p, (range){0, some}, part);
+        add_piece(p, (range){some, rows.count - some}, part);
+    }
+}
+
+/* Divides a panel into pieces; a single one where nothing has to be copied. `copies` panels copy b at the same time. */
+static void divide_pieces(const product *work, panel *p, size_t copies)
+{
+    const npy_intp length = p->by_columns ? work->columns : p->rows.count, granule = find_granule(length, PARTS);
+    const double keeps_up = p->by_columns ? (double)p->rows.count / (COPY_PRODUCTS * (double)copies)
+                                          : (double)work->columns / COPY_PRODUCTS;
+    const int growth = keeps_up < 2.0 ? 2 : keeps_up > PARTS ? PARTS : (int)keeps_up;
     npy_intp first = 0;
     int parts = 0;
-    for (size_t i = 0; i < PIECES_MAX && !whole; i++) {
-        parts += piece_parts[i];
-        const npy_intp end = round_up(length / PARTS * parts + length % PARTS * parts / PARTS, granule, length);
-        if (end > first) {
-            p->piece[p->pieces++] = (range){first, end - first};
-        }
-        first = end;
+    if (is_whole(p)) {
+        add_piece(p, (range){0, p->rows.count}, (range){0, work->columns});
+        return;
     }
-    if (whole && length > 0) {
-        p->piece[p->pieces++] = (range){0, length};
+    for (int next = 1; parts < PARTS; next *= growth) {
+        const int left = PARTS - parts;
+        parts += left == 1 ? 1 : next < left - 1 ? next : left - 1; /* the last part is one of 16 */
+        const npy_intp end = round_up(length / PARTS * parts + length % PARTS * parts / PARTS, granule, length);
+        add_part(p, first, end, work->columns);
+        first = end;
     }
 }
 
@@ -214,6 +277,11 @@ static smk_array *create_matrix(const product *work, const panel *p, npy_intp ro
                             work->call->result_descr, 2, shape);
 }
 
+static bool has_columns_of_last(const panel *p, size_t i)
+{
+    return i > 0 && p->piece[i].columns.first == p->piece[i - 1].columns.first;
+}
+
 /* Makes all arrays of a panel before its first launch: memory that is allocated behind a launch may be used behind it
  * alone. Returns 0, or -1 with an exception set. */
 static int create_arrays(const product *work, panel *p)
@@ -227,11 +295,11 @@ static int create_arrays(const product *work, panel *p)
         }
     }
     for (size_t i = 0; i < p->pieces; i++) {
-        const range piece = p->piece[i];
-        const range rows = p->by_columns ? own : (range){p->first + piece.first, piece.count};
-        const npy_intp width = p->by_columns ? piece.count : work->columns;
-        p->b[i] = p->in_place[OPERAND_B] ? (smk_array *)Py_NewRef((PyObject *)p->operand[OPERAND_B])
-                                         : create_matrix(work, p, work->depth, width);
+        const range rows = {p->first + p->piece[i].rows.first, p->piece[i].rows.count};
+        const npy_intp width = p->piece[i].columns.count;
+        p->b[i] = p->in_place[OPERAND_B]      ? (smk_array *)Py_NewRef((PyObject *)p->operand[OPERAND_B])
+                  : has_columns_of_last(p, i) ? (smk_array *)Py_NewRef((PyObject *)p->b[i - 1])
+                                              : create_matrix(work, p, work->depth, width);
         p->out[i] = p->in_place[OPERAND_OUT] && width == work->columns
                         ? view_rows(work->call, p->operand[OPERAND_OUT], rows)
                         : create_matrix(work, p, rows.count, width);
@@ -290,7 +358,7 @@ static uint64_t get_stream(const product *work, int device)
 static smk_status begin(const product *work, panel *p, smk_error *error)
 {
     smk_status status = SMK_OK;
-    for (int i = 0; i < 2 && status == SMK_OK && work->backend->copy_stream != NULL; i++) {
+    for (int i = 0; i < 2 && status == SMK_OK && work->backend->copy_stream != NULL && !is_whole(p); i++) {
         status = work->backend->copy_stream(p->device, i, &p->streams[i], error);
         for (int j = 0; j < OPERANDS && status == SMK_OK; j++) {
             const int device = p->operand[j] != NULL ? p->operand[j]->device : p->device;
@@ -322,35 +390,36 @@ static smk_status end(const product *work, const panel *p, smk_error *error)
 /* Copies to the device what a piece needs and is not there. Needs no GIL. */
 static smk_status fetch(const product *work, panel *p, size_t i, smk_error *error)
 {
-    const range piece = p->piece[i];
+    const piece *wanted = &p->piece[i];
     const smk_array *a = p->operand[OPERAND_A], *b = p->operand[OPERAND_B];
-    const npy_intp rows_end = p->by_columns ? p->rows.count : piece.first + piece.count;
+    const npy_intp rows_end = wanted->rows.first + wanted->rows.count;
     smk_status status = SMK_OK;
-    if (!p->in_place[OPERAND_B]) {
-        status = copy_region(work, find_region(p->b[i], 0, 0), find_region(b, 0, piece.first), b->shape[0], piece.count,
-                             p->streams[0], error);
+    if (!p->in_place[OPERAND_B] && !has_columns_of_last(p, i)) {
+        status = copy_region(work, find_region(p->b[i], 0, 0), find_region(b, 0, wanted->columns.first), work->depth,
+                             wanted->columns.count, p->streams[0], error);
     }
     if (status == SMK_OK && !p->in_place[OPERAND_A] && rows_end > p->rows_fetched) {
         status = copy_region(work, find_region(p->a, p->rows_fetched, 0), find_region(a, p->first + p->rows_fetched, 0),
-                             rows_end - p->rows_fetched, a->shape[1], p->streams[0], error);
+                             rows_end - p->rows_fetched, work->depth, p->streams[0], error);
         p->rows_fetched = rows_end;
     }
-    return status == SMK_OK ? follow(work, p->device, get_stream(work, p->device), p->device, p->streams[0], error)
-                            : status;
+    p->fetched = i + 1;
+    return status == SMK_OK && !is_whole(p)
+               ? follow(work, p->device, get_stream(work, p->device), p->device, p->streams[0], error)
+               : status;
 }
 
 /* Copies a piece of the result to its place. Needs no GIL. */
 static smk_status deliver(const product *work, const panel *p, size_t i, smk_error *error)
 {
-    const smk_array *out = p->operand[OPERAND_OUT], *piece = p->out[i];
-    const npy_intp row = p->first + (p->by_columns ? 0 : p->piece[i].first);
-    const npy_intp column = p->by_columns ? p->piece[i].first : 0;
-    if (piece->owner != NULL) { /* a view of the result itself */
+    const smk_array *out = p->operand[OPERAND_OUT], *result = p->out[i];
+    const npy_intp row = p->first + p->piece[i].rows.first, column = p->piece[i].columns.first;
+    if (result->owner != NULL) { /* a view of the result itself */
         return SMK_OK;
     }
     smk_status status = follow(work, p->device, p->streams[1], p->device, get_stream(work, p->device), error);
-    return status == SMK_OK ? copy_region(work, find_region(out, row, column), find_region(piece, 0, 0),
-                                          piece->shape[0], piece->shape[1], p->streams[1], error)
+    return status == SMK_OK ? copy_region(work, find_region(out, row, column), find_region(result, 0, 0),
+                                          result->shape[0], result->shape[1], p->streams[1], error)
                             : status;
 }
 
@@ -380,10 +449,7 @@ static int multiply(const product *work, const panel *p, smk_array *a, smk_array
 
 static int multiply_piece(const product *work, const panel *p, size_t i)
 {
-    if (p->by_columns) {
-        return multiply(work, p, p->a, p->b[i], p->out[i]);
-    }
-    smk_array *a = view_rows(work->call, p->a, p->piece[i]);
+    smk_array *a = view_rows(work->call, p->a, p->piece[i].rows);
     const int status = a == NULL ? -1 : multiply(work, p, a, p->b[i], p->out[i]);
     Py_XDECREF(a);
     return status;
@@ -396,7 +462,7 @@ static int run_panel(const product *work, panel *p)
     smk_status status = SMK_OK;
     for (size_t i = 0; i < p->pieces; i++) {
         Py_BEGIN_ALLOW_THREADS
-        status = fetch(work, p, i, &error);
+        status = i < p->fetched ? SMK_OK : fetch(work, p, i, &error);
         Py_END_ALLOW_THREADS
         if (status != SMK_OK) {
             break;
@@ -431,19 +497,39 @@ static int upload_rows(const product *work, panel *p)
     return p->a == NULL ? -1 : 0;
 }
 
-/* Runs the panels: of device arrays those first whose copies the others would delay; of NumPy operands in their order,
- * since the first has b in place. Returns 0, or -1 with an exception set. */
+/* Begins the copies of panels that have none of b; the launches of other panels may then come first. */
+static int fetch_first(const product *work)
+{
+    smk_error error = {0};
+    smk_status status = SMK_OK;
+    Py_BEGIN_ALLOW_THREADS
+    for (size_t i = 0; i < work->count && status == SMK_OK; i++) {
+        panel *p = &work->panels[i];
+        if (p->pieces > 0 && !p->in_place[OPERAND_B]) {
+            status = fetch(work, p, 0, &error);
+        }
+    }
+    Py_END_ALLOW_THREADS
+    if (status != SMK_OK) {
+        smk_error_raise(work->call->state, &error);
+    }
+    return status == SMK_OK ? 0 : -1;
+}
+
+/* Runs the panels, those first that have b in place. Returns 0, or -1 with an exception set. */
 static int run_each(const product *work)
 {
-    const bool uploads = !work->call->on_device;
-    int result = 0;
-    for (int pass = 0; pass < (uploads ? 1 : 2); pass++) {
+    int result = fetch_first(work);
+    for (int pass = 0; pass < 2; pass++) {
         for (size_t i = 0; result == 0 && i < work->count; i++) {
             panel *p = &work->panels[i];
-            if (p->pieces > 0 && uploads) {
+            if (p->in_place[OPERAND_B] == (pass == 1)) {
+                continue;
+            }
+            if (p->pieces > 0 && !work->call->on_device) {
                 result = upload_rows(work, p);
             }
-            if (result == 0 && (uploads || p->in_place[OPERAND_B] == (pass == 1))) {
+            if (result == 0) {
                 result = run_panel(work, p);
             }
         }
@@ -491,6 +577,7 @@ static int divide(product *work, const smk_panels_devices *devices, smk_array *a
         smk_error_fail(work->call->state, SMK_MEMORY, "%s: no memory left", work->call->family->name);
         return -1;
     }
+    size_t copies = 0;
     work->count = devices->count;
     for (size_t i = 0; i < work->count; i++) {
         panel *p = &work->panels[i];
@@ -499,24 +586,24 @@ static int divide(product *work, const smk_panels_devices *devices, smk_array *a
         for (size_t j = 0; j < i; j++) {
             again = again || devices->numbers[j] == p->device;
         }
-        p->rows = divide_rows(work->rows, i, work->count);
-        p->first = out != NULL ? p->rows.first : 0;
         p->operand[OPERAND_A] = (smk_array *)Py_XNewRef((PyObject *)a);
         p->operand[OPERAND_B] = (smk_array *)Py_NewRef((PyObject *)b);
-        p->operand[OPERAND_OUT] = out != NULL ? (smk_array *)Py_NewRef((PyObject *)out)
-                                              : create_matrix(work, p, p->rows.count, work->columns);
-        if (p->operand[OPERAND_OUT] == NULL) {
-            return -1;
-        }
+        p->operand[OPERAND_OUT] = (smk_array *)Py_XNewRef((PyObject *)out);
         for (int j = 0; j < OPERANDS; j++) {
             const smk_array *operand = p->operand[j];
-            const bool own = operand == NULL || (j == OPERAND_OUT && out == NULL);
-            p->in_place[j] = own || (!again && operand->device == p->device);
+            p->in_place[j] = operand == NULL || (!again && operand->device == p->device);
         }
         p->by_columns = !p->in_place[OPERAND_B];
-        if (p->rows.count > 0) {
-            divide_pieces(p, work->columns);
+        copies += p->by_columns ? 1 : 0;
+    }
+    divide_rows(work, out != NULL);
+    for (size_t i = 0; i < work->count; i++) {
+        panel *p = &work->panels[i];
+        p->first = out != NULL ? p->rows.first : 0;
+        if (out == NULL && (p->operand[OPERAND_OUT] = create_matrix(work, p, p->rows.count, work->columns)) == NULL) {
+            return -1;
         }
+        divide_pieces(work, p, copies);
     }
     return 0;
 }
