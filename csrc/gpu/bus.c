@@ -455,8 +455,19 @@ static bool is_fresh(const smk_staged_copy *copy)
     return false;
 }
 
-static smk_status choose_threads(const smk_staged_copy *copy, uint64_t bytes, unsigned *threads, smk_error *error)
+/* Bytes that go through the ring. */
+static uint64_t count_pageable(const smk_staged_range *ranges, size_t count)
 {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        bytes += ranges[i].bytes > 0 && !is_pinned(&ranges[i]) ? ranges[i].bytes : 0;
+    }
+    return bytes;
+}
+
+static smk_status choose_threads(const smk_staged_copy *copy, unsigned *threads, smk_error *error)
+{
+    const uint64_t bytes = count_pageable(copy->up, copy->up_count) + count_pageable(copy->down, copy->down_count);
     uint64_t asked = 0;
     const smk_status status = smk_workers_read_environment(&asked, error);
     const unsigned cores = smk_quota_cores(), set = atomic_load(&preset.threads);
@@ -509,7 +520,7 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
     bus b = {.copy = copy};
     *done = false;
     b.bytes = count_bytes(copy->up, copy->up_count) + count_bytes(copy->down, copy->down_count);
-    smk_status status = choose_threads(copy, b.bytes, &threads, error);
+    smk_status status = choose_threads(copy, &threads, error);
     if (status == SMK_OK) {
         /* memory that was allocated in the order of a stream is there for others; and no copy waits for a kernel */
         status = smk_wait_launched("what was launched before", error);
