@@ -92,6 +92,23 @@ def test_a_consumer_on_another_stream(kernels, order):
     assert set(smemkit.asnumpy(y, stream=second).tolist()) == {10.0 if order == "none" else 11.0}
 
 
+@pytest.mark.parametrize("how", ["argument", "block"])
+def test_calls_made_again_stay_on_their_stream(kernels, how):
+    """What the first call found is used again, but for the stream."""
+    slow, _ = kernels
+    x, y, (stream,) = zeros(), zeros(), streams(1)
+    smemkit.vector_add(x, x, out=y)  # on the default stream, which waits for no other here
+    for turn in range(1, 4):
+        slow(1, 32, (x, CYCLES), stream=stream)
+        if how == "argument":
+            smemkit.vector_add(x, x, out=y, stream=stream)
+        else:
+            with stream:
+                smemkit.vector_add(x, x, out=y)
+        assert not stream.done
+        assert set(smemkit.asnumpy(y).tolist()) == {2.0 * turn}
+
+
 def test_a_blocking_stream_and_the_default_stream_wait_for_each_other(kernels):
     slow, add = kernels
     x, y = zeros(), zeros()
