@@ -52,7 +52,8 @@ def _byte_edges(bins: Any, range: Any) -> NDArray[Any]:
     """The edges of 256 bins, one for each value of a byte."""
     if numpy.ndim(bins) != 0 or isinstance(bins, str) or bins != BYTE_BINS:
         raise _core.ArgumentError(
-            f"histogram: uint8 is counted by value, in {BYTE_BINS} bins; bins is {bins!r}"
+            f"histogram: uint8 is counted by value, in {BYTE_BINS} bins; bins is {bins!r}: leave "
+            "it out, or pass x.astype('int32'), which takes any bins"
         )
     if range is not None and not any(numpy.array_equal(range, ends) for ends in BYTE_RANGES):
         raise _core.ArgumentError(
@@ -140,8 +141,9 @@ def histogram(
     x : array-like or DeviceArray
         Of any shape, taken as one dimension: uint8, float32 or int32. Never changed.
     bins : int, or the edges
-        How many bins of equal width; or their edges, ascending, one more than bins. uint8 is
-        counted by value: bins is 256 then.
+        How many bins of equal width, 256 by default (NumPy's default is 10); or their edges,
+        ascending, one more than bins. uint8 is counted by value: bins is 256 then, and
+        x.astype("int32") takes others.
     range : (lower, upper), optional
         The ends of the first and of the last bin; what lies outside is not counted. By default the
         least and the greatest element. For uint8 None, (0, 256) or (0, 255), which mean the same.

@@ -25,7 +25,7 @@ typedef enum situation {
     LINE_REPEATS, /* a load and a store of one line, which runs repeatedly without a barrier between two runs */
     LINE,         /* a load and a store of one line */
     NEXT_TURN,    /* a barrier stands between the lines; the later line and the earlier one of the loop's next turn */
-    UNROLLED,     /* a load and the store of the next turn, which the code has one behind the other */
+    UNROLLED,     /* a load and the store of the next turn, or a store and its load, one behind the other in the code */
     ATOMIC,       /* an atomic operation and another access */
     ENDLESS,      /* a barrier in a loop without an exit */
     WARP_SYNC,    /* lanes of a warp synchronise */
@@ -208,13 +208,16 @@ static bool has_alike(const context *c, uint32_t first, uint32_t last, const smk
     return false;
 }
 
-/* Does a store that follows a load stand before it too, as its line's store of the turn before? */
+/* Does the later access stand before the earlier one too, as its line's access of the turn before? One of them is a
+ * load, the other writes, and their lines stand the other way round. */
 static bool is_unrolled(const context *c)
 {
-    const smk_instruction *load = instruction_of(c, c->earlier), *store = instruction_of(c, c->later);
-    return load != NULL && store != NULL && is_same_function(c) && c->earlier->kind == SMK_ACCESS_LOAD &&
-           writes(c->later) && store->source_line < load->source_line &&
-           has_alike(c, 0, c->earlier->instruction, store);
+    const smk_instruction *earlier = instruction_of(c, c->earlier), *later = instruction_of(c, c->later);
+    const bool mixed = (c->earlier->kind == SMK_ACCESS_LOAD && writes(c->later)) ||
+                       (writes(c->earlier) && c->later->kind == SMK_ACCESS_LOAD);
+    return earlier != NULL && later != NULL && is_same_function(c) && mixed &&
+           earlier->source_file == later->source_file && later->source_line < earlier->source_line &&
+           has_alike(c, 0, c->earlier->instruction, later);
 }
 
 static bool is_of_blocks(const context *c)

@@ -5,6 +5,7 @@ import pytest
 from sim.check.first_mistakes import DYNAMIC, HEAD, check, make_tree
 
 import smemkit
+from smemkit import compile
 
 
 def test_order_of_findings():
@@ -98,3 +99,31 @@ def test_grid_beyond_the_array():
     part = HEAD + "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    y[i] = x[i];\n}\n"
     for finding in check(part, 4, 64, 200, 200).findings:
         assert "as in if (0 <= i && i < n)" in finding.action
+
+
+UNROLLED_SCAN = r"""
+extern "C" __global__ void scan(float *out)
+{
+    __shared__ float s[256];
+    int i = threadIdx.x;
+    s[i] = out[i];
+    __syncthreads();
+    for (int d = 1; d < 256; d *= 2) {
+        float v = i >= d ? s[i - d] : 0;
+        __syncthreads();
+        s[i] += v;
+    }
+    out[i] = s[i];
+}
+"""
+
+
+def test_a_barrier_is_missing_at_the_end_of_an_unrolled_loop():
+    """The compiler unrolls the loop: the store of a turn stands before the load of the next one."""
+    if compile.find_nvrtc() is None and compile.find_nvcc() is None:
+        pytest.skip("no compiler of CUDA C here; the extra [test] brings one")
+    kernel = smemkit.RawKernel(UNROLLED_SCAN, "scan")
+    report = kernel.check(1, 256, (numpy.ones(256, "float32"),))
+    race = next(finding for finding in report.findings if finding.kind == "race")
+    assert {race.first.line, race.second.line} == {9, 11}
+    assert "between line 11 and the next execution of line 9" in race.action
