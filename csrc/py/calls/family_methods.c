@@ -158,7 +158,9 @@ static void write_devices(document *d, const smk_attribute *attribute)
         "    copies of what it does not hold: its rows of a and c, and b. The result is out, or a new array on the "
         "first\n"
         "    of the devices. Of NumPy arrays each device gets its rows of a, and the first one b for all of them. A\n"
-        "    device that is named twice works as two would.\n",
+        "    device that is named twice works as two would. It pays where a product takes much longer than the copies "
+        "of\n"
+        "    its operands: small ones, and many of NumPy arrays, are faster on one device.\n",
         attribute->meaning);
 }
 
