@@ -36,6 +36,8 @@ Environment variables
 ---------------------
 SMEMKIT_BACKEND    "auto", "cuda" or "sim": where calls run that do not say. smemkit.set_backend
                    overrides it.
+SMEMKIT_SM_COUNT   Multiprocessors of the simulated machine, on which the choice of kernels and of
+                   their tiles depends; by default 132, as many as an H200 has.
 SMEMKIT_MAX_STEPS  Step budget of the simulator, in warp instructions a launch. A kernel that would
                    never end fails with StepBudgetError. By default 20,000,000,000 for kernels of
                    your own, which takes long.

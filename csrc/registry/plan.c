@@ -226,6 +226,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
         }
         double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
         speed *= made.efficiency > 0.0 ? made.efficiency : 1.0;
+        speed = made.time_us > 0.0 ? 1.0 / made.time_us : speed;
         if (best == NULL || speed > best_speed) {
             best = row;
             best_speed = speed;

@@ -62,6 +62,7 @@ typedef struct smk_plan {
                                         * block without clearing it */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
     double efficiency;                 /* fraction of the row's speed that this shape allows; 0 stands for 1 */
+    double time_us;                    /* predicted, on an H200; 0: the row's speed says all that is known */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -73,8 +74,9 @@ typedef struct smk_plan {
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
- * with the highest speed times its plan's efficiency, times the fraction of the multiprocessors that its blocks keep
- * busy. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
+ * whose plan has the shortest predicted time; where plans predict none, the one with the highest speed times its plan's
+ * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
+ * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
 
 /* For plans ---------------------------------------------------------------------------------------- */

@@ -124,7 +124,9 @@ def test_an_even_filter_by_numpy(rng):
 
 def test_run_counts_on_the_simulator():
     found = bench.run("gemm", None, [16, (20, 30, 40)], "float64", backend="sim", progress=False)
-    names = list(smemkit.variants("gemm"))
+    names = [
+        name for name, facts in smemkit.variants("gemm").items() if "float64" in facts["dtypes"]
+    ]
     assert [row.variant for row in found] == 2 * names
     assert {row.shape for row in found} == {(16, 16, 16), (20, 30, 40)}
     for row in found:
@@ -276,7 +278,7 @@ def test_run_skips_what_the_gpu_cannot_run(pretended, monkeypatch):
 
     monkeypatch.setattr(CLASSES["gemm"], "call", refuse)
     found = bench.run("gemm", None, 8)
-    assert [row.variant for row in found] == list(smemkit.variants("gemm"))[:-1]
+    assert [row.variant for row in found] == [n for n in smemkit.variants("gemm") if n != "tuned"]
     with pytest.raises(smemkit.BackendError, match="needs compute"):
         bench.run("gemm", ["tiled", "tuned"], 8)
     monkeypatch.setattr(_evolution, "time_host", lambda call, seconds: (8.0,))
@@ -460,10 +462,10 @@ def test_predicted_reads_of_gemm_are_counted(shape):
     found = bench.memory_wall("gemm", shape, backend="sim")
     assert [row.variant for row in found.rows] == list(smemkit.variants("gemm"))
     for row in found.rows:
-        # these read 16 bytes at a time, and past what they need; the second one also parts of it
-        if row.variant not in ("warp_tiled", "tuned"):
+        # these read 16 bytes at a time, past what they need, or for tiles that the plan chooses
+        if row.variant not in ("warp_tiled", "tuned", "direct", "short_k", "vector"):
             assert row.counted_bytes == row.predicted_bytes, row
-        assert row.staged == (not row.variant.startswith("naive"))
+        assert row.staged == (row.variant not in ("naive", "naive_uncoalesced", "short_k"))
         assert row.blocks == row.blocks_total
         assert row.moved_bytes % 32 == 0
     m, k, n = shape
@@ -478,8 +480,9 @@ def test_memory_wall_of_every_family(family):
     found = bench.memory_wall(family, 64 if family in SQUARES else 1 << 15, backend="sim")
     assert len(found.rows) == len(smemkit.variants(family))
     for row in found.rows:
-        # tuned reads the operands, and then the parts of whole tiles of them
-        most = 4.1 if row.variant == "tuned" else 3.1
+        # tuned reads the operands, and then the parts of whole tiles of them; vector a matrix for
+        # each eight vectors
+        most = {"tuned": 6.1, "vector": 9.1}.get(row.variant, 3.1)
         assert 0.3 < row.counted_bytes / row.predicted_bytes < most, row
         assert row.time_ms is None and row.reached is None
     assert str(found).count("\n") == 2 + len(found.rows)

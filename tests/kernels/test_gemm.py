@@ -15,11 +15,19 @@ WIDE = np.longdouble  # more digits than float64 has, where the machine has such
 # Rows of 16-byte vectors and such that are not, in each operand, over tiles that end in the middle.
 ROWS = [(34, 36, 132), (34, 37, 132), (34, 36, 134), (34, 38, 133), (130, 9, 260), (131, 17, 259)]
 
-# All but the sums that tensor cores make of three parts a number: test_gemm_tuned.py has those.
-IN_ORDER = [(name, dtype) for name in VARIANTS for dtype in DTYPES]
-IN_ORDER.remove(("tuned", "float32"))
+KERNELS = [
+    (name, dtype) for name, facts in smemkit.variants("gemm").items() for dtype in facts["dtypes"]
+]
 
-each_variant = pytest.mark.parametrize("variant", [*VARIANTS, "auto"])
+# Those that add in the order of k. Others sum parts of numbers on tensor cores, or several parts
+# of a sum: test_gemm_tuned.py and test_gemm_direct.py have them.
+OTHER_ORDER = {("tuned", "float32"), ("direct", "float32"), *(("vector", d) for d in DTYPES)}
+IN_ORDER = [kernel for kernel in KERNELS if kernel not in OTHER_ORDER]
+
+each_kernel = pytest.mark.parametrize(("variant", "dtype"), KERNELS)
+each_kernel_and_auto = pytest.mark.parametrize(
+    ("variant", "dtype"), [*KERNELS, *(("auto", dtype) for dtype in DTYPES)]
+)
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
 
@@ -53,8 +61,7 @@ def check_near(got, a, b):
     assert np.any(got)
 
 
-@each_variant
-@each_dtype
+@each_kernel_and_auto
 def test_integers_bit_for_bit(variant, dtype, machine, rng):
     for m, k, n in shapes.gemm_shapes(tile_of(variant)):
         a, b = shapes.integers(rng, (m, k), dtype), shapes.integers(rng, (k, n), dtype)
@@ -64,8 +71,7 @@ def test_integers_bit_for_bit(variant, dtype, machine, rng):
         assert np.array_equal(b, before[1])
 
 
-@each_variant
-@each_dtype
+@each_kernel_and_auto
 def test_normal_data_within_the_bound(variant, dtype, machine, rng):
     for m, k, n in [(129, 65, 70), (33, 200, 31), (7, 1000, 3), (96, 96, 96), *ROWS]:
         a, b = shapes.normal(rng, (m, k), dtype), shapes.normal(rng, (k, n), dtype)
@@ -112,8 +118,7 @@ def test_layouts_of_nothing(machine):
         assert np.array_equal(smemkit.gemm(a, b, backend=machine), np.zeros((3, 2)))
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@each_dtype
+@each_kernel
 def test_out(variant, dtype, machine, rng):
     for m, k, n in [(33, 7, 40), (1, 1, 1), (5, 0, 6), (0, 3, 2)]:
         a, b = shapes.integers(rng, (m, k), dtype), shapes.integers(rng, (k, n), dtype)
@@ -197,8 +202,7 @@ def test_one_array_for_both_operands(machine, rng):
     check_bits(smemkit.gemm(a, a.T, backend=machine), a, a.T)
 
 
-@each_variant
-@each_dtype
+@each_kernel_and_auto
 def test_nan_and_infinity(variant, dtype, machine, rng):
     """They reach exactly the elements that they reach in NumPy, across edges of tiles too."""
     for n in (41, 44):
@@ -221,8 +225,7 @@ def check_nan_and_infinity(variant, dtype, machine, rng, n):
     assert np.isfinite(got).sum() == np.isfinite(expected).sum() > 0
 
 
-@each_variant
-@each_dtype
+@each_kernel_and_auto
 def test_edges_of_nan(variant, dtype, machine, rng):
     """What lies in the last row and column of a ragged tile stays in its own row and column."""
     m, k, n = 131, 11, 261
@@ -328,8 +331,7 @@ def test_other_ranks_are_refused(rank, machine):
         assert isinstance(caught.value, ValueError)
 
 
-@pytest.mark.parametrize("variant", VARIANTS)
-@each_dtype
+@each_kernel
 def test_device_arrays(variant, dtype, machine, rng):
     a, b = shapes.integers(rng, (35, 20), dtype), shapes.integers(rng, (20, 33), dtype)
     da, db = smemkit.asarray(a, backend=machine), smemkit.asarray(b, backend=machine)

@@ -88,7 +88,7 @@ def test_result_and_launches_in_order():
 
 def test_results_are_those_of_a_plain_call(rng):
     a, b = rng.standard_normal((70, 33)), rng.standard_normal((33, 50))
-    for variant in smemkit.variants("gemm"):
+    for variant in (n for n, v in smemkit.variants("gemm").items() if "float64" in v["dtypes"]):
         plain = smemkit.gemm(a, b, variant=variant, backend="sim")
         for mode in ("profile", "check"):
             watched, _ = watch(mode, smemkit.gemm, a, b, variant=variant)

@@ -167,8 +167,10 @@ def test_faulty_kernel():
     check_still_works()
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("variant", sorted(smemkit.variants("gemm")))
+@pytest.mark.parametrize(
+    ("variant", "dtype"),
+    [(name, t) for name, facts in smemkit.variants("gemm").items() for t in facts["dtypes"]],
+)
 def test_gemm(variant, dtype, rng):
     a, b = shapes.integers(rng, (40, 33), dtype), shapes.integers(rng, (33, 35), dtype)
     out = shapes.poisoned((40, 35), dtype)
@@ -253,8 +255,8 @@ def test_more_than_there_is():
 
 def test_auto_takes_what_needs_less_memory(rng):
     """gemm's fastest variant copies its operands; where there is no room for that, another runs."""
-    size = 768
-    a, b = shapes.normal(rng, (size, 16), "float32"), shapes.normal(rng, (16, size), "float32")
+    size = 900
+    a, b = shapes.normal(rng, (size, 200), "float32"), shapes.normal(rng, (200, size), "float32")
 
     def multiply(variant):
         return smemkit.gemm(a, b, variant=variant, backend="sim")
@@ -263,12 +265,19 @@ def test_auto_takes_what_needs_less_memory(rng):
     assert not np.array_equal(tuned, plain)
     failures, result = fail_each(lambda: multiply("tuned"))  # named: nothing else will do
     assert failures > 0 and np.array_equal(result, tuned)
-    for n in (1, failures // 2, failures):
-        fail_after(n)
-        result = multiply("auto")
-        fail_after(0)
-        assert np.array_equal(result, plain), n
     assert np.array_equal(multiply("auto"), tuned)
+    others = 0
+    for n in range(1, failures + 1):
+        fail_after(n)
+        try:
+            result = multiply("auto")
+        except MemoryError:
+            continue  # there is no room for any
+        finally:
+            fail_after(0)
+        others += not np.array_equal(result, tuned)
+        assert np.allclose(result, plain, rtol=1e-3, atol=1e-3), n
+    assert others > 0
 
 
 SAY = build(

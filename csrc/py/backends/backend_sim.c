@@ -5,6 +5,7 @@
 #include "base/heap.h"
 
 #include <stdatomic.h>
+#include <stdlib.h>
 
 /* Code that the simulator has loaded; callers have it as an smk_backend_code. */
 typedef struct sim_code {
@@ -89,12 +90,23 @@ static smk_status adopt(void *host, uint64_t bytes, uint64_t *address, smk_error
     return status == SMK_OK ? smk_memory_adopt(present, host, bytes, address, error) : status;
 }
 
+enum { MULTIPROCESSORS = 132, MULTIPROCESSORS_MOST = 1024 };
+
+/* SMEMKIT_SM_COUNT, or as many as an H200 has where it is no number that a GPU could have. */
+static uint32_t count_multiprocessors(void)
+{
+    const char *text = getenv("SMEMKIT_SM_COUNT");
+    const long count = text != NULL ? strtol(text, NULL, 10) : 0;
+    return count > 0 && count <= MULTIPROCESSORS_MOST ? (uint32_t)count : MULTIPROCESSORS;
+}
+
 /* The simulated machine is an H200: its counts are those of one. */
 static smk_status describe_machine(const smk_machine **machine, smk_error *error)
 {
-    static const smk_machine simulated = {
-        .capability = 90, .multiprocessors = 132, .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
+    static _Thread_local smk_machine simulated;
     (void)error;
+    simulated = (smk_machine){
+        .capability = 90, .multiprocessors = count_multiprocessors(), .shared_bytes_max = SMK_SIM_SHARED_BYTES_MAX};
     *machine = &simulated;
     return SMK_OK;
 }

@@ -381,8 +381,27 @@ static bool is_choice(const char *family, const char *word)
     return false;
 }
 
-/* The dynamic shared memory that a variant's plan asks for with dimensions of 1: the least, where it depends on the
- * shape. 0 where the plan does not say. */
+/* The largest dimensions that are tried, a power of two. */
+enum { DIMENSION_MOST = 1 << 12 };
+
+/* The dynamic shared memory that a plan asks for the kernel with the variant's name; false where it launches none. */
+static bool find_bytes(const smk_request *request, uint64_t *most)
+{
+    smk_plan plan = {.step_count = 0};
+    bool found = false;
+    if (request->variant->plan(request, &plan, NULL) != SMK_OK) {
+        return false;
+    }
+    for (size_t i = 0; i < plan.step_count; i++) {
+        found = found || plan.step[i].part == NULL;
+        const bool larger = plan.step[i].part == NULL && plan.step[i].shared_bytes > *most;
+        *most = larger ? plan.step[i].shared_bytes : *most;
+    }
+    return found;
+}
+
+/* The dynamic shared memory that a variant's plan asks for with dimensions of 1, the least where it depends on the
+ * shape, or with the smallest for which it launches the kernel. 0 where the plan does not say. */
 static uint64_t plan_bytes(const smk_kernel_resources *resources)
 {
     const smk_variant *variant = resources->variant;
@@ -390,7 +409,6 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
     const char *type = strrchr(resources->entry, '_');
     char name[NAME_BYTES], choice[NAME_BYTES] = "";
     smk_signature signature;
-    smk_plan plan = {.step_count = 0};
     int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_DIMENSIONS_MAX] = {0};
     uint64_t most = 0;
     if (family == NULL || family->signature == NULL || type == NULL ||
@@ -406,9 +424,6 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
     if (choice[0] != '\0' && !is_choice(family->name, choice)) {
         return 0;
     }
-    for (size_t i = 0; i < SMK_DIMENSIONS_MAX; i++) {
-        dimensions[i] = 1;
-    }
     const smk_machine machine = {resources->limits->major * 10 + resources->limits->minor, 1, SIZE_MAX};
     const smk_request request = {
         .family = family,
@@ -421,12 +436,12 @@ static uint64_t plan_bytes(const smk_kernel_resources *resources)
         .item_bytes = strtoul(type + 1 + strcspn(type + 1, "0123456789"), NULL, 10) / 8, /* 4 for "float32" */
         .machine = &machine,
     };
-    if (request.item_bytes == 0 || variant->plan(&request, &plan, NULL) != SMK_OK) {
-        return 0;
-    }
-    for (size_t i = 0; i < plan.step_count; i++) {
-        const bool larger = plan.step[i].part == NULL && plan.step[i].shared_bytes > most;
-        most = larger ? plan.step[i].shared_bytes : most;
+    bool found = request.item_bytes == 0;
+    for (int64_t size = 1; !found && size <= DIMENSION_MOST; size *= 2) {
+        for (size_t i = 0; i < SMK_DIMENSIONS_MAX; i++) {
+            dimensions[i] = size;
+        }
+        found = find_bytes(&request, &most);
     }
     return most;
 }

@@ -58,7 +58,6 @@ EXPLAINED = {
         for kernel in (
             "gemm_async_float32",
             "gemm_double_buffered_float32",
-            "gemm_tuned_float32",
             "conv2d_register_float64",
         )
         for op in ("load", "store")
@@ -66,6 +65,12 @@ EXPLAINED = {
     },
     ("gemm_warp_tiled_float64", "async.sectors"): GUARDED,
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
+    ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
+    ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
+    **{
+        (f"gemm_direct{part}_float32", "async.wavefronts"): CHOSEN
+        for part in ("", "_low", "_wide", "_tall", "_large")
+    },
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
     **{

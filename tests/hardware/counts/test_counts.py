@@ -21,6 +21,7 @@ import pytest
 from hardware.counts import regenerate_counts
 from hardware.counts.count_cases import CASES
 from hardware.counts.explained import EXPLAINED, ORDER, POLLED, STRAY
+from sim.check.altered import OF_PART, part_of
 
 import smemkit
 from smemkit.bench import ncu, workloads
@@ -237,7 +238,7 @@ def test_unrolled_by_ptxas(record):
 def test_explained_differences_still_differ(record):
     for kernel, counter in EXPLAINED:
         rows = [row for (name, _), row in record.items() if name == kernel]
-        if not rows and any(row.kernel == kernel for row in ROWS):
+        if not rows and any(kernel.startswith(row.kernel.rpartition("_")[0]) for row in ROWS):
             continue  # not yet counted on hardware: test_record_holds_every_kernel names it
         assert rows, f"{kernel} is not in the record, and there is no such kernel"
         pairs = [row["counters"].get(counter) for row in rows]
@@ -470,7 +471,11 @@ def test_command_without_what_it_needs(tmp_path, monkeypatch, cuda_missing):
 
 
 def test_every_kernel_is_compared():
-    """Each entry of each family's PTX is launched, at two sizes or more."""
+    """Each entry of each family's PTX is launched, at two sizes or more.
+
+    Those of gemm that a plan takes for large, long or thin products alone, and what adds their
+    parts, are not: the sizes of a comparison are small.
+    """
     launched = {}
     for row in ROWS:
         for counted in ncu.count_on_simulator(row):
@@ -479,7 +484,10 @@ def test_every_kernel_is_compared():
         for variant in smemkit.variants(family):
             entries = re.findall(r"\.entry\s+(\w+)", smemkit.ptx(family, variant))
             assert entries
+            own = OF_PART.get(f"{family}/{variant}", {}).keys() | {"add"}
             for entry in entries:
+                if part_of(family, variant, entry) in own:
+                    continue
                 assert len(launched.get(entry, ())) >= 2, entry
 
 

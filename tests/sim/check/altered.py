@@ -11,6 +11,7 @@ import pathlib
 import tempfile
 
 import numpy as np
+import pytest
 from support.tables import PARTS
 
 import smemkit
@@ -74,10 +75,62 @@ def ragged(family):
     return CLASSES[family].list_ragged()
 
 
+# {folder/kernel: {part of the entry's name: sizes for which a plan takes it on a machine of one
+# multiprocessor}}: those above take other tiles there, or other launches.
+OF_PART = {
+    "gemm/vector": {
+        "": ({"m": 130, "k": 1070, "n": 1},),
+        "along2": ({"m": 129, "k": 1064, "n": 2},),
+        "along4": ({"m": 130, "k": 1065, "n": 3},),
+        "along8": ({"m": 130, "k": 1064, "n": 7},),
+        "across": ({"m": 1, "k": 1070, "n": 530},),
+        "across2": ({"m": 2, "k": 1064, "n": 532},),
+        "across4": ({"m": 3, "k": 1065, "n": 531},),
+        "across8": ({"m": 7, "k": 1064, "n": 532},),
+    },
+    "gemm/direct": {
+        "": ({"m": 30, "k": 250, "n": 9}, {"m": 32, "k": 200, "n": 16}),
+        "low": ({"m": 3, "k": 237, "n": 4}, {"m": 8, "k": 180, "n": 4}),
+        "wide": ({"m": 3, "k": 101, "n": 190}, {"m": 4, "k": 100, "n": 164}),
+        "tall": ({"m": 231, "k": 101, "n": 9}, {"m": 256, "k": 100, "n": 16}),
+        "large": ({"m": 35, "k": 148, "n": 34}, {"m": 40, "k": 148, "n": 40}),
+    },
+    "gemm/tuned": {
+        "": ({"m": 303, "k": 76, "n": 4}, {"m": 268, "k": 77, "n": 5}),
+        "narrow": ({"m": 3, "k": 237, "n": 4}, {"m": 12, "k": 80, "n": 4}),
+    },
+    "gemm/short_k": {"": ({"m": 70, "k": 3, "n": 140},)},
+}
+
+
+def part_of(family, variant, entry):
+    """The part of an entry's name; "" where it has the variant's."""
+    words = entry.removeprefix(f"{family}_{variant}").strip("_")
+    parts = PARTS.get((family, variant), ())
+    return next(
+        (part for part in sorted(parts, key=len, reverse=True) if words.startswith(part)), ""
+    )
+
+
+def sizes_for(family, variant, entry):
+    """The sizes that run an entry: its own, where it has some, else those of the family."""
+    own = OF_PART.get(f"{family}/{variant}", {}).get(part_of(family, variant, entry))
+    return own or (*regular(family)[:1], *ragged(family))
+
+
+@contextlib.contextmanager
+def small_machine(family, variant):
+    """One multiprocessor, for kernels whose plan takes a tile by how many there are."""
+    with pytest.MonkeyPatch.context() as patch:
+        if f"{family}/{variant}" in OF_PART:
+            patch.setenv("SMEMKIT_SM_COUNT", "1")
+        yield
+
+
 def keywords_of(family, variant, entry):
     """(element type, keywords) of what calls "<family>_<variant>[_<part>][_<choice>]_<type>"."""
-    *choice, dtype = entry.removeprefix(f"{family}_{variant}_").split("_")
-    choice = [word for word in choice if word not in PARTS.get((family, variant), ())]
+    rest = entry.removeprefix(f"{family}_{variant}_").removeprefix(part_of(family, variant, entry))
+    *choice, dtype = rest.strip("_").split("_")
     for keywords in workloads.list_choices(family):
         if list(keywords.values()) == choice:
             return dtype, keywords

@@ -49,6 +49,7 @@ _ZERO = "to add 0 is to do nothing"
 _FIRST = "no value of a bin is below the first edge: the loop that looks there ends at once"
 
 _EMPTY = "where k is 0 the tiles of one round are zeros"
+_BEHIND = "behind the last step zeros are staged, which no thread reads"
 _ITEMS = "the element by element way is right for every size"
 
 # {family: {line: why}}, of any of its kernels that has the line.
@@ -102,9 +103,20 @@ SPARE_GUARDS = {
         "for (int c = threadIdx.x; c < wide; c += COLS) {": "a loop of mode 0 alone: that of all "
         "modes does the same",
     },
+    "gemm/direct": {
+        "walk(g, place, [&](const float *staged) {": _BEHIND,
+        "stage(g, place, step, step);": _BEHIND,
+        "stage(g, place, step + STAGES - 1, free_slot);": _BEHIND,
+    },
+    "gemm/split_k": {
+        "for (long long first = first_k; first < end_k; first += TILE_K) {": _EMPTY,
+    },
     "gemm/tuned": {
         "for (int e = 0; any && e < 2 * EACH; ++e)": "nobody reads words whose mark is 0",
         "if (lane == 0)": "all lanes hold the mark",
+    },
+    "gemm/vector": {
+        "gemm_vector_stage<R>(g, staged[0], first, end, first_r, 1, DEPTH);": _ROW,
     },
     "gemm/vectorized": {
         "for (int j = 0; j < VECTORS; ++j) {": _ITEMS,

@@ -13,7 +13,16 @@ import itertools
 import numpy as np
 import pytest
 from sim.check import check_cases, check_ptx, mutate
-from sim.check.altered import altered, check_call, keywords_of, ragged, regular
+from sim.check.altered import (
+    OF_PART,
+    altered,
+    check_call,
+    keywords_of,
+    ragged,
+    regular,
+    sizes_for,
+    small_machine,
+)
 from sim.check.redundant import CLEAN_WITHOUT_BARRIER, MORE_SHAPES, NOT_CLEAN
 from support.paths import TESTS
 
@@ -42,9 +51,12 @@ def test_package_originals_are_clean(kernel):
     for dtype in smemkit.variants(family)[variant]["dtypes"]:
         for is_ragged in (False, True):
             shapes = ragged(family) if is_ragged else regular(family)
+            own = OF_PART.get(f"{family}/{variant}", {}) if is_ragged else {}
+            shapes = [*shapes, *itertools.chain.from_iterable(own.values())]
             calls = itertools.product(shapes, workloads.list_choices(family, not is_ragged))
             for sizes, keywords in calls:
-                found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
+                with small_machine(family, variant):
+                    found = check_call(smemkit._core, family, variant, dtype, sizes, keywords)
                 assert not found, f"{dtype} {sizes} {keywords}\n" + "\n".join(map(str, found))
 
 
@@ -54,8 +66,8 @@ def test_package_barriers(kernel):
     for mutant in mutate.remove_barriers(smemkit.ptx(*kernel)):
         dtype, keywords = keywords_of(family, variant, mutant.entry)
         found = set()
-        with altered(family, variant, mutant.text) as core:
-            for sizes in (*regular(family)[:1], *ragged(family)):
+        with small_machine(family, variant), altered(family, variant, mutant.text) as core:
+            for sizes in sizes_for(family, variant, mutant.entry):
                 if found & ORDER:
                     break
                 found |= kinds_of(check_call(core, family, variant, dtype, sizes, keywords))

@@ -1,0 +1,133 @@
+#include "registry/gemm_model.h"
+
+#include <math.h>
+#include <string.h>
+
+static const smk_gemm_tile tiles[] = {
+#define SMK_GEMM_TILE(variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a,     \
+                      odd_b)                                                                                           \
+    {#variant, part, rows, columns, depth, shared_bytes, resident, start, alone, busy, end, odd_a, odd_b},
+#include "registry/gemm_tiles.def"
+#undef SMK_GEMM_TILE
+};
+
+/* Of an H200, in bytes a microsecond: its memory; and its L2 cache, which holds most partial sums. */
+static const double MEMORY_PACE = 4.2e6, CACHE_PACE = 2.0e6;
+
+/* A launch that adds partial sums, in microseconds. */
+static const double ADD_START = 2.6;
+
+/* For the kernels that have no rows in gemm_tiles.def: a launch, and a step of 1 along k, in microseconds; the products
+ * a microsecond of a kernel of speed 1 (variants.def); and how many times their bytes the writes of c take. */
+static const double START = 2.5, STEP = 0.02, PRODUCTS = 47600.0, WRITES = 3.0;
+
+/* So many parts of k are tried at most, none shorter than PART_LEAST, and no more blocks than BLOCKS_MOST for each
+ * multiprocessor. */
+enum { PARTS_MOST = 256, PART_LEAST = 32, BLOCKS_MOST = 8 };
+
+/* The tiles are measured with float32; k is cut for no other type. */
+enum { MEASURED_BYTES = 4 };
+
+double smk_gemm_model_bytes(double bytes)
+{
+    return bytes / MEMORY_PACE;
+}
+
+double smk_gemm_model_add(const smk_request *request, int64_t parts)
+{
+    const int64_t *d = request->dimensions;
+    const double elements = (double)d[SMK_GEMM_M] * (double)d[SMK_GEMM_N];
+    return parts == 1 ? 0.0 : ADD_START + 2.0 * (double)parts * elements * (double)request->item_bytes / CACHE_PACE;
+}
+
+static double count_multiprocessors(const smk_request *request)
+{
+    return request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
+}
+
+double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double efficiency)
+{
+    const int64_t *d = request->dimensions;
+    const double count = count_multiprocessors(request), all = (double)blocks;
+    const double use = blocks > 0 ? all / (ceil(all / count) * count) : 1.0;
+    const double elements = (double)d[SMK_GEMM_M] * (double)d[SMK_GEMM_N], k = (double)d[SMK_GEMM_K];
+    const double work = elements * k / (PRODUCTS * request->variant->speed * use * efficiency);
+    return START + work + STEP * k + WRITES * smk_gemm_model_bytes(elements * (double)request->item_bytes);
+}
+
+int smk_gemm_model_odd(int64_t elements)
+{
+    return elements % 4 == 0 ? 0 : elements % 2 == 0 ? 1 : 2;
+}
+
+/* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
+ * fill each other's waits, until all work at the pace of `busy`. Beside that goes the time of the operands' bytes. */
+static double predict(const smk_request *request, const smk_gemm_tile *tile, smk_gemm_parts parts)
+{
+    const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
+    const double count = count_multiprocessors(request), resident = (double)tile->resident;
+    const double blocks =
+        ceil((double)m / (double)tile->rows) * ceil((double)n / (double)tile->columns) * (double)parts.count;
+    const double each = blocks / count, rounds = ceil(each / resident);
+    const double steps = ceil((double)(parts.part_k < k ? parts.part_k : k) / (double)tile->depth);
+    const double odd = (tile->odd_a * smk_gemm_model_odd(k) * (double)tile->rows +
+                        tile->odd_b * smk_gemm_model_odd(n) * (double)tile->columns) /
+                       (double)(tile->rows + tile->columns);
+    const double alone = steps * tile->alone * rounds;
+    const double busy = steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
+    const double item = (double)request->item_bytes, elements = (double)m * (double)n;
+    const double read = smk_gemm_model_bytes(item * (double)k * ((double)m + (double)n));
+    const double slower = alone > busy ? alone : busy;
+    return tile->start + (slower > read ? slower : read) +
+           tile->end * (rounds > each / resident ? rounds : each / resident) + smk_gemm_model_bytes(item * elements) +
+           smk_gemm_model_add(request, parts.count);
+}
+
+static void try_parts(const smk_request *request, const smk_gemm_tile *tile, int64_t wanted, int64_t step,
+                      smk_gemm_choice *best)
+{
+    const smk_gemm_parts parts = smk_plan_gemm_cut(request, 1, wanted, PART_LEAST, step);
+    const double time_us = predict(request, tile, parts);
+    if (best->tile == NULL || time_us < best->time_us) {
+        *best = (smk_gemm_choice){tile, parts, time_us};
+    }
+}
+
+smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
+{
+    const int64_t *d = request->dimensions, most = (int64_t)request->machine->multiprocessors * BLOCKS_MOST;
+    const bool is_measured = request->item_bytes == MEASURED_BYTES;
+    smk_gemm_choice best = {.tile = NULL};
+    for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
+        const smk_gemm_tile *tile = &tiles[i];
+        const int64_t down = smk_plan_gemm_divide_up(d[SMK_GEMM_M], tile->rows);
+        const int64_t across = smk_plan_gemm_divide_up(d[SMK_GEMM_N], tile->columns);
+        int64_t blocks = 0;
+        if (strcmp(tile->variant, request->variant->name) != 0 || __builtin_mul_overflow(down, across, &blocks) ||
+            blocks > INT32_MAX || tile->shared_bytes > request->machine->shared_bytes_max) {
+            continue;
+        }
+        for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (is_measured && blocks * wanted <= most));
+             wanted += wanted < 4 ? 1 : wanted / 2) {
+            try_parts(request, tile, wanted, step, &best);
+        }
+        const int64_t rounds[] = {1, 2, 4};
+        for (size_t j = 0; j < sizeof rounds / sizeof rounds[0]; j++) { /* as many as just fill the machine */
+            const int64_t wanted = blocks > 0 ? rounds[j] * (int64_t)request->machine->multiprocessors / blocks : 1;
+            if (wanted > 1 && is_measured) {
+                try_parts(request, tile, wanted < PARTS_MOST ? wanted : PARTS_MOST, step, &best);
+            }
+        }
+    }
+    return best;
+}
+
+smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choice, smk_error *error)
+{
+    if (choice.tile != NULL) {
+        return SMK_OK;
+    }
+    return smk_status_fail(error, SMK_LAUNCH, "gemm variant '%s': no grid holds the tiles of %lld by %lld elements",
+                           request->variant->name, (long long)request->dimensions[SMK_GEMM_M],
+                           (long long)request->dimensions[SMK_GEMM_N]);
+}

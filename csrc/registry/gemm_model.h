@@ -1,0 +1,42 @@
+/* How long the fast kernels of gemm take, by prediction: tiles, rounds of blocks, and bytes. */
+#ifndef SMK_REGISTRY_GEMM_MODEL_H
+#define SMK_REGISTRY_GEMM_MODEL_H
+
+#include "registry/plan_gemm.h"
+
+/* A row of gemm_tiles.def. */
+typedef struct smk_gemm_tile {
+    const char *variant, *part;
+    int64_t rows, columns, depth;
+    size_t shared_bytes;
+    int64_t resident;
+    double start, alone, busy, end, odd_a, odd_b;
+} smk_gemm_tile;
+
+/* What a plan of tiles takes. */
+typedef struct smk_gemm_choice {
+    const smk_gemm_tile *tile;
+    smk_gemm_parts parts;
+    double time_us; /* predicted, without what comes before the tiles */
+} smk_gemm_choice;
+
+/* The tile of the variant, and the parts of k, with the shortest predicted time. Parts are multiples of `step`.
+ * For float64 there is one part. tile is NULL where no grid holds the shape. */
+smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step);
+
+/* LAUNCH where there is no tile. */
+smk_status smk_gemm_model_check(const smk_request *request, smk_gemm_choice choice, smk_error *error);
+
+/* The time that bytes of device memory take, and that of adding partial sums, in microseconds. */
+double smk_gemm_model_bytes(double bytes);
+double smk_gemm_model_add(const smk_request *request, int64_t parts);
+
+/* The time of a kernel of tiles that makes `speed` (a row's), where `efficiency` of it are elements of c: blocks go in
+ * rounds over the multiprocessors. */
+double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double efficiency);
+
+/* What one row of c or of an operand gives less than 16 bytes at a time: 0 for multiples of four elements of 4 bytes,
+ * 1 for multiples of two, 2 for others. */
+int smk_gemm_model_odd(int64_t elements);
+
+#endif

@@ -1,0 +1,46 @@
+/* What the plans of gemm share. */
+#ifndef SMK_REGISTRY_PLAN_GEMM_H
+#define SMK_REGISTRY_PLAN_GEMM_H
+
+#include "registry/plan.h"
+
+/* Dimensions and operands of gemm, in the order of its signature. */
+enum { SMK_GEMM_M, SMK_GEMM_K, SMK_GEMM_N };
+enum { SMK_GEMM_A, SMK_GEMM_B, SMK_GEMM_C };
+
+enum { SMK_GEMM_ALIGNMENT = 256 };
+
+/* k, cut into parts of part_k each; the last may be shorter, and none is empty unless k is 0. */
+typedef struct smk_gemm_parts {
+    int64_t count, part_k;
+} smk_gemm_parts;
+
+/* Cuts k into as many parts as make at least `wanted` blocks of `blocks` for one part, each part at least least_k long
+ * and a multiple of `step`; one part where the partial sums have more bytes than half of an int64_t counts. */
+smk_gemm_parts smk_plan_gemm_cut(const smk_request *request, int64_t blocks, int64_t wanted, int64_t least_k,
+                                 int64_t step);
+
+/* Bytes of the partial sums, a multiple of the alignment; 0 for one part, which needs none. */
+int64_t smk_plan_gemm_parts_bytes(const smk_request *request, smk_gemm_parts parts);
+
+/* Adds where a step writes its sums: the result for one part, else the workspace at the offset. */
+void smk_plan_gemm_add_target(smk_step *step, smk_gemm_parts parts, int64_t offset);
+
+/* Adds a, b, where the sums go, the dimensions, and the strides of a and b in elements: by row, then by column. */
+void smk_plan_gemm_add_operands(smk_step *step, const smk_request *request, smk_gemm_parts parts, int64_t sums);
+
+/* Those strides alone. */
+void smk_plan_gemm_add_strides(smk_step *step, const smk_request *request);
+
+/* Adds the step (sums, c, elements, parts, lanes) that makes c of the sums of several parts: the part "add" of the
+ * variant's file, in blocks of so many threads. */
+void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm_parts parts, int64_t sums,
+                            uint32_t threads);
+
+/* Quotient rounded up; for a >= 0, b > 0. */
+static inline int64_t smk_plan_gemm_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* Plans of gemm's kernels for small products: direct, whose tile and parts of k the model chooses, and short_k. */
+#include "registry/gemm_model.h"
+
+/* As in gemm/direct.cu, and gemm/short_k.cu. */
+enum { THREADS = 128, PART_STEP = 16, SHORT_THREADS = 256, SHORT_ROWS = 64, SHORT_COLUMNS = 128 };
+
+static bool is_empty(const smk_request *request)
+{
+    return request->dimensions[SMK_GEMM_M] == 0 || request->dimensions[SMK_GEMM_N] == 0;
+}
+
+/* (a, b, sums, m, k, n, strides, part_k), then for several parts: add. */
+smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    const int64_t *d = request->dimensions;
+    smk_plan made = {.step_count = 0};
+    if (is_empty(request)) {
+        *plan = made;
+        return SMK_OK;
+    }
+    const smk_gemm_choice choice = smk_gemm_model_choose(request, PART_STEP);
+    const smk_status status = smk_gemm_model_check(request, choice, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    const int64_t blocks = smk_plan_gemm_divide_up(d[SMK_GEMM_M], choice.tile->rows) *
+                           smk_plan_gemm_divide_up(d[SMK_GEMM_N], choice.tile->columns) * choice.parts.count;
+    smk_step *step = &made.step[made.step_count++];
+    step->part = choice.tile->part;
+    step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
+    step->block = (smk_dim3){THREADS, 1, 1};
+    step->shared_bytes = choice.tile->shared_bytes;
+    smk_plan_gemm_add_operands(step, request, choice.parts, 0);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, choice.parts.part_k);
+    smk_plan_gemm_add_sums(&made, request, choice.parts, 0, THREADS);
+    made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
+    made.time_us = choice.time_us;
+    *plan = made;
+    return SMK_OK;
+}
+
+/* Times of the two kernels, in microseconds on an H200: of a launch; of so many steps along k where all blocks fit, that
+ * is how many are on their way at a time; of a read of a warp, of which it makes `reads` a step; and how many times
+ * their bytes the writes take. */
+typedef struct short_times {
+    double start, steps;
+    int64_t unrolled;
+    double read, reads, writes;
+} short_times;
+
+enum { BLOCK_WARPS = SHORT_THREADS / SMK_WARP_SIZE };
+
+static double predict_short(const smk_request *request, const short_times *times, int64_t blocks)
+{
+    const int64_t *d = request->dimensions;
+    const double m = (double)d[SMK_GEMM_M], k = (double)d[SMK_GEMM_K], n = (double)d[SMK_GEMM_N];
+    const double count = request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
+    const double item = (double)request->item_bytes;
+    const double bytes = smk_gemm_model_bytes(item * (m * n * times->writes + k * (m + n)));
+    const double steps = (double)smk_plan_gemm_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
+    const double reads = (double)blocks * BLOCK_WARPS * k * times->reads / count * times->read;
+    return times->start + (steps > reads ? steps : reads) + bytes;
+}
+
+/* (a, b, c, m, k, n, strides): a thread an element where that is predicted to take less time. */
+smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
+{
+    static const short_times tiled_times = {2.11, 0.79, 4, 1.77e-3, 12.0, 0.94};
+    static const short_times flat_times = {2.00, 0.34, 8, 0.88e-3, 2.0, 3.9};
+    const int64_t m = request->dimensions[SMK_GEMM_M], n = request->dimensions[SMK_GEMM_N];
+    smk_plan made = {.step_count = 0};
+    int64_t elements = 0, tiled = 0;
+    if (is_empty(request)) {
+        *plan = made;
+        return SMK_OK;
+    }
+    const bool no_flat = __builtin_mul_overflow(m, n, &elements) || elements > INT32_MAX;
+    if (__builtin_mul_overflow(smk_plan_gemm_divide_up(m, SHORT_ROWS), smk_plan_gemm_divide_up(n, SHORT_COLUMNS),
+                               &tiled) ||
+        tiled > INT32_MAX) {
+        return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
+    }
+    const int64_t flat = no_flat ? 0 : smk_plan_gemm_divide_up(elements, SHORT_THREADS);
+    const double tiled_us = predict_short(request, &tiled_times, tiled);
+    const double flat_us = no_flat ? tiled_us : predict_short(request, &flat_times, flat);
+    smk_step *step = &made.step[made.step_count++];
+    step->part = flat_us < tiled_us ? "flat" : NULL;
+    step->grid = (smk_dim3){(uint32_t)(flat_us < tiled_us ? flat : tiled), 1, 1};
+    step->block = (smk_dim3){SHORT_THREADS, 1, 1};
+    smk_plan_gemm_add_operands(step, request, (smk_gemm_parts){1, 1}, 0);
+    made.time_us = flat_us < tiled_us ? flat_us : tiled_us;
+    *plan = made;
+    return SMK_OK;
+}
