@@ -17,7 +17,7 @@ from support.paths import CSRC, ROOT
 import smemkit
 
 HERE = Path(__file__).parent
-SEEDS = 25
+SEEDS = 30
 
 
 def find_objects():
@@ -57,10 +57,9 @@ def package(tmp_path_factory):
     return made
 
 
-@pytest.mark.parametrize("first", [0, 1000])
-def test_every_order_gives_the_product(package, first):
+def test_every_order_gives_the_product(package):
     environment = {**os.environ, "PYTHONPATH": str(package.parents[1]), "SMEMKIT_BACKEND": "cuda"}
-    command = [sys.executable, HERE / "lazy_products.py", package, str(first), str(SEEDS)]
+    command = [sys.executable, HERE / "lazy_products.py", package, "0", str(SEEDS)]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=120, check=False, env=environment
     )
