@@ -5,6 +5,7 @@ The runtime is tests/hardware/gpu/runtime.c, with runtime_queue.c for what strea
 
 import contextlib
 import ctypes
+import functools
 import importlib.util
 import os
 import shutil
@@ -80,17 +81,27 @@ def find_headers():
     return next((path for path in folders if (path / "cuda_runtime_api.h").is_file()), None)
 
 
-def build(tmp_path_factory):
-    """The library; a test is skipped where nothing can build it."""
+@functools.cache
+def compile_once(folder):
+    """The library's bytes."""
     compiler, headers = shutil.which("gcc") or shutil.which("cc"), find_headers()
     if compiler is None or headers is None:
-        pytest.skip("no cuda_runtime_api.h, or no C compiler")
-    made = tmp_path_factory.mktemp("runtime") / "gpu.so"
+        return None
     command = [compiler, "-std=gnu11", "-O1", "-w", "-shared", "-fPIC", f"-I{headers}", f"-I{CSRC}"]
     command += ["-Wl,-Bsymbolic"]  # its own runtime, whatever libcudart the process has loaded
     command += [RUNTIME / "runtime.c", RUNTIME / "runtime_queue.c", RUNTIME / "runtime_peer.c"]
     command += [CSRC / name for name in SOURCES]
-    subprocess.run([*command, "-lpthread", "-o", made], check=True, timeout=120)
+    subprocess.run([*command, "-lpthread", "-o", folder / "gpu.so"], check=True, timeout=120)
+    return (folder / "gpu.so").read_bytes()
+
+
+def build(tmp_path_factory):
+    """The library, with a state of its own; a test is skipped where nothing can build it."""
+    code = compile_once(tmp_path_factory.getbasetemp())
+    if code is None:
+        pytest.skip("no cuda_runtime_api.h, or no C compiler")
+    made = tmp_path_factory.mktemp("runtime") / "gpu.so"
+    made.write_bytes(code)
     return ctypes.CDLL(str(made))
 
 

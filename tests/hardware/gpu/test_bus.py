@@ -332,7 +332,7 @@ def test_a_fork_in_the_middle_of_a_copy(gpu, way):
     """A signal's handler forks: the copy fails in the child, without threads, and goes on here."""
     settings(gpu, 3, 1 << 16, 4)
     put(gpu, "copy_us", 5000)
-    host, children = fill(4 * MB), []
+    host, children = fill(2 * MB), []
 
     @WAIT
     def forks(context):
