@@ -95,3 +95,14 @@ def test_a_module_without_variables():
 
 
 EMPTY = ".visible .entry empty() { ret; }"
+
+
+def test_bytes_that_are_meant_as_elements():
+    variable = smemkit.RawModule(PTX).get_global("weights", backend="sim")
+    assert variable.dtype == np.uint8
+    with pytest.raises(
+        smemkit.ShapeError, match=r'ask for the elements, as in get_global\(name, "'
+    ):
+        variable[:] = np.ones(variable.size // 4, "f4")
+    with pytest.raises(smemkit.ShapeError, match=r"of shape \(\d+,\)$"):
+        variable[:] = np.ones(variable.size - 1, "u1")

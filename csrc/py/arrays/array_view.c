@@ -177,6 +177,14 @@ static int copy_range(const smk_state *state, const smk_array *to, const smk_arr
     return 0;
 }
 
+/* Does an array of bytes have 2, 4 or 8 of them for each element? Variables of a module are such arrays. */
+static bool is_bytes_of(const smk_array *to, const smk_array *from)
+{
+    const npy_intp count = to->rank == 1 ? to->shape[0] : 0, elements = from->rank == 1 ? from->shape[0] : 0;
+    return PyDataType_ELSIZE(to->descr) == 1 && elements > 0 &&
+           (count == 2 * elements || count == 4 * elements || count == 8 * elements);
+}
+
 /* `from` with the shape of `to`: strides of 0 repeat its elements. A new reference, or NULL with a ShapeError. */
 static smk_array *broadcast(const smk_state *state, const smk_array *to, smk_array *from)
 {
@@ -192,7 +200,10 @@ static smk_array *broadcast(const smk_state *state, const smk_array *to, smk_arr
     if (!fits) {
         PyObject *has = smk_ndarray_shape(from->rank, from->shape), *needs = smk_ndarray_shape(to->rank, to->shape);
         if (has != NULL && needs != NULL) {
-            smk_error_fail(state, SMK_SHAPE, "elements of shape %R do not fill an array of shape %R", has, needs);
+            smk_error_fail(state, SMK_SHAPE, "elements of shape %R do not fill an array of shape %R%s", has, needs,
+                           is_bytes_of(to, from) ? "; it has single bytes: ask for the elements, as in "
+                                                   "get_global(name, \"float32\")"
+                                                 : "");
         }
         Py_XDECREF(has);
         Py_XDECREF(needs);
