@@ -49,6 +49,50 @@ def write_ladder():
     return source + ladder.to_markdown()
 
 
+# Arrays -----------------------------------------------------------------------------------------
+
+
+def show_ms(ms):
+    return f"{ms:.3g} ms" if ms >= 0.1 else f"{1e3 * ms:.3g} µs"
+
+
+def show_figures(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def show_rate(row, ms):
+    """The bytes or operations of a row over its time; "" for a launch."""
+    if row.flops and row.parameters["task"] == "product over devices":
+        return f"{show_figures(1e-9 * row.flops / ms)} TFLOP/s"
+    return f"{show_figures(1e-6 * row.nbytes / ms)} GB/s" if row.nbytes else ""
+
+
+def write_arrays():
+    """The table of the part "arrays" with a line that says where it comes from."""
+    rows = list(bench.recorded("h200", part="arrays"))
+    facts = bench.recorded("h200", part="arrays").provenance
+    peers = f"CuPy {facts['peers']['cupy']}, torch {facts['peers']['torch']}"
+    medians = {
+        (row.parameters["task"], row.variant): float(numpy.median(row.host_times_ms))
+        for row in rows
+    }
+    lines = [
+        f"{facts['device']}, driver {facts['driver']}, {facts['host_threads']} host threads, "
+        f"{facts['date'][:10]}, smemkit {facts['smemkit']}, {peers}; medians of the host's time.",
+        "",
+        "| what | shape | by | time | rate | beside CuPy |",
+        "| --- | --- | --- | ---: | ---: | ---: |",
+    ]
+    for row in rows:
+        task, shape = row.parameters["task"], " x ".join(map(str, row.shape))
+        ms, theirs = medians[task, row.variant], medians.get((task, "CuPy"))
+        beside = "" if theirs is None or row.variant == "CuPy" else f"{theirs / ms:.3g} x"
+        words = f"{task}, NumPy to NumPy" if task == row.family else task
+        cells = (words, shape, row.variant, show_ms(ms), show_rate(row, ms), beside)
+        lines.append("|" + "".join(f" {cell} |" if cell else " |" for cell in cells))
+    return "\n".join([*lines, ""])
+
+
 # What commands and examples print ---------------------------------------------------------------
 
 
@@ -147,6 +191,7 @@ def write_refused():
 TABLES = {
     "smemkit/__init__.py": {"refused": lambda text: write_refused()},
     "README.md": {"example": lambda text: write_example(), "demo": write_demo},
+    "docs/arrays.md": {"arrays": lambda text: write_arrays()},
     "csrc/README.md": {"layers": lambda text: write_layers()},
     "csrc/kernels/README.md": {
         "ladder": lambda text: write_ladder(),

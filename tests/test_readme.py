@@ -44,7 +44,8 @@ def readme():
     return module
 
 
-PATHS = ("smemkit/__init__.py", "README.md", "csrc/README.md", "csrc/kernels/README.md")
+PATHS = ("smemkit/__init__.py", "README.md", "docs/arrays.md", "csrc/README.md")
+PATHS += ("csrc/kernels/README.md",)
 STALE = "python -m smemkit dev docs makes it anew"
 
 
@@ -54,6 +55,14 @@ def test_tables_are_not_stale(readme, path):
     text = (README.parent / path).read_text(encoding="utf-8")
     assert readme.fill(path, text) == text, STALE
     assert set(readme.TABLES) == set(PATHS)
+
+
+def test_the_example_of_arrays_runs():
+    text = (README.parent / "docs/arrays.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    found = {}
+    exec(example, found)
+    assert found["c"][0, 0].item() == 256
 
 
 def test_readme_names_what_is_refused():
