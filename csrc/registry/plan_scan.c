@@ -1,10 +1,12 @@
 /* Plans of scan: sums of tiles, of tiles of sums ... and back, and one launch whose blocks look back. */
 #include "registry/plan_persistent.h"
 
+#include <string.h>
+
 enum { ALIGNMENT = 256 };
 
-/* single_pass: 256 threads with four reads of 16 bytes each; a group of 32 tiles, a section of 32 groups. */
-enum { TILE_BYTES = 256 * 4 * 16, FAN = 32 };
+/* single_pass: 256 threads with 192 bytes of results each; a group of 32 tiles, a section of 32 groups. */
+enum { TILE_BYTES = 256 * 192, FAN = 32 };
 
 /* x, out. */
 enum { OPERAND_X, OPERAND_OUT };
@@ -113,7 +115,10 @@ smk_status smk_plan_scan_levels(const smk_request *request, smk_plan *plan, smk_
 smk_status smk_plan_scan_single_pass(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     smk_plan made = {.step_count = 0};
-    smk_status status = smk_plan_persistent(request, TILE_BYTES, 0, &made, error);
+    smk_request results = *request;
+    const char *type = smk_registry_result(request->family, request->choice, request->type);
+    results.item_bytes = strcmp(type, "int64") == 0 ? sizeof(int64_t) : request->item_bytes; /* sums of int32 too */
+    smk_status status = smk_plan_persistent(&results, TILE_BYTES, 0, &made, error);
     if (status != SMK_OK || made.step_count == 0) {
         *plan = made;
         return status;

@@ -9,18 +9,21 @@
 //          The order of all additions is fixed: the same x gives the same bits again, which a look-back that adds what
 //          it happens to find does not promise.
 //          A sum and the word that it is there travel together, in 64 bits: nothing is fenced off from anything. Tiles
-//          are drawn as tickets, so all tiles before this one have begun, and waiting for them ends. Who leaves a
-//          group or a section last makes its words 0 again: the next call finds them as this one did.
-// Differs  from scan/shuffle: one launch; packs of 16 bytes; who finds out what lies before a tile.
+//          are drawn as tickets, so all tiles before this one have begun, and waiting for them ends. A tile counts
+//          itself out once it has what it waited for, and who is the last of a group or a section makes its words 0
+//          again: the next call finds them as this one did. A word that nobody would read is not left.
+// Differs  from scan/shuffle: one launch; packs of 16 bytes, 192 bytes of results a thread; who finds out what lies
+//          before a tile.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
 // Length   it is the fast one.
 // Source   D. Merrill, M. Garland, Single-pass Parallel Prefix Scan with Decoupled Look-back, 2016
 
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(256, 3)
 scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *tickets, unsigned long long *words)
 {
-    constexpr int THREADS = 256, PACKS = 4, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
+    constexpr int THREADS = 256, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
+    constexpr int PACKS = 192 / (ITEMS * sizeof(A));
     constexpr unsigned ALL = 0xffffffff, FAN = 32; // tiles of a group, groups of a section
     struct alignas(16) pack {
         T item[ITEMS];
@@ -38,7 +41,7 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
 
     // Who am I: PACKS packs of a tile, from here a row of the warp apart.
     const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32;
-    const unsigned tiles = gridDim.x, groups = (tiles + FAN - 1) / FAN, sections = (groups + FAN - 1) / FAN;
+    const unsigned tiles = gridDim.x, groups = (tiles + FAN - 1) / FAN;
     if (thread == 0)
         drawn = atomicInc(tickets, tiles - 1); // the last one makes it 0 again
     // All threads read what thread 0 has drawn: it must be done.
@@ -76,6 +79,8 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         const A left = __shfl_up_sync(ALL, upto, 1), last = __shfl_sync(ALL, upto, 31);
         front[j] = lane > 0 ? OP(sum, left) : sum;
         sum = OP(sum, last);
+        for (int k = ITEMS - 1; k >= 0; --k)
+            item[j][k] = kind == 0 ? item[j][k] : k > 0 ? item[j][k - 1] : NEUTRAL;
     }
     if (lane == 0)
         part[warp] = sum;
@@ -116,16 +121,18 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         A all = NEUTRAL;
         for (int w = 0; w < WARPS; ++w)
             all = OP(all, part[w]);
-        if (lane == 0)
+        const bool leaves = lane == 0 && tile + 1 < tiles;
+        const bool ends_group = tile % FAN == FAN - 1, ends_section = ends_group && group % FAN == FAN - 1;
+        if (leaves && !ends_group)
             leave(tile, all);
         const A in_group = combine(lane < tile % FAN ? read_word(tile - tile % FAN + lane) : NEUTRAL);
-        if (lane == 0 && tile % FAN == FAN - 1)
+        if (leaves && ends_group && !ends_section)
             leave(tiles + group, OP(in_group, all));
         const A in_section = combine(lane < group % FAN ? read_word(tiles + group - group % FAN + lane) : NEUTRAL);
         A before = OP(in_section, in_group);
         if (section > 0)
             before = OP(read_word(tiles + groups + section - 1), before);
-        if (lane == 0 && tile % (FAN * FAN) == FAN * FAN - 1 && section + 1 < sections)
+        if (leaves && ends_section)
             leave(tiles + groups + section, OP(before, all));
         if (lane == 0)
             before_tile = before;
@@ -135,28 +142,11 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
     // All warps read what the first one found: it must be done.
     __syncthreads();
 
-    // The last tile that has looked back in a group makes the words of its tiles 0; in a section, those of its groups
-    // and of the section before it.
-    if (warp == 0 && tiles > 1) {
-        const unsigned tiles_here = min(FAN, tiles - group * FAN), groups_here = min(FAN, groups - section * FAN);
-        unsigned gone = 0;
-        if (lane == 0) {
-            __threadfence(); // what this tile read comes before what clears it
-            gone = atomicInc(&tickets[1 + group], tiles_here - 1);
-        }
-        if (__shfl_sync(ALL, gone, 0) == tiles_here - 1) {
-            if (lane < tiles_here)
-                clear(group * FAN + lane);
-            if (lane == 0)
-                gone = atomicInc(&tickets[1 + groups + section], groups_here - 1);
-            if (__shfl_sync(ALL, gone, 0) == groups_here - 1) {
-                if (lane < groups_here)
-                    clear(tiles + section * FAN + lane);
-                if (lane == 0 && section > 0)
-                    clear(tiles + groups + section - 1);
-            }
-        }
-    }
+    // Count the tile out. It has read its words, so nobody can clear them too early.
+    const unsigned tiles_here = min(FAN, tiles - group * FAN), groups_here = min(FAN, groups - section * FAN);
+    unsigned out_of_group = 0;
+    if (thread == 0 && tiles > 1)
+        out_of_group = atomicInc(&tickets[1 + group], tiles_here - 1);
 
     // Write.
     const A before = OP(before_tile, before_warp);
@@ -164,7 +154,7 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         result made;
         const A here = OP(before, front[j]);
         for (int k = 0; k < ITEMS; ++k)
-            made.item[k] = kind == 0 ? OP(here, item[j][k]) : k > 0 ? OP(here, item[j][k - 1]) : here;
+            made.item[k] = OP(here, item[j][k]);
         A *to = out + first + j * 32 * ITEMS;
         if (whole) {
             *reinterpret_cast<result *>(to) = made;
@@ -172,6 +162,22 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
             for (int k = 0; k < ITEMS; ++k)
                 if (first + j * 32 * ITEMS + k < n)
                     to[k] = made.item[k];
+        }
+    }
+
+    // Who was the last of a group makes the words of its tiles 0; of a section, those of its groups, and that of the
+    // section before it.
+    if (warp == 0 && __shfl_sync(ALL, out_of_group, 0) == tiles_here - 1 && tiles > 1) {
+        unsigned out_of_section = 0;
+        if (lane < tiles_here)
+            clear(group * FAN + lane);
+        if (lane == 0)
+            out_of_section = atomicInc(&tickets[1 + groups + section], groups_here - 1);
+        if (__shfl_sync(ALL, out_of_section, 0) == groups_here - 1) {
+            if (lane < groups_here)
+                clear(tiles + section * FAN + lane);
+            if (lane == 0 && section > 0)
+                clear(tiles + groups + section - 1);
         }
     }
 }

@@ -30,7 +30,7 @@ class Scan(Workload):
     compared_always = True
     target_rank = 1
     records = (Record(1 << 24, {}, main=True), *(Record(1 << n, {}) for n in (12, 16, 20, 28)))
-    sizes = ({"n": 8192}, {"n": 9107})
+    sizes = ({"n": 8192}, {"n": 12_507})
 
     @property
     def op(self) -> str:

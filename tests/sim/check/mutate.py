@@ -3,6 +3,7 @@
 A mutant keeps the number of lines, so that what is found in it has the lines of the original.
 """
 
+import collections
 import dataclasses
 import re
 
@@ -27,7 +28,14 @@ class Mutant:
     source_line: int | None
     order: int  # among the mutants of the entry
     what: str
-    text: str
+    original: tuple[str, ...] = dataclasses.field(repr=False)  # the lines that all mutants share
+    instead: str
+
+    @property
+    def text(self):
+        """The faulty text, which is made when it is asked for: a kernel may have 1,000 mutants."""
+        lines = [*self.original[: self.line - 1], self.instead, *self.original[self.line :]]
+        return "\n".join(lines) + "\n"
 
     @property
     def label(self):
@@ -62,22 +70,29 @@ def source_lines(lines):
     return out
 
 
-def build(text, lines, index, order, entry, what, line):
-    """The mutant whose line `index` is another."""
-    changed = [*lines[:index], line, *lines[index + 1 :]]
-    source = source_lines(lines[: index + 1])[-1]
-    return Mutant(entry, index + 1, source, order, what, "\n".join(changed) + "\n")
+class Builder:
+    """Makes mutants of one text."""
+
+    def __init__(self, text):
+        self.lines = tuple(text.splitlines())
+        self.sources = source_lines(self.lines)
+        self.made = collections.Counter()  # by entry
+
+    def build(self, index, entry, instead):
+        """The mutant whose line `index` is another."""
+        order = self.made[entry]
+        self.made[entry] += 1
+        what = self.lines[index].strip()
+        return Mutant(entry, index + 1, self.sources[index], order, what, self.lines, instead)
 
 
 def remove_barriers(text):
     """One mutant for each barrier of each entry."""
-    lines, mutants = text.splitlines(), []
+    builder, mutants = Builder(text), []
     for entry, (start, stop) in entries_of(text).items():
         for index in range(start, stop):
-            if BARRIER.match(lines[index]):
-                order = sum(mutant.entry == entry for mutant in mutants)
-                what = lines[index].strip()
-                mutants.append(build(text, lines, index, order, entry, what, ""))
+            if BARRIER.match(builder.lines[index]):
+                mutants.append(builder.build(index, entry, ""))
     return mutants
 
 
@@ -156,7 +171,8 @@ def open_branch(flow, start, index):
 
 def remove_guards(text):
     """One mutant for each branch round, and each predicate of, an access to global memory."""
-    lines, mutants = text.splitlines(), []
+    builder, mutants = Builder(text), []
+    lines = builder.lines
     for entry, (start, stop) in entries_of(text).items():
         flow = Flow(lines, start, stop)
         for index in range(start, stop):
@@ -166,7 +182,5 @@ def remove_guards(text):
             elif GLOBAL.match(lines[index]) and GUARDED.match(lines[index]):
                 line = GUARDED.sub(r"\1", lines[index], count=1)
             if line is not None:
-                order = sum(mutant.entry == entry for mutant in mutants)
-                what = lines[index].strip()
-                mutants.append(build(text, lines, index, order, entry, what, line))
+                mutants.append(builder.build(index, entry, line))
     return mutants
