@@ -16,6 +16,7 @@ import numpy
 import smemkit
 
 from .._pandas import import_pandas
+from .sums import sum_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -230,6 +231,8 @@ class Results:
         return f"<Results of {len(self.rows)} measurements: {self.provenance.get('device')}>"
 
     def __str__(self) -> str:
+        if self.rows and all(row.counters and not row.times_ms for row in self.rows):
+            return self._show_counts()
         rows = [("family", "shape", "dtype", "variant", "cache", "median [us]", "conflicts")]
         for row in self.rows:
             time_us = f"{row.median_ms * 1e3:,.2f}" if row.times_ms else "-"
@@ -240,6 +243,37 @@ class Results:
             rows.append((*cells, f"{conflicts:,}" if found else "-"))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+        return "\n".join(lines)
+
+    def _show_counts(self) -> str:
+        """A row for each measurement of the simulator, with the counters of `smemkit bench`."""
+        counted = ("instructions", "conflicts", "sectors", "read [MB]", "divergent")
+        rows = [("family", "shape", "dtype", "variant", *counted)]
+        for row in self.rows:
+            found = sum_up(row.counters)
+            sectors = found.sectors_per_request
+            rows.append(
+                (
+                    row.family,
+                    "x".join(map(str, row.shape)),
+                    row.dtype,
+                    row.variant,
+                    f"{found.instructions:,}",
+                    f"{found.conflicts:,}",
+                    "-" if sectors is None else f"{sectors:.1f}",
+                    f"{found.read_bytes / 1e6:.3f}",
+                    f"{found.divergent:,}",
+                )
+            )
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        texts = len(rows[0]) - len(counted)
+        lines = []
+        for cells in rows:
+            padded = [
+                cell.ljust(width) if i < texts else cell.rjust(width)
+                for i, (cell, width) in enumerate(zip(cells, widths, strict=True))
+            ]
+            lines.append("  ".join(padded).rstrip())
         return "\n".join(lines)
 
     def select(self, **wanted: Any) -> Results:

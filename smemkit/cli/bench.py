@@ -11,7 +11,7 @@ import smemkit
 from .. import bench
 from ..bench import peers, targets, timing
 from ..bench.families import CLASSES
-from .counts import sum_up
+from ..bench.sums import sum_up
 from .errors import UsageError
 from .options import (
     Parser,

@@ -11,7 +11,7 @@ import numpy
 import smemkit
 
 from .. import bench
-from .counts import sum_up
+from ..bench.sums import sum_up
 from .machines import describe_machines, find_machines
 from .options import add_seed
 

@@ -644,3 +644,13 @@ def test_progress_is_shown_on_a_terminal(monkeypatch):
         assert isinstance(bar.bar, tqdm.tqdm) and bar.bar.n == 1
     with _progress.Bar(3, wanted=False) as bar:
         assert bar.bar is None
+
+
+def test_results_of_the_simulator_print_the_counters_of_the_command():
+    found = bench.run("transpose", ["naive", "shared"], 64, backend="sim")
+    head, naive, shared = str(found).splitlines()
+    columns = "family shape dtype variant instructions conflicts sectors read [MB] divergent"
+    assert head.split() == columns.split()
+    assert naive.split() == "transpose 64x64 float32 naive 2,112 0 4.0 0.016 0".split()
+    assert shared.split()[5] == f"{found.rows[1].counters['shared.load.conflicts']:,}"
+    assert "median" in str(bench.recorded("h200"))

@@ -1,4 +1,4 @@
-"""The counters that set variants of a family apart, for the commands demo and bench."""
+"""The counters that set variants of a family apart: what results and commands print."""
 
 from __future__ import annotations
 
