@@ -60,37 +60,42 @@ def show_figures(value):
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def show_rate(row, ms):
-    """The bytes or operations of a row over its time; "" for a launch."""
+def show_cell(row, ms):
+    """The time of a row, and its bytes or operations over that time; no rate for a launch."""
     if row.flops and row.parameters["task"] == "product over devices":
-        return f"{show_figures(1e-9 * row.flops / ms)} TFLOP/s"
-    return f"{show_figures(1e-6 * row.nbytes / ms)} GB/s" if row.nbytes else ""
+        return f"{show_ms(ms)}, {show_figures(1e-9 * row.flops / ms)} TFLOP/s"
+    rate = f", {show_figures(1e-6 * row.nbytes / ms)} GB/s" if row.nbytes else ""
+    return f"{show_ms(ms)}{rate}"
 
 
 def write_arrays():
     """The table of the part "arrays" with a line that says where it comes from."""
-    rows = list(bench.recorded("h200", part="arrays"))
-    facts = bench.recorded("h200", part="arrays").provenance
-    peers = f"CuPy {facts['peers']['cupy']}, torch {facts['peers']['torch']}"
-    medians = {
-        (row.parameters["task"], row.variant): float(numpy.median(row.host_times_ms))
-        for row in rows
-    }
-    lines = [
-        f"{facts['device']}, driver {facts['driver']}, {facts['host_threads']} host threads, "
-        f"{facts['date'][:10]}, smemkit {facts['smemkit']}, {peers}; medians of the host's time.",
-        "",
-        "| what | shape | by | time | rate | beside CuPy |",
-        "| --- | --- | --- | ---: | ---: | ---: |",
-    ]
-    for row in rows:
-        task, shape = row.parameters["task"], " x ".join(map(str, row.shape))
-        ms, theirs = medians[task, row.variant], medians.get((task, "CuPy"))
-        beside = "" if theirs is None or row.variant == "CuPy" else f"{theirs / ms:.3g} x"
+    recorded = bench.recorded("h200", part="arrays")
+    facts, lines, theirs = recorded.provenance, {}, {}
+    for row in recorded:
+        task, ms = row.parameters["task"], float(numpy.median(row.host_times_ms))
+        by, _, how = row.variant.partition(", ")
         words = f"{task}, NumPy to NumPy" if task == row.family else task
-        cells = (words, shape, row.variant, show_ms(ms), show_rate(row, ms), beside)
-        lines.append("|" + "".join(f" {cell} |" if cell else " |" for cell in cells))
-    return "\n".join([*lines, ""])
+        line = lines.setdefault((task, how), {"what": f"{words}, {how}" if how else words})
+        line |= {"shape": " x ".join(f"{n:,}" for n in row.shape), by: show_cell(row, ms)}
+        if by == "CuPy":
+            theirs[task] = ms
+        elif by == "smemkit":
+            line["ms"] = ms
+    columns = ("what", "shape", "smemkit", "CuPy", "torch", "CuPy's time over ours")
+    text = [
+        f"{facts['device']}, driver {facts['driver']}, {facts['host_threads']} host threads, "
+        f"{facts['date'][:10]}, smemkit {facts['smemkit']}, CuPy {facts['peers']['cupy']}, "
+        f"torch {facts['peers']['torch']}; medians of the host's time.",
+        "",
+        f"| {' | '.join(columns)} |",
+        "| --- | --- | ---: | ---: | ---: | ---: |",
+    ]
+    for (task, _), line in lines.items():
+        ratio = f"{theirs[task] / line['ms']:.3g} x" if task in theirs else ""
+        cells = [line.get(name, "") for name in columns[:-1]] + [ratio]
+        text.append("|" + "".join(f" {cell} |" if cell else " |" for cell in cells))
+    return "\n".join([*text, ""])
 
 
 # What commands and examples print ---------------------------------------------------------------
