@@ -143,7 +143,7 @@ limits = {}
 print(f"{'':18}{'wavefronts a product':>22}{'at most, of the peak':>22}")
 for name, report in reports.items():
     wavefronts = report.counters["shared.load.wavefronts"] / products
-    if wavefronts and name != "tuned":  # tuned makes its products on tensor cores
+    if wavefronts and name not in ("tuned", "direct"):  # these make their products on tensor cores
         limits[name] = min(1, 1 / (4 * wavefronts))
         print(f"{name:18}{wavefronts:22.3f}{limits[name]:22.0%}")
 
@@ -195,9 +195,10 @@ print("counted  ", registers["shared.load.wavefronts"] / products)
 #
 # ## The same sums
 #
-# All variants but `tuned` add the products in the order of k, with one fused multiply-add a step.
-# So their results should be equal bit for bit. Are they? `tuned` splits each number into three of
-# 16 bits, and tensor cores sum the products of these parts. Does that cost accuracy?
+# Most variants add the products in the order of k, with one fused multiply-add a step. So their
+# results should be equal bit for bit. Are they? `vector` adds sums of several lanes. `tuned` and
+# `direct` split each number into three of 16 bits, and tensor cores sum the products of these
+# parts. Does that cost accuracy?
 
 # %%
 exact = a.astype("float64") @ b
