@@ -61,6 +61,7 @@ typedef struct smk_plan {
     bool restores_workspace;           /* the workspace is 0 before each step, which leaves it so: calls can share one
                                         * block without clearing it */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
+    bool adds_parts;                   /* a step adds sums of parts of an element, whose number depends on the shape */
     double efficiency;                 /* fraction of the row's speed that this shape allows; 0 stands for 1 */
     double time_us;                    /* predicted, on an H200; 0: the row's speed says all that is known */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of

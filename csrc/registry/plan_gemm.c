@@ -75,6 +75,7 @@ void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm
     }
     smk_step *step = &plan->step[plan->step_count++];
     step->part = "add";
+    plan->adds_parts = true;
     step->grid = (smk_dim3){(uint32_t)smk_plan_gemm_divide_up(elements * lanes, threads), 1, 1};
     step->block = (smk_dim3){threads, 1, 1};
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, sums);

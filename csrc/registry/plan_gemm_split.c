@@ -33,6 +33,7 @@ smk_status smk_plan_gemm_split_k(const smk_request *request, smk_plan *plan, smk
     if (parts.count > 1) {
         step = &made.step[made.step_count++];
         step->part = "add";
+        made.adds_parts = true;
         step->grid = (smk_dim3){(uint32_t)adding, 1, 1};
         step->block = tiles.step[0].block;
         smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);

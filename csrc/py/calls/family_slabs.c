@@ -8,6 +8,7 @@
 #include "base/heap.h"
 #include "registry/slabs.h"
 
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@
 #define SLAB_BYTES (UINT64_C(1) << 24)
 
 enum { PIECES_MAX = SMK_SLABS_MAX * SMK_OPERANDS_MAX_FAMILY, ALIGNMENT = 256 };
+
+static const double TOLERANCE = 0.05;
 
 _Static_assert((int)SMK_SLABS_MAX <= (int)SMK_STAGED_SLABS_MAX, "a staged copy has too few slabs");
 
@@ -135,7 +138,38 @@ static bool add_result(const smk_family_call *call, smk_family_slabs *slabs, siz
     return true;
 }
 
-/* The plan of the slab's variant for its own dimensions; false where it has none. */
+static bool is_same_text(const char *a, const char *b)
+{
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* Is a number the same in both plans, or does it grow with the cut dimension, as rows and tiles do? */
+static bool is_in_step(int64_t whole, int64_t part, double fraction)
+{
+    const double expected = (double)whole * fraction;
+    return whole == part || fabs((double)part - expected) <= fraction + expected * TOLERANCE;
+}
+
+/* Does a slab's plan compute each element as that of the whole call does: by the same kernels, with the same tiles, and
+ * with sums in the same order? A family's plan may choose all of these by shape. */
+static bool is_alike(const smk_plan *whole, const smk_plan *part, double fraction)
+{
+    bool alike = whole->step_count == part->step_count && !whole->adds_parts && !part->adds_parts;
+    for (size_t i = 0; alike && i < whole->step_count; i++) {
+        const smk_step *a = &whole->step[i], *b = &part->step[i];
+        alike = is_same_text(a->part, b->part) && is_same_text(a->type, b->type) && a->block.x == b->block.x &&
+                a->block.y == b->block.y && a->shared_bytes == b->shared_bytes &&
+                a->parameter_count == b->parameter_count;
+        for (size_t j = 0; alike && j < a->parameter_count; j++) {
+            alike = a->parameter[j].source == b->parameter[j].source &&
+                    (a->parameter[j].source != SMK_SOURCE_NUMBER ||
+                     is_in_step(a->parameter[j].value, b->parameter[j].value, fraction));
+        }
+    }
+    return alike;
+}
+
+/* The plan of the slab's variant for its own dimensions; false where it has none that gives the same bits. */
 static bool plan_slab(const smk_family_call *call, const smk_slabs *cut, size_t p, smk_family_call *made)
 {
     smk_error ignored = {0};
@@ -154,7 +188,9 @@ static bool plan_slab(const smk_family_call *call, const smk_slabs *cut, size_t 
         .machine = made->machine,
         .workspace_below = made->workspace_below,
     };
-    return smk_plan_make(&request, &made->plan, &ignored) == SMK_OK && made->plan.step_count > 0;
+    const double fraction = (double)cut->slab[p].count / (double)call->dimensions[cut->dimension];
+    return smk_plan_make(&request, &made->plan, &ignored) == SMK_OK && made->plan.step_count > 0 &&
+           is_alike(&call->plan, &made->plan, fraction);
 }
 
 static bool is_worth(const smk_family_call *call, uint64_t *slab_bytes)
