@@ -190,6 +190,34 @@ ax = plot.ladder(table)
 # their way at once.
 
 # %% [markdown]
+# ## Every sum on the way: scan
+#
+# A *scan* wants not only the last sum but all of them: element i of the result is the sum of the
+# first i + 1 elements. Now an element depends on all before it, and it is not obvious that threads
+# can work side by side at all. Two answers are classics:
+#
+# - `hillis_steele`: in each step every element takes in the one that lies 1, 2, 4 ... places before
+#   it. Few steps, but n log n additions.
+# - `blelloch`: a tree, once up and once down. Few additions, but its nodes lie 2, 4, 8 ... words
+#   apart. `blelloch_padded` leaves a place unused after every 128 bytes.
+#
+# **Predict**: which of the first three has no conflicts? Which has the fewest instructions?
+
+# %%
+for name in smemkit.variants("scan"):
+    report = smemkit.profile(smemkit.scan, x, variant=name, backend="sim")
+    assert (report.result == x.cumsum()).all()
+    row = "".join(f"{report.counters[c]:14,}" for c in columns.values())
+    print(f"{name:16}{row}{len(report.launches):10}")
+
+# %% [markdown]
+# (The columns are those of the first table.) One place in 33 left unused takes the conflicts of
+# `blelloch` away. `shuffle` needs neither tree nor padding, as above. And `single_pass` is one
+# launch where the others are several: each block leaves the sum of its part in global memory, and
+# looks back at what the blocks before it have left. `smemkit.source("scan", "single_pass")` says
+# how it keeps the order of all additions fixed all the same.
+
+# %% [markdown]
 # ## Question: predict the conflicts
 #
 # In `conflicting`, step number s (from 0) reads `tree[2 * reach * t]` with reach = 2^s. What is
