@@ -136,6 +136,15 @@ def test_both_write_to_the_same_bytes():
     assert x[2].tolist() == [8, 8, 8, 6, 8, 8, 8, 8]
 
 
+def test_bytes_without_their_shape_are_refused():
+    d = smemkit.ones((2, 3), "int32", backend="sim")
+    with pytest.raises(BufferError, match=r"without its shape; use .*torch\.from_dlpack\(d\)"):
+        np.frombuffer(d, "int32")
+    whole = memoryview(d)
+    assert whole.shape == (2, 3) and whole.tobytes() == np.ones(6, "int32").tobytes()
+    assert np.frombuffer(d.reshape(-1), "int32").tolist() == [1] * 6
+
+
 def test_memory_lives_as_long_as_any_of_both():
     d = smemkit.arange(1000, backend="sim")
     x, view = np.from_dlpack(d), d[5:]
@@ -470,6 +479,31 @@ def test_tables_that_do_not_serve_are_passed_over(changes):
     x = kind()
     assert smemkit.reduce(x, backend="sim") == 21
     assert not kind.called and len(x.calls) == 1
+
+
+@pytest.mark.parametrize("tabled", [False, True])
+@pytest.mark.parametrize("length", [1, 3])
+def test_negated_elements_are_refused(tabled, length, monkeypatch):
+    kind = make_type() if tabled else Producer
+    x = kind(range(1, 1 + length))
+    if length > 1:
+        strides = (ctypes.c_int64 * 1)(2)
+        x.tensor.strides = strides
+        x.tensor.shape[0] = 2
+    calls = [
+        lambda: smemkit.reduce(x, backend="sim"),
+        lambda: smemkit.asarray(x, backend="sim"),
+        lambda: smemkit.from_dlpack(x),
+        lambda: smemkit.RawKernel(INCREMENT, "increment")(1, 1, (x,), backend="sim"),
+    ]
+    monkeypatch.setattr(kind, "is_neg", lambda self: True, raising=False)
+    for call in calls:
+        with pytest.raises(smemkit.ArgumentError, match="negatives of its elements.*resolve_neg"):
+            call()
+    monkeypatch.setattr(kind, "is_neg", lambda self: 1 / 0)
+    for call in calls:
+        with pytest.raises(ZeroDivisionError):
+            call()
 
 
 def test_an_older_table_behind_a_newer_one_is_used():

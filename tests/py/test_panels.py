@@ -78,6 +78,12 @@ def test_arrays_of_other_libraries():
     assert (smemkit.gemm(*given, devices=[0, 0], backend="sim") == a @ b).all()
 
 
+@pytest.mark.parametrize("devices", [range(1), np.zeros(2, "int32"), smemkit.devices("sim")])
+def test_devices_of_any_sequence(devices):
+    a, b = make((5, 3, 4))[:2]
+    assert np.allclose(smemkit.gemm(a, b, devices=devices, backend="sim"), a @ b)
+
+
 @pytest.mark.parametrize(
     ("devices", "error", "said"),
     [
@@ -89,12 +95,10 @@ def test_arrays_of_other_libraries():
             "gemm: devices has 'cuda:0', and the call is for 'sim'",
         ),
         ([0, None], smemkit.ArgumentTypeError, "gemm: device is of the type NoneType"),
-        (
-            0,
-            smemkit.ArgumentTypeError,
-            "gemm: devices must be a list or a tuple of devices, not int",
-        ),
-        ("sim", smemkit.ArgumentTypeError, "gemm: devices must be a list or a tuple"),
+        (0, smemkit.ArgumentTypeError, "gemm: devices must be a list of devices, not int"),
+        ("sim", smemkit.ArgumentTypeError, "gemm: devices must be a list of devices, not str"),
+        (b"0", smemkit.ArgumentTypeError, "gemm: devices must be a list of devices, not bytes"),
+        ({0}, smemkit.ArgumentTypeError, "gemm: devices must be a list of devices, not set"),
     ],
 )
 @pytest.mark.parametrize("on_device", [False, True])

@@ -472,6 +472,12 @@ static int get_buffer(PyObject *self, Py_buffer *buffer, int flags)
                         "a DeviceArray on a GPU has no buffer on the host; copy it there with smemkit.asnumpy(d)");
         return -1;
     }
+    if (array->rank != 1 && (flags & PyBUF_ND) == 0) { /* torch.asarray(d) would lose the shape in silence */
+        PyErr_SetString(PyExc_BufferError,
+                        "a DeviceArray does not hand over its bytes without its shape; use numpy.asarray(d), "
+                        "memoryview(d) or torch.from_dlpack(d)");
+        return -1;
+    }
     PyArrayObject *view = smk_array_view_host(state, array, !array->readonly);
     const int status = view == NULL ? -1 : PyObject_GetBuffer((PyObject *)view, buffer, flags);
     Py_XDECREF(view);
@@ -503,7 +509,8 @@ static const char documentation[] =
     "a kernel that leaves it is not found. d[index] = values copies elements. There is no arithmetic.\n\n"
     "An array on a GPU is never copied to the host implicitly: smemkit.asnumpy(d) does that, and numpy.asarray(d),\n"
     "numpy.add(d, 1) or float(d) raise TypeError. An array of the simulator lies in the host's memory:\n"
-    "numpy.asarray(d) sees its elements without a copy. Of several GPUs an array lies on the one that device= named\n"
+    "numpy.asarray(d) and torch.from_dlpack(d) see its elements without a copy. Of several GPUs an array lies on the "
+    "one that device= named\n"
     "or that was present when it was made, and calls run there, whichever is present by then. Arrays of two GPUs do "
     "not\n"
     "mix in a call; d.copy(device=1) copies to another one, and so does an assignment.\n\n"

@@ -225,6 +225,54 @@ static PyObject *import_capsule(const smk_state *state, const char *subject, PyO
 
 /* Objects ----------------------------------------------------------------------------------------- */
 
+/* What object.is_neg() says, false where there is no such method; -1 with an exception set. */
+static int ask_negative(PyObject *object)
+{
+    PyObject *method = PyObject_GetAttrString(object, "is_neg");
+    if (method == NULL) {
+        if (!PyErr_ExceptionMatches(PyExc_AttributeError)) {
+            return -1;
+        }
+        PyErr_Clear();
+        return 0;
+    }
+    PyObject *answer = PyObject_CallNoArgs(method);
+    const int negative = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_DECREF(method);
+    Py_XDECREF(answer);
+    return negative;
+}
+
+/* A tensor whose elements lie one by one between others, or that has one element. */
+static bool may_be_part_of_complex(const DLTensor *tensor)
+{
+    int64_t expected = 1;
+    for (int i = tensor->ndim - 1; i >= 0; i--) {
+        if (tensor->strides != NULL && tensor->shape[i] != 1 && tensor->strides[i] != expected) {
+            return true;
+        }
+        expected *= tensor->shape[i];
+    }
+    return expected == 1;
+}
+
+int smk_dlpack_import_is_negative(PyObject *object, const DLTensor *tensor)
+{
+    return may_be_part_of_complex(tensor) ? ask_negative(object) : 0;
+}
+
+/* Refuses an array for which `negative` is true. Returns 0, or -1 with an exception set. */
+static int refuse_negative(const smk_state *state, const char *subject, int negative)
+{
+    if (negative > 0) {
+        smk_error_fail(state, SMK_ARGUMENT,
+                       "%s: the memory of the tensor holds the negatives of its elements, because it is a part of a "
+                       "conjugate; pass x.resolve_neg()",
+                       subject);
+    }
+    return negative == 0 ? 0 : -1;
+}
+
 /* The stream on which the thread works on a GPU, as DLPack numbers it; NULL with an exception set. */
 static PyObject *number_stream(long device)
 {
@@ -287,6 +335,9 @@ static long find_device(const smk_state *state, const char *subject, PyObject *o
 PyObject *smk_dlpack_import_object(const smk_state *state, const char *subject, PyObject *object, bool as_numpy)
 {
     long gpu = -1;
+    if (refuse_negative(state, subject, ask_negative(object)) < 0) {
+        return NULL;
+    }
     const long type = find_device(state, subject, object, &gpu);
     PyObject *capsule = type < 0 ? NULL : call_producer(object, gpu);
     PyObject *result = capsule == NULL ? NULL : import_capsule(state, subject, capsule, as_numpy);
@@ -299,7 +350,8 @@ PyObject *smk_dlpack_import_borrowed(const smk_state *state, const char *subject
 {
     DLTensor tensor;
     void *stream = NULL;
-    if (table->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+    if (table->dltensor_from_py_object_no_sync(object, &tensor) != 0 ||
+        refuse_negative(state, subject, smk_dlpack_import_is_negative(object, &tensor)) < 0) {
         return NULL;
     }
     PyObject *result = wrap(state, subject, &tensor, object, false, true);

@@ -20,6 +20,11 @@ PyObject *smk_dlpack_import_managed(const smk_state *state, const char *subject,
  * exception set. */
 PyObject *smk_dlpack_import_object(const smk_state *state, const char *subject, PyObject *object, bool as_numpy);
 
+/* Whether the elements are the negatives of those in memory, as in x.conj().imag of PyTorch, of which DLPack says nothing.
+ * Such a tensor is one half of complex elements: it costs nothing where several elements lie side by side. Returns 0 or
+ * 1, or -1 with an exception set. */
+int smk_dlpack_import_is_negative(PyObject *object, const DLTensor *tensor);
+
 /* The array of an object whose type has a table of C functions, for as long as a call lasts that holds the object: no
  * ownership moves. Our default stream waits for the stream on which its library works. A new reference as above, with
  * NumPy arrays for the host's memory, or NULL with an exception set. */

@@ -171,7 +171,8 @@ static const char kinds[] = {[kDLInt] = 'i', [kDLUInt] = 'u', [kDLFloat] = 'f', 
 static bool read_by_table(const DLPackExchangeAPI *table, PyObject *object, smk_foreign_view *view)
 {
     DLTensor tensor;
-    if (table->dltensor_from_py_object_no_sync(object, &tensor) != 0) {
+    if (table->dltensor_from_py_object_no_sync(object, &tensor) != 0 ||
+        smk_dlpack_import_is_negative(object, &tensor) != 0) {
         PyErr_Clear();
         return false;
     }

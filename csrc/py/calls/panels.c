@@ -117,8 +117,8 @@ int smk_panels_choose(smk_family_call *call, PyObject *devices, PyObject *backen
     const char *family = call->family->name;
     PyObject *list = NULL;
     int status = -1;
-    if (!PyList_Check(devices) && !PyTuple_Check(devices)) {
-        smk_error_fail(call->state, SMK_TYPE, "%s: devices must be a list or a tuple of devices, not %.100s", family,
+    if (!PySequence_Check(devices) || PyUnicode_Check(devices) || PyBytes_Check(devices)) {
+        smk_error_fail(call->state, SMK_TYPE, "%s: devices must be a list of devices, not %.100s", family,
                        Py_TYPE(devices)->tp_name);
         return -1;
     }
