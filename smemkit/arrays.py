@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from ._core import DeviceArray, Error, asarray, asnumpy, empty
+from . import _core
+from ._core import DeviceArray, Error, asarray, asnumpy
 
 if TYPE_CHECKING:
     from typing import Any
@@ -28,6 +29,20 @@ __all__ = [
 
 
 # Making ------------------------------------------------------------------------------------------
+
+
+def _full(
+    function: str,
+    shape: Shape,
+    fill_value: Any,
+    dtype: DTypeLike,
+    backend: Backend | None,
+    device: DeviceLike | None,
+    stream: StreamLike | None,
+) -> DeviceArray:
+    array = _core._empty(function, shape, dtype, backend, device, stream)
+    array.fill(fill_value, stream=stream)
+    return array
 
 
 def full(
@@ -78,9 +93,7 @@ def full(
                  [3, 3]], shape=(2, 2), dtype=int64, device='sim')
     """
     kind = numpy.asarray(fill_value).dtype if dtype is None else dtype
-    array = empty(shape, kind, backend, device=device, stream=stream)
-    array.fill(fill_value, stream=stream)
-    return array
+    return _full("full", shape, fill_value, kind, backend, device, stream)
 
 
 def zeros(
@@ -126,7 +139,8 @@ def zeros(
     >>> smemkit.zeros(3, backend="sim")
     DeviceArray([0., 0., 0.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 0, dtype, backend, device=device, stream=stream)
+    kind = numpy.asarray(0).dtype if dtype is None else dtype
+    return _full("zeros", shape, 0, kind, backend, device, stream)
 
 
 def ones(
@@ -172,7 +186,8 @@ def ones(
     >>> smemkit.ones(3, backend="sim")
     DeviceArray([1., 1., 1.], shape=(3,), dtype=float32, device='sim')
     """
-    return full(shape, 1, dtype, backend, device=device, stream=stream)
+    kind = numpy.asarray(1).dtype if dtype is None else dtype
+    return _full("ones", shape, 1, kind, backend, device, stream)
 
 
 def arange(
@@ -228,6 +243,7 @@ def arange(
 
 
 def _empty_like(
+    function: str,
     like: Any,
     dtype: DTypeLike | None,
     backend: Backend | None,
@@ -241,7 +257,21 @@ def _empty_like(
         if device is None and backend == given.backend:
             device = given.device
     kind = given.dtype if dtype is None else dtype
-    return empty(given.shape, kind, backend, device=device, stream=stream)
+    return _core._empty(function, given.shape, kind, backend, device, stream)
+
+
+def _full_like(
+    function: str,
+    like: Array,
+    fill_value: Any,
+    dtype: DTypeLike | None,
+    backend: Backend | None,
+    device: DeviceLike | None,
+    stream: StreamLike | None,
+) -> DeviceArray:
+    array = _empty_like(function, like, dtype, backend, device, stream)
+    array.fill(fill_value, stream=stream)
+    return array
 
 
 def empty_like(
@@ -288,7 +318,7 @@ def empty_like(
     >>> smemkit.empty_like(numpy.ones((2, 3)), "float32", backend="sim").nbytes
     24
     """
-    return _empty_like(like, dtype, backend, device, stream)
+    return _empty_like("empty_like", like, dtype, backend, device, stream)
 
 
 def full_like(
@@ -337,9 +367,7 @@ def full_like(
     >>> smemkit.full_like([1, 2], 7, backend="sim")
     DeviceArray([7, 7], shape=(2,), dtype=int64, device='sim')
     """
-    array = _empty_like(like, dtype, backend, device, stream)
-    array.fill(fill_value, stream=stream)
-    return array
+    return _full_like("full_like", like, fill_value, dtype, backend, device, stream)
 
 
 def zeros_like(
@@ -386,7 +414,7 @@ def zeros_like(
     >>> smemkit.zeros_like([1.5, 2.5], backend="sim")
     DeviceArray([0., 0.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 0, dtype, backend, device=device, stream=stream)
+    return _full_like("zeros_like", like, 0, dtype, backend, device, stream)
 
 
 def ones_like(
@@ -433,7 +461,7 @@ def ones_like(
     >>> smemkit.ones_like([1.5, 2.5], backend="sim")
     DeviceArray([1., 1.], shape=(2,), dtype=float64, device='sim')
     """
-    return full_like(like, 1, dtype, backend, device=device, stream=stream)
+    return _full_like("ones_like", like, 1, dtype, backend, device, stream)
 
 
 # Printing ----------------------------------------------------------------------------------------

@@ -196,7 +196,7 @@ def test_an_array_is_where_it_is():
 
 
 def test_backend_and_device_disagree():
-    said = "empty: device is 'cuda:0', and backend is 'sim'"
+    said = "zeros: device is 'cuda:0', and backend is 'sim'"
     with pytest.raises(smemkit.ArgumentError, match=said):
         smemkit.zeros(2, backend="sim", device="cuda:0")
     with pytest.raises(smemkit.ArgumentError, match="device is 'cuda:0', and the call is for"):

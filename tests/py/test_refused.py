@@ -32,6 +32,26 @@ def test_shape_of_empty(shape):
         smemkit.empty(shape, backend="sim")
 
 
+MAKERS = ["zeros", "ones", "full", "empty_like", "full_like", "zeros_like", "ones_like"]
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_function_that_was_called_is_named(name):
+    first = VALUES if name.endswith("_like") else 3
+    arguments = (first, 1) if name.startswith("full") else (first,)
+    make = getattr(smemkit, name)
+    for words in ({"dtype": "S5"}, {"stream": "x"}, {"device": "x"}):
+        with pytest.raises(smemkit.Error) as caught:
+            make(*arguments, backend="sim", **words)
+        assert str(caught.value).startswith(f"{name}: {next(iter(words))}")
+
+
+@pytest.mark.parametrize("name", MAKERS[:3])
+def test_the_shape_of_a_function_that_was_called(name):
+    with pytest.raises(smemkit.ShapeError, match=f"^{name}: axis 0 has the negative length -1"):
+        getattr(smemkit, name)(*[-1, 1][: 1 + (name == "full")], backend="sim")
+
+
 def test_a_length_beyond_64_bits():
     with pytest.raises(smemkit.ShapeError, match="empty: shape is "):
         smemkit.empty((1 << 70,), backend="sim")

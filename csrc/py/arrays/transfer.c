@@ -348,6 +348,36 @@ static PyObject *call_asarray(PyObject *module, PyObject *const *arguments, Py_s
     return result;
 }
 
+enum { SUBJECT_BYTES = 64 };
+
+/* values: shape, dtype, backend, device, stream; NULL or None: not given. Messages begin with the function's name. */
+static PyObject *make_empty(const smk_state *state, const char *function, PyObject *const *values)
+{
+    const smk_backend *backend = NULL;
+    PyArray_Dims shape = {0};
+    PyArray_Descr *descr = NULL;
+    PyObject *result = NULL, *dtype = smk_keywords_optional(values[1]);
+    smk_stream_scope scope = {.named = false};
+    int number = SMK_DEVICE_PRESENT;
+    char subject[SUBJECT_BYTES];
+    PyOS_snprintf(subject, sizeof subject, "%.32s: dtype", function);
+    if (smk_shape_read(state, function, values[0], &shape) < 0) {
+        return NULL;
+    }
+    descr = dtype != NULL ? smk_transfer_type(state, subject, dtype) : PyArray_DescrFromType(NPY_FLOAT);
+    if (descr == NULL || smk_stream_scope_begin(state, function, values[4], &scope) < 0 ||
+        choose_place(state, function, smk_keywords_optional(values[3]), smk_keywords_optional(values[2]), &scope,
+                     &backend, &number) < 0) {
+        goto done;
+    }
+    result = (PyObject *)smk_array_create(state, function, backend, number, descr, shape.len, shape.ptr);
+done:
+    smk_stream_scope_end(&scope);
+    PyDimMem_FREE(shape.ptr);
+    Py_XDECREF(descr);
+    return result;
+}
+
 static const char empty_doc[] =
     "empty(shape, dtype=\"float32\", backend=None, *, device=None, stream=None)\n--\n\n"
     "A new device array whose elements are unspecified.\n\n"
@@ -377,32 +407,26 @@ static PyObject *call_empty(PyObject *module, PyObject *const *arguments, Py_ssi
 {
     static const char *const names[] = {"shape", "dtype", "backend", "device", "stream"};
     static const smk_keywords accepted = {"empty", names, 5, 3, 1};
-    const smk_state *state = smk_state_of_module(module);
-    const smk_backend *backend = NULL;
-    PyArray_Dims shape = {0};
-    PyArray_Descr *descr = NULL;
-    PyObject *result = NULL, *values[5];
-    smk_stream_scope scope = {.named = false};
-    int number = SMK_DEVICE_PRESENT;
+    PyObject *values[5];
     if (smk_keywords_bind(&accepted, arguments, given, keywords, values) < 0) {
         return NULL;
     }
-    PyObject *dtype = smk_keywords_optional(values[1]);
-    if (smk_shape_read(state, "empty", values[0], &shape) < 0) {
+    return make_empty(smk_state_of_module(module), "empty", values);
+}
+
+/* _empty(function, shape, dtype, backend, device, stream): for functions in Python, whose name messages begin with. */
+static const char named_empty_doc[] = "_empty(function, shape, dtype, backend, device, stream, /)\n--\n\n";
+
+static PyObject *call_named_empty(PyObject *module, PyObject *const *arguments, Py_ssize_t given)
+{
+    const char *function = given == 6 && PyUnicode_Check(arguments[0]) ? PyUnicode_AsUTF8(arguments[0]) : NULL;
+    if (function == NULL) {
+        if (!PyErr_Occurred()) {
+            PyErr_SetString(PyExc_TypeError, "_empty takes the name of a function, and the 5 arguments of empty");
+        }
         return NULL;
     }
-    descr = dtype != NULL ? smk_transfer_type(state, "empty: dtype", dtype) : PyArray_DescrFromType(NPY_FLOAT);
-    if (descr == NULL || smk_stream_scope_begin(state, "empty", values[4], &scope) < 0 ||
-        choose_place(state, "empty", smk_keywords_optional(values[3]), smk_keywords_optional(values[2]), &scope,
-                     &backend, &number) < 0) {
-        goto done;
-    }
-    result = (PyObject *)smk_array_create(state, "empty", backend, number, descr, shape.len, shape.ptr);
-done:
-    smk_stream_scope_end(&scope);
-    PyDimMem_FREE(shape.ptr);
-    Py_XDECREF(descr);
-    return result;
+    return make_empty(smk_state_of_module(module), function, arguments + 1);
 }
 
 /* _beside(d, x): a copy of a NumPy array on the device of d; _beside(d, n, dtype): n unspecified elements there. */
@@ -524,6 +548,7 @@ PyMethodDef smk_transfer_methods[] = {
     {"asarray", SMK_PY_FUNCTION(call_asarray), SMK_PY_FAST, asarray_doc},
     {"empty", SMK_PY_FUNCTION(call_empty), SMK_PY_FAST, empty_doc},
     {"asnumpy", SMK_PY_FUNCTION(call_asnumpy), SMK_PY_FAST, asnumpy_doc},
+    {"_empty", SMK_PY_FUNCTION(call_named_empty), METH_FASTCALL, named_empty_doc},
     {"_beside", SMK_PY_FUNCTION(call_beside), METH_FASTCALL, beside_doc},
     {NULL, NULL, 0, NULL},
 };

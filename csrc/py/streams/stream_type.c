@@ -258,7 +258,7 @@ static const char close_doc[] = "close($self, /)\n--\n\n"
                                 ">>> smemkit.zeros(3, backend=\"sim\", stream=stream)\n"
                                 "Traceback (most recent call last):\n"
                                 "    ...\n"
-                                "smemkit.ArgumentError: empty: stream is closed\n";
+                                "smemkit.ArgumentError: zeros: stream is closed\n";
 
 static PyObject *close_stream(PyObject *self, PyObject *ignored)
 {
