@@ -58,3 +58,10 @@ def test_what_is_refused(machine, arguments, error, words):
     with pytest.raises(error) as caught:
         smemkit.pinned_empty(*arguments, backend=machine)
     assert str(caught.value).startswith(f"pinned_empty: {words}")
+
+
+def test_more_than_the_host_has():
+    with pytest.raises(
+        smemkit.OutOfMemoryError, match="the host has no memory for 4000000000000000 "
+    ):
+        smemkit.pinned_empty(10**15, backend="sim")

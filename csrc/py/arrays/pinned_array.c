@@ -71,7 +71,12 @@ static PyObject *make_array(const smk_state *state, const smk_backend *backend, 
         return NULL;
     }
     if (backend->pin == NULL) {
-        return PyArray_NewFromDescr(&PyArray_Type, descr, shape->len, shape->ptr, NULL, NULL, 0, NULL);
+        PyObject *array = PyArray_NewFromDescr(&PyArray_Type, descr, shape->len, shape->ptr, NULL, NULL, 0, NULL);
+        if (array == NULL && PyErr_ExceptionMatches(PyExc_MemoryError)) {
+            PyErr_Clear();
+            smk_error_fail(state, SMK_MEMORY, "pinned_empty: the host has no memory for %lld bytes", (long long)bytes);
+        }
+        return array;
     }
     PyObject *capsule = pin(state, backend, bytes);
     if (capsule == NULL) {
