@@ -5,8 +5,9 @@
 
 enum { ALIGNMENT = 256 };
 
-/* single_pass: 256 threads with 192 bytes of results each; a group of 32 tiles, a section of 32 groups. */
-enum { TILE_BYTES = 256 * 192, FAN = 32 };
+/* single_pass: 256 threads with 192 bytes of results each, or 128 where a result has 8; a group of 32 tiles, a section of
+ * 32 groups. */
+enum { TILE_BYTES = 256 * 192, TILE_BYTES_WIDE = 256 * 128, FAN = 32 };
 
 /* x, out. */
 enum { OPERAND_X, OPERAND_OUT };
@@ -118,7 +119,8 @@ smk_status smk_plan_scan_single_pass(const smk_request *request, smk_plan *plan,
     smk_request results = *request;
     const char *type = smk_registry_result(request->family, request->choice, request->type);
     results.item_bytes = strcmp(type, "int64") == 0 ? sizeof(int64_t) : request->item_bytes; /* sums of int32 too */
-    smk_status status = smk_plan_persistent(&results, TILE_BYTES, 0, &made, error);
+    smk_status status =
+        smk_plan_persistent(&results, results.item_bytes == 8 ? TILE_BYTES_WIDE : TILE_BYTES, 0, &made, error);
     if (status != SMK_OK || made.step_count == 0) {
         *plan = made;
         return status;

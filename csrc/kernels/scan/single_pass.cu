@@ -12,8 +12,8 @@
 //          are drawn as tickets, so all tiles before this one have begun, and waiting for them ends. A tile counts
 //          itself out once it has what it waited for, and who is the last of a group or a section makes its words 0
 //          again: the next call finds them as this one did. A word that nobody would read is not left.
-// Differs  from scan/shuffle: one launch; packs of 16 bytes, 192 bytes of results a thread; who finds out what lies
-//          before a tile.
+// Differs  from scan/shuffle: one launch; packs of 16 bytes, up to 192 bytes of results a thread; who finds out
+//          what lies before a tile.
 // Claims   shared.load.conflicts = 0
 //          shared.store.conflicts = 0
 // Length   it is the fast one.
@@ -23,7 +23,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
 scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *tickets, unsigned long long *words)
 {
     constexpr int THREADS = 256, WARPS = THREADS / 32, ITEMS = 16 / sizeof(T), HALVES = sizeof(A) / 4;
-    constexpr int PACKS = 192 / (ITEMS * sizeof(A));
+    constexpr int PACKS = (sizeof(A) == 4 ? 192 : 128) / (ITEMS * sizeof(A)); // as many as the registers hold
     constexpr unsigned ALL = 0xffffffff, FAN = 32; // tiles of a group, groups of a section
     struct alignas(16) pack {
         T item[ITEMS];
@@ -79,8 +79,6 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         const A left = __shfl_up_sync(ALL, upto, 1), last = __shfl_sync(ALL, upto, 31);
         front[j] = lane > 0 ? OP(sum, left) : sum;
         sum = OP(sum, last);
-        for (int k = ITEMS - 1; k >= 0; --k)
-            item[j][k] = kind == 0 ? item[j][k] : k > 0 ? item[j][k - 1] : NEUTRAL;
     }
     if (lane == 0)
         part[warp] = sum;
@@ -154,7 +152,7 @@ scan_single_pass(const T *x, A *out, long long n, long long kind, unsigned int *
         result made;
         const A here = OP(before, front[j]);
         for (int k = 0; k < ITEMS; ++k)
-            made.item[k] = OP(here, item[j][k]);
+            made.item[k] = OP(here, kind == 0 ? item[j][k] : k > 0 ? item[j][k - 1] : NEUTRAL);
         A *to = out + first + j * 32 * ITEMS;
         if (whole) {
             *reinterpret_cast<result *>(to) = made;

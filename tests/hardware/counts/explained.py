@@ -45,6 +45,18 @@ SUNK = (
     "EXIT stands before every LDG): the last block's six warps without elements do not make it"
 )
 
+# The scans whose launches had such wavefronts: 1 to 3.
+SHUFFLED = (
+    "sum_float32",
+    "max_float32",
+    "min_float32",
+    "max_float64",
+    "max_int32",
+    "min_int32",
+    "max_int64",
+    "min_int64",
+)
+
 EXPLAINED = {
     ("async_chunks", "async.sectors"): GUARDED,
     ("atomic_returning", "global.store.requests"): ORDER,
@@ -83,6 +95,7 @@ EXPLAINED = {
         (kernel, f"{counter}.{what}"): STRAY
         for kernel, counter in (
             ("gemm_register_2d_float64", "shared.store"),
+            ("gemm_split_k_float64", "shared.store"),
             ("conv2d_shared_float32", "shared.store"),
             ("conv2d_register_float32", "shared.load"),
             ("conv2d_register_float32", "shared.store"),
@@ -91,6 +104,7 @@ EXPLAINED = {
             ("histogram_lane_float32", "shared.atomic"),
             ("histogram_lane_int32", "shared.atomic"),
             ("stencil_square", "shared.store"),
+            *((f"scan_shuffle_{name}", "shared.load") for name in SHUFFLED),
         )
         for what in ("wavefronts", "conflicts")
     },
