@@ -35,7 +35,7 @@ SPILLED = (
     "PTX has no such access"
 )
 STRAY = (
-    "1 to 6 wavefronts beyond the rule, another number or none in each run of the same launch "
+    "1 to 8 wavefronts beyond the rule, another number or none in each run of the same launch "
     "(stencil_square had none in three runs, then 3 and 1; conv2d_register_float32 1 and none, "
     "conv2d_shared_float32 none and 1; histogram_lane up to 3 in a hundred, 14 and 15, 28 and 16): "
     "what disturbs it is no property of the kernel"

@@ -87,7 +87,6 @@ SPARE_GUARDS = {
     },
     "scan/single_pass": {
         "if (whole) {": "what reads and writes the last tile is right for others too",
-        "for (int j = 0; j < PACKS; ++j) {": "the same, where the compiler asks before the loop",
         "if (lane == 0)": "all lanes hold what lies before the tile",
         "if (thread == 0 && tiles > 1)": "256 counts of each of two tiles come back to 0 too",
     },
