@@ -227,12 +227,26 @@ def test_a_block_ends_where_it_began(stream):
     said = "ends in the thread in which it began"
     with pytest.raises(smemkit.ArgumentError, match=said):
         stream.__exit__(None, None, None)
-    stream.__enter__()
-    other.__enter__()
-    with pytest.raises(smemkit.ArgumentError, match=said):
+    with other, pytest.raises(smemkit.ArgumentError, match=said):
         stream.__exit__(None, None, None)
-    other.__exit__(None, None, None)
-    stream.__exit__(None, None, None)
+
+
+def test_blocks_of_generators_end_in_any_order(stream, monkeypatch):
+    """A block that began before another one may end before it."""
+    monkeypatch.setenv("SMEMKIT_BACKEND", "auto")
+
+    def work(on):
+        with on:
+            yield smemkit.get_backend()
+
+    before = smemkit.get_backend()
+    for order in ((0, 1, 2), (2, 0, 1), (1, 0, 2), (0, 2, 1)):
+        running = [work(on) for on in (stream, smemkit.Stream(backend="sim"), stream)]
+        assert [next(each) for each in running] == ["sim"] * 3
+        for count, place in enumerate(order):
+            assert smemkit.get_backend() == "sim", count
+            running[place].close()
+        assert smemkit.get_backend() == before
 
 
 def test_a_block_is_of_its_thread(stream, monkeypatch):

@@ -129,6 +129,31 @@ PyObject *smk_stream_scope_owner(int device)
     return is_counted(device) ? owners[device] : NULL;
 }
 
+/* Makes the block's machine, device and stream those of the thread. */
+static smk_status begin_block(block *made, smk_error *error)
+{
+    const smk_stream_choice *choice = &made->scope.choice;
+    if (choice->backend != NULL) {
+        smk_status status = smk_backend_enter(choice->backend, choice->device, &made->device_before, error);
+        if (status != SMK_OK) {
+            return status;
+        }
+        made->preferred_before = smk_selection_enter(choice->backend);
+    }
+    enter(&made->scope);
+    return SMK_OK;
+}
+
+static void end_block(block *ended)
+{
+    const smk_stream_choice *choice = &ended->scope.choice;
+    leave(&ended->scope);
+    if (choice->backend != NULL) {
+        (void)smk_selection_enter(ended->preferred_before);
+        smk_backend_leave(choice->backend, choice->device, ended->device_before);
+    }
+}
+
 int smk_stream_scope_push(const smk_state *state, smk_stream_choice *choice)
 {
     smk_error error = {0};
@@ -140,40 +165,54 @@ int smk_stream_scope_push(const smk_state *state, smk_stream_choice *choice)
     }
     made->scope.choice = *choice;
     made->scope.named = true;
-    if (choice->backend != NULL &&
-        smk_backend_enter(choice->backend, choice->device, &made->device_before, &error) != SMK_OK) {
+    if (begin_block(made, &error) != SMK_OK) {
         smk_stream_choice_free(&made->scope.choice);
         PyMem_Free(made);
         smk_error_raise(state, &error);
         return -1;
     }
-    if (choice->backend != NULL) {
-        made->preferred_before = smk_selection_enter(choice->backend);
-    }
-    enter(&made->scope);
     made->outer = innermost;
     innermost = made;
     return 0;
 }
 
+/* The blocks inside one, outermost first, end and begin again round its removal. */
+static smk_status remove_block(block *ended, block *inner, smk_error *error)
+{
+    if (inner == ended) {
+        end_block(ended);
+        return SMK_OK;
+    }
+    end_block(inner);
+    smk_status status = remove_block(ended, inner->outer, error);
+    smk_status begun = begin_block(inner, status == SMK_OK ? error : NULL);
+    if (inner->outer == ended) {
+        inner->outer = ended->outer;
+    }
+    return status == SMK_OK ? begun : status;
+}
+
 int smk_stream_scope_pop(const smk_state *state, const PyObject *owner)
 {
+    smk_error error = {0};
     block *ended = innermost;
-    if (ended == NULL || ended->scope.choice.owner != owner) {
-        smk_error_fail(
-            state, SMK_ARGUMENT,
-            "the with block of a stream ends in the thread in which it began, and before the blocks around it");
+    while (ended != NULL && ended->scope.choice.owner != owner) {
+        ended = ended->outer;
+    }
+    if (ended == NULL) {
+        smk_error_fail(state, SMK_ARGUMENT, "the with block of a stream ends in the thread in which it began");
         return -1;
     }
-    innermost = ended->outer;
-    leave(&ended->scope);
-    const smk_backend *backend = ended->scope.choice.backend;
-    if (backend != NULL) {
-        (void)smk_selection_enter(ended->preferred_before);
-        smk_backend_leave(backend, ended->scope.choice.device, ended->device_before);
+    smk_status status = remove_block(ended, innermost, &error);
+    if (innermost == ended) {
+        innermost = ended->outer;
     }
     smk_stream_choice_free(&ended->scope.choice);
     PyMem_Free(ended);
+    if (status != SMK_OK) {
+        smk_error_raise(state, &error);
+        return -1;
+    }
     return 0;
 }
 

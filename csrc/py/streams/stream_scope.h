@@ -36,7 +36,8 @@ bool smk_stream_scope_captured(const smk_backend *backend, int device);
 /* A with block: takes over the choice. The present device is the stream's meanwhile. Returns 0, or -1 with an exception
  * set. */
 int smk_stream_scope_push(const smk_state *state, smk_stream_choice *choice);
-/* Ends the innermost block of the thread, which must be that of `owner`. */
+/* Ends the innermost block of `owner` in this thread. It may have begun before others that go on: generators and
+ * coroutines end their blocks in any order. Returns 0, or -1 with an exception set. */
 int smk_stream_scope_pop(const smk_state *state, const PyObject *owner);
 /* The choice of the thread's innermost block; NULL without one. */
 const smk_stream_choice *smk_stream_scope_innermost(void);
