@@ -142,6 +142,14 @@ def cuda_missing():
     return find_missing_reason("cuda")
 
 
+@pytest.fixture
+def whole_device():
+    """For tests that take most of a device's memory: they skip where others run beside them."""
+    from support import device_memory
+
+    device_memory.skip_beside_others()
+
+
 @pytest.fixture(params=["sim", "cuda"])
 def machine(request):
     """The name of a backend: each test that asks for it runs on both machines."""

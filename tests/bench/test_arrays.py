@@ -27,6 +27,9 @@ OURS = {
 }
 
 
+FACTS = {"name": "NVIDIA Fake 7", "compute_capability": "9.9"}
+
+
 class Array(np.ndarray):
     """NumPy's array with the methods of CuPy's."""
 
@@ -70,6 +73,10 @@ def tools():
     return arrays.Libraries("sim")
 
 
+def refuse_module(name):
+    raise ImportError(f"there is no {name}")
+
+
 def test_our_tasks(tools):
     rows, facts = arrays.record_arrays(tools, SIZES, lambda: False)
     assert {(row.family, row.parameters["task"]) for row in rows} == OURS
@@ -84,7 +91,8 @@ def test_our_tasks(tools):
     assert facts["host_threads"] >= 1 and facts["date"] and facts["smemkit"]
 
 
-def test_a_peer_is_measured_beside(tools):
+def test_a_peer_is_measured_beside(monkeypatch, tools):
+    monkeypatch.setattr(arrays.importlib, "import_module", refuse_module)  # the real cupyx too
     tools.cupy = make_cupy()
     rows, facts = arrays.record_arrays(tools, SIZES, lambda: False)
     beside = {
@@ -104,7 +112,7 @@ def test_nothing_is_begun_late(tools):
 def test_the_whole_command(monkeypatch, tmp_path, capsys, tools):
     monkeypatch.setattr(arrays, "Libraries", lambda: tools)
     monkeypatch.setattr(arrays, "Sizes", lambda: SIZES)
-    monkeypatch.setattr(smemkit, "device_info", lambda **_: {"name": "NVIDIA Fake 7"})
+    monkeypatch.setattr(smemkit, "device_info", lambda **_: FACTS)
     monkeypatch.setattr(timing, "describe_protocol", lambda backend: {"backend": backend})
     parser = options.Parser()
     record_command.add_arguments(parser)

@@ -131,7 +131,7 @@ def test_large(variant, machine, rng):
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
-def test_beyond_31_bits(variant, cuda_missing):
+def test_beyond_31_bits(variant, cuda_missing, whole_device):
     """More than 2^31 elements: on the GPU alone, for the simulator would need hours."""
     if cuda_missing is not None:
         pytest.skip("no GPU (the head of this report says why)")

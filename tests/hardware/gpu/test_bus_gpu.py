@@ -91,7 +91,7 @@ def test_pinned_arrays_of_other_libraries(rng):
     assert np.array_equal(smemkit.asnumpy(d), x)
 
 
-def test_out_of_memory_in_a_call_leaves_nothing(rng):
+def test_out_of_memory_in_a_call_leaves_nothing(rng, whole_device):
     """The device is full but for what the operands need: the result finds no memory."""
     x = rng.random((6000, 6000), "float32")
     room = smemkit.empty(200 * MB, "uint8", backend="cuda")  # for one operand, and not for two

@@ -135,7 +135,7 @@ class TestMemory:
         assert smemkit.asnumpy(d, out=target) is target
         assert np.array_equal(target, x)
 
-    def test_freed_with_the_last_reference(self, info):
+    def test_freed_with_the_last_reference(self, info, whole_device):
         """Eight times a quarter of the memory: fits only where each array's memory returns."""
         count = info["global_memory_bytes"] // 4
         for _ in range(8):

@@ -332,7 +332,7 @@ def count_free():
     return [device.memory.free_bytes for device in devices]
 
 
-def test_memory_short_on_one_device(driver):
+def test_memory_short_on_one_device(driver, whole_device):
     """The panel of device 1 does not fit; what was begun is freed, and both devices go on."""
     n = 8192
     a, b = (smemkit.ones((n, n), device="cuda:0") for _ in range(2))

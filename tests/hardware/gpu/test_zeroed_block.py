@@ -130,7 +130,7 @@ def test_a_pool_that_is_no_word(gpu):
     assert said == "the environment variable SMEMKIT_POOL is 'x'; accepted are '0' and '1'"
 
 
-def test_no_memory_left(gpu):
+def test_no_memory_left(gpu, whole_device):
     """The first call, which would make the block: refused by name, or it fits; then all is well."""
     first, second = run(FULL)
     assert first in ("refused True", "fits 1000003.0")
