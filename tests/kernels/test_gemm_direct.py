@@ -62,7 +62,11 @@ def test_parts_lose_nothing(shape, powers, machine, rng):
 @pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, np.finfo("f4").max, 2.0**112])
 @pytest.mark.parametrize("shape", [(35, 40, 44), (35, 41, 43), (33, 2500, 34)])
 def test_what_has_no_parts(value, shape, machine, rng):
-    """Infinities, NaN and huge numbers: what a chain of fma's gives, in all elements."""
+    """Infinities, NaN and huge numbers: what a chain of fma's gives, in all elements.
+
+    But for one thing: of a long k the parts are summed apart. A part of huge products may overflow
+    where a chain that comes from a sum of the other sign does not: -max + 2 * max is max to fma.
+    """
     m, k, n = shape
     a, b = shapes.integers(rng, (m, k), "float32", 2), shapes.integers(rng, (k, n), "float32", 2)
     a[5, 3] = a[m - 1, k - 1] = value
@@ -71,7 +75,12 @@ def test_what_has_no_parts(value, shape, machine, rng):
     got = smemkit.gemm(a, b, variant="direct", backend=machine)
     plain = smemkit.gemm(a, b, variant="naive", backend=machine)
     same = (got == plain) | (np.isnan(got) & np.isnan(plain))
-    assert same.all() or np.allclose(got[~same], plain[~same], rtol=1e-6)
+    a64, b64 = a.astype("f8"), b.astype("f8")
+    with np.errstate(invalid="ignore"):
+        size = np.abs(a64) @ np.abs(b64)
+        close = np.isfinite(size) & (np.abs(got.astype("f8") - plain) <= 1e-6 * size)
+    may_overflow = np.isfinite(size) & (size > np.finfo("f4").max) & (k > 2000)
+    assert (same | close | (may_overflow & ~np.isfinite(got))).all()
     assert not np.array_equal(got[5], got[6], equal_nan=True)
 
 

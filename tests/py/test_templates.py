@@ -235,8 +235,10 @@ def test_configurations_refused(module):
     for bad in (1, (1,), (1, 2, 0, 4, 5), slice(1, 2)):
         with pytest.raises(smemkit.ArgumentTypeError, match=r"kernel\[grid, block\]\(\*args\)"):
             kernel[bad]
-    with pytest.raises(smemkit.ArgumentError, match="stream"):
-        kernel[1, 2, 7]
+    x = np.zeros(2, np.float32)
+    for bad, error in (("x", smemkit.ArgumentTypeError), (-1, smemkit.ArgumentError)):
+        with pytest.raises(error, match=f"stream is {bad if bad == -1 else 'str'};"):
+            kernel[1, 2, bad](x, 5, backend="sim")
 
 
 def test_the_command_line_names_templates(tmp_path, capsys):

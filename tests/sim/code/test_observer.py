@@ -92,8 +92,14 @@ def check_launch(launch):
             )
 
 
-@pytest.mark.parametrize("variant", list(smemkit.variants("gemm")))
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("dtype", "variant"),
+    [
+        (dtype, variant)
+        for variant, facts in smemkit.variants("gemm").items()
+        for dtype in facts["dtypes"]
+    ],
+)
 def test_gemm(variant, dtype):
     a, b = np.ones((45, 70), dtype), np.ones((70, 37), dtype)
     smemkit.gemm(a, b, variant=variant, backend="sim")
