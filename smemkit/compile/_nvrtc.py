@@ -206,6 +206,11 @@ def measure_nvrtc(path: StrPath, source: str, options: Iterable[str], arch: str)
         _usage.refuse_arch("NVRTC", archs)
     options = [*_usage.choose_options(options, arch), "--ptxas-options=-v"]
     ptx, log = _compile(library, path, source, options)
+    if not _usage.read_report(log):  # a program of NVRTC's own cache, which keeps no report
+        try:
+            ptx, log = _compile(library, path, source, [*options, "--no-cache"])
+        except _core.CompileError:
+            pass  # an older NVRTC, which has neither the option nor the cache
     if not log.strip():  # some builds of NVRTC drop what ptxas -v says
         raise _usage.UnknownArchError("this NVRTC does not report what a kernel takes")
     return _usage.demand_usage(_usage.join_usage(ptx, log), log)

@@ -8,6 +8,7 @@ from support import disassemble
 
 import smemkit
 from smemkit import _core, compile
+from smemkit.compile import _nvrtc
 from smemkit.report import OccupancyTable
 
 BY_ARCH = """
@@ -162,6 +163,22 @@ def test_usage_is_cached(monkeypatch, tmp_path, nvrtc):
     monkeypatch.setattr(compile, "measure_nvrtc", fail)
     monkeypatch.setattr(compile, "compile_nvcc", fail)
     assert smemkit.occupancy(kernel, 64, compute_capability="8.6") == first
+
+
+def test_a_program_of_the_cache_of_nvrtc_is_compiled_again(monkeypatch, nvrtc):
+    """Where the GPU's driver is, NVRTC caches programs, and of these reports nothing."""
+    plain, asked = _nvrtc._compile, []
+
+    def compile_by_cache(library, path, source, options):
+        asked.append(options)
+        ptx, log = plain(library, path, source, options)
+        return ptx, log if "--no-cache" in options else ""
+
+    kernel = smemkit.RawKernel(BY_ARCH, "reverse")
+    first = smemkit.occupancy(kernel, 64, compute_capability="8.6")
+    monkeypatch.setattr(_nvrtc, "_compile", compile_by_cache)
+    assert smemkit.occupancy(kernel, 64, compute_capability="8.6") == first
+    assert ["--no-cache" in options for options in asked] == [False, True]
 
 
 # Reports of compilers ----------------------------------------------------------------------------

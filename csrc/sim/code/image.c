@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* By address of the variable: any total order serves for searching. */
+/* By line of the PTX, which no allocation changes; then by address, since several variables may stand on one line. */
 int smk_image_compare_shared(const void *a, const void *b)
 {
-    uintptr_t x = (uintptr_t)((const smk_shared_variable *)a)->variable;
-    uintptr_t y = (uintptr_t)((const smk_shared_variable *)b)->variable;
-    return (x > y) - (x < y);
+    const smk_variable *first = ((const smk_shared_variable *)a)->variable;
+    const smk_variable *second = ((const smk_shared_variable *)b)->variable;
+    const uintptr_t x = (uintptr_t)first, y = (uintptr_t)second;
+    return first->line != second->line ? (first->line > second->line) - (first->line < second->line)
+                                       : (x > y) - (x < y);
 }
 
 const smk_shared_variable *smk_image_find_shared(const smk_image *image, const smk_variable *variable)

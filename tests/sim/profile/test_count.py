@@ -36,6 +36,28 @@ def test_ratios_without_a_divisor_are_none(name):
     assert value is None or name == "instructions.active_lanes"
 
 
+# Variables in shared memory ----------------------------------------------------------------------
+
+
+def test_shared_variables_are_listed_in_the_order_of_the_text():
+    """However the modules lie in memory of the host, where each function has its own table."""
+    heads = [f".shared .align 4 .b8 s{i}[{4 + 4 * i}];" for i in range(9)]
+    text = (
+        ".version 7.0\n.target sm_75\n.address_size 64\n.extern .shared .align 16 .b8 arena[];\n"
+        + "\n".join(f".func f{i}()\n{{\n{head}\nret;\n}}" for i, head in enumerate(heads))
+        + "\n.visible .entry k()\n{\n.reg .b32 %r<2>;\n.shared .b32 last;\nmov.u32 %r1, arena;\n"
+        + "\n".join(f"call f{i}, ();" for i in reversed(range(9)))
+        + "\nret;\n}\n"
+    )
+    kept = []
+    for _ in range(20):
+        kept.append(smemkit.RawModule(text, backend="sim"))
+        kernel = kept[-1].get_function("k")
+        _, (launch,) = _core._capture("profile", kernel, (1, 32, ()), {"backend": "sim"}, 0, True)
+        names = [name for name, _, _ in launch["shared"]]
+        assert names == ["arena", *(f"s{i}" for i in range(9)), "last"]
+
+
 # Instructions, guards, loops, calls --------------------------------------------------------------
 
 
