@@ -17,12 +17,19 @@ GUARDED = (
     "P2, all are there (64 launches of eight kernels with such guards gave just that). No metric "
     "that was tried tells them: in 20 launches in which every copy was under @P0 the sectors, the "
     "wavefronts and their _cache_bypass were 0, and in the 7 that were asked for it also "
-    "smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass"
+    "smsp__sass_l1tex_m_xbar2l1tex_read_sectors_mem_global_op_ldgsts_cache_bypass. Copies under "
+    "@!P0 count where none is made: in turns with P0 true, by what the registers of addresses hold"
 )
 CHOSEN = (
     "LDGSTS.BYPASS with P0 as the operand that chooses between reading and writing zeros: Nsight "
     "Compute has wavefronts as if P0 were false in all lanes, so that none reads "
     "(test_chosen_zeros adds them up); sectors are right, and so is all under other predicates"
+)
+FILLED = (
+    "LDGSTS.BYPASS.ZFILL (ptxas does not know that a size is 0 or 16) passes the banks of shared "
+    "memory once more, as a copy through the cache does, though no lane writes zeros; so do "
+    "copies of which some lanes write zeros, and the model knows only those (test_filled_copies "
+    "adds them up)"
 )
 POLLED = (
     "the block that draws the last ticket reads another block's part until it is there, and lanes "
@@ -80,8 +87,9 @@ EXPLAINED = {
     ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
     **{
-        (f"gemm_direct{part}_float32", "async.wavefronts"): CHOSEN
+        (f"gemm_direct{part}_float32", f"async.{what}"): FILLED
         for part in ("", "_low", "_wide", "_tall", "_large")
+        for what in ("wavefronts", "conflicts")
     },
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
