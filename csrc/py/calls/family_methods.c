@@ -230,7 +230,9 @@ static void write_document(document *d, const contract *c)
     write_sentence(d, c->family->sentence);
     char types[TYPES_BYTES];
     smk_registry_types(c->family->name, types, sizeof types);
-    write_text(d, ".\n\nThe inputs are all NumPy or all device arrays%s. Element types: %s.\n\n",
+    write_text(d,
+               ".\n\nThe inputs are all NumPy or all device arrays%s. Arrays of CuPy, PyTorch, JAX and Numba count as\n"
+               "device arrays where they lie on a GPU, else as NumPy arrays.\nElement types: %s.\n\n",
                c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "", types);
     write_parameters(d, c);
     write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", c->family->signature);
