@@ -100,8 +100,8 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
     smk_gemm_choice best = {.tile = NULL};
     for (size_t i = 0; i < sizeof tiles / sizeof tiles[0]; i++) {
         const smk_gemm_tile *tile = &tiles[i];
-        const int64_t down = smk_plan_gemm_divide_up(d[SMK_GEMM_M], tile->rows);
-        const int64_t across = smk_plan_gemm_divide_up(d[SMK_GEMM_N], tile->columns);
+        const int64_t down = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows);
+        const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns);
         int64_t blocks = 0;
         if (strcmp(tile->variant, request->variant->name) != 0 || __builtin_mul_overflow(down, across, &blocks) ||
             blocks > INT32_MAX || tile->shared_bytes > request->machine->shared_bytes_max) {

@@ -36,7 +36,7 @@ static smk_status count_blocks(const smk_family *family, const smk_signature *si
     for (size_t d = 0; d < signature->dimension_count; d++) {
         if (strcmp(signature->dimension[d], axis) == 0) {
             int64_t size = dimensions[d];
-            int64_t needed = size / (int64_t)tile + (size % (int64_t)tile != 0);
+            int64_t needed = smk_plan_divide_up(size, (int64_t)tile);
             *blocks = needed > 0 ? needed : 1;
             return SMK_OK;
         }

@@ -88,6 +88,12 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
 smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, const int64_t *dimensions,
                          smk_dim3 *grid, smk_dim3 *block, bool *empty, smk_error *error);
 
+/* Pieces of `by` that cover `size`; neither is negative. */
+static inline int64_t smk_plan_divide_up(int64_t size, int64_t by)
+{
+    return size / by + (size % by != 0);
+}
+
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);
 

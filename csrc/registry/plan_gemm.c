@@ -16,8 +16,8 @@ smk_gemm_parts smk_plan_gemm_cut(const smk_request *request, int64_t blocks, int
     }
     smk_gemm_parts parts = {1, k > 0 ? k : 1};
     if (count > 1) {
-        parts.part_k = smk_plan_gemm_divide_up(smk_plan_gemm_divide_up(k, count), step) * step;
-        parts.count = smk_plan_gemm_divide_up(k, parts.part_k);
+        parts.part_k = smk_plan_divide_up(smk_plan_divide_up(k, count), step) * step;
+        parts.count = smk_plan_divide_up(k, parts.part_k);
     }
     return parts;
 }
@@ -29,7 +29,7 @@ int64_t smk_plan_gemm_parts_bytes(const smk_request *request, smk_gemm_parts par
         return 0;
     }
     const int64_t bytes = parts.count * d[SMK_GEMM_M] * d[SMK_GEMM_N] * (int64_t)request->item_bytes;
-    return smk_plan_gemm_divide_up(bytes, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
+    return smk_plan_divide_up(bytes, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
 }
 
 void smk_plan_gemm_add_target(smk_step *step, smk_gemm_parts parts, int64_t offset)
@@ -76,7 +76,7 @@ void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm
     smk_step *step = &plan->step[plan->step_count++];
     step->part = "add";
     plan->adds_parts = true;
-    step->grid = (smk_dim3){(uint32_t)smk_plan_gemm_divide_up(elements * lanes, threads), 1, 1};
+    step->grid = (smk_dim3){(uint32_t)smk_plan_divide_up(elements * lanes, threads), 1, 1};
     step->block = (smk_dim3){threads, 1, 1};
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, sums);
     smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_C);

@@ -37,10 +37,4 @@ void smk_plan_gemm_add_strides(smk_step *step, const smk_request *request);
 void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm_parts parts, int64_t sums,
                             uint32_t threads);
 
-/* Quotient rounded up; for a >= 0, b > 0. */
-static inline int64_t smk_plan_gemm_divide_up(int64_t a, int64_t b)
-{
-    return a / b + (a % b != 0);
-}
-
 #endif

@@ -23,8 +23,8 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
     if (status != SMK_OK) {
         return status;
     }
-    const int64_t blocks = smk_plan_gemm_divide_up(d[SMK_GEMM_M], choice.tile->rows) *
-                           smk_plan_gemm_divide_up(d[SMK_GEMM_N], choice.tile->columns) * choice.parts.count;
+    const int64_t blocks = smk_plan_divide_up(d[SMK_GEMM_M], choice.tile->rows) *
+                           smk_plan_divide_up(d[SMK_GEMM_N], choice.tile->columns) * choice.parts.count;
     smk_step *step = &made.step[made.step_count++];
     step->part = choice.tile->part;
     step->grid = (smk_dim3){(uint32_t)blocks, 1, 1};
@@ -57,7 +57,7 @@ static double predict_short(const smk_request *request, const short_times *times
     const double count = request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
     const double item = (double)request->item_bytes;
     const double bytes = smk_gemm_model_bytes(item * (m * n * times->writes + k * (m + n)));
-    const double steps = (double)smk_plan_gemm_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
+    const double steps = (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
     const double reads = (double)blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     return times->start + (steps > reads ? steps : reads) + bytes;
 }
@@ -75,12 +75,11 @@ smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk
         return SMK_OK;
     }
     const bool no_flat = __builtin_mul_overflow(m, n, &elements) || elements > INT32_MAX;
-    if (__builtin_mul_overflow(smk_plan_gemm_divide_up(m, SHORT_ROWS), smk_plan_gemm_divide_up(n, SHORT_COLUMNS),
-                               &tiled) ||
+    if (__builtin_mul_overflow(smk_plan_divide_up(m, SHORT_ROWS), smk_plan_divide_up(n, SHORT_COLUMNS), &tiled) ||
         tiled > INT32_MAX) {
         return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
     }
-    const int64_t flat = no_flat ? 0 : smk_plan_gemm_divide_up(elements, SHORT_THREADS);
+    const int64_t flat = no_flat ? 0 : smk_plan_divide_up(elements, SHORT_THREADS);
     const double tiled_us = predict_short(request, &tiled_times, tiled);
     const double flat_us = no_flat ? tiled_us : predict_short(request, &flat_times, flat);
     smk_step *step = &made.step[made.step_count++];

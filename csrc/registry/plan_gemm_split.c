@@ -19,7 +19,7 @@ smk_status smk_plan_gemm_split_k(const smk_request *request, smk_plan *plan, smk
     smk_gemm_parts parts =
         smk_plan_gemm_cut(request, blocks, (int64_t)request->machine->multiprocessors * SPLIT_BLOCKS_EACH,
                           SPLIT_PART_LEAST, SPLIT_STEP_K);
-    const int64_t adding = smk_plan_gemm_divide_up(d[SMK_GEMM_M] * d[SMK_GEMM_N], ADD_THREADS);
+    const int64_t adding = smk_plan_divide_up(d[SMK_GEMM_M] * d[SMK_GEMM_N], ADD_THREADS);
     smk_step *step = &made.step[made.step_count++];
     step->grid = (smk_dim3){(uint32_t)(grid.x * parts.count), grid.y, grid.z};
     step->block = tiles.step[0].block;

@@ -44,7 +44,7 @@ static bool count_bytes(const fragment_shape *fragment, int64_t tiles, int64_t t
         exact > INT64_MAX - SMK_GEMM_ALIGNMENT) {
         return false;
     }
-    *bytes = smk_plan_gemm_divide_up(exact, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
+    *bytes = smk_plan_divide_up(exact, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
     return true;
 }
 
@@ -54,9 +54,9 @@ static smk_status count_fragments(const smk_request *request, const smk_gemm_til
     const int64_t *d = request->dimensions, k = d[SMK_GEMM_K];
     const fragment_shape fragment = shape_fragment(request);
     int64_t bytes_b = 0;
-    counted->tiles_a = smk_plan_gemm_divide_up(d[SMK_GEMM_M], tile->rows) * (tile->rows / FRAGMENT);
-    counted->tiles_b = smk_plan_gemm_divide_up(d[SMK_GEMM_N], tile->columns) * (tile->columns / FRAGMENT);
-    counted->tiles_k = smk_plan_gemm_divide_up(k, STEP_K) * (STEP_K / fragment.k);
+    counted->tiles_a = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows) * (tile->rows / FRAGMENT);
+    counted->tiles_b = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns) * (tile->columns / FRAGMENT);
+    counted->tiles_k = smk_plan_divide_up(k, STEP_K) * (STEP_K / fragment.k);
     if (!count_bytes(&fragment, counted->tiles_a, counted->tiles_k, &counted->bytes_a) ||
         !count_bytes(&fragment, counted->tiles_b, counted->tiles_k, &bytes_b) ||
         __builtin_add_overflow(counted->bytes_a, bytes_b, &counted->bytes)) {
@@ -79,7 +79,7 @@ static void add_arrange(const smk_request *request, const arranged *counted, smk
     smk_step *step = &plan->step[plan->step_count++];
     const int64_t fragments = (counted->tiles_a + counted->tiles_b) * counted->tiles_k;
     step->part = "arrange";
-    step->grid = (smk_dim3){(uint32_t)smk_plan_gemm_divide_up(fragments, WARPS), 1, 1};
+    step->grid = (smk_dim3){(uint32_t)smk_plan_divide_up(fragments, WARPS), 1, 1};
     step->block = (smk_dim3){THREADS, 1, 1};
     smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_A);
     smk_plan_add(step, SMK_SOURCE_OPERAND, SMK_GEMM_B);
@@ -128,8 +128,8 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     }
     const fragment_shape fragment = shape_fragment(request);
     const int64_t fragments_of_step = (choice.tile->rows + choice.tile->columns) / FRAGMENT * (STEP_K / fragment.k);
-    const int64_t blocks = smk_plan_gemm_divide_up(d[SMK_GEMM_M], choice.tile->rows) *
-                           smk_plan_gemm_divide_up(d[SMK_GEMM_N], choice.tile->columns) * choice.parts.count;
+    const int64_t blocks = smk_plan_divide_up(d[SMK_GEMM_M], choice.tile->rows) *
+                           smk_plan_divide_up(d[SMK_GEMM_N], choice.tile->columns) * choice.parts.count;
     if (blocks > INT32_MAX) {
         return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
     }
@@ -144,7 +144,7 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_plan_gemm_add_operands(step, request, choice.parts, counted.bytes);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, counted.bytes_a);
-    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_gemm_divide_up(choice.parts.part_k, STEP_K));
+    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_divide_up(choice.parts.part_k, STEP_K));
     smk_plan_gemm_add_sums(&made, request, choice.parts, counted.bytes, THREADS);
     made.workspace_bytes = (uint64_t)counted.bytes + (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     made.time_us = predict(request, &choice, &counted, blocks);

@@ -70,10 +70,10 @@ static smk_status add_matrix_step(const smk_request *request, const vector_shape
     const int64_t pack = READ_BYTES / (int64_t)request->item_bytes;
     const bool along = shape->a_is_matrix; /* the rows of a lie along k, those of b across */
     const int64_t at_once = round_to_power(shape->vectors, VECTORS_MOST);
-    const int64_t lanes = round_to_power(smk_plan_gemm_divide_up(k, LANE_LEAST), SMK_WARP_SIZE);
+    const int64_t lanes = round_to_power(smk_plan_divide_up(k, LANE_LEAST), SMK_WARP_SIZE);
     const int64_t block_rows = along ? THREADS / lanes * GROUP_ROWS : SMK_WARP_SIZE * pack;
-    const int64_t row_blocks = smk_plan_gemm_divide_up(shape->rows, block_rows);
-    const int64_t passes = smk_plan_gemm_divide_up(shape->vectors, at_once);
+    const int64_t row_blocks = smk_plan_divide_up(shape->rows, block_rows);
+    const int64_t passes = smk_plan_divide_up(shape->vectors, at_once);
     *parts = smk_plan_gemm_cut(request, passes > INT32_MAX ? passes : row_blocks * passes,
                                (int64_t)request->machine->multiprocessors * BLOCKS_EACH, PART_LEAST, pack);
     if (passes > UINT16_MAX || row_blocks > INT32_MAX / parts->count) {

@@ -10,7 +10,7 @@ smk_status smk_plan_persistent(const smk_request *request, int64_t block_bytes, 
     if (status != SMK_OK) {
         return status;
     }
-    int64_t blocks = bytes / block_bytes + (bytes % block_bytes != 0);
+    int64_t blocks = smk_plan_divide_up(bytes, block_bytes);
     if (most > 0 && blocks > most) {
         blocks = most;
     }

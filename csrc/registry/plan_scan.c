@@ -15,14 +15,9 @@ enum { OPERAND_X, OPERAND_OUT };
 /* The words of `kind`, in the order of attributes.def. */
 enum { KIND_INCLUSIVE, KIND_EXCLUSIVE };
 
-static int64_t divide_up(int64_t size, int64_t by)
-{
-    return size / by + (size % by != 0);
-}
-
 static int64_t align(int64_t bytes)
 {
-    return divide_up(bytes, ALIGNMENT) * ALIGNMENT;
+    return smk_plan_divide_up(bytes, ALIGNMENT) * ALIGNMENT;
 }
 
 /* The sums of tiles, of tiles of these sums, and so on: how many there are of each, and where they lie. */
@@ -43,7 +38,7 @@ static smk_status make_levels(const smk_request *request, levels *made, smk_erro
             return smk_status_fail(error, SMK_LAUNCH, "scan: %lld elements are too many for tiles of %lld",
                                    (long long)request->dimensions[0], (long long)tile);
         }
-        made->count[made->used] = divide_up(made->count[made->used - 1], tile);
+        made->count[made->used] = smk_plan_divide_up(made->count[made->used - 1], tile);
         made->offset[made->used] = made->bytes;
         made->bytes += align(made->count[made->used] * SMK_ITEM_BYTES_MAX);
         made->used++;
@@ -64,7 +59,7 @@ static void add_step(const smk_request *request, const levels *all, smk_dim3 blo
 {
     smk_step *step = &plan->step[plan->step_count++];
     step->type = level == 0 ? NULL : smk_registry_result(request->family, request->choice, request->type);
-    step->grid = (smk_dim3){(uint32_t)divide_up(all->count[level], (int64_t)request->variant->tile_x), 1, 1};
+    step->grid = (smk_dim3){(uint32_t)smk_plan_divide_up(all->count[level], (int64_t)request->variant->tile_x), 1, 1};
     step->block = block;
     add_level(all, step, level, OPERAND_X);
     if (makes_sums) {
@@ -126,7 +121,7 @@ smk_status smk_plan_scan_single_pass(const smk_request *request, smk_plan *plan,
         return status;
     }
     const int64_t tiles = (int64_t)made.step[0].grid.x;
-    const int64_t groups = divide_up(tiles, FAN), sections = divide_up(groups, FAN);
+    const int64_t groups = smk_plan_divide_up(tiles, FAN), sections = smk_plan_divide_up(groups, FAN);
     const int64_t tickets = align((1 + groups + sections) * (int64_t)sizeof(uint32_t));
     smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(&made.step[0], SMK_SOURCE_WORKSPACE, tickets);

@@ -16,7 +16,7 @@ smk_status smk_plan_transpose_run(const smk_request *request, smk_plan *plan, sm
     }
     const int64_t elements = request->dimensions[DIMENSION_M] * request->dimensions[DIMENSION_N];
     const int64_t each = (int64_t)request->variant->block_x * VECTOR_BYTES / (int64_t)request->item_bytes;
-    const int64_t blocks = elements / each + (elements % each != 0);
+    const int64_t blocks = smk_plan_divide_up(elements, each);
     if (blocks > INT32_MAX) {
         return smk_status_fail(error, SMK_LAUNCH, "transpose variant '%s': %lld elements are more than a grid takes",
                                request->variant->name, (long long)elements);
@@ -32,7 +32,7 @@ static const double scalar_efficiency = 0.47;
 /* Elements along an axis over those that its tiles cover. */
 static double measure_fill(int64_t size, int64_t tile)
 {
-    const int64_t tiles = size / tile + (size % tile != 0);
+    const int64_t tiles = smk_plan_divide_up(size, tile);
     return tiles > 0 ? (double)size / (double)tile / (double)tiles : 1.0;
 }
 
