@@ -145,9 +145,17 @@ def cuda_missing():
 @pytest.fixture
 def whole_device():
     """For tests that take most of a device's memory: they skip where others run beside them."""
-    from support import device_memory
+    from support import alone
 
-    device_memory.skip_beside_others()
+    alone.skip_without_its_memory()
+
+
+@pytest.fixture
+def quiet_device():
+    """For tests that compare times: they skip where other tests have the device too."""
+    from support import alone
+
+    alone.skip_without_its_time()
 
 
 @pytest.fixture(params=["sim", "cuda"])

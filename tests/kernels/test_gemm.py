@@ -4,7 +4,7 @@ import threading
 
 import numpy as np
 import pytest
-from support import device_memory, fma, shapes
+from support import alone, fma, shapes
 
 import smemkit
 
@@ -395,7 +395,7 @@ def test_more_rows_than_a_grid_has_blocks(machine, rng):
 def test_more_elements_than_32_bits_count(variant, machine, rng):
     """Elements behind the 2^31st are right (the simulator gets a shape of the same kind)."""
     if machine == "cuda":
-        device_memory.skip_beside_others()
+        alone.skip_without_its_memory()
     side = 46_400 if machine == "cuda" else 400
     a, b = shapes.integers(rng, (side, 1), "float32"), shapes.integers(rng, (1, side), "float32")
     da, db = smemkit.asarray(a, backend=machine), smemkit.asarray(b, backend=machine)

@@ -15,7 +15,7 @@ import tempfile
 import numpy
 import pytest
 from programs.regenerate import find_nvcc, strip_paths
-from support import device_memory
+from support import alone
 
 FOLDER = pathlib.Path(__file__).resolve().parent
 BLOCKS, THREADS = 1 << 13, 256
@@ -44,8 +44,8 @@ def hold(shapes, backend):
 
     sizes = [(numpy.prod(shape, dtype="int64"), numpy.dtype(dtype)) for shape, dtype in shapes]
     nbytes = sum(int(count) * dtype.itemsize for count, dtype in sizes)
-    if nbytes >= device_memory.LARGE_BYTES:
-        device_memory.skip_beside_others()
+    if nbytes >= alone.LARGE_BYTES:
+        alone.skip_without_its_memory()
     try:
         return [smemkit.empty(shape, dtype, backend=backend) for shape, dtype in shapes]
     except smemkit.OutOfMemoryError as error:

@@ -165,14 +165,14 @@ def measure(walk, percent, turns):
     return found
 
 
-def test_carve_outs_are_of_the_launch(walk):
+def test_carve_outs_are_of_the_launch(walk, quiet_device):
     """A cache of 28 KB has not the ring, one of 200 KB has; of one kernel, launched in turn."""
     small, large = measure(walk, 100, 3), measure(walk, 0, 3)
     assert min(small) > 1.5 * max(large), (small, large)
     assert min(measure(walk, 100, 3)) > 1.5 * max(large)
 
 
-def test_two_threads_with_carve_outs_of_their_own(walk):
+def test_two_threads_with_carve_outs_of_their_own(walk, quiet_device):
     large = max(measure(walk, 0, 3))
     found = {}
 
