@@ -7,6 +7,7 @@
 
 #include "base/fork.h"
 #include "base/heap.h"
+#include "base/poll.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -116,10 +117,15 @@ static void wait_once(smk_workers *workers)
     (void)pthread_cond_timedwait(&workers->left, &workers->lock, &until);
 }
 
-void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *context)
+void smk_workers_wait(smk_workers *workers, uint64_t poll_ns, void (*poll)(void *context), void *context)
 {
     if (smk_workers_are_lost(workers)) {
         return; /* one of the threads may have held the lock */
+    }
+    for (const uint64_t until = smk_poll_clock() + poll_ns; atomic_load(&workers->working) > 0;) {
+        if (smk_poll_clock() >= until) {
+            break;
+        }
     }
     (void)pthread_mutex_lock(&workers->lock);
     while (workers->working > 0) {

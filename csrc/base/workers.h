@@ -10,6 +10,7 @@
 #include "base/status.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -27,7 +28,7 @@ typedef struct smk_workers {
     pthread_cond_t left;
     void (*work)(void *context);
     void *context;
-    unsigned working;    /* threads whose work has not ended */
+    atomic_uint working; /* threads whose work has not ended */
     unsigned started;    /* threads that there are */
     unsigned generation; /* of the process that has them: base/fork.h */
     bool ends;
@@ -44,9 +45,10 @@ bool smk_workers_create(smk_workers *workers);
  * work for another caller now. */
 unsigned smk_workers_run(smk_workers *workers, unsigned count, void (*work)(void *context), void *context);
 
-/* Waits until each thread has returned from its work, and calls poll(context), if any, about every 20 ms. The child of
- * a fork that `poll` has made does not wait. */
-void smk_workers_wait(smk_workers *workers, void (*poll)(void *context), void *context);
+/* Waits until each thread has returned from its work, and calls poll(context), if any, about every 20 ms. The call polls
+ * for `poll_ns` before it sleeps: to wake a thread takes longer than the end of a copy. The child of a fork that `poll` has
+ * made does not wait. */
+void smk_workers_wait(smk_workers *workers, uint64_t poll_ns, void (*poll)(void *context), void *context);
 
 /* Ends the threads, whose work has been waited for. */
 void smk_workers_free(smk_workers *workers);

@@ -1,10 +1,11 @@
 /* Copies between pageable memory and a device at the speed of the bus.
  *
  * The bus reads and writes pinned memory alone. So the host's memory is cut into chunks, each of which goes through a
- * slot of a ring (ring.h): a worker fills the slot and the bus takes it to the device, or the bus fills it and a worker
- * empties it. While the bus moves one slot, workers copy others; where the host's pages are new, the workers are also
- * the ones that fault them in. The caller's thread alone calls CUDA. Chunks of pinned memory need no slot's memory and
- * no worker.
+ * slot of a ring (ring.h): workers fill the slot and the bus takes it to the device, or the bus fills it and workers
+ * empty it. The bus pauses for some microseconds between two chunks, so these are large; and workers copy parts of them
+ * (tasks.h), so that all work on the chunk that the bus waits for. Where the host's pages are new, the workers are also
+ * the ones that fault them in, each in huge pages of its own. The caller's thread alone calls CUDA. Chunks of pinned
+ * memory need no slot's memory and no worker.
  *
  * Around launches (smk_staged_copy.run) the chunks of a slab go to the device, then it runs, then its results come back:
  * each while the chunks of other slabs move in both directions.
@@ -23,6 +24,7 @@
 #include "gpu/cuda_error.h"
 #include "gpu/ring.h"
 #include "gpu/stream.h"
+#include "gpu/tasks.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -36,20 +38,25 @@ enum {
     THREADS_MAX = 10,
     THREADS_FRESH_MAX = 16,
     HELPERS_MIN = 3,
-    SPINS = 2000,
+    PARTS_MAX = 16,
+    POLL_NS = 200 * 1000,
     IDLE_NS = 200 * 1000,
     PAUSE_NS = 20 * 1000,
     EDGE_PARTS = 8
 };
-/* Of copies in one direction; half as much where both are under way. */
-#define SLOT_BYTES (UINT64_C(1) << 21)
-#define EDGE_BYTES (UINT64_C(1) << 22)
+_Static_assert(SMK_TASKS_MAX >= SMK_RING_SLOTS_MAX * PARTS_MAX, "each part of each slot may be a task");
+
+/* Of copies in one direction to memory in use; else slots are a page. */
+#define SLOT_BYTES (UINT64_C(1) << 22)
+#define PINNED_BYTES (UINT64_C(1) << 24)
+#define PART_BYTES_MIN (UINT64_C(1) << 16)
+#define PAGE_BYTES (UINT64_C(1) << 21) /* a huge page: none of them is written by two workers where it is new */
 #define THREAD_BYTES (UINT64_C(1) << 20)
 #define SLOT_BYTES_MIN (UINT64_C(1) << 12)
 
 static struct {
-    atomic_uint threads, slots;
-    _Atomic uint64_t slot_bytes;
+    atomic_uint threads, slots, streams;
+    _Atomic uint64_t slot_bytes, part_bytes;
 } preset;
 
 void smk_bus_set(const smk_bus_settings *settings)
@@ -57,9 +64,12 @@ void smk_bus_set(const smk_bus_settings *settings)
     atomic_store(&preset.threads, settings->threads);
     atomic_store(&preset.slots, settings->slots);
     atomic_store(&preset.slot_bytes, settings->slot_bytes);
+    atomic_store(&preset.part_bytes, settings->part_bytes);
+    atomic_store(&preset.streams, settings->streams);
 }
 
-/* EMPTYING ends as FREE, FILLING as FULL, both by a worker; the caller's thread makes all other changes. */
+/* EMPTYING ends as FREE, FILLING as FULL, both by the worker that copies the last part; the caller's
+ * thread makes all other changes. */
 typedef enum slot_state { FREE, FILLING, FULL, MOVING, EMPTYING } slot_state;
 
 /* A chunk on its way. */
@@ -69,16 +79,19 @@ typedef struct slot {
     unsigned char *pinned; /* what the bus reads or writes: the buffer, or the host's memory itself */
     cudaEvent_t moved;
     const smk_staged_range *range;
-    uint64_t first, bytes;
+    uint64_t first, bytes, part_bytes;
+    atomic_uint parts_left; /* that workers have not copied yet */
 } slot;
 
 /* The chunks of one direction, in order, and the slots that they take in turn. */
 typedef struct direction {
+    bool results; /* from the device */
     const smk_staged_range *ranges;
     size_t range_count, range; /* of the next chunk */
     uint64_t at;
-    size_t asked; /* ranges of which it is known whether their host memory is pinned */
-    bool pinned;  /* that of the present one is */
+    size_t asked; /* ranges of which is known what follows */
+    bool pinned;  /* the host memory of the present one is */
+    bool fresh;   /* and here the system has to find pages for it */
     slot *slots;
     uint64_t slot_count;
     uint64_t begun, moving, moved; /* chunks that have a slot; that the bus has been given; that it has moved */
@@ -89,19 +102,13 @@ typedef struct bus {
     const smk_staged_copy *copy;
     smk_ring_channel *channel;
     uint64_t bytes; /* to be copied */
-    uint64_t slot_bytes;
+    uint64_t slot_bytes, part_bytes;
+    unsigned streams, workers;
     slot slots[SMK_RING_SLOTS_MAX];
     direction up, down;
     size_t launched, ended; /* slabs */
     bool helps;             /* the caller's thread copies, too */
-    /* the queue of the workers */
-    pthread_mutex_t lock;
-    pthread_cond_t queued;
-    slot *queue[SMK_RING_SLOTS_MAX];
-    unsigned first;
-    atomic_uint count;
-    atomic_bool closed;
-    unsigned spins;
+    smk_tasks tasks;        /* slot * PARTS_MAX + part */
 } bus;
 
 /* Workers ------------------------------------------------------------------------------------------ */
@@ -115,70 +122,56 @@ static void relax(void)
 
 static void push(bus *b, slot *s, slot_state state)
 {
+    const unsigned parts = (unsigned)((s->bytes + s->part_bytes - 1) / s->part_bytes);
+    atomic_store(&s->parts_left, parts);
     atomic_store(&s->state, state);
-    (void)pthread_mutex_lock(&b->lock);
-    const unsigned count = atomic_load(&b->count);
-    b->queue[(b->first + count) % SMK_RING_SLOTS_MAX] = s;
-    atomic_store(&b->count, count + 1);
-    (void)pthread_cond_signal(&b->queued);
-    (void)pthread_mutex_unlock(&b->lock);
-}
-
-/* The next slot to fill or to empty; NULL where there is none, for one who waits only at the end. */
-static slot *pop(bus *b, bool waits)
-{
-    slot *found = NULL;
-    for (unsigned i = 0; waits && i < b->spins && atomic_load(&b->count) == 0 && !atomic_load(&b->closed); i++) {
-        relax();
-    }
-    (void)pthread_mutex_lock(&b->lock);
-    while (waits && atomic_load(&b->count) == 0 && !atomic_load(&b->closed)) {
-        (void)pthread_cond_wait(&b->queued, &b->lock);
-    }
-    if (atomic_load(&b->count) > 0 && !atomic_load(&b->closed)) {
-        found = b->queue[b->first];
-        b->first = (b->first + 1) % SMK_RING_SLOTS_MAX;
-        atomic_fetch_sub(&b->count, 1);
-    }
-    (void)pthread_mutex_unlock(&b->lock);
-    return found;
+    smk_tasks_push(&b->tasks, (uint64_t)(s - b->slots) * PARTS_MAX, parts);
 }
 
 /* A buffer is filled through the caches: the ring fits into them, and the bus reads it from there. The host's memory is
  * written past them. */
-static void move_bytes(slot *s)
+static void fill(const slot *s, uint64_t at, uint64_t bytes)
 {
     const smk_staged_range *range = s->range;
-    if (atomic_load(&s->state) == FILLING) {
-        if (range->layout != NULL) {
-            smk_pack_gather(range->layout, range->host, s->first, s->bytes, s->buffer);
-        } else {
-            (void)memcpy(s->buffer, range->host + s->first, (size_t)s->bytes);
-        }
-        atomic_store(&s->state, FULL);
-        return;
-    }
     if (range->layout != NULL) {
-        smk_pack_scatter(range->layout, range->host, s->first, s->bytes, s->buffer);
+        smk_pack_gather(range->layout, range->host, s->first + at, bytes, s->buffer + at);
     } else {
-        smk_pack_copy(range->host + s->first, s->buffer, (size_t)s->bytes);
+        (void)memcpy(s->buffer + at, range->host + s->first + at, (size_t)bytes);
     }
-    atomic_store(&s->state, FREE);
+}
+
+static void empty(const slot *s, uint64_t at, uint64_t bytes)
+{
+    const smk_staged_range *range = s->range;
+    if (range->layout != NULL) {
+        smk_pack_scatter(range->layout, range->host, s->first + at, bytes, s->buffer + at);
+    } else {
+        smk_pack_copy(range->host + s->first + at, s->buffer + at, (size_t)bytes);
+    }
+}
+
+static void copy_part(bus *b, uint64_t task)
+{
+    slot *s = &b->slots[task / PARTS_MAX];
+    const uint64_t at = task % PARTS_MAX * s->part_bytes, left = s->bytes - at;
+    const uint64_t bytes = left < s->part_bytes ? left : s->part_bytes;
+    const bool fills = atomic_load(&s->state) == FILLING;
+    if (fills) {
+        fill(s, at, bytes);
+    } else {
+        empty(s, at, bytes);
+    }
+    if (atomic_fetch_sub(&s->parts_left, 1) == 1) {
+        atomic_store(&s->state, fills ? FULL : FREE);
+    }
 }
 
 static void run_worker(void *context)
 {
-    for (slot *s = pop(context, true); s != NULL; s = pop(context, true)) {
-        move_bytes(s);
+    bus *b = context;
+    for (uint64_t task = 0; smk_tasks_take(&b->tasks, true, &task);) {
+        copy_part(b, task);
     }
-}
-
-static void close_queue(bus *b)
-{
-    (void)pthread_mutex_lock(&b->lock);
-    atomic_store(&b->closed, true);
-    (void)pthread_cond_broadcast(&b->queued);
-    (void)pthread_mutex_unlock(&b->lock);
 }
 
 /* Chunks ------------------------------------------------------------------------------------------- */
@@ -186,6 +179,14 @@ static void close_queue(bus *b)
 static bool is_pinned(const smk_staged_range *range)
 {
     return range->layout == NULL && smk_pinned_has(range->host) && smk_pinned_has(range->host + range->bytes - 1);
+}
+
+/* Does the system have to find pages for a result? It is asked about the middle, which nothing has written when the
+ * beginning has been. */
+static bool is_fresh(const smk_staged_range *range)
+{
+    return range->layout == NULL && range->bytes >= PAGE_BYTES &&
+           !smk_pages_is_resident(range->host + range->bytes / 2);
 }
 
 /* Leaves ranges that are done, and those without bytes. False where no chunk is left. */
@@ -201,6 +202,7 @@ static bool find_chunk(direction *d)
     if (d->asked <= d->range) {
         d->asked = d->range + 1;
         d->pinned = is_pinned(&d->ranges[d->range]);
+        d->fresh = d->results && !d->pinned && is_fresh(&d->ranges[d->range]);
     }
     return true;
 }
@@ -210,11 +212,31 @@ static slot *get_slot(direction *d, uint64_t chunk)
     return &d->slots[chunk % d->slot_count];
 }
 
-/* The first and the last chunks are small, so that the bus begins early, and little is left to copy behind it. */
+static uint64_t clamp(uint64_t value, uint64_t least, uint64_t most)
+{
+    return value < least ? least : value > most ? most : value;
+}
+
+/* Chunks grow from a small first one, so that the bus begins early, and shrink to a small last one, so that little is left
+ * to copy behind it. New memory is cut between huge pages. */
 static uint64_t choose_bytes(const bus *b, const direction *d)
 {
-    const uint64_t to_end = d->bytes - d->begun_bytes, to_edge = d->begun_bytes < to_end ? d->begun_bytes : to_end;
-    return to_edge < EDGE_BYTES ? b->slot_bytes / EDGE_PARTS : b->slot_bytes;
+    const uint64_t left = d->bytes - d->begun_bytes, edge = d->begun_bytes < left / 2 ? d->begun_bytes : left / 2;
+    const uintptr_t host = (uintptr_t)d->ranges[d->range].host + d->at;
+    if (d->pinned) {
+        return PINNED_BYTES;
+    }
+    if (d->fresh && b->slot_bytes >= PAGE_BYTES) {
+        return PAGE_BYTES - host % PAGE_BYTES;
+    }
+    return clamp(edge / PART_BYTES_MIN * PART_BYTES_MIN, b->slot_bytes / EDGE_PARTS, b->slot_bytes);
+}
+
+static uint64_t choose_part(const bus *b, const direction *d, uint64_t chunk)
+{
+    const uint64_t share = (chunk / (b->workers + 1) / PART_BYTES_MIN + 1) * PART_BYTES_MIN;
+    const uint64_t least = (chunk + PARTS_MAX - 1) / PARTS_MAX;
+    return d->fresh ? chunk : clamp(b->part_bytes != 0 ? b->part_bytes : share, least, chunk);
 }
 
 static slot *begin_chunk(bus *b, direction *d)
@@ -225,6 +247,7 @@ static slot *begin_chunk(bus *b, direction *d)
     s->range = range;
     s->first = d->at;
     s->bytes = left < most ? left : most;
+    s->part_bytes = choose_part(b, d, s->bytes);
     d->begun_bytes += s->bytes;
     s->pinned = d->pinned ? range->host + s->first : s->buffer;
     d->at += s->bytes;
@@ -242,13 +265,14 @@ static bool is_reached(cudaEvent_t event, cudaError_t *code)
 }
 
 /* The chunks take turns on two streams: while the end of one is noted on its stream, the bus moves that of the other. */
-static cudaError_t give_to_bus(direction *d, slot *s, const cudaStream_t *streams, bool is_up)
+static cudaError_t give_to_bus(const bus *b, direction *d, slot *s, const cudaStream_t *streams)
 {
-    cudaStream_t stream = streams[d->moving % SMK_RING_STREAMS];
+    cudaStream_t stream = streams[d->moving % b->streams];
     void *device = (void *)(uintptr_t)(s->range->address + s->first);
     atomic_store(&s->state, MOVING);
-    cudaError_t code = is_up ? cudaMemcpyAsync(device, s->pinned, (size_t)s->bytes, cudaMemcpyHostToDevice, stream)
-                             : cudaMemcpyAsync(s->pinned, device, (size_t)s->bytes, cudaMemcpyDeviceToHost, stream);
+    cudaError_t code = d->results
+                           ? cudaMemcpyAsync(s->pinned, device, (size_t)s->bytes, cudaMemcpyDeviceToHost, stream)
+                           : cudaMemcpyAsync(device, s->pinned, (size_t)s->bytes, cudaMemcpyHostToDevice, stream);
     if (code == cudaSuccess) {
         code = cudaEventRecord(s->moved, stream);
     }
@@ -268,7 +292,7 @@ static bool move_up(bus *b, cudaError_t *code)
         moved = true;
     }
     while (*code == cudaSuccess && up->moving < up->begun && atomic_load(&get_slot(up, up->moving)->state) == FULL) {
-        *code = give_to_bus(up, get_slot(up, up->moving), b->channel->up, true);
+        *code = give_to_bus(b, up, get_slot(up, up->moving), b->channel->up);
         moved = true;
     }
     while (*code == cudaSuccess && up->begun - up->moved < up->slot_count && find_chunk(up)) {
@@ -304,7 +328,7 @@ static bool move_down(bus *b, cudaError_t *code)
         if (!ended || atomic_load(&get_slot(down, down->begun)->state) != FREE) {
             break;
         }
-        *code = give_to_bus(down, begin_chunk(b, down), b->channel->down, false);
+        *code = give_to_bus(b, down, begin_chunk(b, down), b->channel->down);
         moved = true;
     }
     return moved;
@@ -359,9 +383,9 @@ static bool is_over(bus *b)
 /* Waits a little, longer where nothing has moved for a while; or copies a chunk. */
 static void wait_a_little(bus *b, uint64_t idle_since)
 {
-    slot *s = b->helps ? pop(b, false) : NULL;
-    if (s != NULL) {
-        move_bytes(s);
+    uint64_t task = 0;
+    if (b->helps && smk_tasks_take(&b->tasks, false, &task)) {
+        copy_part(b, task);
     } else if (smk_poll_clock() - idle_since > IDLE_NS) {
         const struct timespec pause = {0, PAUSE_NS};
         (void)nanosleep(&pause, NULL);
@@ -414,15 +438,28 @@ static uint64_t count_bytes(const smk_staged_range *ranges, size_t count)
     return bytes;
 }
 
+static bool has_fresh(const smk_staged_copy *copy)
+{
+    bool found = false;
+    for (size_t i = 0; i < copy->down_count; i++) {
+        found = found || is_fresh(&copy->down[i]);
+    }
+    return found;
+}
+
 /* Where both directions have bytes, each has half of the slots. */
 static void share_slots(bus *b, const smk_ring *ring)
 {
     const smk_staged_copy *copy = b->copy;
     const uint64_t asked_bytes = atomic_load(&preset.slot_bytes), asked = atomic_load(&preset.slots);
+    const unsigned streams = atomic_load(&preset.streams);
     const uint64_t up_bytes = count_bytes(copy->up, copy->up_count);
     const uint64_t down_bytes = count_bytes(copy->down, copy->down_count);
     const bool both = up_bytes > 0 && down_bytes > 0;
-    b->slot_bytes = asked_bytes >= SLOT_BYTES_MIN ? asked_bytes : both ? SLOT_BYTES / 2 : SLOT_BYTES;
+    const bool small = both || has_fresh(copy);
+    b->slot_bytes = asked_bytes >= SLOT_BYTES_MIN ? asked_bytes : small ? PAGE_BYTES : SLOT_BYTES;
+    b->part_bytes = atomic_load(&preset.part_bytes);
+    b->streams = streams == 0 || streams > SMK_RING_STREAMS ? SMK_RING_STREAMS : streams;
     b->slot_bytes = b->slot_bytes > SMK_RING_BYTES / 4 ? SMK_RING_BYTES / 4 : b->slot_bytes;
     uint64_t slots = SMK_RING_BYTES / b->slot_bytes;
     slots = slots > SMK_RING_SLOTS_MAX ? SMK_RING_SLOTS_MAX : slots;
@@ -434,25 +471,12 @@ static void share_slots(bus *b, const smk_ring *ring)
     const uint64_t first = both ? slots / 2 : slots;
     b->up = (direction){
         .ranges = copy->up, .range_count = copy->up_count, .bytes = up_bytes, .slots = b->slots, .slot_count = first};
-    b->down = (direction){.ranges = copy->down,
+    b->down = (direction){.results = true,
+                          .ranges = copy->down,
                           .range_count = copy->down_count,
                           .bytes = down_bytes,
                           .slots = both ? b->slots + first : b->slots,
                           .slot_count = both ? slots - first : slots};
-}
-
-/* Does the system have to find pages for results? It is asked about the middle of each, which nothing has written when
- * the beginning has been. */
-static bool is_fresh(const smk_staged_copy *copy)
-{
-    for (size_t i = 0; i < copy->down_count; i++) {
-        const smk_staged_range *range = &copy->down[i];
-        if (range->layout == NULL && range->bytes >= SLOT_BYTES &&
-            !smk_pages_is_resident(range->host + range->bytes / 2)) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Bytes that go through the ring. */
@@ -471,7 +495,7 @@ static smk_status choose_threads(const smk_staged_copy *copy, unsigned *threads,
     uint64_t asked = 0;
     const smk_status status = smk_workers_read_environment(&asked, error);
     const unsigned cores = smk_quota_cores(), set = atomic_load(&preset.threads);
-    const unsigned most = is_fresh(copy) ? THREADS_FRESH_MAX : THREADS_MAX;
+    const unsigned most = has_fresh(copy) ? THREADS_FRESH_MAX : THREADS_MAX;
     const uint64_t useful = bytes / THREAD_BYTES + 1;
     uint64_t chosen = set != 0 ? set : asked != 0 ? asked : cores > most ? most : cores;
     chosen = chosen > SMK_WORKERS_MAX ? SMK_WORKERS_MAX : chosen;
@@ -493,23 +517,20 @@ static smk_status drain(const bus *b, smk_status status, smk_error *error)
 
 static smk_status copy_by(bus *b, smk_workers *workers, unsigned threads, smk_error *error)
 {
-    if (pthread_mutex_init(&b->lock, NULL) != 0) {
+    const bool polls = smk_quota_cores() >= threads;
+    if (!smk_tasks_create(&b->tasks, polls ? POLL_NS : 0)) {
         return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
     }
-    if (pthread_cond_init(&b->queued, NULL) != 0) {
-        (void)pthread_mutex_destroy(&b->lock);
-        return smk_status_fail(error, SMK_MEMORY, "no memory for a copy");
-    }
-    b->helps = smk_workers_run(workers, threads - 1, run_worker, b) < HELPERS_MIN;
+    b->workers = smk_workers_run(workers, threads - 1, run_worker, b);
+    b->helps = b->workers < HELPERS_MIN;
     smk_status status = move_all(b, workers, error);
     if (smk_workers_are_lost(workers)) {
         return status; /* the child has no threads, and must not free locks that they may hold */
     }
-    close_queue(b);
-    smk_workers_wait(workers, NULL, NULL);
+    smk_tasks_close(&b->tasks);
+    smk_workers_wait(workers, polls ? POLL_NS : 0, NULL, NULL);
     status = drain(b, status, error);
-    (void)pthread_cond_destroy(&b->queued);
-    (void)pthread_mutex_destroy(&b->lock);
+    smk_tasks_free(&b->tasks);
     return status;
 }
 
@@ -532,7 +553,6 @@ smk_status smk_bus_copy(const smk_staged_copy *copy, bool *done, smk_error *erro
         return status;
     }
     share_slots(&b, ring);
-    b.spins = smk_quota_cores() >= threads ? SPINS : 0;
     status = copy_by(&b, &ring->workers, threads, error);
     smk_ring_give(ring);
     smk_poll_report(0, 0);

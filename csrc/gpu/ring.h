@@ -19,7 +19,7 @@
 
 enum { SMK_RING_SLOTS_MAX = 64, SMK_RING_STREAMS = 2 };
 
-#define SMK_RING_BYTES (UINT64_C(1) << 25)
+#define SMK_RING_BYTES (UINT64_C(1) << 26)
 
 /* The streams and events of one device. */
 typedef struct smk_ring_channel {

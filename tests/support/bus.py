@@ -44,6 +44,8 @@ class Settings(ctypes.Structure):
         ("threads", ctypes.c_uint),
         ("slot_bytes", ctypes.c_uint64),
         ("slots", ctypes.c_uint),
+        ("part_bytes", ctypes.c_uint64),
+        ("streams", ctypes.c_uint),
     )
 
 

@@ -26,6 +26,7 @@ SOURCES = (
         "gpu/wait.c",
         "gpu/bus.c",
         "gpu/ring.c",
+        "gpu/tasks.c",
         "gpu/pinned.c",
     ),
     "gpu/peer.c",

@@ -4,20 +4,21 @@
 
 #include "gpu/gpu.h"
 
-/* _bus_set(threads=0, slot_bytes=0, slots=0): how copies to a GPU go from now on; 0 chooses */
-static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0)\n--\n\n";
+/* _bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0, streams=0): how copies to a GPU go from now on; 0 chooses */
+static const char bus_set_doc[] = "_bus_set(threads=0, slot_bytes=0, slots=0, part_bytes=0, streams=0)\n--\n\n";
 
 static PyObject *call_bus_set(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"threads", "slot_bytes", "slots", NULL};
-    unsigned long long slot_bytes = 0;
+    static char *names[] = {"threads", "slot_bytes", "slots", "part_bytes", "streams", NULL};
+    unsigned long long slot_bytes = 0, part_bytes = 0;
     smk_bus_settings settings = {0};
     (void)module;
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKI", names, &settings.threads, &slot_bytes,
-                                     &settings.slots)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|IKIKI", names, &settings.threads, &slot_bytes,
+                                     &settings.slots, &part_bytes, &settings.streams)) {
         return NULL;
     }
     settings.slot_bytes = slot_bytes;
+    settings.part_bytes = part_bytes;
     smk_bus_set(&settings);
     Py_RETURN_NONE;
 }

@@ -259,7 +259,7 @@ static unsigned run_parallel(worker_pool *pool, unsigned threads)
 {
     const unsigned given = smk_workers_run(&pool->workers, threads - 1, run_worker, pool);
     work(pool, true);
-    smk_workers_wait(&pool->workers, poll_while_waiting, pool);
+    smk_workers_wait(&pool->workers, 0, poll_while_waiting, pool);
     return given + 1;
 }
 
