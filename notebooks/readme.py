@@ -20,6 +20,8 @@ import numpy
 
 import smemkit
 from smemkit import bench
+from smemkit.bench import shapes
+from smemkit.bench.records import find_records
 from smemkit.cli import variants
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,6 +97,90 @@ def write_arrays():
         ratio = f"{theirs[task] / line['ms']:.3g} x" if task in theirs else ""
         cells = [line.get(name, "") for name in columns[:-1]] + [ratio]
         text.append("|" + "".join(f" {cell} |" if cell else " |" for cell in cells))
+    return "\n".join([*text, ""])
+
+
+# Shapes -----------------------------------------------------------------------------------------
+
+SHAPES_COMMAND = "python -m smemkit record --shapes"
+WORST = 5  # of the random shapes that the table of shapes names
+
+
+def load_shapes():
+    """The part "shapes" of the recorded H200, or None where there is none yet."""
+    if "shapes" not in find_records()["h200"]:
+        return None
+    return bench.recorded("h200", part="shapes")
+
+
+def show_rate(row):
+    """Operations of products and convolutions, bytes of all else, over the median."""
+    if row.flops and min(row.shape) > 8:
+        return f"{row.gflop_per_s / 1e3:.3g} TFLOP/s"
+    return f"{show_figures(row.gb_per_s)} GB/s"
+
+
+def show_error(row):
+    error = row.parameters.get("error")
+    return "" if error is None else f"{error:.1e}"
+
+
+def list_shown(pairs):
+    """Every named case, and of random shapes those with the lowest ratios."""
+    random = {}
+    for ours, theirs in pairs:
+        group = ours.parameters["group"]
+        if "random" in group:
+            random.setdefault(group, []).append((ours, theirs))
+        else:
+            yield ours, theirs
+    for found in random.values():
+        yield from sorted(found, key=lambda pair: pair[1].median_ms / pair[0].median_ms)[:WORST]
+
+
+def write_shapes(recorded=None):
+    """A table by group and one by case; without a record, what makes one."""
+    recorded = load_shapes() if recorded is None else recorded
+    if recorded is None:
+        return f"There is no record of an H200 yet; `{SHAPES_COMMAND}` makes one.\n"
+    facts, pairs = recorded.provenance, shapes.compare(recorded)
+    text = [
+        f"{facts['device']}, driver {facts['driver']}, {facts['date'][:10]}, smemkit "
+        f"{facts['smemkit']}, CuPy {facts['peers'].get('cupy', '-')}, torch "
+        f"{facts['peers'].get('torch', '-')}; medians by CUDA events. Of several libraries the "
+        "fastest counts.",
+        "",
+        "| group | cases | least | median | below 0.9 x | larger errors than the library's |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for group, found in shapes.sum_up(recorded).items():
+        counts = (found["cases"], f"{found['least']:.2f} x", f"{found['median']:.2f} x")
+        counts += (found["below 0.9"], found["larger errors"])
+        text.append(f"| {group} | " + " | ".join(map(str, counts)) + " |")
+    text += [
+        "",
+        "| call | shape | smemkit | library | library's time over ours | error | library's |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for ours, theirs in list_shown(pairs):
+        name = ours.parameters["name"]
+        if "random" in ours.parameters["group"]:
+            name += ", random"
+        cells = [
+            name if ours.dtype in name or "tf32" in name else f"{name}, {ours.dtype}",
+            " x ".join(f"{n:,}" for n in ours.shape),
+            f"{show_ms(ours.median_ms)}, {show_rate(ours)}",
+            f"{show_ms(theirs.median_ms)}, {theirs.variant}",
+            f"{theirs.median_ms / ours.median_ms:.3g} x",
+            show_error(ours),
+            show_error(theirs),
+        ]
+        text.append("|" + "".join(f" {cell} |" if cell else " |" for cell in cells))
+    if facts["left_out"]:
+        text += [
+            "",
+            f"Left out: {len(facts['left_out'])} cases, which the file names with reasons.",
+        ]
     return "\n".join([*text, ""])
 
 
@@ -197,6 +283,7 @@ TABLES = {
     "smemkit/__init__.py": {"refused": lambda text: write_refused()},
     "README.md": {"example": lambda text: write_example(), "demo": write_demo},
     "docs/arrays.md": {"arrays": lambda text: write_arrays()},
+    "docs/shapes.md": {"shapes": lambda text: write_shapes()},
     "csrc/README.md": {"layers": lambda text: write_layers()},
     "csrc/kernels/README.md": {
         "ladder": lambda text: write_ladder(),

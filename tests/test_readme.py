@@ -44,8 +44,8 @@ def readme():
     return module
 
 
-PATHS = ("smemkit/__init__.py", "README.md", "docs/arrays.md", "csrc/README.md")
-PATHS += ("csrc/kernels/README.md",)
+PATHS = ("smemkit/__init__.py", "README.md", "docs/arrays.md", "docs/shapes.md")
+PATHS += ("csrc/README.md", "csrc/kernels/README.md")
 STALE = "python -m smemkit dev docs makes it anew"
 
 

@@ -195,9 +195,10 @@ def recorded(name: str = "h200", *, part: str | None = None) -> Results:
         Of the machine: "h200".
     part : str, optional
         One file alone: "variants", "host", "peers", "ceilings" or "probes"; or "goals", which
-        bench --peers wrote; "traffic", bytes that Nsight Compute counted; or "arrays", what the
-        host waits for. By default all rows but those of "goals", which measures again, of
-        "traffic", which has no times, and of "arrays", which has the host's.
+        bench --peers wrote; "traffic", bytes that Nsight Compute counted; "shapes", variant="auto"
+        beside the libraries at random and named shapes; or "arrays", what the host waits for. By
+        default all rows but those of "goals" and "shapes", which measure again, of "traffic", which
+        has no times, and of "arrays", which has the host's.
 
     Shapes
     ------

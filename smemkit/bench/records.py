@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 RECORDS = resources.files("smemkit") / "recorded"
-BY_NAME = ("arrays", "goals", "traffic")  # parts that are loaded only where their name is given
+BY_NAME = (
+    "arrays",
+    "goals",
+    "shapes",
+    "traffic",
+)  # parts that are loaded only where their name is given
 
 
 def name_device(name: str) -> str:
@@ -40,8 +45,8 @@ def load_record(folder: Traversable | None, name: str, part: str | None = None) 
     """The Results of the files PART_NAME.json in a folder, also one within a package.
 
     Only their names select the parts "arrays", of copies and calls as the host sees them, "goals",
-    which bench --peers wrote and which repeats measurements, and "traffic", which Nsight Compute
-    counted and which has no times.
+    which bench --peers wrote and which repeats measurements, "shapes", of variant="auto" beside the
+    libraries, and "traffic", which Nsight Compute counted and which has no times.
     """
     texts = find_records(folder)
     if not isinstance(name, str) or name not in texts:

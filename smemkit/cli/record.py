@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 
 import smemkit
 
-from ..bench import Results, Stopwatch, arrays, peers, record, traffic
+from ..bench import Results, Stopwatch, arrays, peers, record, shapes, traffic
 from ..bench.families import CLASSES
 from ..bench.records import name_device
 from ..bench.results import PARTS
+from ..bench.shape_cases import Sizes
 from .errors import UsageError
 from .options import output_file, seconds
 
@@ -34,6 +35,7 @@ class Options(argparse.Namespace):
     budget: float
     traffic: bool
     arrays: bool
+    shapes: bool
     family: list[str]
     keep_csv: str | None
 
@@ -76,6 +78,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "CuPy and torch",
     )
     parser.add_argument(
+        "--shapes",
+        action="store_true",
+        help="only the part shapes: variant='auto' at random and named shapes, beside cuBLAS, CUB, "
+        "CuPy and torch, with errors against float64",
+    )
+    parser.add_argument(
         "--family",
         action="append",
         default=[],
@@ -97,8 +105,9 @@ def run(chosen: Options) -> int:
     if (chosen.family or chosen.keep_csv) and not chosen.traffic:
         word = "--family" if chosen.family else "--keep-csv"
         raise UsageError(f"{word} goes with --traffic")
-    if chosen.arrays and chosen.traffic:
-        raise UsageError("--arrays and --traffic are two commands: a part each")
+    words = [word for word in ("arrays", "shapes", "traffic") if getattr(chosen, word)]
+    if len(words) > 1:
+        raise UsageError(f"--{words[0]} and --{words[1]} are two commands: a part each")
     facts = smemkit.device_info(backend="cuda")  # BackendError without a GPU
     folder = Path(chosen.out)
     folder.mkdir(parents=True, exist_ok=True)
@@ -108,6 +117,8 @@ def run(chosen: Options) -> int:
         return record_traffic(chosen, folder, chosen.name or name_device(facts["name"]), facts)
     if chosen.arrays:
         return record_arrays(chosen, folder, chosen.name or name_device(facts["name"]))
+    if chosen.shapes:
+        return record_shapes(chosen, folder, chosen.name or name_device(facts["name"]))
     start = time.monotonic()
 
     def say(text: str) -> None:
@@ -155,6 +166,35 @@ def record_arrays(chosen: Options, folder: Path, name: str) -> int:
     for text in [*provenance["missing"], *provenance["left_out"]]:
         print(f"  {text}")
     return 1 if provenance["left_out"] or not rows else 0
+
+
+def record_shapes(chosen: Options, folder: Path, name: str) -> int:
+    """Writes the part "shapes"; the exit status is 1 where there is no row, or time ran out."""
+    start, late = time.monotonic(), False
+
+    def is_late() -> bool:
+        nonlocal late
+        late = time.monotonic() - start > chosen.budget
+        return late
+
+    def say(text: str) -> None:
+        print(f"[{time.monotonic() - start:6.1f} s] {text}", file=sys.stderr, flush=True)
+
+    with ThreadPoolExecutor(1) as pool:  # nvcc takes long with CUB
+        search = pool.submit(peers.load_cub)
+        watch = shapes.SmallWatch(Stopwatch())
+        rows, provenance = shapes.record_shapes(
+            arrays.Libraries(), watch, Sizes(), is_late, say, search.result
+        )
+    provenance |= {"command": "python -m smemkit record --shapes", "part": "shapes"}
+    path = folder / f"shapes_{name}.json"
+    Results([record.shorten(row) for row in rows], provenance).save(path)
+    print(f"{path}: {len(rows)} rows")
+    for group, found in shapes.sum_up(rows).items():
+        print(f"  {group}: " + ", ".join(f"{word} {value:.3g}" for word, value in found.items()))
+    for text in [*provenance["missing"], *provenance["left_out"]]:
+        print(f"  left out: {text}")
+    return 1 if late or not rows else 0
 
 
 def record_traffic(chosen: Options, folder: Path, name: str, facts: DeviceInfo) -> int:
