@@ -15,15 +15,29 @@ static const form forms[SMK_MMA_COUNT] = {
 #include "sim/exec/mma.def"
 };
 
+uint32_t smk_mma_flags(const smk_instruction *instruction)
+{
+    static const uint32_t of_type[] = {[1] = SMK_MMA_SIGNED_A, [2] = SMK_MMA_SIGNED_B};
+    uint32_t flags = smk_module_has(instruction, SMK_MODIFIER_SATFINITE) ? SMK_MMA_SATURATES : 0;
+    for (unsigned i = 0, types = 0; i < instruction->word_count && types < 3; i++) {
+        if (instruction->words[i].is_type) {
+            flags |= instruction->words[i].value == SMK_TYPE_S8 ? of_type[types] : 0;
+            types++;
+        }
+    }
+    return flags;
+}
+
 smk_handler smk_mma_find(const smk_instruction *instruction)
 {
+    const smk_type type = instruction->source_type == SMK_TYPE_U8 ? SMK_TYPE_S8 : (smk_type)instruction->source_type;
     const smk_handler *handlers = smk_mma_baseline;
 #if defined(SMK_MMA_X86)
     smk_isa isa = smk_isa_current();
     handlers = isa == SMK_ISA_AVX512 ? smk_mma_avx512 : isa == SMK_ISA_AVX2 ? smk_mma_avx2 : handlers;
 #endif
     for (unsigned i = 0; i < SMK_MMA_COUNT; i++) {
-        if (instruction->source_type == forms[i].type && smk_module_has(instruction, forms[i].shape)) {
+        if (type == forms[i].type && smk_module_has(instruction, forms[i].shape)) {
             return handlers[i];
         }
     }

@@ -1,7 +1,7 @@
 /* mma: products of small matrices that are distributed over the lanes of a warp.
  *
  * The distribution of elements, with g = lane / 4 and t = lane % 4. A register of 32 bits holds two elements of 16
- * bits that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
+ * bits, or four of 8 bits, that are neighbours in k; a block of k is what the 4 lanes of a group hold in one register.
  *   a    register r: row g + 8 * (r % 2), block r / 2 of k (with 8 rows: row g, block r); in a block, k goes up with t
  *   b    register r: column g, block r of k
  *   c d  register r: row g + 8 * (r / 2), column 2 * t + r % 2
@@ -20,9 +20,16 @@ typedef enum smk_mma_id {
 enum {
     SMK_MMA_COLUMNS = 8,
     SMK_MMA_ROWS_MAX = 16,
-    SMK_MMA_DEPTH_MAX = 16,
-    SMK_MMA_REGISTERS_MAX = 20 /* of d, a, b and c */
+    SMK_MMA_DEPTH_MAX = 16,         /* of floats */
+    SMK_MMA_INTEGER_DEPTH_MAX = 32, /* of integers */
+    SMK_MMA_REGISTERS_MAX = 20      /* of d, a, b and c */
 };
+
+/* Products of integers, as operation.count says. */
+enum { SMK_MMA_SIGNED_A = 1, SMK_MMA_SIGNED_B = 2, SMK_MMA_SATURATES = 4 };
+
+/* Those flags of an mma. */
+uint32_t smk_mma_flags(const smk_instruction *instruction);
 
 /* The handlers of each instruction set. u.detail->rows: those of d, a, b and c, in their order. */
 extern const smk_handler smk_mma_baseline[SMK_MMA_COUNT];

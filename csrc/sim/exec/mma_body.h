@@ -190,10 +190,73 @@ SMK_INLINE const smk_operation *multiply_double(smk_warp *warp, const smk_operat
     return op + 1;
 }
 
+/* The elements of 8 bits of one register, 4 of each group, as numbers: numbers[group * stride + k]. */
+SMK_INLINE void unpack_bytes(const uint32_t *words, bool is_signed, unsigned stride, int16_t *numbers)
+{
+    for (unsigned group = 0; group < 8; group++) {
+        uint8_t bytes[GROUP * GROUP];
+        memcpy(bytes, words + GROUP * group, sizeof bytes);
+        for (unsigned k = 0; k < GROUP * GROUP; k++) {
+            numbers[group * stride + k] = (int16_t)(is_signed ? (bytes[k] ^ 0x80) - 0x80 : bytes[k]);
+        }
+    }
+}
+
+/* A sum as 32 bits: their low ones, or the nearest number that 32 bits hold. */
+SMK_INLINE uint32_t narrow_integer(int64_t sum, bool saturates)
+{
+    const int64_t held = sum < INT32_MIN ? INT32_MIN : sum > INT32_MAX ? INT32_MAX : sum;
+    return (uint32_t)(saturates ? held : sum);
+}
+
+/* Integers of 8 bits: the products of one element of d fit in 32 bits; c may carry their sum beyond. */
+SMK_INLINE const smk_operation *multiply_integer(smk_warp *warp, const smk_operation *op, unsigned rows, unsigned depth)
+{
+    const uint32_t mask = smk_operation_mask(warp, op);
+    if (mask != UINT32_MAX) {
+        return mask == 0 ? op + 1 : smk_mma_refuse(warp, op, mask);
+    }
+    enum { BLOCK = GROUP * GROUP, DEPTH_MAX = SMK_MMA_INTEGER_DEPTH_MAX };
+    const unsigned blocks = depth / BLOCK, high = rows / 8;
+    const uint32_t *registers = op->u.detail->rows;
+    const uint32_t *of_a = registers + rows / 4, *of_b = of_a + high * blocks, *of_c = of_b + blocks;
+    int16_t a[SMK_MMA_ROWS_MAX * DEPTH_MAX], columns[COLUMNS * DEPTH_MAX];
+    int32_t b[DEPTH_MAX * COLUMNS];
+    uint32_t c[SMK_MMA_ROWS_MAX * COLUMNS], d[SMK_MMA_ROWS_MAX * COLUMNS];
+    for (unsigned r = 0; r < high * blocks; r++) {
+        unpack_bytes(SMK_ROW(const uint32_t, warp, of_a[r]), op->count & SMK_MMA_SIGNED_A, depth,
+                     a + r % high * 8 * depth + r / high * BLOCK);
+    }
+    for (unsigned r = 0; r < blocks; r++) {
+        unpack_bytes(SMK_ROW(const uint32_t, warp, of_b[r]), op->count & SMK_MMA_SIGNED_B, depth, columns + r * BLOCK);
+    }
+    for (unsigned k = 0; k < depth; k++) {
+        for (unsigned column = 0; column < COLUMNS; column++) {
+            b[k * COLUMNS + position_of(column)] = columns[column * depth + k];
+        }
+    }
+    gather_c(warp, of_c, rows, c);
+    for (unsigned row = 0; row < rows; row++) {
+        int32_t sum[COLUMNS] = {0};
+        for (unsigned k = 0; k < depth; k++) {
+            for (unsigned j = 0; j < COLUMNS; j++) {
+                sum[j] += a[row * depth + k] * b[k * COLUMNS + j];
+            }
+        }
+        for (unsigned j = 0; j < COLUMNS; j++) {
+            d[row * COLUMNS + j] = narrow_integer((int64_t)sum[j] + (int32_t)c[row * COLUMNS + j],
+                                                  op->count & SMK_MMA_SATURATES);
+        }
+    }
+    scatter_d(warp, registers, rows, d);
+    return op + 1;
+}
+
 /* One function for each row of the table, so that the compiler knows the shape. */
 #define MULTIPLY_F16(rows, depth) multiply(warp, op, format_F16, 2, rows, depth)
 #define MULTIPLY_BF16(rows, depth) multiply(warp, op, format_BF16, 2, rows, depth)
 #define MULTIPLY_TF32(rows, depth) multiply(warp, op, format_TF32, 1, rows, depth)
+#define MULTIPLY_S8(rows, depth) multiply_integer(warp, op, rows, depth)
 #define MULTIPLY_F64(rows, depth) multiply_double(warp, op, rows, depth)
 
 #define SMK_MMA(id, shape, type, rows, depth)                                                                       \

@@ -26,6 +26,7 @@ bool smk_lower_mma(smk_lowering *lowering)
         return false;
     }
     detail->rows = rows;
+    op->count = smk_mma_flags(instruction);
     op->u.detail = detail;
     return true;
 }

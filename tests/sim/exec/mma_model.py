@@ -8,6 +8,7 @@ import numpy as np
 from support.fma import fma64
 
 FORMATS = {"f16": (5, 10, 0), "bf16": (8, 7, 0), "tf32": (8, 10, 13), "f32": (8, 23, 0)}
+INTEGERS = {"s8": (np.int8, np.uint8), "u8": (np.uint8, np.uint8), "s32": (np.int32, np.uint32)}
 FRACTION = 25  # bits behind the point that a term keeps, below the largest exponent
 NAN = 0x7FFFFFFF
 INFINITY = 0x7F800000
@@ -16,6 +17,8 @@ EMPTY = -1000  # the exponent of a zero
 
 def encode(kind, values):
     """Bit patterns of numbers in a format, cut toward zero where it is narrower."""
+    if kind in INTEGERS:
+        return np.asarray(values).astype(INTEGERS[kind][0]).view(INTEGERS[kind][1])
     if kind == "f64":
         return np.ascontiguousarray(values, np.float64).view(np.uint64)
     if kind == "f16":
@@ -27,7 +30,9 @@ def encode(kind, values):
 
 
 def decode(kind, bits):
-    """The numbers, as float64."""
+    """The numbers, as float64 (integers of 8 and 32 bits fit)."""
+    if kind in INTEGERS:
+        return np.asarray(bits, INTEGERS[kind][1]).view(INTEGERS[kind][0]).astype(np.float64)
     if kind == "f64":
         return np.asarray(bits, np.uint64).view(np.float64)
     if kind == "f16":
@@ -110,8 +115,20 @@ def multiply_double(a, b, c):
     return d.view(np.uint64)
 
 
+def multiply_integer(form, a, b, c):
+    """Exact sums, as the nearest number of 32 bits or as the low 32 bits."""
+    kinds = zip(form.kinds, (a, b, c), strict=True)
+    x, y, z = (decode(kind, bits).astype(np.int64) for kind, bits in kinds)
+    total = x @ y + z
+    if form.saturates:
+        total = total.clip(-(2**31), 2**31 - 1)
+    return (total & 0xFFFFFFFF).astype(np.uint32)
+
+
 def multiply(form, a, b, c):
     """Bits of d for batches of matrices of bits; a NaN of double precision may have others."""
+    if form.integer:
+        return multiply_integer(form, a, b, c)
     if form.double:
         made = [multiply_double(*one) for one in zip(a, b, c, strict=True)]
     else:
@@ -136,7 +153,9 @@ def read_bits(text, shape, dtype):
 
 def read_case(form, case):
     """Bits of a, b, c and d of one product, each with a leading axis of 1."""
-    element = {"f64": np.uint64, "tf32": np.uint32}.get(form.kind, np.uint16)
+    element = {"f64": np.uint64, "tf32": np.uint32, "s8": np.uint8, "u8": np.uint8}.get(
+        form.kind, np.uint16
+    )
     result = np.uint64 if form.double else np.uint32
     shapes = (1, form.rows, form.depth), (1, form.depth, 8), (1, form.rows, 8), (1, form.rows, 8)
     kinds = element, element, result, result
@@ -147,6 +166,11 @@ def read_case(form, case):
 
 SPECIAL = [0.0, -0.0, 1.0, -1.5, 3.0, -4.0, np.inf, -np.inf, np.nan, 1e30, -1e38, 6e4, -3e-30]
 REGIMES = ["normal", "wide", "large_c", "tiny", "special", "zero_c", "scattered"]
+INTEGER_REGIMES = ["wide", "large_c", "zero_c"]
+
+
+def list_regimes(form):
+    return INTEGER_REGIMES if form.integer else REGIMES
 
 
 def spread(rng, shape, low, high):
@@ -154,9 +178,20 @@ def spread(rng, shape, low, high):
     return rng.choice([-1.0, 1.0], shape) * np.exp2(rng.uniform(low, high, shape))
 
 
+def make_integers(form, regime, rng, shapes):
+    """Bits of numbers of all sizes; with large_c, sums around the ends of 32 bits."""
+    numbers = [rng.integers(0, 256, shape, np.uint8) for shape in shapes[:2]]
+    c = rng.integers(0, 2**32, shapes[2], np.uint32)
+    if regime == "large_c":
+        c = (0x7FFF0000 + rng.integers(0, 2**17, shapes[2])).astype(np.uint32)
+    return [*numbers, np.zeros_like(c) if regime == "zero_c" else c]
+
+
 def make_numbers(form, regime, rng, count):
     """Bits of a, b and c."""
     shapes = (count, form.rows, form.depth), (count, form.depth, 8), (count, form.rows, 8)
+    if form.integer:
+        return make_integers(form, regime, rng, shapes)
     kinds = form.kind, form.kind, form.result
     half = form.kind == "f16"
     numbers = [rng.standard_normal(shape) for shape in shapes]

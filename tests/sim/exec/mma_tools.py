@@ -22,6 +22,17 @@ class Form:
     rows: int
     depth: int
     target: int  # the lowest compute capability
+    kind_b: str = ""  # of b, where it differs
+    saturates: bool = False
+
+    @property
+    def kinds(self):
+        """Of a, of b, and of c and d."""
+        return self.kind, self.kind_b or self.kind, self.result
+
+    @property
+    def integer(self):
+        return self.kind in ("s8", "u8")
 
     @property
     def double(self):
@@ -30,19 +41,21 @@ class Form:
     @property
     def packed(self):
         """Elements of a and b in a register."""
-        return 2 if self.kind in ("f16", "bf16") else 1
+        return 4 if self.integer else 2 if self.kind in ("f16", "bf16") else 1
 
     @property
     def result(self):
-        return "f64" if self.double else "f32"
+        return "f64" if self.double else "s32" if self.integer else "f32"
 
     @property
     def opcode(self):
-        types = f"{self.result}.{self.kind}.{self.kind}.{self.result}"
-        return f"mma.sync.aligned.{self.shape}.row.col.{types}"
+        a, b, c = self.kinds
+        words = f"{self.shape}.row.col{'.satfinite' if self.saturates else ''}"
+        return f"mma.sync.aligned.{words}.{c}.{a}.{b}.{c}"
 
     def __str__(self):
-        return f"{self.shape}_{self.kind}"
+        words = [self.shape, self.kind, self.kind_b, "satfinite" * self.saturates]
+        return "_".join(word for word in words if word)
 
     def counts(self):
         """Registers of a lane for d, a, b and c."""
@@ -62,6 +75,11 @@ FORMS = [
     Form("m16n8k4", "f64", 16, 4, 90),
     Form("m16n8k8", "f64", 16, 8, 90),
     Form("m16n8k16", "f64", 16, 16, 90),
+    Form("m8n8k16", "s8", 8, 16, 75),
+    Form("m8n8k16", "u8", 8, 16, 75, "s8", saturates=True),
+    Form("m16n8k16", "s8", 16, 16, 80, "u8"),
+    Form("m16n8k32", "s8", 16, 32, 80),
+    Form("m16n8k32", "u8", 16, 32, 80, saturates=True),
 ]
 
 
@@ -70,6 +88,9 @@ def places_a(form):
     count = form.rows * form.depth // 32
     lane, i = np.meshgrid(np.arange(32), np.arange(count), indexing="ij")
     group, thread = lane >> 2, lane & 3
+    if form.packed == 4:  # a0 to a3 in one register, a4 8 rows below, a8 16 columns beyond
+        row = group + (8 * (i >> 2 & 1) if form.rows == 16 else 0 * i)
+        return row, thread * 4 + (i & 3) + 16 * (i >> 3)
     if form.packed == 2:  # a0 and a1 in one register, a2 and a3 8 rows below, a4 8 columns beyond
         row = group + 8 * (i >> 1 & 1)
         return row, thread * 2 + (i & 1) + 8 * (i >> 2)
@@ -82,6 +103,8 @@ def places_b(form):
     """(k, column), likewise."""
     lane, i = np.meshgrid(np.arange(32), np.arange(8 * form.depth // 32), indexing="ij")
     group, thread = lane >> 2, lane & 3
+    if form.packed == 4:
+        return thread * 4 + (i & 3) + 16 * (i >> 2), group
     if form.packed == 2:
         return thread * 2 + (i & 1) + 8 * (i >> 1), group
     return thread + 4 * i, group
@@ -96,9 +119,10 @@ def places_c(form):
 def words(form, matrices, places, packed):
     """(batch, register, lane) of what lanes hold, from (batch, ., .) of bit patterns."""
     elements = matrices[:, places[0], places[1]]  # (batch, lane, i)
-    if packed == 2:
-        low, high = elements[..., 0::2].astype(np.uint32), elements[..., 1::2].astype(np.uint32)
-        elements = low | high << 16
+    if packed > 1:
+        bits = 32 // packed
+        parts = [elements[..., i::packed].astype(np.uint32) << bits * i for i in range(packed)]
+        elements = np.bitwise_or.reduce(parts)
     return np.ascontiguousarray(elements.transpose(0, 2, 1))
 
 

@@ -71,7 +71,7 @@ def main():
     rng, forms, total = np.random.default_rng(options.seed), {}, 0
     for form in mma_tools.FORMS:
         forms[str(form)] = {}
-        for regime in mma_model.REGIMES:
+        for regime in mma_model.list_regimes(form):
             case, wrong = record(form, regime, rng, options.backend)
             forms[str(form)][regime] = case
             total += wrong

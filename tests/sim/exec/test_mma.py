@@ -42,6 +42,15 @@ def product(machine):
     return run
 
 
+def encode_all(form, *operands):
+    """Bits of a, b and c."""
+    return [encode(kind, x) for kind, x in zip(form.kinds, operands, strict=True)]
+
+
+def decode_all(form, *operands):
+    return [decode(kind, x) for kind, x in zip(form.kinds, operands, strict=True)]
+
+
 def same_bits(form, bits, expected):
     """Equal, but for the bits of a NaN of double precision."""
     if form.double:
@@ -63,19 +72,28 @@ def test_as_on_an_h200(form, regime):
 
 def test_the_record_is_whole():
     assert TABLE["device"] == "NVIDIA H200" and TABLE["driver"] and TABLE["date"]
-    assert {form.kind for form in FORMS} == {name.split("_")[1] for name in TABLE["forms"]}
-    for form in FORMS:
+    floats = [form for form in FORMS if not form.integer]
+    assert {form.kind for form in floats} <= {name.split("_")[1] for name in TABLE["forms"]}
+    for form in floats:
         if not form.double:
             assert set(TABLE["forms"][str(form)]) == set(mma_model.REGIMES)
 
 
-@pytest.mark.parametrize("regime", mma_model.REGIMES)
-@EACH_FORM
+@pytest.mark.parametrize(
+    ("form", "regime"),
+    [
+        pytest.param(form, regime, id=f"{form}-{regime}")
+        for form in FORMS
+        for regime in mma_model.list_regimes(form)
+    ],
+)
 def test_bits(form, regime, rng, machine, product):
     """New numbers each run, against the model in whole numbers."""
     operands = mma_model.make_numbers(form, regime, rng, 4)
     out = product(form, *operands)
-    if form.double or find_capability(machine) == 90:  # others keep fewer or more bits
+    if (
+        form.double or form.integer or find_capability(machine) == 90
+    ):  # others keep fewer or more bits
         assert same_bits(form, out, mma_model.multiply(form, *operands))
 
 
@@ -86,7 +104,7 @@ from sim.exec import mma_model, mma_tools
 from smemkit import _core
 rng = numpy.random.default_rng(int(sys.argv[1]))
 for form in mma_tools.FORMS:
-    for regime in mma_model.REGIMES:
+    for regime in mma_model.list_regimes(form):
         out = mma_tools.multiply(form, *mma_model.make_numbers(form, regime, rng, 4))
         print(form, regime, hashlib.sha256(out.tobytes()).hexdigest())
 print(_core._isa())
@@ -111,21 +129,22 @@ def test_same_bits_on_every_instruction_set(rng):
 
 @EACH_FORM
 def test_small_integers_are_exact(form, rng, product):
-    a = rng.integers(-8, 9, (20, form.rows, form.depth))
-    b = rng.integers(-8, 9, (20, form.depth, 8))
+    low = 0 if "u8" in form.kinds else -8
+    a = rng.integers(low, 9, (20, form.rows, form.depth))
+    b = rng.integers(low, 9, (20, form.depth, 8))
     c = rng.integers(-99, 100, (20, form.rows, 8))
-    bits = encode(form.kind, a), encode(form.kind, b), encode(form.result, c)
+    bits = encode_all(form, a, b, c)
     out = product(form, *bits)
     assert (decode(form.result, out) == a @ b + c).all()
 
 
-@EACH_FORM
+@pytest.mark.parametrize("form", [form for form in FORMS if not form.integer], ids=str)
 def test_normal_numbers(form, rng, product):
     a = encode(form.kind, rng.standard_normal((20, form.rows, form.depth)))
-    b = encode(form.kind, rng.standard_normal((20, form.depth, 8)))
+    b = encode(form.kinds[1], rng.standard_normal((20, form.depth, 8)))
     c = encode(form.result, rng.standard_normal((20, form.rows, 8)))
     out = decode(form.result, product(form, a, b, c))
-    a, b, c = decode(form.kind, a), decode(form.kind, b), decode(form.result, c)
+    a, b, c = decode_all(form, a, b, c)
     bound = 4 * np.finfo("f8" if form.double else "f4").eps * (np.abs(a) @ np.abs(b) + np.abs(c))
     if form.double:
         bound *= form.depth
@@ -139,10 +158,10 @@ def test_each_element_has_its_place(form, product):
     a = np.zeros((n, n))
     a[np.arange(n), np.arange(n)] = 1
     a = a.reshape(n, form.rows, form.depth)
-    b = np.arange(1.0, 8 * form.depth + 1).reshape(form.depth, 8)
+    b = 1 + np.arange(8 * form.depth).reshape(form.depth, 8) % 127  # 8 bits hold them
     b = np.broadcast_to(b, (n, form.depth, 8))
     c = np.zeros((n, form.rows, 8))
-    bits = encode(form.kind, a), encode(form.kind, b), encode(form.result, c)
+    bits = encode_all(form, a, b, c)
     assert (decode(form.result, product(form, *bits)) == a @ b).all()
 
 
@@ -161,7 +180,7 @@ def test_needs_its_target(form):
 def test_result_over_a_source(form, rng):
     """d may be c, or share registers with a and b."""
     a = encode(form.kind, rng.integers(-8, 9, (3, form.rows, form.depth)))
-    b = encode(form.kind, rng.integers(-8, 9, (3, form.depth, 8)))
+    b = encode(form.kinds[1], rng.integers(-8, 9, (3, form.depth, 8)))
     c = encode(form.result, rng.integers(-8, 9, (3, form.rows, 8)))
     _, list_a, list_b, list_c = mma_tools.register_lists(form)
     count = form.counts()[0]
@@ -169,7 +188,7 @@ def test_result_over_a_source(form, rng):
     copy = "\n".join(f"mov.{form.result} %d{i}, %c{i};" for i in range(count))
     text = write_kernel(form, lists=(list_c, list_a, list_b, list_c), after=twice + "\n" + copy)
     out = decode(form.result, multiply(form, a, b, c, text=text))
-    a, b, c = decode(form.kind, a), decode(form.kind, b), decode(form.result, c)
+    a, b, c = decode_all(form, a, b, c)
     assert (out == 2 * (a @ b) + c).all()
 
 
@@ -190,7 +209,7 @@ def test_all_lanes_must_be_there(form, before, guard, after, block, words):
         np.zeros((1, *shape))
         for shape in ((form.rows, form.depth), (form.depth, 8), (form.rows, 8))
     ]
-    bits = [encode(form.kind, x) for x in zeros[:2]] + [encode(form.result, zeros[2])]
+    bits = encode_all(form, *zeros)
     with pytest.raises(smemkit.BarrierError, match=words) as caught:
         multiply(form, *bits, text=text, block=block)
     line = next(i for i, x in enumerate(text.split("\n"), 1) if form.opcode in x)
@@ -225,14 +244,14 @@ def test_check_finds_nothing(form):
 def test_sums_in_a_loop(form, rng):
     """d is c of the next turn; registers and guards as a compiler leaves them."""
     a = encode(form.kind, rng.integers(-3, 4, (3, form.rows, form.depth)))
-    b = encode(form.kind, rng.integers(-3, 4, (3, form.depth, 8)))
+    b = encode(form.kinds[1], rng.integers(-3, 4, (3, form.depth, 8)))
     c = encode(form.result, rng.integers(-3, 4, (3, form.rows, 8)))
     d, list_a, list_b, _ = mma_tools.register_lists(form)
     back = "add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p1, %r4, 10;\n@%p1 bra LOOP;"
     lists = (d, list_a, list_b, d)
     text = write_kernel(form, before="mov.u32 %r4, 0;\nLOOP:", lists=lists, after=back)
     out = decode(form.result, multiply(form, a, b, c, text=text))
-    a, b, c = decode(form.kind, a), decode(form.kind, b), decode(form.result, c)
+    a, b, c = decode_all(form, a, b, c)
     assert (out == 10 * (a @ b) + c).all()
 
 
@@ -240,13 +259,13 @@ def test_sums_in_a_loop(form, rng):
 def test_sinks_and_constants(form, rng):
     """_ takes a result that nobody wants; a literal stands for a register."""
     a = encode(form.kind, rng.integers(-3, 4, (1, form.rows, form.depth)))
-    b = encode(form.kind, rng.integers(-3, 4, (1, form.depth, 8)))
+    b = encode(form.kinds[1], rng.integers(-3, 4, (1, form.depth, 8)))
     c = encode(form.result, rng.integers(-3, 4, (1, form.rows, 8)))
     d, list_a, list_b, list_c = mma_tools.register_lists(form)
-    one = "0d3FF0000000000000" if form.double else "0f3F800000"
+    one = "0d3FF0000000000000" if form.double else "1" if form.integer else "0f3F800000"
     lists = (d.replace("%d1", "_"), list_a, list_b, list_c.replace("%c0", one))
     bits = multiply(form, a, b, c, text=write_kernel(form, lists=lists))
-    a, b, was = decode(form.kind, a), decode(form.kind, b), decode(form.result, c)
+    a, b, was = decode_all(form, a, b, c)
     expected = a @ b + was
     rows, columns = mma_tools.places_c(form)
     expected[:, rows[:, 0], columns[:, 0]] += 1 - was[:, rows[:, 0], columns[:, 0]]
@@ -259,4 +278,5 @@ def test_guard_that_nobody_passes(form, rng):
     c = encode(form.result, rng.standard_normal((1, form.rows, 8)))
     a, b = np.zeros((1, form.rows, form.depth)), np.zeros((1, form.depth, 8))
     text = write_kernel(form, before="setp.gt.u32 %p1, %r1, 31;", guard="@%p1")
-    assert (multiply(form, encode(form.kind, a), encode(form.kind, b), c, text=text) == c).all()
+    a, b, _ = encode_all(form, a, b, c)
+    assert (multiply(form, a, b, c, text=text) == c).all()
