@@ -38,13 +38,13 @@ static PyObject *describe(const smk_module *module, const smk_function *function
     } else {
         Py_INCREF(file);
     }
-    return Py_BuildValue("{s:s#,s:I,s:N,s:I,s:s,s:s,s:s,s:I,s:i,s:I,s:s,s:I}", "function", function->name.start,
-                         (Py_ssize_t)function->name.length, "ptx_line", in->line, "file", file, "line", in->source_line,
-                         "opcode", smk_module_opcode_name((smk_opcode)in->opcode), "space",
-                         smk_spelling_space((smk_space)in->space), "role",
-                         smk_spelling_role((smk_fusion_role)access->role), "bytes", bytes, "shift",
-                         access->role == SMK_FUSION_LEADER ? (int)access->shift : 0, "more_bytes",
-                         (unsigned)access->more_bytes, "form", forms[access->form], "block", block);
+    return Py_BuildValue(
+        "{s:s#,s:I,s:N,s:I,s:s,s:s,s:s,s:I,s:i,s:I,s:s,s:I,s:N}", "function", function->name.start,
+        (Py_ssize_t)function->name.length, "ptx_line", in->line, "file", file, "line", in->source_line, "opcode",
+        smk_module_opcode_name((smk_opcode)in->opcode), "space", smk_spelling_space((smk_space)in->space), "role",
+        smk_spelling_role((smk_fusion_role)access->role), "bytes", bytes, "shift",
+        access->role == SMK_FUSION_LEADER ? (int)access->shift : 0, "more_bytes", (unsigned)access->more_bytes, "form",
+        forms[access->form], "block", block, "zfill", PyBool_FromLong(access->zfill));
 }
 
 static int add_function(const smk_state *state, PyObject *list, const smk_module *module, const smk_function *function)

@@ -136,11 +136,12 @@ static uint32_t count_waves(const piece *pieces, unsigned count)
     return waves;
 }
 
-static smk_async_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads)
+static smk_async_cost count_bypass(const uint64_t *from, const uint64_t *to, uint32_t mask, uint32_t reads, bool zfill)
 {
     piece pieces[SMK_WARP_SIZE];
     const unsigned count = list_pieces(from, to, reads, pieces);
-    const smk_bank_cost zeros = reads == mask ? (smk_bank_cost){0} : count_cached(from, to, PIECE_BYTES, mask, reads);
+    const bool again = zfill || reads != mask;
+    const smk_bank_cost zeros = again ? count_cached(from, to, PIECE_BYTES, mask, reads) : (smk_bank_cost){0};
     find_rounds(pieces, count);
     const uint32_t waves = count_waves(pieces, count);
     smk_async_cost cost = {.shared = zeros, .sectors = count_sectors(pieces, count)};
@@ -150,11 +151,11 @@ static smk_async_cost count_bypass(const uint64_t *from, const uint64_t *to, uin
 }
 
 smk_async_cost smk_async_cost_count(const uint64_t from[SMK_WARP_SIZE], const uint64_t to[SMK_WARP_SIZE],
-                                    unsigned bytes, uint32_t mask, uint32_t reads, bool bypass)
+                                    unsigned bytes, uint32_t mask, uint32_t reads, smk_async_way way)
 {
     reads = from == NULL ? 0 : reads & mask;
-    if (bypass) {
-        return count_bypass(from, to, mask, reads);
+    if (way != SMK_ASYNC_CACHED) {
+        return count_bypass(from, to, mask, reads, way == SMK_ASYNC_BYPASS_ZFILL);
     }
     return (smk_async_cost){.shared = count_cached(from, to, bytes, mask, reads),
                             .sectors = from == NULL ? 0 : smk_sector_count(from, bytes, reads)};

@@ -14,19 +14,23 @@
  *
  * Lanes that write zeros have no source. If there are any, all lanes of the copy pass the banks also past the cache,
  * once more than those that read: wavefronts and conflicts are increased by those that the copy has through the cache.
+ * The same goes for each copy past the cache whose size the compiler does not know to be 0 or 16 (LDGSTS with .ZFILL),
+ * whether lanes write zeros or not.
  *
  * The model reproduces the counts of an H200 (smsp__sass_..._op_ldgsts) in tests/sim/cost/banks_h200.json and
  * tests/sim/cost/copies_h200.json, except for one flaw of that metric: if predicate P0 of the machine code selects
- * zeros past the cache, the metric counts wavefronts as if P0 were false in all lanes. A size past the cache that the
- * compiler does not know to be 0 or 16 (LDGSTS with .ZFILL) is not understood: five launches with different sizes took
- * twice the wavefronts of all lanes.
+ * zeros past the cache, the metric counts wavefronts as if P0 were false in all lanes.
  */
 #ifndef SMK_SIM_COST_ASYNC_COST_H
 #define SMK_SIM_COST_ASYNC_COST_H
 
 #include "sim/cost/bank.h"
 
-#include <stdbool.h>
+typedef enum smk_async_way {
+    SMK_ASYNC_CACHED, /* through the cache */
+    SMK_ASYNC_BYPASS,
+    SMK_ASYNC_BYPASS_ZFILL
+} smk_async_way;
 
 typedef struct smk_async_cost {
     smk_bank_cost shared;
@@ -36,6 +40,6 @@ typedef struct smk_async_cost {
 /* The lanes of `mask` that are in `reads` read their source, the others write zeros. `from` NULL: no lane has a
  * source. Past the cache `bytes` is 16. */
 smk_async_cost smk_async_cost_count(const uint64_t from[SMK_WARP_SIZE], const uint64_t to[SMK_WARP_SIZE],
-                                    unsigned bytes, uint32_t mask, uint32_t reads, bool bypass);
+                                    unsigned bytes, uint32_t mask, uint32_t reads, smk_async_way way);
 
 #endif

@@ -302,7 +302,10 @@ void smk_access_cost_add_copy(smk_access_cost *totals, const smk_access_cost_pla
     smk_access_cost *shared = &totals[access->cost_index[SMK_ACCESS_COST_SHARED]],
                     *global = &totals[access->cost_index[SMK_ACCESS_COST_GLOBAL]];
     const smk_async_cost cost = smk_async_cost_count(access->reads_nothing ? NULL : target->source, target->address,
-                                                     target->bytes, target->mask, source->mask, access->bypass);
+                                                     target->bytes, target->mask, source->mask,
+                                                     !access->bypass ? SMK_ASYNC_CACHED
+                                                     : access->zfill ? SMK_ASYNC_BYPASS_ZFILL
+                                                                     : SMK_ASYNC_BYPASS);
     if (source->mask != 0) {
         global->requests++;
         global->cost += cost.sectors;

@@ -28,6 +28,7 @@ typedef struct smk_access_cost_plan {
     uint8_t op;         /* smk_bank_op */
     uint8_t form;       /* smk_fusion_form */
     bool bypass;        /* a copy past the L1 cache */
+    bool zfill;         /* a copy of a size that ptxas does not know to be 0 or all its bytes */
     bool reads_nothing; /* a copy of 0 bytes, as a constant */
     uint8_t bytes;      /* a lane, of a fused access; 0: those of the event */
     int16_t shift;      /* from the event's addresses to the fused access's */

@@ -129,6 +129,7 @@ static void number_accesses(counting *c, uint32_t function, bool room)
         access.form = plan != NULL ? plan[i].form : (uint8_t)SMK_FUSION_PLAIN;
         access.op = access.form == SMK_FUSION_COUNT ? (uint8_t)SMK_BANK_INCREMENT : access.op;
         access.bypass = smk_module_has(&f->instructions[i], SMK_MODIFIER_CG);
+        access.zfill = plan != NULL && plan[i].zfill;
         access.reads_nothing = op == SMK_BANK_ASYNC && smk_access_cost_reads_nothing(&f->instructions[i]);
         for (unsigned memory = 0; memory < SMK_ACCESS_COST_MEMORIES; memory++) {
             access.cost_index[memory] = touches[memory] ? c->totals_count++ : SMK_NO_INDEX;

@@ -2,6 +2,7 @@
 
 #include "base/heap.h"
 #include "ptx/opcode.h"
+#include "sim/ptxas/copy_size.h"
 #include "sim/ptxas/memory_flow.h"
 #include "sim/ptxas/value_numbering.h"
 
@@ -602,5 +603,5 @@ smk_status smk_fusion_plan(const smk_module *module, const smk_function *functio
         return smk_status_fail(error, SMK_MEMORY, "no memory to plan the accesses of %zu instructions", count);
     }
     *plan = p.plan;
-    return SMK_OK;
+    return smk_copy_size_plan(function, p.plan, error);
 }

@@ -29,6 +29,7 @@
 #include "base/status.h"
 #include "sim/ptxas/cfg.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 typedef enum smk_fusion_role {
@@ -59,6 +60,7 @@ typedef struct smk_fusion_access {
     uint8_t more_bytes; /* of a LEADER with two distant elements: a second access; 0: there is none */
     int16_t more_shift;
     uint32_t leader; /* of a MEMBER: index of its leader */
+    bool zfill;      /* of a copy: see copy_size.h */
 } smk_fusion_access;
 
 /* plan[i] for each instruction of the function, in `arena`. Errors: MEMORY. */

@@ -25,12 +25,6 @@ CHOSEN = (
     "Compute has wavefronts as if P0 were false in all lanes, so that none reads "
     "(test_chosen_zeros adds them up); sectors are right, and so is all under other predicates"
 )
-FILLED = (
-    "LDGSTS.BYPASS.ZFILL (ptxas does not know that a size is 0 or 16) passes the banks of shared "
-    "memory once more, as a copy through the cache does, though no lane writes zeros; so do "
-    "copies of which some lanes write zeros, and the model knows only those (test_filled_copies "
-    "adds them up)"
-)
 POLLED = (
     "the block that draws the last ticket reads another block's part until it is there, and lanes "
     "that wait are served apart from those that need not: how often is the blocks' own timing and "
@@ -86,11 +80,6 @@ EXPLAINED = {
     ("gemm_warp_tiled_float64", "async.wavefronts"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.sectors"): GUARDED,
     ("gemm_tuned_narrow_float32", "async.wavefronts"): GUARDED,
-    **{
-        (f"gemm_direct{part}_float32", f"async.{what}"): FILLED
-        for part in ("", "_low", "_wide", "_tall", "_large")
-        for what in ("wavefronts", "conflicts")
-    },
     ("conv2d_register_float32", "async.wavefronts"): CHOSEN,
     ("conv2d_register_float64", "async.wavefronts"): CHOSEN,
     **{
