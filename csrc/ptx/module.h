@@ -147,6 +147,7 @@ typedef struct smk_variable {
     bool is_extern;     /* declared, not defined: dynamic shared memory where the space is shared */
     bool unsized;       /* name[] : no size given */
     bool by_pointer;    /* a parameter with .ptr */
+    bool is_managed;    /* .attribute(.managed): the host may access it, too */
     uint32_t alignment; /* bytes, at least the element's size */
     uint32_t line;
     uint64_t bytes;     /* of the whole variable; 0 where unsized */

@@ -1,52 +1,32 @@
+/* For mmap and MAP_FIXED_NOREPLACE under -std=c11. */
+#if !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+
 #include "sim/code/memory.h"
 
-#include "base/fork.h"
 #include "base/heap.h"
 #include "base/pages.h"
 #include "base/quota.h"
-#include "sim/code/array_name.h"
-#include "sim/code/memory_view.h"
+#include "sim/code/memory_table.h"
 
 #include <inttypes.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
+/* Shared memory lies where neither other mappings of the process nor the windows of image.h are. */
 #define FIRST_ADDRESS UINT64_C(0x0000000700000000)
 #define LAST_ADDRESS UINT64_C(0x0000700000000000)
-
-/* Addresses below NULL_BYTES come from null pointers; at distances above NEAR_BYTES a message names no allocation. */
-#define NULL_BYTES UINT64_C(0x10000000)
-#define NEAR_BYTES (UINT64_C(1) << 32)
+#define LAST_SHARED UINT64_C(0x0000710000000000)
 #define PADDING_MAX (UINT64_C(1) << 40)
 
-enum { ALIGNMENT = 256, GUARD_BYTES = 4096, GUARD_SHARE = 16, NAME_MAX_BYTES = 64, FRESH_BYTE = SMK_PAGES_FILL };
-enum { NAME_BYTES = 320, ELEMENT_BYTES = 192 }; /* texts of messages */
+#if !defined(MAP_FIXED_NOREPLACE)
+#define MAP_FIXED_NOREPLACE 0 /* the address is then a hint, and what lies elsewhere is given back */
+#endif
 
-/* An allocation with its reference count: it lives until it is freed and no view holds it. */
-typedef struct smk_allocation_record {
-    uint64_t address, bytes;
-    uint64_t room; /* distance from this address to the earliest next allocation */
-    unsigned char *host;
-    uint32_t holders;
-    bool constant;
-    bool paged;                         /* `host` is of base/pages.h */
-    bool adopted;                       /* `host` belongs to the caller */
-    bool initialized;                   /* all of its bytes have been written */
-    uint64_t first;                     /* else that many bytes from the start have, */
-    unsigned char *written;             /* and further ones, a bit each; NULL: none */
-    char name[NAME_MAX_BYTES];          /* of a variable; "" for what the host allocated */
-    struct smk_allocation_record *next; /* in a list of records to free */
-} smk_allocation_record;
-
-struct smk_memory {
-    smk_fork_lock lock;
-    smk_allocation_record **record; /* by address */
-    size_t count, capacity;
-    uint64_t next; /* where the search for room starts, so that addresses are reused late */
-    uint64_t used, limit;
-};
+enum { ALIGNMENT = 256, PAGE_BYTES = 65536, GUARD_BYTES = 4096, GUARD_SHARE = 16, FRESH_BYTE = SMK_PAGES_FILL };
+enum { TABLE_FIRST = 64 };
 
 uint64_t smk_memory_limit(void)
 {
@@ -54,15 +34,37 @@ uint64_t smk_memory_limit(void)
     return present == 0 ? UINT64_C(8) << 30 : present / 4 * 3;
 }
 
+static smk_memory_table *create_table(size_t capacity)
+{
+    smk_memory_table *table = smk_heap_allocate(sizeof *table + capacity * sizeof table->allocation[0], 1);
+    if (table != NULL) {
+        table->capacity = capacity;
+        table->holders = 1;
+    }
+    return table;
+}
+
+void smk_memory_release_table(smk_memory_table *table)
+{
+    if (--table->holders == 0) {
+        smk_heap_free(table);
+    }
+}
+
 smk_status smk_memory_create(smk_memory **memory, smk_error *error)
 {
     smk_memory *made = smk_heap_allocate(1, sizeof *made);
-    if (made == NULL || !smk_fork_lock_create(&made->lock)) {
+    smk_memory_table *table = create_table(TABLE_FIRST);
+    if (made == NULL || table == NULL || !smk_fork_lock_create(&made->lock)) {
+        smk_heap_free(table);
         smk_heap_free(made);
         return smk_status_fail(error, SMK_MEMORY, "no memory for the simulator's device memory");
     }
-    made->next = FIRST_ADDRESS;
+    made->table = table;
+    made->device = (smk_memory_range){FIRST_ADDRESS, LAST_ADDRESS, FIRST_ADDRESS, ALIGNMENT};
+    made->shared = (smk_memory_range){LAST_ADDRESS, LAST_SHARED, LAST_ADDRESS, PAGE_BYTES};
     made->limit = smk_memory_limit();
+    atomic_init(&made->initialized, 0);
     *memory = made;
     return SMK_OK;
 }
@@ -77,28 +79,19 @@ uint64_t smk_memory_used(smk_memory *memory)
 
 static void free_host(const smk_allocation_record *record)
 {
-    if (record->adopted) {
+    if (record->adopted || record->host == NULL) {
         return;
     }
-    if (record->paged) {
+    if (record->shared) {
+        (void)munmap(record->host, (size_t)record->bytes + 1);
+    } else if (record->paged) {
         smk_pages_free(record->host, (size_t)record->bytes);
     } else {
         smk_heap_free(record->host);
     }
 }
 
-/* Under the lock. A record without holders goes to a list, since freeing a large one takes long. */
-static void drop(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
-{
-    if (--record->holders == 0) {
-        memory->used -= record->adopted ? 0 : record->bytes;
-        record->next = *dead;
-        *dead = record;
-    }
-}
-
-/* Without the lock. */
-static void free_dead(smk_allocation_record *dead)
+void smk_memory_free_dead(smk_allocation_record *dead)
 {
     while (dead != NULL) {
         smk_allocation_record *next = dead->next;
@@ -109,20 +102,65 @@ static void free_dead(smk_allocation_record *dead)
     }
 }
 
+/* Readers ----------------------------------------------------------------------------------------------- */
+
+void smk_memory_begin_reading(smk_memory *memory, smk_memory_reader *reader)
+{
+    *reader = (smk_memory_reader){.number = ++memory->readers, .older = memory->newest};
+    if (memory->newest == NULL) {
+        memory->oldest = reader;
+    } else {
+        memory->newest->newer = reader;
+    }
+    memory->newest = reader;
+}
+
+void smk_memory_end_reading(smk_memory *memory, smk_memory_reader *reader, smk_allocation_record **dead)
+{
+    *(reader->older == NULL ? &memory->oldest : &reader->older->newer) = reader->newer;
+    *(reader->newer == NULL ? &memory->newest : &reader->newer->older) = reader->older;
+    while (memory->freed != NULL && (memory->oldest == NULL || memory->freed->freed_at < memory->oldest->number)) {
+        smk_allocation_record *record = memory->freed;
+        memory->freed = record->next;
+        memory->used -= record->adopted ? 0 : record->bytes;
+        record->next = *dead;
+        *dead = record;
+    }
+}
+
+/* Under the lock: a record that is in the table no more goes to `dead`, or waits for the readers there are. Freeing a
+ * large one takes long, so that happens without the lock. */
+static void retire(smk_memory *memory, smk_allocation_record *record, smk_allocation_record **dead)
+{
+    if (memory->oldest == NULL) {
+        memory->used -= record->adopted ? 0 : record->bytes;
+        record->next = *dead;
+        *dead = record;
+        return;
+    }
+    record->freed_at = memory->readers;
+    record->next = NULL;
+    *(memory->freed == NULL ? &memory->freed : &memory->last_freed->next) = record;
+    memory->last_freed = record;
+}
+
 void smk_memory_destroy(smk_memory *memory)
 {
     if (memory == NULL) {
         return;
     }
-    smk_allocation_record *dead = NULL;
-    for (size_t i = 0; i < memory->count; i++) {
-        drop(memory, memory->record[i], &dead);
+    smk_allocation_record *dead = memory->freed;
+    for (size_t i = 0; i < memory->table->count; i++) {
+        memory->table->allocation[i].record->next = dead;
+        dead = memory->table->allocation[i].record;
     }
-    free_dead(dead);
-    smk_heap_free(memory->record);
+    smk_memory_free_dead(dead);
+    smk_memory_release_table(memory->table);
     smk_fork_lock_destroy(&memory->lock);
     smk_heap_free(memory);
 }
+
+/* The table ---------------------------------------------------------------------------------------------- */
 
 static _Thread_local uint64_t padding;
 
@@ -131,20 +169,20 @@ void smk_memory_pad(uint64_t bytes)
     padding = bytes < PADDING_MAX ? bytes : PADDING_MAX;
 }
 
-static uint64_t room_of(uint64_t bytes)
+static uint64_t room_of(uint64_t bytes, uint64_t unit)
 {
     uint64_t guard = GUARD_BYTES + bytes / GUARD_SHARE;
     uint64_t room = bytes + (guard > padding ? guard : padding);
-    return (room + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return (room + unit - 1) / unit * unit;
 }
 
 /* Index of the first allocation at or behind `address`. */
-static size_t lower_bound(const smk_memory *memory, uint64_t address)
+static size_t lower_bound(const smk_memory_table *table, uint64_t address)
 {
-    size_t low = 0, high = memory->count;
+    size_t low = 0, high = table->count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (memory->record[middle]->address < address) {
+        if (table->allocation[middle].address < address) {
             low = middle + 1;
         } else {
             high = middle;
@@ -154,54 +192,79 @@ static size_t lower_bound(const smk_memory *memory, uint64_t address)
 }
 
 /* Room for `bytes` and its guard at or behind `from`; 0 where there is none. */
-static uint64_t find_room(const smk_memory *memory, uint64_t from, uint64_t bytes)
+static uint64_t find_room(const smk_memory_table *table, const smk_memory_range *range, uint64_t from, uint64_t bytes)
 {
-    uint64_t room = room_of(bytes);
-    for (size_t i = lower_bound(memory, from); i < memory->count; i++) {
-        const smk_allocation_record *next = memory->record[i];
-        if (next->address >= from + room) {
+    uint64_t room = room_of(bytes, range->unit);
+    for (size_t i = lower_bound(table, from); i < table->count; i++) {
+        const smk_allocation *next = &table->allocation[i];
+        if (next->address >= from + room || next->address >= range->last) {
             break;
         }
-        from = next->address + next->room;
+        from = next->address + next->record->room;
     }
-    return LAST_ADDRESS - from >= room && from <= LAST_ADDRESS ? from : 0;
+    return from <= range->last && range->last - from >= room ? from : 0;
 }
 
-static bool grow_table(smk_memory *memory)
+/* Under the lock: a table that the caller may change, with room for one more allocation. */
+static smk_memory_table *get_table(smk_memory *memory)
 {
-    if (memory->count < memory->capacity) {
-        return true;
+    smk_memory_table *table = memory->table;
+    if (table->holders == 1 && table->count < table->capacity) {
+        return table;
     }
-    size_t capacity = memory->capacity == 0 ? 64 : 2 * memory->capacity;
-    size_t each = sizeof *memory->record;
-    smk_allocation_record **grown = smk_heap_resize(memory->record, memory->capacity * each, capacity * each);
-    if (grown == NULL) {
+    smk_memory_table *made = create_table(table->count < table->capacity ? table->capacity : 2 * table->capacity);
+    if (made != NULL) {
+        made->count = table->count;
+        memcpy(made->allocation, table->allocation, table->count * sizeof table->allocation[0]);
+        smk_memory_release_table(table);
+        memory->table = made;
+    }
+    return made;
+}
+
+/* Under the lock: maps memory of zeros at the address of a record. */
+static bool map_shared(smk_allocation_record *record)
+{
+    void *wanted = (void *)(uintptr_t)record->address; // NOLINT(performance-no-int-to-ptr)
+    void *host = mmap(wanted, (size_t)record->bytes + 1, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    if (host == MAP_FAILED) {
         return false;
     }
-    memory->record = grown;
-    memory->capacity = capacity;
+    if (host != wanted) {
+        (void)munmap(host, (size_t)record->bytes + 1);
+        return false;
+    }
+    record->host = host;
     return true;
 }
 
 /* Under the lock. */
-static bool insert(smk_memory *memory, smk_allocation_record *record)
+static bool insert(smk_memory *memory, smk_allocation_record *record, bool constant)
 {
-    uint64_t address = find_room(memory, memory->next, record->bytes);
-    if (address == 0) {
-        address = find_room(memory, FIRST_ADDRESS, record->bytes);
-    }
+    smk_memory_table *table = get_table(memory);
+    smk_memory_range *range = record->shared ? &memory->shared : &memory->device;
     const uint64_t used = record->adopted ? 0 : record->bytes; /* adopted memory is in use already */
-    if (address == 0 || used > memory->limit - memory->used || !grow_table(memory)) {
+    if (table == NULL || used > memory->limit - memory->used) {
         return false;
     }
-    size_t at = lower_bound(memory, address);
-    memmove(&memory->record[at + 1], &memory->record[at], (memory->count - at) * sizeof *memory->record);
-    memory->record[at] = record;
-    memory->count++;
-    memory->used += used;
+    uint64_t address = find_room(table, range, range->next, record->bytes);
+    if (address == 0) {
+        address = find_room(table, range, range->first, record->bytes);
+    }
     record->address = address;
-    record->room = room_of(record->bytes);
-    memory->next = address + record->room;
+    if (address == 0 || (record->shared && !map_shared(record))) {
+        return false;
+    }
+    size_t at = lower_bound(table, address);
+    memmove(&table->allocation[at + 1], &table->allocation[at], (table->count - at) * sizeof table->allocation[0]);
+    table->allocation[at] = (smk_allocation){address, record->bytes, record->host, constant, record};
+    table->count++;
+    memory->used += used;
+    record->serial = ++memory->allocations;
+    record->memory = memory;
+    record->room = room_of(record->bytes, range->unit);
+    range->next = address + record->room;
     return true;
 }
 
@@ -215,37 +278,41 @@ static void allocate_host(smk_allocation_record *made, bool variable)
     }
 }
 
-static smk_status allocate(smk_memory *memory, const char *name, size_t name_length, bool constant, uint64_t bytes,
+static smk_status fail_allocation(const smk_memory *memory, uint64_t bytes, smk_error *error)
+{
+    return smk_status_fail(error, SMK_MEMORY,
+                           "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64
+                           " bytes in use)",
+                           bytes, memory->used, memory->limit);
+}
+
+static smk_status allocate(smk_memory *memory, smk_text name, bool constant, bool shared, uint64_t bytes,
                            uint64_t *address, smk_error *error)
 {
     smk_allocation_record *made = NULL;
     if (bytes <= memory->limit) { /* the host could promise more memory than it has */
         made = smk_heap_allocate(1, sizeof *made);
     }
-    if (made != NULL) {
-        made->bytes = bytes;
-        allocate_host(made, name_length > 0);
-        made->holders = 1;
-        made->constant = constant;
-        made->initialized = name_length > 0; /* variables begin as zeros */
-        size_t length = name_length < NAME_MAX_BYTES - 1 ? name_length : NAME_MAX_BYTES - 1;
-        memcpy(made->name, name, length);
+    if (made == NULL) {
+        return fail_allocation(memory, bytes, error);
+    }
+    made->bytes = bytes;
+    made->shared = shared;
+    made->initialized = shared || name.length > 0; /* they begin as zeros */
+    memcpy(made->name, name.start, name.length < SMK_MEMORY_NAME_BYTES ? name.length : SMK_MEMORY_NAME_BYTES - 1);
+    if (!shared) {
+        allocate_host(made, name.length > 0);
     }
     bool done = false;
-    if (made != NULL && made->host != NULL) {
+    if (made->host != NULL || shared) {
         smk_fork_lock_take(&memory->lock);
-        done = insert(memory, made);
+        done = insert(memory, made, constant);
         smk_fork_lock_give(&memory->lock);
     }
     if (!done) {
-        if (made != NULL) {
-            free_host(made);
-        }
+        free_host(made);
         smk_heap_free(made);
-        return smk_status_fail(error, SMK_MEMORY,
-                               "the simulator has no memory for %" PRIu64 " bytes (%" PRIu64 " of %" PRIu64
-                               " bytes in use)",
-                               bytes, memory->used, memory->limit);
+        return fail_allocation(memory, bytes, error);
     }
     *address = made->address;
     return SMK_OK;
@@ -253,13 +320,18 @@ static smk_status allocate(smk_memory *memory, const char *name, size_t name_len
 
 smk_status smk_memory_allocate(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, "", 0, false, bytes, address, error);
+    return allocate(memory, (smk_text){"", 0}, false, false, bytes, address, error);
 }
 
-smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
-                                        uint64_t bytes, uint64_t *address, smk_error *error)
+smk_status smk_memory_allocate_shared(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error)
 {
-    return allocate(memory, name, name_length, constant, bytes, address, error);
+    return allocate(memory, (smk_text){"", 0}, false, true, bytes, address, error);
+}
+
+smk_status smk_memory_allocate_variable(smk_memory *memory, const smk_memory_variable *variable, uint64_t *address,
+                                        smk_error *error)
+{
+    return allocate(memory, variable->name, variable->constant, variable->managed, variable->bytes, address, error);
 }
 
 smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint64_t *address, smk_error *error)
@@ -267,10 +339,9 @@ smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint
     smk_allocation_record *made = smk_heap_allocate(1, sizeof *made);
     bool done = false;
     if (made != NULL) {
-        *made =
-            (smk_allocation_record){.bytes = bytes, .host = host, .holders = 1, .adopted = true, .initialized = true};
+        *made = (smk_allocation_record){.bytes = bytes, .host = host, .adopted = true, .initialized = true};
         smk_fork_lock_take(&memory->lock);
-        done = insert(memory, made);
+        done = insert(memory, made, false);
         smk_fork_lock_give(&memory->lock);
     }
     if (!done) {
@@ -283,25 +354,28 @@ smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint
 
 smk_status smk_memory_free(smk_memory *memory, uint64_t address, smk_error *error)
 {
+    smk_allocation_record *dead = NULL;
+    smk_status status = SMK_OK;
     if (address == 0) {
         return SMK_OK;
     }
-    smk_allocation_record *dead = NULL;
     smk_fork_lock_take(&memory->lock);
-    size_t at = lower_bound(memory, address);
-    bool found = at < memory->count && memory->record[at]->address == address;
-    if (found) {
-        smk_allocation_record *record = memory->record[at];
-        memory->count--;
-        memmove(&memory->record[at], &memory->record[at + 1], (memory->count - at) * sizeof *memory->record);
-        drop(memory, record, &dead);
+    size_t at = lower_bound(memory->table, address);
+    if (at == memory->table->count || memory->table->allocation[at].address != address) {
+        status = smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
+    } else {
+        smk_memory_table *table = get_table(memory);
+        if (table == NULL) {
+            status = smk_status_fail(error, SMK_MEMORY, "no memory for the table of the simulator's allocations");
+        } else {
+            smk_allocation *allocation = &table->allocation[at];
+            retire(memory, allocation->record, &dead);
+            memmove(allocation, allocation + 1, (--table->count - at) * sizeof *allocation);
+        }
     }
     smk_fork_lock_give(&memory->lock);
-    free_dead(dead);
-    if (!found) {
-        return smk_status_fail(error, SMK_ARGUMENT, "no allocation starts at address 0x%" PRIx64, address);
-    }
-    return SMK_OK;
+    smk_memory_free_dead(dead);
+    return status;
 }
 
 static int compare_addresses(const void *a, const void *b)
@@ -318,49 +392,60 @@ void smk_memory_free_all(smk_memory *memory, uint64_t *addresses, size_t count)
     smk_allocation_record *dead = NULL;
     qsort(addresses, count, sizeof *addresses, compare_addresses);
     smk_fork_lock_take(&memory->lock);
-    size_t kept = lower_bound(memory, addresses[0]), next = 0;
-    for (size_t i = kept; i < memory->count; i++) {
-        smk_allocation_record *record = memory->record[i];
-        while (next < count && addresses[next] < record->address) {
+    smk_memory_table *table = get_table(memory);
+    size_t kept = table == NULL ? 0 : lower_bound(table, addresses[0]), next = 0;
+    for (size_t i = kept; table != NULL && i < table->count; i++) {
+        const smk_allocation allocation = table->allocation[i];
+        while (next < count && addresses[next] < allocation.address) {
             next++;
         }
-        if (next < count && addresses[next] == record->address) {
-            drop(memory, record, &dead);
+        if (next < count && addresses[next] == allocation.address) {
+            retire(memory, allocation.record, &dead);
         } else {
-            memory->record[kept++] = record;
+            table->allocation[kept++] = allocation;
         }
     }
-    memory->count = kept;
+    if (table != NULL) {
+        table->count = kept;
+    }
     smk_fork_lock_give(&memory->lock);
-    free_dead(dead);
+    smk_memory_free_dead(dead);
 }
 
-/* The allocation that contains [address, address + bytes), with one more holder; NULL where there is none. */
-static smk_allocation_record *hold(smk_memory *memory, uint64_t address, uint64_t bytes)
+/* Copies -------------------------------------------------------------------------------------------------- */
+
+/* Under the lock: the allocation that contains [address, address + bytes); NULL where there is none. */
+static smk_allocation_record *find(const smk_memory *memory, uint64_t address, uint64_t bytes)
 {
-    smk_allocation_record *found = NULL;
-    smk_fork_lock_take(&memory->lock);
-    size_t at = lower_bound(memory, address);
-    if (at == memory->count || memory->record[at]->address != address) {
+    const smk_memory_table *table = memory->table;
+    size_t at = lower_bound(table, address);
+    if (at == table->count || table->allocation[at].address != address) {
         at--; /* wraps where there is nothing before */
     }
-    if (at < memory->count) {
-        smk_allocation_record *record = memory->record[at];
-        uint64_t offset = address - record->address;
-        if (offset <= record->bytes && bytes <= record->bytes - offset) {
-            record->holders++;
-            found = record;
-        }
+    if (at >= table->count) {
+        return NULL;
     }
-    smk_fork_lock_give(&memory->lock);
-    return found;
+    const smk_allocation *found = &table->allocation[at];
+    const uint64_t offset = address - found->address;
+    return offset <= found->bytes && bytes <= found->bytes - offset ? found->record : NULL;
 }
 
-/* Under the lock, or where no other thread reads. Without memory for the bits the whole allocation counts as written:
- * a missed finding is better than a false one. */
-static void note_written(smk_allocation_record *record, uint64_t offset, uint64_t bytes)
+bool smk_memory_find(smk_memory *memory, uint64_t address, uint64_t *start, uint64_t *bytes, bool *shared)
 {
-    if (record->initialized || bytes == 0) {
+    smk_fork_lock_take(&memory->lock);
+    const smk_allocation_record *record = find(memory, address, 0);
+    if (record != NULL) {
+        *start = record->address;
+        *bytes = record->bytes;
+        *shared = record->shared;
+    }
+    smk_fork_lock_give(&memory->lock);
+    return record != NULL;
+}
+
+void smk_memory_note_written(smk_allocation_record *record, uint64_t offset, uint64_t bytes)
+{
+    if (smk_memory_is_written(record) || bytes == 0) {
         return;
     }
     bytes = bytes < record->bytes - offset ? bytes : record->bytes - offset;
@@ -387,53 +472,6 @@ static void note_written(smk_allocation_record *record, uint64_t offset, uint64_
     }
 }
 
-bool smk_memory_view_is_initialized(const smk_allocation *allocation, uint64_t offset, uint64_t bytes)
-{
-    const smk_allocation_record *record = allocation->record;
-    bytes = bytes < record->bytes - offset ? bytes : record->bytes - offset;
-    if (record->initialized || (bytes <= record->first && offset <= record->first - bytes)) {
-        return true;
-    }
-    if (record->written == NULL) {
-        return false;
-    }
-    for (uint64_t i = offset; i < offset + bytes; i++) {
-        if (i < record->first) {
-            continue;
-        }
-        if ((record->written[i / 8] >> i % 8 & 1) == 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void smk_memory_view_mark_initialized(smk_memory *memory, const smk_allocation *allocation, uint64_t offset,
-                                      uint64_t bytes)
-{
-    smk_fork_lock_take(&memory->lock);
-    note_written(allocation->record, offset, bytes);
-    smk_fork_lock_give(&memory->lock);
-}
-
-void smk_memory_view_mark_all_initialized(smk_memory *memory, const smk_memory_view *view)
-{
-    smk_fork_lock_take(&memory->lock);
-    for (size_t i = 0; i < view->count; i++) {
-        view->allocation[i].record->initialized = true;
-    }
-    smk_fork_lock_give(&memory->lock);
-}
-
-static void release(smk_memory *memory, smk_allocation_record *record)
-{
-    smk_allocation_record *dead = NULL;
-    smk_fork_lock_take(&memory->lock);
-    drop(memory, record, &dead);
-    smk_fork_lock_give(&memory->lock);
-    free_dead(dead);
-}
-
 /* Prepares the pages of a range that is about to be overwritten. Pages with earlier writes stay: they need no fault. */
 static void prepare_pages(smk_memory *memory, const smk_allocation_record *record, uint64_t offset, uint64_t bytes)
 {
@@ -441,7 +479,7 @@ static void prepare_pages(smk_memory *memory, const smk_allocation_record *recor
         return;
     }
     smk_fork_lock_take(&memory->lock);
-    const bool fresh = !record->initialized && offset >= record->first;
+    const bool fresh = !smk_memory_is_written(record) && offset >= record->first;
     smk_fork_lock_give(&memory->lock);
     if (fresh) {
         smk_pages_prepare(record->host + offset, (size_t)bytes);
@@ -458,27 +496,30 @@ static smk_status report_outside(uint64_t address, uint64_t bytes, smk_error *er
 smk_status smk_memory_host(smk_memory *memory, uint64_t address, uint64_t bytes, bool writeable, void **host,
                            smk_error *error)
 {
-    smk_allocation_record *record = hold(memory, address, bytes);
-    if (record == NULL) {
-        return report_outside(address, bytes, error);
+    smk_fork_lock_take(&memory->lock);
+    smk_allocation_record *record = find(memory, address, bytes);
+    if (record != NULL) {
+        *host = record->host + (address - record->address);
+        record->initialized = record->initialized || writeable;
     }
-    *host = record->host + (address - record->address);
-    if (writeable) {
-        smk_fork_lock_take(&memory->lock);
-        record->initialized = true;
-        smk_fork_lock_give(&memory->lock);
-    }
-    release(memory, record);
-    return SMK_OK;
+    smk_fork_lock_give(&memory->lock);
+    return record != NULL ? SMK_OK : report_outside(address, bytes, error);
 }
 
 static smk_status copy(smk_memory *memory, uint64_t address, const void *from, void *to, uint64_t bytes,
                        smk_error *error)
 {
+    smk_memory_reader reader;
+    smk_allocation_record *dead = NULL;
     if (bytes == 0) {
         return SMK_OK;
     }
-    smk_allocation_record *record = hold(memory, address, bytes);
+    smk_fork_lock_take(&memory->lock);
+    smk_allocation_record *record = find(memory, address, bytes);
+    if (record != NULL) {
+        smk_memory_begin_reading(memory, &reader);
+    }
+    smk_fork_lock_give(&memory->lock);
     if (record == NULL) {
         return report_outside(address, bytes, error);
     }
@@ -486,13 +527,14 @@ static smk_status copy(smk_memory *memory, uint64_t address, const void *from, v
     if (from != NULL) {
         prepare_pages(memory, record, address - record->address, bytes);
     }
-    memcpy(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
+    memmove(from == NULL ? to : device, from == NULL ? device : from, (size_t)bytes);
+    smk_fork_lock_take(&memory->lock);
     if (from != NULL) {
-        smk_fork_lock_take(&memory->lock);
-        note_written(record, address - record->address, bytes);
-        smk_fork_lock_give(&memory->lock);
+        smk_memory_note_written(record, address - record->address, bytes);
     }
-    release(memory, record);
+    smk_memory_end_reading(memory, &reader, &dead);
+    smk_fork_lock_give(&memory->lock);
+    smk_memory_free_dead(dead);
     return SMK_OK;
 }
 
@@ -504,189 +546,4 @@ smk_status smk_memory_write(smk_memory *memory, uint64_t address, const void *ho
 smk_status smk_memory_read(smk_memory *memory, uint64_t address, void *host, uint64_t bytes, smk_error *error)
 {
     return copy(memory, address, NULL, host, bytes, error);
-}
-
-/* The last allocation that starts at or before `address`; `count` where there is none. */
-static size_t allocation_before(const smk_memory_view *view, uint64_t address)
-{
-    size_t low = 0, high = view->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (view->allocation[middle].address <= address) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low == 0 ? view->count : low - 1;
-}
-
-smk_status smk_memory_view_create(smk_memory *memory, const smk_launch *launch, smk_memory_view **view,
-                                  smk_error *error)
-{
-    smk_memory_view *made = smk_heap_allocate(1, sizeof *made);
-    smk_fork_lock_take(&memory->lock);
-    if (made != NULL) {
-        made->allocation = smk_heap_allocate(memory->count, sizeof *made->allocation);
-    }
-    bool done = made != NULL && made->allocation != NULL;
-    if (done) {
-        made->count = memory->count;
-        made->launch = launch;
-        for (size_t i = 0; i < memory->count; i++) {
-            smk_allocation_record *from = memory->record[i];
-            from->holders++;
-            made->allocation[i] = (smk_allocation){from->address, from->bytes, from->host, from->constant, from};
-        }
-    }
-    smk_fork_lock_give(&memory->lock);
-    if (!done) {
-        smk_heap_free(made);
-        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's view of memory");
-    }
-    *view = made;
-    return SMK_OK;
-}
-
-void smk_memory_view_free(smk_memory *memory, smk_memory_view *view)
-{
-    if (view == NULL) {
-        return;
-    }
-    smk_allocation_record *dead = NULL;
-    smk_fork_lock_take(&memory->lock);
-    for (size_t i = 0; i < view->count; i++) {
-        drop(memory, view->allocation[i].record, &dead);
-    }
-    smk_fork_lock_give(&memory->lock);
-    free_dead(dead);
-    smk_heap_free(view->allocation);
-    smk_heap_free(view->own);
-    smk_heap_free(view);
-}
-
-smk_status smk_memory_view_replace(smk_memory_view *view, uint64_t address, const void *bytes, uint64_t count,
-                                   smk_error *error)
-{
-    const size_t at = allocation_before(view, address);
-    smk_allocation *allocation = at == view->count ? NULL : &view->allocation[at];
-    if (allocation == NULL || allocation->address != address || !allocation->constant || allocation->bytes < count ||
-        view->own != NULL) {
-        return smk_status_fail(error, SMK_INTERNAL,
-                               "no constant variable of %" PRIu64 " bytes or more begins at 0x%" PRIx64, count,
-                               address);
-    }
-    view->own = smk_heap_allocate((size_t)allocation->bytes, 1);
-    if (view->own == NULL) {
-        return smk_status_fail(error, SMK_MEMORY, "no memory for a launch's constants");
-    }
-    memcpy(view->own, allocation->host, (size_t)allocation->bytes);
-    memcpy(view->own, bytes, (size_t)count);
-    allocation->host = view->own;
-    return SMK_OK;
-}
-
-const smk_allocation *smk_memory_view_find(const smk_memory_view *view, uint64_t address)
-{
-    size_t at = allocation_before(view, address);
-    if (at == view->count || address - view->allocation[at].address >= view->allocation[at].bytes) {
-        return NULL;
-    }
-    return &view->allocation[at];
-}
-
-/* Names an allocation. Returns the array of the launch that it is, or NULL. */
-static const smk_launch_array *name_allocation(const smk_memory_view *view, const smk_allocation *allocation,
-                                               char *text, size_t size)
-{
-    const smk_launch_array *array = smk_array_name_write(view->launch, allocation->address, text, size);
-    if (array != NULL) {
-        return array;
-    }
-    if (smk_array_name_write_workspace(view->launch, allocation->address, text, size)) {
-        const size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, " (%" PRIu64 " bytes)", allocation->bytes);
-    } else if (allocation->record->name[0] != '\0') {
-        (void)snprintf(text, size, "the variable %s (%" PRIu64 " bytes at 0x%" PRIx64 ")", allocation->record->name,
-                       allocation->bytes, allocation->address);
-    } else {
-        (void)snprintf(text, size, "the allocation of %" PRIu64 " bytes at 0x%" PRIx64, allocation->bytes,
-                       allocation->address);
-    }
-    return NULL;
-}
-
-/* Names an allocation and the element that an address outside of it would be. */
-static void name_outside(const smk_memory_view *view, const smk_allocation *allocation, uint64_t address, char *text,
-                         size_t size)
-{
-    char element[ELEMENT_BYTES];
-    const smk_launch_array *array = name_allocation(view, allocation, text, size);
-    if (array != NULL) {
-        const size_t used = strlen(text);
-        smk_array_name_write_element(array, (int64_t)(address - allocation->address), element, sizeof element);
-        (void)snprintf(text + used, size - used, ", where %s would be", element);
-    }
-}
-
-void smk_memory_view_name(const smk_memory_view *view, uint64_t address, char *text, size_t size)
-{
-    const smk_allocation *allocation = smk_memory_view_find(view, address);
-    const smk_launch_array *array = NULL;
-    text[0] = '\0';
-    if (allocation != NULL) {
-        array = smk_array_name_write(view->launch, allocation->address, text, size);
-    }
-    if (array != NULL) {
-        char element[ELEMENT_BYTES];
-        const size_t used = strlen(text);
-        smk_array_name_write_element(array, (int64_t)(address - allocation->address), element, sizeof element);
-        (void)snprintf(text + used, size - used, ", %s", element);
-    } else if (allocation != NULL && smk_array_name_write_workspace(view->launch, allocation->address, text, size)) {
-        const size_t used = strlen(text);
-        (void)snprintf(text + used, size - used, ", byte %" PRIu64, address - allocation->address);
-    } else if (allocation != NULL && allocation->record->name[0] != '\0') {
-        (void)snprintf(text, size, "%s, byte %" PRIu64, allocation->record->name, address - allocation->address);
-    } else if (allocation != NULL) {
-        (void)snprintf(text, size, "allocation of %" PRIu64 " bytes, byte %" PRIu64, allocation->bytes,
-                       address - allocation->address);
-    }
-}
-
-void smk_memory_view_describe(const smk_memory_view *view, uint64_t address, uint64_t bytes, char *text, size_t size)
-{
-    char name[NAME_BYTES];
-    size_t before = allocation_before(view, address);
-    size_t after = before == view->count ? 0 : before + 1;
-    uint64_t to_after = after < view->count ? view->allocation[after].address - address : UINT64_MAX;
-    uint64_t past = UINT64_MAX;
-    if (before < view->count) {
-        uint64_t offset = address - view->allocation[before].address;
-        past = offset > view->allocation[before].bytes ? offset - view->allocation[before].bytes : 0;
-        if (past == 0 && offset < view->allocation[before].bytes) {
-            const uint64_t inside = view->allocation[before].bytes - offset;
-            (void)name_allocation(view, &view->allocation[before], name, sizeof name);
-            if (bytes <= inside) {
-                (void)snprintf(text, size, "kernels may only read %s", name);
-            } else {
-                (void)snprintf(text, size, "%" PRIu64 " of its bytes lie past the end of %s", bytes - inside, name);
-            }
-            return;
-        }
-    }
-    if (address == 0 || 0 - address <= NULL_BYTES) { /* an index may be negative */
-        (void)snprintf(text, size, "a null pointer was dereferenced");
-    } else if (address < NULL_BYTES) {
-        (void)snprintf(text, size, "it is near 0: a null pointer at an index, or a number that is no pointer");
-    } else if (past == UINT64_MAX && to_after == UINT64_MAX) {
-        (void)snprintf(text, size, "there is no allocation at all");
-    } else if (past > NEAR_BYTES && to_after > NEAR_BYTES) {
-        (void)snprintf(text, size, "no allocation is near");
-    } else if (past <= to_after) {
-        name_outside(view, &view->allocation[before], address, name, sizeof name);
-        (void)snprintf(text, size, "it begins %" PRIu64 " bytes past the end of %s", past, name);
-    } else {
-        name_outside(view, &view->allocation[after], address, name, sizeof name);
-        (void)snprintf(text, size, "it begins %" PRIu64 " bytes before %s", to_after, name);
-    }
 }

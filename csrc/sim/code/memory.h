@@ -51,6 +51,14 @@ smk_status smk_memory_host(smk_memory *memory, uint64_t address, uint64_t bytes,
  * launches that began before have ended. Errors: MEMORY. */
 smk_status smk_memory_adopt(smk_memory *memory, void *host, uint64_t bytes, uint64_t *address, smk_error *error);
 
+/* A new allocation of zeros that the host finds at the same address, as managed and pinned memory is found. It counts as
+ * written. Errors: MEMORY. */
+smk_status smk_memory_allocate_shared(smk_memory *memory, uint64_t bytes, uint64_t *address, smk_error *error);
+
+/* The allocation that holds an address: where it begins, its size, and whether the host finds it at the same address.
+ * False where there is none. */
+bool smk_memory_find(smk_memory *memory, uint64_t address, uint64_t *start, uint64_t *bytes, bool *shared);
+
 /* Sets the least number of free bytes behind later allocations of this host thread. */
 void smk_memory_pad(uint64_t bytes);
 

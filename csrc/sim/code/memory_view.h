@@ -16,12 +16,21 @@ typedef struct smk_allocation {
     struct smk_allocation_record *record;
 } smk_allocation;
 
+/* Someone who uses allocations without the lock; those that were there when it began stay until it ends. */
+typedef struct smk_memory_reader {
+    uint64_t number; /* counts the readers of the memory */
+    struct smk_memory_reader *older, *newer;
+} smk_memory_reader;
+
 /* All allocations at one moment, sorted by address and kept alive. */
 typedef struct smk_memory_view {
     size_t count;
-    smk_allocation *allocation;
+    const smk_allocation *allocation; /* of `table` */
+    struct smk_memory_table *table;
+    smk_memory_reader reader;
+    uint64_t allocations;     /* the serial of the youngest one */
     const smk_launch *launch; /* names the arrays of its arguments */
-    unsigned char *own;       /* memory of the variable that smk_memory_view_replace replaced; NULL: none */
+    smk_allocation replaced;  /* stands for the allocation of its address; host NULL: none */
 } smk_memory_view;
 
 /* The launch must outlive the view. */
@@ -55,8 +64,16 @@ void smk_memory_view_mark_initialized(smk_memory *memory, const smk_allocation *
 /* Marks all bytes of the view as written, for launches that do not track their writes. */
 void smk_memory_view_mark_all_initialized(smk_memory *memory, const smk_memory_view *view);
 
-/* As smk_memory_allocate, zero-filled, with a name for messages; kernels may only read `constant` variables. */
-smk_status smk_memory_allocate_variable(smk_memory *memory, const char *name, size_t name_length, bool constant,
-                                        uint64_t bytes, uint64_t *address, smk_error *error);
+/* A variable of a module. */
+typedef struct smk_memory_variable {
+    smk_text name; /* for messages */
+    uint64_t bytes;
+    bool constant; /* kernels may only read it */
+    bool managed;  /* the host finds it at the same address */
+} smk_memory_variable;
+
+/* An allocation of zeros for a variable. Errors: MEMORY. */
+smk_status smk_memory_allocate_variable(smk_memory *memory, const smk_memory_variable *variable, uint64_t *address,
+                                        smk_error *error);
 
 #endif

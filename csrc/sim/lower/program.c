@@ -39,9 +39,11 @@ static smk_status allocate_variables(smk_program *program, smk_error *error)
         if (status != SMK_OK) {
             return status;
         }
-        status = smk_memory_allocate_variable(program->memory, variable->name.start, variable->name.length,
-                                              variable->space == SMK_SPACE_CONST, variable->bytes,
-                                              &program->addresses[i], error);
+        const smk_memory_variable wanted = {.name = variable->name,
+                                            .bytes = variable->bytes,
+                                            .constant = variable->space == SMK_SPACE_CONST,
+                                            .managed = variable->is_managed};
+        status = smk_memory_allocate_variable(program->memory, &wanted, &program->addresses[i], error);
         if (status == SMK_OK && variable->initializer != NULL) {
             status =
                 smk_memory_write(program->memory, program->addresses[i], variable->initializer, variable->bytes, error);
