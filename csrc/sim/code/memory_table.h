@@ -1,7 +1,7 @@
-/* What memory.c and memory_view.c share: the table of allocations, and who reads it at the moment.
+/* The table of allocations and its readers, which memory.c and memory_view.c share.
  *
- * A launch does not copy the table: it holds the present one, and whoever changes a table that a launch holds makes a
- * copy first. An allocation that is freed stays until every reader that began before has ended.
+ * A launch does not copy the table: it holds the present one, and a change of a table that a launch holds makes a copy
+ * of it first. A freed allocation stays until every reader that began before has ended.
  */
 #ifndef SMK_SIM_CODE_MEMORY_TABLE_H
 #define SMK_SIM_CODE_MEMORY_TABLE_H
