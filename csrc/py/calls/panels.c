@@ -30,6 +30,12 @@ enum { OPERAND_A, OPERAND_B, OPERAND_OUT };
  * element of an operand is laid out for tensor cores. */
 static const double COPY_PRODUCTS = 380.0, ARRANGE_PRODUCTS = 145.0;
 
+/* The elements of c that the blocks of an H200 make in one round. The last round of a piece is on average half full. */
+static const double ROUND_ELEMENTS = 132.0 * 128.0 * 64.0;
+
+/* A panel that copies everything has so many more pieces, and so many of them lay out its rows of a anew. */
+static const double MORE_PIECES = 3.0, MORE_ARRANGED = 2.0;
+
 typedef struct range {
     npy_intp first, count;
 } range;
@@ -166,12 +172,13 @@ static bool is_whole(const panel *p)
 }
 
 /* The rows of the product that a panel which copies everything could compute in the time of what nothing hides: the
- * copies of the first and the last piece, and pieces that lay out the panel's rows of a anew. */
+ * copies of the first and the last piece, pieces that lay out the panel's rows of a anew, and their last rounds. */
 static double estimate_cost(const product *work, double rows, double copies)
 {
     const double columns = (double)work->columns, depth = (double)work->depth;
     const double head = COPY_PRODUCTS * copies * (rows / FIRST_ROWS_PART / columns + 1.0 / PARTS);
-    const double pieces = 2.0 * ARRANGE_PRODUCTS * rows / columns;
+    const double pieces =
+        MORE_ARRANGED * ARRANGE_PRODUCTS * rows / columns + MORE_PIECES / 2.0 * ROUND_ELEMENTS / columns;
     const double cost = head + pieces + COPY_PRODUCTS * rows / PARTS / depth;
     return cost < rows / 4.0 ? cost : rows / 4.0;
 }
