@@ -3,6 +3,7 @@
 
 #include "base/heap.h"
 #include "gpu/cuda_error.h"
+#include "gpu/held.h"
 #include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
@@ -70,12 +71,12 @@ static cudaError_t allocate_from_pool(void **pointer, size_t bytes)
 {
     int device = 0;
     cudaMemPool_t pool = NULL;
-    cudaError_t code = cudaMallocAsync(pointer, bytes, smk_stream_now());
+    cudaError_t code = smk_held_allocate(pointer, bytes, true, smk_stream_now());
     if (code == cudaErrorMemoryAllocation) {
         (void)cudaGetLastError();
         if (cudaDeviceSynchronize() == cudaSuccess && cudaGetDevice(&device) == cudaSuccess &&
             cudaDeviceGetDefaultMemPool(&pool, device) == cudaSuccess && cudaMemPoolTrimTo(pool, 0) == cudaSuccess) {
-            code = cudaMallocAsync(pointer, bytes, smk_stream_now());
+            code = smk_held_allocate(pointer, bytes, true, smk_stream_now());
         }
     }
     return code;
@@ -105,7 +106,8 @@ smk_status smk_buffer_allocate(uint64_t bytes, uint64_t *address, smk_error *err
         return status;
     }
     void *pointer = NULL;
-    cudaError_t code = uses_pool() ? allocate_from_pool(&pointer, (size_t)bytes) : cudaMalloc(&pointer, (size_t)bytes);
+    cudaError_t code = uses_pool() ? allocate_from_pool(&pointer, (size_t)bytes)
+                                   : smk_held_allocate(&pointer, (size_t)bytes, false, NULL);
     if (code == cudaSuccess) {
         *address = (uint64_t)(uintptr_t)pointer;
         return SMK_OK;
@@ -128,7 +130,7 @@ smk_status smk_buffer_free(uint64_t address, smk_error *error)
         return SMK_OK;
     }
     void *pointer = device_pointer(address);
-    cudaError_t code = uses_pool() ? cudaFreeAsync(pointer, smk_stream_now()) : cudaFree(pointer);
+    cudaError_t code = smk_held_free(pointer, uses_pool(), smk_stream_now());
     return smk_cuda_error_report(code, error, "freeing GPU memory at 0x%llx", (unsigned long long)address);
 }
 

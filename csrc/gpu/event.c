@@ -1,13 +1,14 @@
 /* Events: places in the work of a stream. */
 #include "gpu/cuda_error.h"
 #include "gpu/gpu.h"
+#include "gpu/held.h"
 
 #include <cuda_runtime_api.h>
 
 smk_status smk_event_create(bool timing, void **event, smk_error *error)
 {
     cudaEvent_t made = NULL;
-    const cudaError_t code = cudaEventCreateWithFlags(&made, timing ? cudaEventDefault : cudaEventDisableTiming);
+    const cudaError_t code = smk_held_create_event(&made, timing ? cudaEventDefault : cudaEventDisableTiming);
     if (code == cudaSuccess) {
         *event = made;
     }
@@ -16,7 +17,7 @@ smk_status smk_event_create(bool timing, void **event, smk_error *error)
 
 void smk_event_free(void *event)
 {
-    if (event != NULL && cudaEventDestroy((cudaEvent_t)event) != cudaSuccess) {
+    if (event != NULL && smk_held_destroy_event((cudaEvent_t)event) != cudaSuccess) {
         (void)cudaGetLastError();
     }
 }

@@ -119,6 +119,15 @@ typedef struct smk_ring_memory {
 smk_ring_memory smk_ring_kept(void);
 void smk_ring_free_kept(void);
 
+/* held.c --------------------------------------------------------------------------------------- */
+
+/* What the process holds through this folder: for tests that faults leave nothing behind. */
+typedef struct smk_held {
+    int64_t blocks, events, streams, pinned; /* pinned: pieces of the host's memory */
+} smk_held;
+
+smk_held smk_held_now(void);
+
 /* pinned.c ------------------------------------------------------------------------------------- */
 
 /* Host memory that devices access without the help of a processor. Errors: MEMORY, BACKEND, CUDA. */

@@ -2,6 +2,7 @@
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"
+#include "gpu/held.h"
 
 #include <cuda_runtime_api.h>
 #include <pthread.h>
@@ -130,7 +131,7 @@ smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_dev
     if (status != SMK_OK) {
         return status;
     }
-    cudaError_t code = cudaEventCreateWithFlags(&reached, cudaEventDisableTiming);
+    cudaError_t code = smk_held_create_event(&reached, cudaEventDisableTiming);
     if (code == cudaSuccess) {
         code = cudaEventRecord(reached, get_stream(awaited));
     }
@@ -140,7 +141,7 @@ smk_status smk_peer_follow(int waiting_device, uint64_t waiting, int awaited_dev
     if (code == cudaSuccess) {
         code = cudaStreamWaitEvent(get_stream(waiting), reached, 0);
     }
-    if (reached != NULL && cudaEventDestroy(reached) != cudaSuccess) { /* the wait stays in the stream */
+    if (reached != NULL && smk_held_destroy_event(reached) != cudaSuccess) { /* the wait stays in the stream */
         (void)cudaGetLastError();
     }
     status = smk_cuda_error_report(code, error, "making device %d wait for device %d", waiting_device, awaited_device);
@@ -163,7 +164,7 @@ smk_status smk_peer_stream(int device, int index, uint64_t *stream, smk_error *e
     (void)pthread_mutex_lock(&lock);
     if (atomic_load(&streams[device][index]) == 0 && (status = smk_context_enter(device, &before, error)) == SMK_OK) {
         cudaStream_t made = NULL;
-        cudaError_t code = cudaStreamCreateWithFlags(&made, cudaStreamNonBlocking);
+        cudaError_t code = smk_held_create_stream(&made, cudaStreamNonBlocking, 0);
         status = smk_cuda_error_report(code, error, "creating a stream of device %d", device);
         if (status == SMK_OK) {
             atomic_store(&streams[device][index], (uint64_t)(uintptr_t)made);

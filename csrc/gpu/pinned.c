@@ -2,6 +2,7 @@
 #include "gpu/gpu.h"
 
 #include "gpu/cuda_error.h"
+#include "gpu/held.h"
 
 #include <cuda_runtime_api.h>
 #include <string.h>
@@ -13,11 +14,11 @@ smk_status smk_pinned_allocate(uint64_t bytes, void **memory, smk_error *error)
     smk_status status = smk_context_count(&count, error);
     if (status == SMK_OK) {
         const size_t wanted = bytes == 0 ? 1 : (size_t)bytes;
-        cudaError_t code = cudaHostAlloc(&made, wanted, cudaHostAllocPortable);
+        cudaError_t code = smk_held_pin(&made, wanted);
         if (code == cudaErrorMemoryAllocation) { /* once more without what is kept for copies */
             (void)cudaGetLastError();
             smk_ring_free_kept();
-            code = cudaHostAlloc(&made, wanted, cudaHostAllocPortable);
+            code = smk_held_pin(&made, wanted);
         }
         status = smk_cuda_error_report(code, error, "pinning %llu bytes of the host's memory, beside %llu for copies",
                                        (unsigned long long)bytes, (unsigned long long)smk_ring_kept().bytes);
@@ -30,7 +31,7 @@ smk_status smk_pinned_allocate(uint64_t bytes, void **memory, smk_error *error)
 
 void smk_pinned_free(void *memory)
 {
-    if (memory != NULL && cudaFreeHost(memory) != cudaSuccess) {
+    if (memory != NULL && smk_held_unpin(memory) != cudaSuccess) {
         (void)cudaGetLastError(); /* the process ends, or its device was lost */
     }
 }

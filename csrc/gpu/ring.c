@@ -4,6 +4,7 @@
 #endif
 
 #include "gpu/ring.h"
+#include "gpu/held.h"
 
 #include "base/fork.h"
 #include "base/heap.h"
@@ -43,15 +44,15 @@ static void free_channel(smk_ring_channel *channel)
         return;
     }
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX; i++) {
-        code = channel->slot[i] != NULL ? cudaEventDestroy(channel->slot[i]) : code;
+        code = channel->slot[i] != NULL ? smk_held_destroy_event(channel->slot[i]) : code;
     }
     for (size_t i = 0; i < SMK_STAGED_SLABS_MAX; i++) {
-        code = channel->slab[i] != NULL ? cudaEventDestroy(channel->slab[i]) : code;
+        code = channel->slab[i] != NULL ? smk_held_destroy_event(channel->slab[i]) : code;
     }
-    code = channel->ordered != NULL ? cudaEventDestroy(channel->ordered) : code;
+    code = channel->ordered != NULL ? smk_held_destroy_event(channel->ordered) : code;
     for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
-        code = channel->up[i] != NULL ? cudaStreamDestroy(channel->up[i]) : code;
-        code = channel->down[i] != NULL ? cudaStreamDestroy(channel->down[i]) : code;
+        code = channel->up[i] != NULL ? smk_held_destroy_stream(channel->up[i]) : code;
+        code = channel->down[i] != NULL ? smk_held_destroy_stream(channel->down[i]) : code;
     }
     if (code != cudaSuccess) {
         (void)cudaGetLastError(); /* the device was lost: nothing else can be done */
@@ -67,16 +68,16 @@ static smk_ring_channel *make_channel(void)
     if (made == NULL) {
         return NULL;
     }
-    cudaError_t code = cudaEventCreateWithFlags(&made->ordered, cudaEventDisableTiming);
+    cudaError_t code = smk_held_create_event(&made->ordered, cudaEventDisableTiming);
     for (size_t i = 0; i < SMK_RING_STREAMS; i++) {
-        code = code == cudaSuccess ? cudaStreamCreateWithFlags(&made->up[i], cudaStreamNonBlocking) : code;
-        code = code == cudaSuccess ? cudaStreamCreateWithFlags(&made->down[i], cudaStreamNonBlocking) : code;
+        code = code == cudaSuccess ? smk_held_create_stream(&made->up[i], cudaStreamNonBlocking, 0) : code;
+        code = code == cudaSuccess ? smk_held_create_stream(&made->down[i], cudaStreamNonBlocking, 0) : code;
     }
     for (size_t i = 0; i < SMK_RING_SLOTS_MAX && code == cudaSuccess; i++) {
-        code = cudaEventCreateWithFlags(&made->slot[i], cudaEventDisableTiming);
+        code = smk_held_create_event(&made->slot[i], cudaEventDisableTiming);
     }
     for (size_t i = 0; i < SMK_STAGED_SLABS_MAX && code == cudaSuccess; i++) {
-        code = cudaEventCreateWithFlags(&made->slab[i], cudaEventDisableTiming);
+        code = smk_held_create_event(&made->slab[i], cudaEventDisableTiming);
     }
     if (code != cudaSuccess) {
         (void)cudaGetLastError();
@@ -94,7 +95,7 @@ static smk_ring *make_ring(void)
         smk_heap_free(made);
         return NULL;
     }
-    if (cudaHostAlloc(&memory, (size_t)SMK_RING_BYTES, cudaHostAllocPortable) != cudaSuccess) {
+    if (smk_held_pin(&memory, (size_t)SMK_RING_BYTES) != cudaSuccess) {
         (void)cudaGetLastError(); /* copies do without */
         smk_workers_free(&made->workers);
         smk_heap_free(made);
@@ -115,7 +116,7 @@ static void free_ring(smk_ring *ring)
         }
     }
     smk_workers_free(&ring->workers);
-    if (cudaFreeHost(ring->memory) != cudaSuccess) {
+    if (smk_held_unpin(ring->memory) != cudaSuccess) {
         (void)cudaGetLastError();
     }
     smk_heap_free(ring);

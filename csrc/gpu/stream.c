@@ -4,6 +4,7 @@
 #include "base/heap.h"
 #include "gpu/cuda_error.h"
 #include "gpu/gpu.h"
+#include "gpu/held.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -78,14 +79,14 @@ smk_status smk_stream_follow(uint64_t waiting, uint64_t awaited, smk_error *erro
     if (waiting == awaited) {
         return SMK_OK;
     }
-    cudaError_t code = cudaEventCreateWithFlags(&reached, cudaEventDisableTiming);
+    cudaError_t code = smk_held_create_event(&reached, cudaEventDisableTiming);
     if (code == cudaSuccess) {
         code = cudaEventRecord(reached, get_stream(awaited));
     }
     if (code == cudaSuccess) {
         code = cudaStreamWaitEvent(get_stream(waiting), reached, 0);
     }
-    if (reached != NULL && cudaEventDestroy(reached) != cudaSuccess) { /* the wait stays in the stream */
+    if (reached != NULL && smk_held_destroy_event(reached) != cudaSuccess) { /* the wait stays in the stream */
         (void)cudaGetLastError();
     }
     return smk_cuda_error_report(code, error, "making stream 0x%llx wait for stream 0x%llx",
@@ -130,7 +131,7 @@ smk_status smk_stream_end_turn(smk_error *error)
         return smk_cuda_error_report(code, error, "asking for the present device");
     }
     if (now != NULL && last_users[device].event == NULL) {
-        code = cudaEventCreateWithFlags(&last_users[device].event, cudaEventDisableTiming);
+        code = smk_held_create_event(&last_users[device].event, cudaEventDisableTiming);
     }
     if (code == cudaSuccess && now != NULL) {
         code = cudaEventRecord(last_users[device].event, now);
@@ -168,7 +169,7 @@ smk_status smk_stream_create(bool non_blocking, int priority, uint64_t *stream, 
         return smk_status_fail(error, SMK_MEMORY, "no host memory for a stream");
     }
     const unsigned flags = non_blocking ? cudaStreamNonBlocking : cudaStreamDefault;
-    const cudaError_t code = cudaStreamCreateWithPriority(&made->stream, flags, priority);
+    const cudaError_t code = smk_held_create_stream(&made->stream, flags, priority);
     if (code != cudaSuccess) {
         smk_heap_free(made);
         return smk_cuda_error_report(code, error, "creating a stream");
@@ -202,7 +203,7 @@ void smk_stream_destroy(uint64_t stream)
         (void)smk_buffer_free(atomic_load(&found->zeros), NULL); /* behind the launches that use it */
         (void)smk_stream_enter(device, before);
     }
-    if (cudaStreamDestroy(found->stream) != cudaSuccess) { /* work that it has goes on to its end */
+    if (smk_held_destroy_stream(found->stream) != cudaSuccess) { /* work that it has goes on to its end */
         (void)cudaGetLastError();
     }
     smk_heap_free(found);

@@ -162,6 +162,11 @@ smk_status smk_buffer_trim(smk_error *error)
     return SMK_OK; /* nothing is kept */
 }
 
+smk_held smk_held_now(void)
+{
+    return (smk_held){0};
+}
+
 void smk_bus_set(const smk_bus_settings *settings)
 {
     (void)settings;

@@ -3,6 +3,7 @@
 
 #include "base/heap.h"
 #include "gpu/cuda_error.h"
+#include "gpu/held.h"
 #include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
@@ -18,9 +19,9 @@ smk_status smk_timer_create(smk_timer **timer, smk_error *error)
     if (made == NULL) {
         return smk_status_fail(error, SMK_MEMORY, "no host memory for a timer");
     }
-    cudaError_t code = cudaEventCreate(&made->start);
+    cudaError_t code = smk_held_create_event(&made->start, cudaEventDefault);
     if (code == cudaSuccess) {
-        code = cudaEventCreate(&made->stop);
+        code = smk_held_create_event(&made->stop, cudaEventDefault);
     }
     if (code != cudaSuccess) {
         smk_status status = smk_cuda_error_report(code, error, "creating a CUDA event");
@@ -36,10 +37,10 @@ void smk_timer_free(smk_timer *timer)
     if (timer == NULL) {
         return;
     }
-    if (timer->start != NULL && cudaEventDestroy(timer->start) != cudaSuccess) {
+    if (timer->start != NULL && smk_held_destroy_event(timer->start) != cudaSuccess) {
         (void)cudaGetLastError();
     }
-    if (timer->stop != NULL && cudaEventDestroy(timer->stop) != cudaSuccess) {
+    if (timer->stop != NULL && smk_held_destroy_event(timer->stop) != cudaSuccess) {
         (void)cudaGetLastError();
     }
     smk_heap_free(timer);

@@ -3,6 +3,7 @@
 
 #include "base/poll.h"
 #include "gpu/cuda_error.h"
+#include "gpu/held.h"
 #include "gpu/stream.h"
 
 #include <cuda_runtime_api.h>
@@ -67,14 +68,14 @@ smk_status smk_wait_launched(const char *name, smk_error *error)
         return report(code, stopped, name, error);
     }
     /* later launches of other threads are not waited for */
-    code = cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+    code = smk_held_create_event(&event, cudaEventDisableTiming);
     if (code == cudaSuccess) {
         code = cudaEventRecord(event, smk_stream_now());
     }
     if (code == cudaSuccess) {
         code = poll_end(event, INT64_MAX, &stopped);
     }
-    if (event != NULL && cudaEventDestroy(event) != cudaSuccess) {
+    if (event != NULL && smk_held_destroy_event(event) != cudaSuccess) {
         (void)cudaGetLastError();
     }
     return report(code, stopped, name, error);

@@ -27,6 +27,7 @@ SOURCES = (
         "gpu/bus.c",
         "gpu/ring.c",
         "gpu/tasks.c",
+        "gpu/held.c",
         "gpu/pinned.c",
     ),
     "gpu/peer.c",

@@ -34,6 +34,18 @@ static PyObject *call_bus_kept(PyObject *module, PyObject *ignored)
     return Py_BuildValue("(KII)", (unsigned long long)kept.bytes, kept.rings, kept.busy);
 }
 
+/* _held() -> what the extension holds of the GPUs: {"blocks": ..., "events": ..., "streams": ..., "pinned": ...} */
+static const char held_doc[] = "_held()\n--\n\n";
+
+static PyObject *call_held(PyObject *module, PyObject *ignored)
+{
+    const smk_held held = smk_held_now();
+    (void)module;
+    (void)ignored;
+    return Py_BuildValue("{sL sL sL sL}", "blocks", (long long)held.blocks, "events", (long long)held.events, "streams",
+                         (long long)held.streams, "pinned", (long long)held.pinned);
+}
+
 /* _slabs_force(bytes): calls on NumPy arrays go in slabs of so many bytes, on either machine; 0: as is best */
 static const char slabs_force_doc[] = "_slabs_force(bytes, /)\n--\n\n";
 
@@ -51,6 +63,7 @@ static PyObject *call_slabs_force(PyObject *module, PyObject *bytes)
 PyMethodDef smk_internals_bus_methods[] = {
     {"_bus_set", SMK_PY_FUNCTION(call_bus_set), METH_VARARGS | METH_KEYWORDS, bus_set_doc},
     {"_bus_kept", call_bus_kept, METH_NOARGS, bus_kept_doc},
+    {"_held", call_held, METH_NOARGS, held_doc},
     {"_slabs_force", call_slabs_force, METH_O, slabs_force_doc},
     {NULL, NULL, 0, NULL},
 };
