@@ -33,6 +33,15 @@ typedef struct smk_array_layout {
     const npy_intp *strides; /* NULL: C-contiguous */
 } smk_array_layout;
 
+/* Kernels of the package access so many bytes at once, which must begin at a multiple of them. */
+enum { SMK_ARRAY_ALIGNMENT = 16 };
+
+/* Does the array begin at such a multiple, or has it fewer bytes? */
+static inline bool smk_array_is_aligned(const smk_array *array)
+{
+    return array->bytes < SMK_ARRAY_ALIGNMENT || array->address % SMK_ARRAY_ALIGNMENT == 0;
+}
+
 /* NULL where the object is no device array. */
 smk_array *smk_array_cast(const smk_state *state, PyObject *object);
 

@@ -242,3 +242,9 @@ smk_array *smk_array_view_pack(const smk_state *state, const char *subject, smk_
 {
     return array->contiguous ? (smk_array *)Py_NewRef((PyObject *)array) : smk_array_view_copy(state, subject, array);
 }
+
+smk_array *smk_array_view_align(const smk_state *state, const char *subject, smk_array *array)
+{
+    return smk_array_is_aligned(array) ? smk_array_view_pack(state, subject, array)
+                                       : smk_array_view_copy(state, subject, array);
+}

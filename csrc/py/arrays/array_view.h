@@ -19,6 +19,10 @@ smk_array *smk_array_view_transpose(const smk_state *state, smk_array *array);
  * exception set. Messages begin with `subject`. */
 smk_array *smk_array_view_pack(const smk_state *state, const char *subject, smk_array *array);
 
+/* The same for a kernel that accesses several elements at once: it must also begin at a multiple of
+ * SMK_ARRAY_ALIGNMENT. */
+smk_array *smk_array_view_align(const smk_state *state, const char *subject, smk_array *array);
+
 /* A contiguous copy on the same device. A new reference, or NULL with an exception set. */
 smk_array *smk_array_view_copy(const smk_state *state, const char *subject, smk_array *array);
 

@@ -71,7 +71,8 @@ static PyObject *run_over_devices(smk_family_call *call, const char *variant, Py
             return NULL;
         }
     }
-    if (smk_panels_choose(call, devices, backend, &chosen) == 0 && smk_family_plan_select(call, variant) == 0) {
+    if (smk_panels_choose(call, devices, backend, &chosen) == 0 && smk_family_plan_select(call, variant) == 0 &&
+        smk_family_call_align_out(call) == 0) {
         call->device = chosen.numbers[0];
         result = call->on_device || chosen.count > 1 ? smk_panels_run(call, variant, &chosen)
                  : smk_family_call_describe_machine(call) == 0 && smk_family_plan_make(call, variant) == 0
@@ -86,7 +87,7 @@ static PyObject *run_over_devices(smk_family_call *call, const char *variant, Py
 static PyObject *run_on_device(smk_family_call *call, const char *variant, PyObject *backend, PyObject *device)
 {
     return smk_family_call_choose_machine(call, backend, device) == 0 && smk_family_plan_select(call, variant) == 0 &&
-                   smk_family_plan_make(call, variant) == 0
+                   smk_family_call_align_out(call) == 0 && smk_family_plan_make(call, variant) == 0
                ? smk_family_run(call, variant)
                : NULL;
 }
@@ -143,7 +144,7 @@ PyObject *smk_family_invoke(PyObject *module, const char *name, PyObject *const 
         result = devices != NULL ? run_over_devices(&call, variant, devices, backend)
                                  : run_on_device(&call, variant, backend, device);
     }
-    if (result != NULL && smk_family_call_finish(&call) < 0) {
+    if (result != NULL && (smk_family_call_deliver(&call) < 0 || smk_family_call_finish(&call) < 0)) {
         Py_CLEAR(result);
     }
     if (result != NULL && result == call.out && devices == NULL) {

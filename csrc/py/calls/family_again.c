@@ -79,11 +79,12 @@ void smk_family_again_forget(void)
 
 /* Arguments -------------------------------------------------------------------------------------- */
 
-/* The array where an argument is one of ours on a GPU, in one piece, of a type of numbers; NULL for all else. */
+/* The array where an argument is one of ours on a GPU, in one piece, aligned, of a type of numbers; NULL for all else. */
 static smk_array *get_array(const smk_state *state, PyObject *value)
 {
     smk_array *array = smk_array_cast(state, value);
-    return array != NULL && array->backend->asynchronous && array->contiguous && array->rank <= SMK_RANK_MAX &&
+    return array != NULL && array->backend->asynchronous && array->contiguous && smk_array_is_aligned(array) &&
+                   array->rank <= SMK_RANK_MAX &&
                    (PyTypeNum_ISNUMBER(array->descr->type_num) || PyTypeNum_ISBOOL(array->descr->type_num))
                ? array
                : NULL;

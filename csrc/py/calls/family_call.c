@@ -126,7 +126,7 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
                        call->family->name, input->name, (PyObject *)smk_family_call_type(call, value), input->type);
         return NULL;
     }
-    return (PyObject *)smk_array_view_pack(call->state, call->family->name, smk_array_cast(call->state, value));
+    return (PyObject *)smk_array_view_align(call->state, call->family->name, smk_array_cast(call->state, value));
 }
 
 /* Keeps the memory of an operand in place: the conversion of the next one may run any Python code. */
@@ -307,6 +307,26 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyO
     return smk_family_call_describe_machine(call);
 }
 
+int smk_family_call_align_out(smk_family_call *call)
+{
+    const smk_array *out = smk_array_cast(call->state, call->out);
+    if (out == NULL || smk_array_is_aligned(out)) {
+        return 0;
+    }
+    smk_array *made =
+        smk_array_create(call->state, call->family->name, out->backend, out->device, out->descr, out->rank, out->shape);
+    call->target = made == NULL ? NULL : call->out;
+    call->out = made == NULL ? call->out : (PyObject *)made;
+    return made == NULL ? -1 : 0;
+}
+
+int smk_family_call_deliver(const smk_family_call *call)
+{
+    return call->target == NULL ? 0
+                                : smk_array_view_assign(call->state, smk_array_cast(call->state, call->target),
+                                                        smk_array_cast(call->state, call->out));
+}
+
 void smk_family_call_release(smk_family_call *call)
 {
     smk_stream_scope_end(&call->stream);
@@ -317,6 +337,7 @@ void smk_family_call_release(smk_family_call *call)
         Py_XDECREF(call->holds[i]);
     }
     Py_XDECREF(call->out);
+    Py_XDECREF(call->target);
     Py_XDECREF(call->descr);
     Py_XDECREF(call->result_descr);
 }

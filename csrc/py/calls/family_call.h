@@ -26,6 +26,7 @@ typedef struct smk_family_call {
 
     PyObject *operands[SMK_FAMILY_CALL_INPUTS_MAX];  /* owned: ndarray or DeviceArray each */
     PyObject *out;                                   /* owned; NULL where not given */
+    PyObject *target;                                /* owned: what takes a copy of `out` at the end; mostly NULL */
     PyObject *given[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* borrowed: the inputs and out as the caller has them */
     PyObject
         *holds[SMK_FAMILY_CALL_INPUTS_MAX + 1]; /* owned: keep NumPy arrays from being resized; out's is the last */
@@ -65,6 +66,14 @@ int smk_family_call_choose_machine(smk_family_call *call, PyObject *keyword, PyO
 
 /* Reads the properties of the call's device that plans depend on. Returns 0, or -1 with an exception set. */
 int smk_family_call_describe_machine(smk_family_call *call);
+
+/* Puts a new array in place of a device array `out` that does not begin at a multiple of SMK_ARRAY_ALIGNMENT.
+ * Returns 0, or -1 with an exception set. */
+int smk_family_call_align_out(smk_family_call *call);
+
+/* Copies the result to the array that the caller gave, where that is another one. Returns 0, or -1 with an exception
+ * set. */
+int smk_family_call_deliver(const smk_family_call *call);
 
 /* The element type of an input or of out, a borrowed reference. */
 PyArray_Descr *smk_family_call_type(const smk_family_call *call, PyObject *operand);
