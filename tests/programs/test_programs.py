@@ -85,11 +85,13 @@ def test_assertion_on_the_simulator(mode):
     assert (out == np.arange(64) * 2).all()
     faulty = np.arange(64, dtype=np.int32)
     faulty[37] = -1
-    with pytest.raises(smemkit.TrapError, match="in\\[i\\] >= 0") as caught:
+    with pytest.raises(smemkit.KernelAssertionError, match="in\\[i\\] >= 0") as caught:
         kernel(2, 32, (faulty, out), backend="sim")
     assert caught.value.block == (1, 0, 0)
     assert caught.value.thread == (5, 0, 0)
     assert caught.value.kernel == "assertion"
+    assert caught.value.source_file.endswith("assertion.cu") and caught.value.source_line == 9
+    assert isinstance(caught.value, smemkit.TrapError) and isinstance(caught.value, AssertionError)
     kernel(2, 32, (np.arange(64, dtype=np.int32), out), backend="sim")
 
 
@@ -113,7 +115,8 @@ def test_assertion_on_the_gpu(machine):
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert "assert" in done.stdout.lower()
+    assert done.stdout.startswith("KernelAssertionError")
+    assert "assertion.cu:9" in done.stderr, "the driver tells which"
 
 
 def test_a_module_has_variables_of_its_own(machine):

@@ -339,7 +339,7 @@ def test_assert_and_ndebug(bare):
     assert "__assertfail" in compile.compile_nvrtc(bare, line)
     assert "__assertfail" not in compile.compile_nvrtc(bare, "#define NDEBUG\n" + line)
     kernel = smemkit.RawKernel(compile.compile_nvrtc(bare, line), "scale")
-    with pytest.raises(smemkit.TrapError, match="n > 0"):
+    with pytest.raises(smemkit.KernelAssertionError, match="n > 0"):
         kernel(1, 1, (np.zeros(1, np.float32), 0), backend="sim")
 
 

@@ -225,5 +225,6 @@ ERRORS: tuple[type[smemkit.Error], ...] = (
     smemkit.SharedMemoryError,
     smemkit.StepBudgetError,
     smemkit.TrapError,
+    smemkit.KernelAssertionError,
     smemkit.UnsupportedError,
 )

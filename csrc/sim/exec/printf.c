@@ -392,8 +392,14 @@ static const smk_operation *run_assert(smk_warp *warp, const smk_operation *op)
         !read_text(warp, op, lane, smk_warp_read_cell(warp, &argument[3], lane), function, sizeof function)) {
         return NULL;
     }
-    return smk_warp_fail(warp, op, mask, SMK_TRAP, "assertion failed: %s (%s:%u, in %s)", message, file, line,
-                         function);
+    (void)smk_warp_fail(warp, op, mask, SMK_ASSERTION, "assertion failed: %s (%s:%u, in %s)", message, file, line,
+                        function);
+    smk_error *error = &warp->control->block->error;
+    if (error->source_line == 0) { /* PTX without line numbers */
+        error->source_line = line;
+        (void)snprintf(error->source_file, sizeof error->source_file, "%s", file);
+    }
+    return NULL;
 }
 
 smk_handler smk_printf_find(smk_text name, uint32_t *argument_count)
