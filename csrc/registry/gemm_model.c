@@ -35,8 +35,7 @@ double smk_gemm_model_bytes(double bytes)
 
 double smk_gemm_model_add(const smk_request *request, int64_t parts)
 {
-    const int64_t *d = request->dimensions;
-    const double elements = (double)d[SMK_GEMM_M] * (double)d[SMK_GEMM_N];
+    const double elements = (double)smk_plan_gemm_elements(request);
     return parts == 1 ? 0.0 : ADD_START + 2.0 * (double)parts * elements * (double)request->item_bytes / CACHE_PACE;
 }
 
@@ -50,14 +49,24 @@ double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double ef
     const int64_t *d = request->dimensions;
     const double count = count_multiprocessors(request), all = (double)blocks;
     const double use = blocks > 0 ? all / (ceil(all / count) * count) : 1.0;
-    const double elements = (double)d[SMK_GEMM_M] * (double)d[SMK_GEMM_N], k = (double)d[SMK_GEMM_K];
+    const double elements = (double)smk_plan_gemm_elements(request), k = (double)d[SMK_GEMM_K];
     const double work = elements * k / (PRODUCTS * request->variant->speed * use * efficiency);
     return START + work + STEP * k + WRITES * smk_gemm_model_bytes(elements * (double)request->item_bytes);
 }
 
-int smk_gemm_model_odd(int64_t elements)
+int smk_gemm_model_odd(int64_t stride, int64_t stride_along)
 {
-    return elements % 4 == 0 ? 0 : elements % 2 == 0 ? 1 : 2;
+    return stride_along != 1 ? 2 : stride % 4 == 0 ? 0 : stride % 2 == 0 ? 1 : 2;
+}
+
+double smk_gemm_model_read(const smk_request *request)
+{
+    const int64_t *d = request->dimensions;
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    const double stack = (double)smk_plan_stack(request);
+    const double rows = (double)d[SMK_GEMM_M] * (s.a_stack != 0 ? stack : 1.0);
+    const double columns = (double)d[SMK_GEMM_N] * (s.b_stack != 0 ? stack : 1.0);
+    return (double)request->item_bytes * (double)d[SMK_GEMM_K] * (rows + columns);
 }
 
 /* Blocks of a multiprocessor run side by side as far as there is room, in rounds; the more of them, the better they
@@ -66,17 +75,18 @@ static double predict(const smk_request *request, const smk_gemm_tile *tile, smk
 {
     const int64_t *d = request->dimensions, m = d[SMK_GEMM_M], k = d[SMK_GEMM_K], n = d[SMK_GEMM_N];
     const double count = count_multiprocessors(request), resident = (double)tile->resident;
-    const double blocks =
-        ceil((double)m / (double)tile->rows) * ceil((double)n / (double)tile->columns) * (double)parts.count;
+    const double blocks = ceil((double)m / (double)tile->rows) * ceil((double)n / (double)tile->columns) *
+                          (double)parts.count * (double)smk_plan_stack(request);
     const double each = blocks / count, rounds = ceil(each / resident);
     const double steps = ceil((double)(parts.part_k < k ? parts.part_k : k) / (double)tile->depth);
-    const double odd = (tile->odd_a * smk_gemm_model_odd(k) * (double)tile->rows +
-                        tile->odd_b * smk_gemm_model_odd(n) * (double)tile->columns) /
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    const double odd = (tile->odd_a * smk_gemm_model_odd(s.a_row, s.a_col) * (double)tile->rows +
+                        tile->odd_b * smk_gemm_model_odd(s.b_row, s.b_col) * (double)tile->columns) /
                        (double)(tile->rows + tile->columns);
     const double alone = steps * tile->alone * rounds;
     const double busy = steps * tile->busy * (1.0 + odd) * (each < 3.0 * resident ? ceil(each) : each);
-    const double item = (double)request->item_bytes, elements = (double)m * (double)n;
-    const double read = smk_gemm_model_bytes(item * (double)k * ((double)m + (double)n));
+    const double item = (double)request->item_bytes, elements = (double)smk_plan_gemm_elements(request);
+    const double read = smk_gemm_model_bytes(smk_gemm_model_read(request));
     const double slower = alone > busy ? alone : busy;
     return tile->start + (slower > read ? slower : read) +
            tile->end * (rounds > each / resident ? rounds : each / resident) + smk_gemm_model_bytes(item * elements) +
@@ -104,7 +114,8 @@ smk_gemm_choice smk_gemm_model_choose(const smk_request *request, int64_t step)
         const int64_t across = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns);
         int64_t blocks = 0;
         if (strcmp(tile->variant, request->variant->name) != 0 || __builtin_mul_overflow(down, across, &blocks) ||
-            blocks > INT32_MAX || tile->shared_bytes > request->machine->shared_bytes_max) {
+            __builtin_mul_overflow(blocks, smk_plan_stack(request), &blocks) || blocks > INT32_MAX ||
+            tile->shared_bytes > request->machine->shared_bytes_max) {
             continue;
         }
         for (int64_t wanted = 1; wanted <= PARTS_MOST && (wanted == 1 || (is_measured && blocks * wanted <= most));

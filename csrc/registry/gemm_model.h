@@ -35,8 +35,11 @@ double smk_gemm_model_add(const smk_request *request, int64_t parts);
  * rounds over the multiprocessors. */
 double smk_gemm_model_rate(const smk_request *request, int64_t blocks, double efficiency);
 
-/* What one row of c or of an operand gives less than 16 bytes at a time: 0 for multiples of four elements of 4 bytes,
- * 1 for multiples of two, 2 for others. */
-int smk_gemm_model_odd(int64_t elements);
+/* What rows that lie `stride` apart give less than 16 bytes at a time: 0 for multiples of four elements of 4 bytes, 1
+ * for multiples of two, 2 for others, and where the elements of a row do not lie side by side. */
+int smk_gemm_model_odd(int64_t stride, int64_t stride_along);
+
+/* Bytes of the operands of the stack; one that all products share counts once. */
+double smk_gemm_model_read(const smk_request *request);
 
 #endif

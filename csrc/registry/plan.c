@@ -8,6 +8,9 @@
 #define GRID_Y_MAX INT64_C(65535)
 #define GRID_YZ_MAX (GRID_Y_MAX * INT64_C(65535))
 
+/* A copy of an operand into C order, by prediction: a launch, in microseconds, and bytes a microsecond. */
+static const double COPY_START = 2.6, COPY_PACE = 1.4e6;
+
 static bool has_empty_output(const smk_signature *signature, const int64_t *dimensions)
 {
     /* one output with elements needs a launch */
@@ -109,6 +112,52 @@ smk_status smk_plan_grid(const smk_family *family, const smk_variant *variant, c
     return SMK_OK;
 }
 
+static smk_layout order_axes(const smk_request *request, size_t operand)
+{
+    const smk_signature *signature = request->signature;
+    smk_layout layout = {.stack = 0};
+    int64_t stride = 1;
+    for (size_t i = signature->rank[operand]; i-- > 0;) {
+        layout.axis[i] = stride;
+        stride *= request->dimensions[signature->axis[operand][i]];
+    }
+    layout.stack = stride;
+    return layout;
+}
+
+smk_layout smk_plan_layout(const smk_request *request, size_t operand)
+{
+    return request->layout != NULL ? request->layout[operand] : order_axes(request, operand);
+}
+
+static bool is_in_order(const smk_request *request, size_t operand)
+{
+    const smk_layout layout = smk_plan_layout(request, operand), order = order_axes(request, operand);
+    return memcmp(layout.axis, order.axis, request->signature->rank[operand] * sizeof layout.axis[0]) == 0;
+}
+
+bool smk_plan_in_order(const smk_request *request)
+{
+    bool in_order = true;
+    for (size_t i = 0; i < request->signature->input_count; i++) {
+        in_order = in_order && is_in_order(request, i);
+    }
+    return in_order;
+}
+
+smk_status smk_plan_stack_grid(const smk_request *request, smk_step *step, smk_error *error)
+{
+    const int64_t stack = smk_plan_stack(request);
+    if (stack > GRID_YZ_MAX) {
+        return smk_status_fail(error, SMK_LAUNCH, "%s variant '%s': a stack of %lld, a grid has %lld at most",
+                               request->family->name, request->variant->name, (long long)stack, (long long)GRID_YZ_MAX);
+    }
+    const int64_t z = smk_plan_divide_up(stack, GRID_Y_MAX);
+    step->grid.y = (uint32_t)smk_plan_divide_up(stack, z);
+    step->grid.z = (uint32_t)z;
+    return SMK_OK;
+}
+
 void smk_plan_add(smk_step *step, smk_source source, int64_t value)
 {
     if (step->parameter_count < SMK_PLAN_PARAMETERS_MAX) { /* the launch counts parameters and refuses one too many */
@@ -201,6 +250,19 @@ static smk_status check_wishes(const smk_request *request, const smk_plan *made,
     return SMK_OK;
 }
 
+/* The predicted time of the plan, with the repeats and the copies of operands that it needs; 0 where it predicts none. */
+static double predict_whole(const smk_request *request, const smk_plan *made)
+{
+    double time_us = made->time_us * (made->takes_stack ? 1.0 : (double)smk_plan_stack(request));
+    for (size_t i = 0; time_us > 0.0 && !made->takes_layout && i < request->signature->input_count; i++) {
+        if (!is_in_order(request, i)) {
+            const double bytes = (double)order_axes(request, i).stack * (double)request->item_bytes;
+            time_us += COPY_START + 2.0 * bytes * (double)smk_plan_stack(request) / COPY_PACE;
+        }
+    }
+    return time_us;
+}
+
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error)
 {
     const smk_variant *best = NULL;
@@ -226,6 +288,7 @@ smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *erro
         }
         double speed = (double)row->speed * measure_use(&made, request->machine->multiprocessors);
         speed *= made.efficiency > 0.0 ? made.efficiency : 1.0;
+        made.time_us = predict_whole(request, &made);
         speed = made.time_us > 0.0 ? 1.0 / made.time_us : speed;
         if (best == NULL || speed > best_speed) {
             best = row;

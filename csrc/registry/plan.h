@@ -17,6 +17,12 @@ typedef struct smk_machine {
     size_t shared_bytes_max; /* a block, with opt-in */
 } smk_machine;
 
+/* Where the elements of an operand lie: strides in elements. */
+typedef struct smk_layout {
+    int64_t axis[SMK_RANK_MAX]; /* of the axes of the signature */
+    int64_t stack;              /* from one item of the stack to the next; 0: all items have the same operand */
+} smk_layout;
+
 /* A call: the kernel family, shapes and options. */
 typedef struct smk_request {
     const smk_family *family;
@@ -25,9 +31,11 @@ typedef struct smk_request {
     const int64_t *dimensions; /* in the signature's order */
     const int64_t *numbers;    /* attributes passed as numbers, in their table's order */
     size_t number_count;
-    const char *choice; /* the compiled one: "sum"; "" where the family has none */
-    const char *type;   /* of the first input: "float32", "bits32" */
-    size_t item_bytes;  /* of that type */
+    int64_t stack;            /* so many items, which a launch makes at once; 0 stands for 1 */
+    const smk_layout *layout; /* of each operand, inputs first; NULL: C order, the items one behind the other */
+    const char *choice;       /* the compiled one: "sum"; "" where the family has none */
+    const char *type;         /* of the first input: "float32", "bits32" */
+    size_t item_bytes;        /* of that type */
     const smk_machine *machine;
     uint64_t workspace_below; /* smk_plan_choose skips plans with as much workspace or more; 0: none */
     bool repeatable;          /* and those that write a variable of the module, which a CUDA graph cannot repeat */
@@ -61,9 +69,12 @@ typedef struct smk_plan {
     bool restores_workspace;           /* the workspace is 0 before each step, which leaves it so: calls can share one
                                         * block without clearing it */
     bool clears_outputs;               /* every byte of the outputs is 0 before the first step */
-    bool adds_parts;                   /* a step adds sums of parts of an element, whose number depends on the shape */
-    double efficiency;                 /* fraction of the row's speed that this shape allows; 0 stands for 1 */
-    double time_us;                    /* predicted, on an H200; 0: the row's speed says all that is known */
+    bool takes_stack;  /* its steps make all items of the request's stack; false: one, and are repeated */
+    bool takes_layout; /* its kernels read inputs of the request's layout, which begin at any element; false: in C order
+                                        * alone, aligned */
+    bool adds_parts;   /* a step adds sums of parts of an element, whose number depends on the shape */
+    double efficiency; /* fraction of the row's speed that this shape allows; 0 stands for 1 */
+    double time_us;    /* predicted, on an H200; 0: the row's speed says all that is known */
     /* The module's __constant__ variable "<entry>_<symbol>", entry without type, that takes a copy of
      * an input before the first step; NULL: none. In the kernel's source: conv2d_constant_weights. */
     const char *symbol;
@@ -75,7 +86,8 @@ typedef struct smk_plan {
 smk_status smk_plan_make(const smk_request *request, smk_plan *plan, smk_error *error);
 
 /* The fastest variant for "auto": of the rows that accept the request's type and have a plan on its machine, the one
- * whose plan has the shortest predicted time; where plans predict none, the one with the highest speed times its plan's
+ * whose plan has the shortest predicted time, with that of copies and repeats for what it does not take; where plans
+ * predict none, the one with the highest speed times its plan's
  * efficiency, times the fraction of the multiprocessors that its blocks keep busy. All plans of a family predict a time,
  * or none does. Fills request->variant. Errors: of the row of the highest speed, where no row has a plan. */
 smk_status smk_plan_choose(smk_request *request, smk_plan *plan, smk_error *error);
@@ -93,6 +105,22 @@ static inline int64_t smk_plan_divide_up(int64_t size, int64_t by)
 {
     return size / by + (size % by != 0);
 }
+
+/* Of an operand: that of the request, or C order. */
+smk_layout smk_plan_layout(const smk_request *request, size_t operand);
+
+/* True where the axes of all inputs lie in C order. */
+bool smk_plan_in_order(const smk_request *request);
+
+/* The items of the request's stack, at least one. */
+static inline int64_t smk_plan_stack(const smk_request *request)
+{
+    return request->stack > 0 ? request->stack : 1;
+}
+
+/* Sets y and z of a step's grid, for kernels whose item is blockIdx.z * gridDim.y + blockIdx.y, and some of whose
+ * blocks may find none. Errors: LAUNCH. */
+smk_status smk_plan_stack_grid(const smk_request *request, smk_step *step, smk_error *error);
 
 /* Appends a parameter to a step. */
 void smk_plan_add(smk_step *step, smk_source source, int64_t value);

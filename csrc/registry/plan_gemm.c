@@ -4,6 +4,17 @@
 /* The sums of an element are added by several lanes where there are fewer than so many threads a multiprocessor. */
 enum { ADD_THREADS_EACH = 2048 };
 
+smk_gemm_strides smk_plan_gemm_strides(const smk_request *request)
+{
+    const smk_layout a = smk_plan_layout(request, SMK_GEMM_A), b = smk_plan_layout(request, SMK_GEMM_B);
+    return (smk_gemm_strides){a.axis[0], a.axis[1], b.axis[0], b.axis[1], a.stack, b.stack};
+}
+
+int64_t smk_plan_gemm_elements(const smk_request *request)
+{
+    return smk_plan_stack(request) * request->dimensions[SMK_GEMM_M] * request->dimensions[SMK_GEMM_N];
+}
+
 smk_gemm_parts smk_plan_gemm_cut(const smk_request *request, int64_t blocks, int64_t wanted, int64_t least_k,
                                  int64_t step)
 {
@@ -11,6 +22,7 @@ smk_gemm_parts smk_plan_gemm_cut(const smk_request *request, int64_t blocks, int
     int64_t count = blocks > 0 ? wanted / blocks : 1, elements = 0;
     count = count > k / least_k ? k / least_k : count;
     if (count > 1 && (__builtin_mul_overflow(d[SMK_GEMM_M], d[SMK_GEMM_N], &elements) ||
+                      __builtin_mul_overflow(elements, smk_plan_stack(request), &elements) ||
                       elements > INT64_MAX / 2 / count / SMK_ITEM_BYTES_MAX)) {
         count = 1;
     }
@@ -24,11 +36,10 @@ smk_gemm_parts smk_plan_gemm_cut(const smk_request *request, int64_t blocks, int
 
 int64_t smk_plan_gemm_parts_bytes(const smk_request *request, smk_gemm_parts parts)
 {
-    const int64_t *d = request->dimensions;
     if (parts.count == 1) {
         return 0;
     }
-    const int64_t bytes = parts.count * d[SMK_GEMM_M] * d[SMK_GEMM_N] * (int64_t)request->item_bytes;
+    const int64_t bytes = parts.count * smk_plan_gemm_elements(request) * (int64_t)request->item_bytes;
     return smk_plan_divide_up(bytes, SMK_GEMM_ALIGNMENT) * SMK_GEMM_ALIGNMENT;
 }
 
@@ -55,10 +66,20 @@ void smk_plan_gemm_add_operands(smk_step *step, const smk_request *request, smk_
 
 void smk_plan_gemm_add_strides(smk_step *step, const smk_request *request)
 {
-    const int64_t strides[] = {request->dimensions[SMK_GEMM_K], 1, request->dimensions[SMK_GEMM_N], 1};
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    const int64_t strides[] = {s.a_row, s.a_col, s.b_row, s.b_col};
     for (size_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
         smk_plan_add(step, SMK_SOURCE_NUMBER, strides[i]);
     }
+}
+
+smk_status smk_plan_gemm_add_stack(smk_step *step, const smk_request *request, smk_error *error)
+{
+    const smk_gemm_strides s = smk_plan_gemm_strides(request);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_stack(request));
+    smk_plan_add(step, SMK_SOURCE_NUMBER, s.a_stack);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, s.b_stack);
+    return smk_plan_stack_grid(request, step, error);
 }
 
 void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm_parts parts, int64_t sums,
@@ -67,7 +88,7 @@ void smk_plan_gemm_add_sums(smk_plan *plan, const smk_request *request, smk_gemm
     if (parts.count == 1) {
         return;
     }
-    const int64_t elements = request->dimensions[SMK_GEMM_M] * request->dimensions[SMK_GEMM_N];
+    const int64_t elements = smk_plan_gemm_elements(request);
     const int64_t most = (int64_t)request->machine->multiprocessors * ADD_THREADS_EACH;
     int64_t lanes = 1;
     while (lanes < SMK_WARP_SIZE && lanes < parts.count && elements * lanes * 2 <= most) {
@@ -102,7 +123,9 @@ smk_status smk_plan_gemm_tiles(const smk_request *request, smk_plan *plan, smk_e
     }
     if (made.step_count > 0 && request->variant->speed > 0) {
         const smk_dim3 grid = made.step[0].grid;
-        made.time_us = smk_gemm_model_rate(request, (int64_t)grid.x * grid.y * grid.z,
+        smk_request item = *request; /* a launch makes one product */
+        item.stack = 1;
+        made.time_us = smk_gemm_model_rate(&item, (int64_t)grid.x * grid.y * grid.z,
                                            measure_fill(request->dimensions[SMK_GEMM_M], request->variant->tile_y) *
                                                measure_fill(request->dimensions[SMK_GEMM_N], request->variant->tile_x));
     }

@@ -9,7 +9,7 @@ static bool is_empty(const smk_request *request)
     return request->dimensions[SMK_GEMM_M] == 0 || request->dimensions[SMK_GEMM_N] == 0;
 }
 
-/* (a, b, sums, m, k, n, strides, part_k), then for several parts: add. */
+/* (a, b, sums, m, k, n, strides, part_k, stack), then for several parts: add. */
 smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const int64_t *d = request->dimensions;
@@ -19,7 +19,7 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
         return SMK_OK;
     }
     const smk_gemm_choice choice = smk_gemm_model_choose(request, PART_STEP);
-    const smk_status status = smk_gemm_model_check(request, choice, error);
+    smk_status status = smk_gemm_model_check(request, choice, error);
     if (status != SMK_OK) {
         return status;
     }
@@ -32,6 +32,11 @@ smk_status smk_plan_gemm_direct(const smk_request *request, smk_plan *plan, smk_
     step->shared_bytes = choice.tile->shared_bytes;
     smk_plan_gemm_add_operands(step, request, choice.parts, 0);
     smk_plan_add(step, SMK_SOURCE_NUMBER, choice.parts.part_k);
+    status = smk_plan_gemm_add_stack(step, request, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    made.takes_stack = made.takes_layout = true;
     smk_plan_gemm_add_sums(&made, request, choice.parts, 0, THREADS);
     made.workspace_bytes = (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
     made.time_us = choice.time_us;
@@ -50,19 +55,19 @@ typedef struct short_times {
 
 enum { BLOCK_WARPS = SHORT_THREADS / SMK_WARP_SIZE };
 
-static double predict_short(const smk_request *request, const short_times *times, int64_t blocks)
+static double predict_short(const smk_request *request, const short_times *times, double blocks)
 {
     const int64_t *d = request->dimensions;
-    const double m = (double)d[SMK_GEMM_M], k = (double)d[SMK_GEMM_K], n = (double)d[SMK_GEMM_N];
+    const double k = (double)d[SMK_GEMM_K], elements = (double)smk_plan_gemm_elements(request);
     const double count = request->machine->multiprocessors > 0 ? (double)request->machine->multiprocessors : 1.0;
-    const double item = (double)request->item_bytes;
-    const double bytes = smk_gemm_model_bytes(item * (m * n * times->writes + k * (m + n)));
+    const double written = (double)request->item_bytes * elements * times->writes;
+    const double bytes = smk_gemm_model_bytes(written + smk_gemm_model_read(request));
     const double steps = (double)smk_plan_divide_up(d[SMK_GEMM_K], times->unrolled) * times->steps;
-    const double reads = (double)blocks * BLOCK_WARPS * k * times->reads / count * times->read;
+    const double reads = blocks * BLOCK_WARPS * k * times->reads / count * times->read;
     return times->start + (steps > reads ? steps : reads) + bytes;
 }
 
-/* (a, b, c, m, k, n, strides): a thread an element where that is predicted to take less time. */
+/* (a, b, c, m, k, n, strides, stack): a thread an element where that is predicted to take less time. */
 smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     static const short_times tiled_times = {2.11, 0.79, 4, 1.77e-3, 12.0, 0.94};
@@ -80,13 +85,19 @@ smk_status smk_plan_gemm_short_k(const smk_request *request, smk_plan *plan, smk
         return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
     }
     const int64_t flat = no_flat ? 0 : smk_plan_divide_up(elements, SHORT_THREADS);
-    const double tiled_us = predict_short(request, &tiled_times, tiled);
-    const double flat_us = no_flat ? tiled_us : predict_short(request, &flat_times, flat);
+    const int64_t stack = smk_plan_stack(request);
+    const double tiled_us = predict_short(request, &tiled_times, (double)tiled * (double)stack);
+    const double flat_us = no_flat ? tiled_us : predict_short(request, &flat_times, (double)flat * (double)stack);
     smk_step *step = &made.step[made.step_count++];
     step->part = flat_us < tiled_us ? "flat" : NULL;
     step->grid = (smk_dim3){(uint32_t)(flat_us < tiled_us ? flat : tiled), 1, 1};
     step->block = (smk_dim3){SHORT_THREADS, 1, 1};
     smk_plan_gemm_add_operands(step, request, (smk_gemm_parts){1, 1}, 0);
+    const smk_status status = smk_plan_gemm_add_stack(step, request, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    made.takes_stack = made.takes_layout = true;
     made.time_us = flat_us < tiled_us ? flat_us : tiled_us;
     *plan = made;
     return SMK_OK;

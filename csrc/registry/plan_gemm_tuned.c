@@ -30,9 +30,10 @@ static fragment_shape shape_fragment(const smk_request *request)
                               : (fragment_shape){4, (int64_t)SMK_WARP_SIZE * VECTOR_BYTES, 0};
 }
 
-/* Fragments of both operands, and where those of b lie in the workspace. */
+/* Fragments of both operands, and where those of b lie in the workspace; bytes from one product of the stack to the next,
+ * 0 for an operand that all share. */
 typedef struct arranged {
-    int64_t tiles_a, tiles_b, tiles_k, bytes_a, bytes;
+    int64_t tiles_a, tiles_b, tiles_k, bytes_a, bytes, stack_a, stack_b;
 } arranged;
 
 /* Bytes of an operand that is laid out; false where they do not fit: a single row is laid out as a whole tile. */
@@ -48,17 +49,29 @@ static bool count_bytes(const fragment_shape *fragment, int64_t tiles, int64_t t
     return true;
 }
 
+/* The same for all products of the stack; `step` is the bytes of one. */
+static bool count_stack(int64_t stack, int64_t stride, int64_t *bytes, int64_t *step)
+{
+    const bool is_shared = stack == 1 || stride == 0;
+    *step = is_shared ? 0 : *bytes;
+    return is_shared || !__builtin_mul_overflow(*bytes, stack, bytes);
+}
+
 static smk_status count_fragments(const smk_request *request, const smk_gemm_tile *tile, arranged *counted,
                                   smk_error *error)
 {
     const int64_t *d = request->dimensions, k = d[SMK_GEMM_K];
     const fragment_shape fragment = shape_fragment(request);
+    const smk_gemm_strides strides = smk_plan_gemm_strides(request);
+    const int64_t stack = smk_plan_stack(request);
     int64_t bytes_b = 0;
     counted->tiles_a = smk_plan_divide_up(d[SMK_GEMM_M], tile->rows) * (tile->rows / FRAGMENT);
     counted->tiles_b = smk_plan_divide_up(d[SMK_GEMM_N], tile->columns) * (tile->columns / FRAGMENT);
     counted->tiles_k = smk_plan_divide_up(k, STEP_K) * (STEP_K / fragment.k);
     if (!count_bytes(&fragment, counted->tiles_a, counted->tiles_k, &counted->bytes_a) ||
         !count_bytes(&fragment, counted->tiles_b, counted->tiles_k, &bytes_b) ||
+        !count_stack(stack, strides.a_stack, &counted->bytes_a, &counted->stack_a) ||
+        !count_stack(stack, strides.b_stack, &bytes_b, &counted->stack_b) ||
         __builtin_add_overflow(counted->bytes_a, bytes_b, &counted->bytes)) {
         return smk_status_fail(error, SMK_MEMORY,
                                "gemm variant 'tuned': both operands laid out for k = %lld have more bytes than 64 bits "
@@ -73,8 +86,17 @@ static smk_status count_fragments(const smk_request *request, const smk_gemm_til
     return SMK_OK;
 }
 
-/* (a, b, to a, to b, m, k, n, strides, fragments of a, of b, along k): a warp makes a fragment. */
-static void add_arrange(const smk_request *request, const arranged *counted, smk_plan *plan)
+/* Adds the stack, and where its products lie when they are laid out, in units of 16 bytes. */
+static smk_status add_stack(const smk_request *request, const arranged *counted, smk_step *step, smk_error *error)
+{
+    const smk_status status = smk_plan_gemm_add_stack(step, request, error);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, counted->stack_a / VECTOR_BYTES);
+    smk_plan_add(step, SMK_SOURCE_NUMBER, counted->stack_b / VECTOR_BYTES);
+    return status;
+}
+
+/* (a, b, to a, to b, m, k, n, strides, fragments of a, of b, along k, stack): a warp makes a fragment. */
+static smk_status add_arrange(const smk_request *request, const arranged *counted, smk_plan *plan, smk_error *error)
 {
     smk_step *step = &plan->step[plan->step_count++];
     const int64_t fragments = (counted->tiles_a + counted->tiles_b) * counted->tiles_k;
@@ -92,6 +114,7 @@ static void add_arrange(const smk_request *request, const arranged *counted, smk
     smk_plan_add(step, SMK_SOURCE_NUMBER, counted->tiles_a);
     smk_plan_add(step, SMK_SOURCE_NUMBER, counted->tiles_b);
     smk_plan_add(step, SMK_SOURCE_NUMBER, counted->tiles_k);
+    return add_stack(request, counted, step, error);
 }
 
 /* Predicted microseconds of all steps. */
@@ -99,16 +122,18 @@ static double predict(const smk_request *request, const smk_gemm_choice *choice,
                       int64_t blocks)
 {
     const int64_t *d = request->dimensions;
-    const double m = (double)d[SMK_GEMM_M], k = (double)d[SMK_GEMM_K], n = (double)d[SMK_GEMM_N];
+    const double m = (double)d[SMK_GEMM_M], n = (double)d[SMK_GEMM_N];
     if (has_parts(request)) {
-        const double read = (double)request->item_bytes * k * (m + n);
-        return choice->time_us + (k > 0.0 ? ARRANGE_START + (read + (double)counted->bytes) / ARRANGE_PACE : 0.0);
+        const double read = smk_gemm_model_read(request);
+        return choice->time_us +
+               (d[SMK_GEMM_K] > 0 ? ARRANGE_START + (read + (double)counted->bytes) / ARRANGE_PACE : 0.0);
     }
     const double covered = (double)counted->tiles_a * (double)counted->tiles_b * FRAGMENT * FRAGMENT;
     return smk_gemm_model_rate(request, blocks, m * n / covered / (1.0 + ARRANGE_PRODUCTS * (1.0 / m + 1.0 / n)));
 }
 
-/* arrange, then (a, b, sums, m, k, n, strides, arranged a, arranged b, steps of a part), then for several parts: add. */
+/* arrange, then (a, b, sums, m, k, n, strides, arranged a, arranged b, steps of a part, stack), then
+ * for several parts: add. */
 smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_error *error)
 {
     const int64_t *d = request->dimensions;
@@ -133,8 +158,8 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     if (blocks > INT32_MAX) {
         return smk_gemm_model_check(request, (smk_gemm_choice){.tile = NULL}, error);
     }
-    if (d[SMK_GEMM_K] > 0) {
-        add_arrange(request, &counted, &made);
+    if (d[SMK_GEMM_K] > 0 && (status = add_arrange(request, &counted, &made, error)) != SMK_OK) {
+        return status;
     }
     smk_step *step = &made.step[made.step_count++];
     step->part = choice.tile->part;
@@ -145,9 +170,14 @@ smk_status smk_plan_gemm_tuned(const smk_request *request, smk_plan *plan, smk_e
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, 0);
     smk_plan_add(step, SMK_SOURCE_WORKSPACE, counted.bytes_a);
     smk_plan_add(step, SMK_SOURCE_NUMBER, smk_plan_divide_up(choice.parts.part_k, STEP_K));
+    status = add_stack(request, &counted, step, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    made.takes_stack = made.takes_layout = true;
     smk_plan_gemm_add_sums(&made, request, choice.parts, counted.bytes, THREADS);
     made.workspace_bytes = (uint64_t)counted.bytes + (uint64_t)smk_plan_gemm_parts_bytes(request, choice.parts);
-    made.time_us = predict(request, &choice, &counted, blocks);
+    made.time_us = predict(request, &choice, &counted, blocks * smk_plan_stack(request));
     *plan = made;
     return SMK_OK;
 }

@@ -41,6 +41,12 @@ static const smk_attribute attributes[] = {
 #undef SMK_ATTRIBUTE
 };
 
+static const smk_stack stacks[] = {
+#define SMK_STACK(family, item, fold) {#family, item, fold},
+#include "registry/stacks.def"
+#undef SMK_STACK
+};
+
 /* A row of choices.def, without the columns that only the build uses. */
 typedef struct choice_row {
     const char *family, *choice, *type, *result;
@@ -365,6 +371,16 @@ smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OP
     }
     *count = found;
     return SMK_OK;
+}
+
+const smk_stack *smk_registry_stack(const char *family)
+{
+    for (size_t i = 0; i < sizeof stacks / sizeof stacks[0]; i++) {
+        if (strcmp(stacks[i].family, family) == 0) {
+            return &stacks[i];
+        }
+    }
+    return NULL;
 }
 
 const smk_attribute *smk_registry_attribute(const char *family, size_t index)

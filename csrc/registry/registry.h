@@ -85,6 +85,13 @@ typedef struct smk_attribute {
     const char *meaning;
 } smk_attribute;
 
+/* A row of stacks.def. */
+typedef struct smk_stack {
+    const char *family;
+    const char *item;
+    const char *fold; /* "": none */
+} smk_stack;
+
 /* One input as its family's row describes it. */
 typedef struct smk_input {
     char name[SMK_NAME_MAX];
@@ -123,6 +130,9 @@ smk_status smk_registry_inputs(const smk_family *family, smk_input inputs[SMK_OP
 
 /* The family's attribute number `index`, in the order of the table, or NULL. */
 const smk_attribute *smk_registry_attribute(const char *family, size_t index);
+
+/* The family's row of stacks.def; NULL where its calls take no stacks. */
+const smk_stack *smk_registry_stack(const char *family);
 
 /* Element type of the result for a type of the first input (and the compiled choice, "" without one); NULL where
  * choices.def has no such row. */

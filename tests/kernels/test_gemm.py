@@ -322,7 +322,7 @@ def test_shape_errors_name_the_dimension(machine):
         smemkit.gemm(a, b, out=np.ones((6, 7), np.float32), backend=machine)
 
 
-@pytest.mark.parametrize("rank", [0, 1, 3, 5])
+@pytest.mark.parametrize("rank", [0, 1])
 def test_other_ranks_are_refused(rank, machine):
     good, bad = np.ones((1, 1), np.float32), np.ones((1,) * rank, np.float32)
     for a, b, name in ((good, bad, "b"), (bad, good, "a")):

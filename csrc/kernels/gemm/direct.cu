@@ -15,6 +15,7 @@
 //          - Infinities, NaN and numbers of 2^110 or more have no parts: what they meet becomes NaN. So a tile with
 //            such an element is made again by fma, and takes those elements from there.
 //          - Where there are few tiles, k is cut into parts, whose sums are added in order (add; gemm/split_k).
+//          - One launch makes a stack of products, as many tiles more.
 // Differs  from gemm/tuned: the operands are cut where they are used, by one launch.
 // Claims   shared.load.conflicts = 0     k, n multiples of 4
 // Length   more than an exhibit has: it is the fast one for small products and has tiles of five shapes.
@@ -22,11 +23,11 @@
 
 extern __shared__ float4 gemm_direct_staged[];
 
-// What a launch works on: c is (m, n), or for several parts of k an array of that shape for each.
+// What a launch works on: a stack of products; c is (m, n) for each, and for several parts of k a stack for each.
 struct gemm_direct_call {
     const float *a, *b;
     float *c;
-    long long m, k, n, a_row, a_col, b_row, b_col, part_k;
+    long long m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack;
 };
 
 // What a block makes: a tile whose first element is this, and a part of k.
@@ -299,9 +300,14 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
             make_again(g, place);
     }
 
-    // Finds the block's tile, in order down the columns of a band of tiles, and its part of k.
-    static __device__ __forceinline__ void run(const gemm_direct_call &g)
+    // Finds the block's product, its tile, in order down the columns of a band of tiles, and its part of k.
+    static __device__ __forceinline__ void run(gemm_direct_call g)
     {
+        const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+        if (item >= g.stack)
+            return;
+        g.a += item * g.a_stack;
+        g.b += item * g.b_stack;
         constexpr unsigned GROUP = 512 / BM;
         const unsigned tiles_m = unsigned((g.m + BM - 1) / BM), tiles_n = unsigned((g.n + BN - 1) / BN);
         const unsigned part = blockIdx.x / (tiles_m * tiles_n), order = blockIdx.x % (tiles_m * tiles_n);
@@ -309,14 +315,13 @@ template <int TM, int TN, int AM, int AN, int AK, int EACH, int STAGES> struct g
         const unsigned band_tiles = tiles_m - band < GROUP ? tiles_m - band : GROUP;
         const long long first = part * g.part_k, end = first + g.part_k < g.k ? first + g.part_k : g.k;
         make(g, {(long long)(band + in_band % band_tiles) * BM, (long long)(in_band / band_tiles) * BN, first, end,
-                 g.c + part * g.m * g.n});
+                 g.c + (part * g.stack + item) * g.m * g.n});
     }
 };
 
 // Adds the sums of all parts of k: a group of lanes makes one element, each lane every so many parts.
-extern "C" __global__ void __launch_bounds__(128)
-gemm_direct_add(const float *__restrict__ sums, float *__restrict__ c, long long elements, long long parts,
-                long long lanes)
+extern "C" __global__ void __launch_bounds__(128) gemm_direct_add(const float *__restrict__ sums, float *__restrict__ c,
+                                                                  long long elements, long long parts, long long lanes)
 {
     const long long i = (blockIdx.x * 128ll + threadIdx.x) / lanes;
     const int lane = int(threadIdx.x % lanes);
@@ -333,38 +338,44 @@ gemm_direct_add(const float *__restrict__ sums, float *__restrict__ c, long long
 extern "C" __global__ void __launch_bounds__(128, 5)
 gemm_direct_low(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                 long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                long long part_k)
+                long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<1, 1, 1, 1, 4, 1, 3>::run({a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k});
+    gemm_direct_tile<1, 1, 1, 1, 4, 1, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
 gemm_direct_wide(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                 long long part_k)
+                 long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<1, 1, 1, 4, 1, 2, 3>::run({a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k});
+    gemm_direct_tile<1, 1, 1, 4, 1, 2, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 3)
 gemm_direct_tall(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                  long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                 long long part_k)
+                 long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<2, 1, 4, 1, 1, 2, 3>::run({a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k});
+    gemm_direct_tile<2, 1, 4, 1, 1, 2, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 2)
 gemm_direct_large(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
                   long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  long long part_k)
+                  long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<4, 2, 1, 1, 4, 1, 2>::run({a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k});
+    gemm_direct_tile<4, 2, 1, 1, 4, 1, 2>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, 4)
-gemm_direct(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m, long long k,
-            long long n, long long a_row, long long a_col, long long b_row, long long b_col, long long part_k)
+gemm_direct(const float *__restrict__ a, const float *__restrict__ b, float *__restrict__ c, long long m,
+            long long k, long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+            long long part_k, long long stack, long long a_stack, long long b_stack)
 {
-    gemm_direct_tile<2, 1, 1, 1, 4, 1, 3>::run({a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k});
+    gemm_direct_tile<2, 1, 1, 1, 4, 1, 3>::run(
+        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, part_k, stack, a_stack, b_stack});
 }

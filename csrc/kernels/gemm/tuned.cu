@@ -18,6 +18,8 @@
 //            shared memory (cp.async, STAGES), to read them without a conflict, and mma.
 //          - A block makes a tile of 128 x 64, or of 64 x 64 (narrow) where there are few; and where that is not
 //            enough, a part of k, whose sums are added at the end (add; gemm/split_k).
+//          - One launch makes a stack of products, as many tiles more. An operand that all of them share is laid out
+//            once.
 //          - Blocks go through c in bands of GROUP tiles, so that those that run together share rows and columns.
 // Differs  from gemm/warp_tiled: tensor cores make the products, from operands that were laid out for them.
 // Claims   shared.load.conflicts = 0
@@ -51,9 +53,11 @@ template <int PARTS> static __device__ __forceinline__ void gemm_tuned_cut(float
 
 // Lays out both operands: rows of a, or columns of b, and all k. A warp makes a fragment.
 extern "C" __global__ void __launch_bounds__(128)
-gemm_tuned_arrange(const T *__restrict__ a, const T *__restrict__ b, uint4 *__restrict__ to_a, uint4 *__restrict__ to_b,
-                   long long m, long long k, long long n, long long a_row, long long a_col, long long b_row,
-                   long long b_col, long long tiles_of_a, long long tiles_of_b, long long depth)
+gemm_tuned_arrange(const T *__restrict__ a, const T *__restrict__ b, uint4 *__restrict__ to_a,
+                   uint4 *__restrict__ to_b, long long m, long long k, long long n, long long a_row,
+                   long long a_col, long long b_row, long long b_col, long long tiles_of_a, long long tiles_of_b,
+                   long long depth, long long stack, long long a_stack, long long b_stack, long long to_a_stack,
+                   long long to_b_stack)
 {
     constexpr int PARTS = gemm_tuned_fragment::PARTS, TILE_K = gemm_tuned_fragment::TILE_K, EACH = TILE_K / 4;
 
@@ -63,12 +67,14 @@ gemm_tuned_arrange(const T *__restrict__ a, const T *__restrict__ b, uint4 *__re
     const unsigned warp = blockIdx.x * 4 + threadIdx.x / 32;
     const bool is_b = warp >= tiles_a * tiles_k;
     const unsigned index = is_b ? warp - tiles_a * tiles_k : warp, tiles = is_b ? tiles_b : tiles_a;
-    const T *const from = is_b ? b : a;
-    uint4 *const to = is_b ? to_b : to_a;
+    const long long item = (long long)blockIdx.z * gridDim.y + blockIdx.y;
+    const T *const from = is_b ? b + item * b_stack : a + item * a_stack;
+    uint4 *const to = is_b ? to_b + item * to_b_stack : to_a + item * to_a_stack;
     const long long size = is_b ? n : m, step_k = is_b ? b_row : a_col, step = is_b ? b_col : a_row;
     const unsigned tile = step == 1 ? index % tiles : index / tiles_k;
     const unsigned tile_k = step == 1 ? index / tiles : index % tiles_k;
-    if (tile >= tiles || tile_k >= tiles_k)
+    const bool is_shared = item > 0 && (is_b ? to_b_stack : to_a_stack) == 0;
+    if (tile >= tiles || tile_k >= tiles_k || item >= stack || is_shared)
         return;
 
     // Read EACH neighbours along k of two rows, 8 apart. Zeros stand for what is outside.
@@ -158,14 +164,20 @@ template <typename U> static __device__ __forceinline__ void gemm_tuned_store(U 
         __stcs(reinterpret_cast<double2 *>(to), make_double2(x, y));
 }
 
-// What a launch works on: c is (m, n), or for several parts of k an array of that shape for each.
+// What a launch works on: a stack of products; c is (m, n) for each, and for several parts of k a stack for each.
 struct gemm_tuned_call {
     const T *a, *b;
     T *c;
     long long m, k, n, a_row, a_col, b_row, b_col;
     const uint4 *arranged_a, *arranged_b;
     unsigned part_steps; // of 16 k
+    long long stack, a_stack, b_stack, arranged_a_stack, arranged_b_stack;
 };
+
+static __device__ __forceinline__ long long gemm_tuned_item()
+{
+    return (long long)blockIdx.z * gridDim.y + blockIdx.y;
+}
 
 // What a block makes: a tile of c of BM x BN, in order down the columns of a band of GROUP tiles; and a part of k.
 template <int BM, int BN> struct gemm_tuned_place {
@@ -183,7 +195,7 @@ template <int BM, int BN> struct gemm_tuned_place {
         tile_n = in_band / band_tiles;
         first_step = part * g.part_steps;
         end_step = first_step + g.part_steps < steps ? first_step + g.part_steps : steps;
-        c = g.c + part * g.m * g.n;
+        c = g.c + (part * g.stack + gemm_tuned_item()) * g.m * g.n;
     }
 };
 
@@ -191,9 +203,15 @@ template <int BM, int BN> struct gemm_tuned_place {
 // by fma what that cannot give, as where sums overflow. `whole`: what the thread wrote is finite. No part of the kernel
 // itself, so that it takes no register from the main loop.
 template <int BM, int BN>
-static __device__ __noinline__ void gemm_tuned_mend(const gemm_tuned_call &g, const gemm_tuned_place<BM, BN> &place,
+static __device__ __noinline__ void gemm_tuned_mend(const gemm_tuned_call &call, const gemm_tuned_place<BM, BN> &place,
                                                     bool whole)
 {
+    gemm_tuned_call g = call;
+    g.a += gemm_tuned_item() * g.a_stack;
+    g.b += gemm_tuned_item() * g.b_stack;
+    g.arranged_a += gemm_tuned_item() * g.arranged_a_stack;
+    g.arranged_b += gemm_tuned_item() * g.arranged_b_stack;
+
     constexpr int SIDE = BM > BN ? BM : BN, THREADS = 128, FEW = 8, DEPTH = 16, TURN = 4, NAN_THERE = -1;
     constexpr int WORDS = gemm_tuned_fragment::WORDS, MARKS = gemm_tuned_fragment::MARKS;
     auto *const where = reinterpret_cast<long long(*)[FEW][SIDE]>(gemm_tuned_tiles); // of row and column: the first k's
@@ -356,15 +374,19 @@ template <int TM, int TN> static __device__ __forceinline__ void gemm_tuned_make
     constexpr int STEP_K = 16, DEPTH = STEP_K / gemm_tuned_fragment::TILE_K; // of a step, and its fragments
     constexpr int WORDS_A = 2 * TM * WORDS, WORDS_B = 2 * TN * WORDS;        // of a block's fragments of one TILE_K
 
-    // Who am I: the block's tile of c, and part of k.
+    // Who am I: the block's product, its tile of c, and part of k.
+    if (gemm_tuned_item() >= g.stack)
+        return;
     const gemm_tuned_place<32 * TM, 32 * TN> place(g);
     const int lane = threadIdx.x % 32, warp_m = threadIdx.x / 64, warp_n = threadIdx.x / 32 % 2;
     const long long step_a = place.tiles_m * (long long)WORDS_A, step_b = place.tiles_n * (long long)WORDS_B;
 
     // Read and stage a step. The block's fragments of one TILE_K lie side by side, those of a and those of b.
     const long long first = (long long)place.first_step * DEPTH;
-    const uint4 *from_a = g.arranged_a + first * step_a + place.tile_m * (long long)WORDS_A + threadIdx.x;
-    const uint4 *from_b = g.arranged_b + first * step_b + place.tile_n * (long long)WORDS_B + threadIdx.x;
+    const uint4 *from_a = g.arranged_a + gemm_tuned_item() * g.arranged_a_stack + first * step_a +
+                          place.tile_m * (long long)WORDS_A + threadIdx.x;
+    const uint4 *from_b = g.arranged_b + gemm_tuned_item() * g.arranged_b_stack + first * step_b +
+                          place.tile_n * (long long)WORDS_B + threadIdx.x;
     const unsigned to = (unsigned)__cvta_generic_to_shared(gemm_tuned_tiles + threadIdx.x);
     const auto copy = [](unsigned at, const uint4 *from) {
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
@@ -474,17 +496,21 @@ gemm_tuned_add(const T *__restrict__ sums, T *__restrict__ c, long long elements
 extern "C" __global__ void __launch_bounds__(128, 4)
 gemm_tuned_narrow(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k,
                   long long n, long long a_row, long long a_col, long long b_row, long long b_col,
-                  const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b, long long part_steps)
+                  const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b, long long part_steps,
+                  long long stack, long long a_stack, long long b_stack, long long arranged_a_stack,
+                  long long arranged_b_stack)
 {
-    gemm_tuned_make<2, 2>(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, arranged_a, arranged_b, unsigned(part_steps)});
+    gemm_tuned_make<2, 2>({a, b, c, m, k, n, a_row, a_col, b_row, b_col, arranged_a, arranged_b, unsigned(part_steps),
+                           stack, a_stack, b_stack, arranged_a_stack, arranged_b_stack});
 }
 
 extern "C" __global__ void __launch_bounds__(128, sizeof(T) == 4 ? 3 : 2)
-gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k, long long n,
-           long long a_row, long long a_col, long long b_row, long long b_col, const uint4 *__restrict__ arranged_a,
-           const uint4 *__restrict__ arranged_b, long long part_steps)
+gemm_tuned(const T *__restrict__ a, const T *__restrict__ b, T *__restrict__ c, long long m, long long k,
+           long long n, long long a_row, long long a_col, long long b_row, long long b_col,
+           const uint4 *__restrict__ arranged_a, const uint4 *__restrict__ arranged_b, long long part_steps,
+           long long stack, long long a_stack, long long b_stack, long long arranged_a_stack,
+           long long arranged_b_stack)
 {
-    gemm_tuned_make<4, 2>(
-        {a, b, c, m, k, n, a_row, a_col, b_row, b_col, arranged_a, arranged_b, unsigned(part_steps)});
+    gemm_tuned_make<4, 2>({a, b, c, m, k, n, a_row, a_col, b_row, b_col, arranged_a, arranged_b, unsigned(part_steps),
+                           stack, a_stack, b_stack, arranged_a_stack, arranged_b_stack});
 }

@@ -10,6 +10,7 @@
 //            down, and the warps of a block take turns with the rows and add up their sums at the end.
 //          - The vector, of which there are R at a time, is staged in shared memory, DEPTH of k at a time.
 //          - Where that makes too few blocks, k is cut into parts, whose sums are added in order (add; gemm/split_k).
+//          - One launch makes a stack of products: blockIdx.z is the item.
 // Differs  from gemm/split_k: no tiles; the vectors alone go through shared memory.
 // Claims   shared.load.conflicts = 0
 // Length   more than an exhibit has: it is the fast one for vectors, and has both orientations.
@@ -20,8 +21,9 @@ struct alignas(16) gemm_vector_pack {
     T at[V];
 };
 
-// The matrix: element (row, i) at w[row * w_row + i * w_i], i along k. Vectors: element i of the one with index r at
-// x[i * x_i + r * x_r]. Sums: of the part with index p at sums[p * elements + row * c_row + r * c_r].
+// Of the item of the stack. The matrix: element (row, i) at w[row * w_row + i * w_i], i along k. Vectors: element i of
+// the one with index r at x[i * x_i + r * x_r]. Sums: of the part with index p at sums[p * elements + row * c_row +
+// r * c_r], where `elements` counts those of the whole stack.
 struct gemm_vector_call {
     const T *w, *x;
     T *sums;
@@ -182,70 +184,98 @@ gemm_vector_add(const T *__restrict__ sums, T *__restrict__ c, long long element
 
 extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                     long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                     long long c_row, long long c_r, long long part_k, long long lanes)
+                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                    long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_columns<8>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                     long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                     long long c_row, long long c_r, long long part_k, long long lanes)
+                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                    long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_columns<4>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 gemm_vector_across2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
-                     long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
-                     long long c_row, long long c_r, long long part_k, long long lanes)
+                    long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                    long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                    long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_columns<2>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
-                   long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-                   long long c_r, long long part_k, long long lanes)
+gemm_vector_across(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
+                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                   long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_columns<1>(g);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
-                    long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-                    long long c_r, long long part_k, long long lanes)
+gemm_vector_along8(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
+                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                   long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_rows<8>(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
-                    long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-                    long long c_r, long long part_k, long long lanes)
+gemm_vector_along4(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
+                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                   long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_rows<4>(g, int(lanes));
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
-                    long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-                    long long c_r, long long part_k, long long lanes)
+gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows,
+                   long long k, long long vectors, long long w_row, long long w_i, long long x_i, long long x_r,
+                   long long c_row, long long c_r, long long part_k, long long lanes, long long w_stack,
+                   long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_rows<2>(g, int(lanes));
 }
@@ -253,9 +283,12 @@ gemm_vector_along2(const T *__restrict__ w, const T *__restrict__ x, T *__restri
 extern "C" __global__ void __launch_bounds__(256)
 gemm_vector(const T *__restrict__ w, const T *__restrict__ x, T *__restrict__ sums, long long rows, long long k,
             long long vectors, long long w_row, long long w_i, long long x_i, long long x_r, long long c_row,
-            long long c_r, long long part_k, long long lanes)
+            long long c_r, long long part_k, long long lanes, long long w_stack, long long x_stack)
 {
-    const long long elements = rows * vectors;
+    const long long elements = rows * vectors * gridDim.z, item = blockIdx.z;
+    w += item * w_stack;
+    x += item * x_stack;
+    sums += item * rows * vectors;
     const gemm_vector_call g = {w, x, sums, rows, k, vectors, w_row, w_i, x_i, x_r, c_row, c_r, elements, part_k};
     gemm_vector_in_rows<1>(g, int(lanes));
 }

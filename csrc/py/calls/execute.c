@@ -135,13 +135,44 @@ static smk_status prepare(const smk_execution *execution, uint64_t workspace, sm
                : SMK_OK;
 }
 
-static smk_status run_steps(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
-                            smk_error *error)
+static smk_status run_once(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                           smk_error *error)
 {
     smk_status status = SMK_OK;
     for (size_t i = 0; i < execution->step_count && status == SMK_OK; i++) {
         status =
             execution->backend->launch(code, execution->steps[i].entry, &execution->steps[i].launch, options, error);
+    }
+    return status;
+}
+
+/* Moves the operands on to the next item; false behind the last one. */
+static bool advance(smk_execution_loops *loops, int64_t *index)
+{
+    for (size_t j = loops->rank; j-- > 0;) {
+        const bool ends = ++index[j] == loops->count[j];
+        for (size_t i = 0; i < loops->operand_count; i++) {
+            loops->address[i] += (uint64_t)(ends ? -loops->step[i][j] * (loops->count[j] - 1) : loops->step[i][j]);
+        }
+        if (!ends) {
+            return true;
+        }
+        index[j] = 0;
+    }
+    return false;
+}
+
+static smk_status run_steps(const smk_execution *execution, smk_backend_code *code, const smk_run_options *options,
+                            smk_error *error)
+{
+    smk_execution_loops *loops = execution->loops;
+    int64_t index[SMK_EXECUTION_LOOPS_MAX] = {0};
+    for (size_t i = 0; loops != NULL && i < loops->operand_count; i++) {
+        loops->address[i] = *loops->first[i];
+    }
+    smk_status status = run_once(execution, code, options, error);
+    while (status == SMK_OK && loops != NULL && advance(loops, index)) {
+        status = run_once(execution, code, options, error);
     }
     return status;
 }

@@ -6,6 +6,8 @@
 #include "py/backends/kernel_binary.h"
 #include "py/state.h"
 
+enum { SMK_EXECUTION_OPERANDS_MAX = 8, SMK_EXECUTION_LOOPS_MAX = 9 };
+
 /* Host memory for which the kernel sees a buffer on the device. */
 typedef struct smk_transfer {
     void *host;                    /* must neither be freed nor move; C-contiguous, but where `layout` says otherwise */
@@ -54,12 +56,23 @@ typedef struct smk_execution_slab {
     uint64_t *address, *offset;       /* of each transfer */
 } smk_execution_slab;
 
+/* Loops around all steps, each of which moves the operands on; the last one is the innermost. */
+typedef struct smk_execution_loops {
+    size_t rank;
+    int64_t count[SMK_EXECUTION_LOOPS_MAX];
+    int64_t step[SMK_EXECUTION_OPERANDS_MAX][SMK_EXECUTION_LOOPS_MAX]; /* bytes */
+    const uint64_t *first[SMK_EXECUTION_OPERANDS_MAX];                 /* addresses of the operands */
+    uint64_t address[SMK_EXECUTION_OPERANDS_MAX];                      /* now, where the parameters point to */
+    size_t operand_count;
+} smk_execution_loops;
+
 typedef struct smk_execution {
     const smk_backend *backend;
     int device; /* of the machine, or SMK_DEVICE_PRESENT */
     smk_kernel_binary *binary;
     smk_execution_step *steps; /* run in this order */
     size_t step_count;
+    smk_execution_loops *loops; /* NULL: the steps run once */
     smk_transfer *transfers;
     size_t transfer_count;
     smk_execution_workspace workspace;

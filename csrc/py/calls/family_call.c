@@ -61,6 +61,7 @@ int smk_family_call_find(smk_family_call *call, const char *name)
             call->signature = found->signature;
             memcpy(call->input, found->input, sizeof call->input);
             call->inputs = found->inputs;
+            call->stack = smk_registry_stack(name);
             return 0;
         }
         if (strcmp(smk_registry_family(i)->name, name) == 0) {
@@ -126,7 +127,9 @@ static PyObject *take_operand(const smk_family_call *call, size_t i, PyObject *v
                        call->family->name, input->name, (PyObject *)smk_family_call_type(call, value), input->type);
         return NULL;
     }
-    return (PyObject *)smk_array_view_align(call->state, call->family->name, smk_array_cast(call->state, value));
+    return call->stack != NULL
+               ? Py_NewRef(value) /* its kernels may take the layout */
+               : (PyObject *)smk_array_view_align(call->state, call->family->name, smk_array_cast(call->state, value));
 }
 
 /* Keeps the memory of an operand in place: the conversion of the next one may run any Python code. */

@@ -13,8 +13,22 @@ enum {
     SMK_FAMILY_CALL_INPUTS_MAX = SMK_OPERANDS_MAX_FAMILY - 1,
     SMK_FAMILY_CALL_ATTRIBUTES_MAX = 4,
     SMK_FAMILY_CALL_ENTRY_BYTES = 128,
-    SMK_FAMILY_CALL_TYPE_BYTES = 64
+    SMK_FAMILY_CALL_TYPE_BYTES = 64,
+    SMK_FAMILY_LOOPS_MAX = 8
 };
+
+/* The dimensions in front of those of the signature, as they were broadcast, and how the items are reached: those of one
+ * launch lie evenly (smk_layout), loops around them do the rest. */
+typedef struct smk_family_items {
+    int rank; /* of the result's dimensions in front */
+    npy_intp shape[NPY_MAXDIMS];
+    int64_t stack; /* items of a launch; 0: there are none at all */
+    size_t loops;  /* the last one is the innermost; behind it, count and step have those of a launch */
+    int64_t count[SMK_FAMILY_LOOPS_MAX + 1];
+    int64_t step[SMK_OPERANDS_MAX_FAMILY][SMK_FAMILY_LOOPS_MAX + 1]; /* of each operand, in bytes */
+    smk_layout layout[SMK_OPERANDS_MAX_FAMILY];                      /* of the operands: inputs, then the result */
+    bool is_transposed[SMK_OPERANDS_MAX_FAMILY]; /* the last two axes of a NumPy array lie the other way round */
+} smk_family_items;
 
 /* Zero-initialised but for the state; smk_family_call_release at the end. */
 typedef struct smk_family_call {
@@ -44,8 +58,10 @@ typedef struct smk_family_call {
     PyArray_Descr *descr;                  /* owned: of the first input, native */
     PyArray_Descr *result_descr;           /* owned */
     int64_t dimensions[SMK_DIMENSIONS_MAX];
+    const smk_stack *stack; /* the family's row; NULL: its calls take no stacks, and `items` says nothing */
+    smk_family_items items;
     int out_rank;
-    npy_intp out_shape[SMK_RANK_MAX];
+    npy_intp out_shape[NPY_MAXDIMS];
     uint64_t workspace_below; /* see smk_request */
     smk_plan plan;
 } smk_family_call;

@@ -224,6 +224,33 @@ static void write_signature(document *d, const contract *c)
                find_devices(c) != NULL ? ", devices=None" : "");
 }
 
+/* The name of an input and the shape of a stack of it: "a (..., m, k)". */
+static void write_stack(document *d, const contract *c, size_t operand)
+{
+    write_text(d, "(...");
+    for (size_t j = 0; j < c->signature.rank[operand]; j++) {
+        write_text(d, ", %s", c->signature.dimension[c->signature.axis[operand][j]]);
+    }
+    write_text(d, ")");
+}
+
+static void write_shapes(document *d, const contract *c)
+{
+    const smk_stack *stack = smk_registry_stack(c->family->name);
+    write_text(d, "Shapes\n------\n%s; any length, 0 included. ", c->family->signature);
+    if (stack == NULL) {
+        write_text(d, "No broadcasting.\n\n");
+        return;
+    }
+    write_text(d, "Stacks give a stack of %ss:\n", stack->item);
+    for (size_t i = 0; i <= c->inputs; i++) {
+        write_stack(d, c, i);
+        write_text(d, i + 1 < c->inputs ? ", " : i < c->inputs ? " -> " : "");
+    }
+    write_text(d, ", where the dimensions in front are broadcast as NumPy does.\n"
+                  "Transposed arrays and views are read as they lie where the variant's kernels can, else copied.\n\n");
+}
+
 static void write_document(document *d, const contract *c)
 {
     write_signature(d, c);
@@ -235,7 +262,7 @@ static void write_document(document *d, const contract *c)
                "device arrays where they lie on a GPU, else as NumPy arrays.\nElement types: %s.\n\n",
                c->inputs > 1 && c->input[1].type[0] == '\0' ? ", of one type" : "", types);
     write_parameters(d, c);
-    write_text(d, "Shapes\n------\n%s; any length, 0 included. No broadcasting.\n\n", c->family->signature);
+    write_shapes(d, c);
     write_text(
         d,
         "Returns\n-------\nnumpy.ndarray%s for NumPy inputs, DeviceArray for device arrays; out itself where given.\n"

@@ -2,6 +2,7 @@
 
 #include "py/arrays/array.h"
 #include "py/arrays/ndarray.h"
+#include "py/calls/family_items.h"
 #include "py/error.h"
 
 #include <stdio.h>
@@ -123,6 +124,9 @@ static int bind_shapes(smk_family_call *call)
         const smk_array *array = smk_array_cast(call->state, operand);
         const npy_intp *shape = array != NULL ? array->shape : PyArray_DIMS((PyArrayObject *)operand);
         ranks[i] = (size_t)(array != NULL ? array->rank : PyArray_NDIM((PyArrayObject *)operand));
+        const size_t leading = smk_family_items_leading(call, i, ranks[i]);
+        shape += leading;
+        ranks[i] -= leading;
         names[i] = smk_family_call_name(call, i);
         shapes[i] = copies[i];
         for (size_t j = 0; j < ranks[i]; j++) {
@@ -137,6 +141,9 @@ static int bind_shapes(smk_family_call *call)
                            &error) != SMK_OK) {
         smk_error_raise(call->state, &error);
         return -1;
+    }
+    if (call->stack != NULL) {
+        return smk_family_items_bind(call);
     }
     call->out_rank = (int)call->signature.rank[call->inputs];
     for (int j = 0; j < call->out_rank; j++) {
@@ -206,6 +213,8 @@ typedef struct plan_key {
     int64_t dimensions[SMK_DIMENSIONS_MAX], numbers[SMK_FAMILY_CALL_ATTRIBUTES_MAX];
     uint64_t workspace_below;
     bool repeatable;
+    int64_t stack;
+    smk_layout layout[SMK_OPERANDS_MAX_FAMILY];
     const smk_variant *selected; /* by name, or the first for "auto" */
     bool chooses;
     char choice[SMK_NAME_MAX], type[SMK_FAMILY_CALL_TYPE_BYTES];
@@ -227,6 +236,10 @@ static void write_key(const smk_family_call *call, bool chooses, bool repeatable
     memcpy(key->dimensions, call->dimensions, sizeof key->dimensions);
     memcpy(key->numbers, call->numbers, call->number_count * sizeof call->numbers[0]);
     key->workspace_below = call->workspace_below;
+    if (call->stack != NULL) {
+        key->stack = call->items.stack;
+        memcpy(key->layout, call->items.layout, sizeof key->layout);
+    }
     key->selected = call->variant;
     key->chooses = chooses;
     key->repeatable = repeatable;
@@ -244,6 +257,8 @@ static int make(smk_family_call *call, bool chooses, bool repeatable)
         .dimensions = call->dimensions,
         .numbers = call->numbers,
         .number_count = call->number_count,
+        .stack = call->stack != NULL ? call->items.stack : 1,
+        .layout = call->stack != NULL ? call->items.layout : NULL,
         .choice = call->choice,
         .type = call->type,
         .item_bytes = (size_t)PyDataType_ELSIZE(call->descr),
@@ -272,11 +287,26 @@ static int make(smk_family_call *call, bool chooses, bool repeatable)
     return 0;
 }
 
+/* Plans again for operands in C order where the plan takes no other ones. */
+static int make_in_order(smk_family_call *call, const smk_variant *selected, bool chooses, bool repeatable)
+{
+    if (call->stack == NULL || call->plan.takes_layout || call->plan.step_count == 0 ||
+        smk_family_items_in_order(call)) {
+        return 0;
+    }
+    call->variant = selected;
+    return smk_family_items_pack(call) < 0 ? -1 : make(call, chooses, repeatable);
+}
+
 int smk_family_plan_make(smk_family_call *call, const char *variant)
 {
     const bool chooses = strcmp(variant, "auto") == 0;
     const smk_variant *selected = call->variant;
-    if (make(call, chooses, false) < 0) {
+    if (call->stack != NULL && call->items.stack == 0) { /* an empty stack */
+        call->plan = (smk_plan){.step_count = 0};
+        return 0;
+    }
+    if (make(call, chooses, false) < 0 || make_in_order(call, selected, chooses, false) < 0) {
         return -1;
     }
     /* asked only where it matters, since the question to the driver takes longer than the rest */

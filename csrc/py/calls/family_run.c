@@ -75,9 +75,13 @@ static int run_on_host(smk_family_call *call, smk_plan_run *run, PyArrayObject *
 }
 
 /* The input itself where it can be copied in as it is, else a plain copy; a new reference. */
-static PyArrayObject *take_input(const smk_family_call *call, PyArrayObject *array)
+static PyArrayObject *take_input(const smk_family_call *call, size_t i)
 {
     smk_host_layout layout;
+    PyArrayObject *array = (PyArrayObject *)call->operands[i];
+    if (call->stack != NULL && call->items.is_transposed[i]) {
+        return (PyArrayObject *)PyArray_SwapAxes(array, -1, -2); /* which is plain, and is read by its strides */
+    }
     const bool is_strided = smk_host_layout_is_direct(array, call->backend, &layout);
     return is_strided ? (PyArrayObject *)Py_NewRef((PyObject *)array) : smk_ndarray_pack(array);
 }
@@ -98,7 +102,7 @@ static PyObject *take_host(smk_family_call *call, smk_plan_run *run)
         goto done;
     }
     for (size_t i = 0; !is_idle(call) && i < call->inputs; i++) {
-        inputs[i] = take_input(call, (PyArrayObject *)call->operands[i]);
+        inputs[i] = take_input(call, i);
         if (inputs[i] == NULL) {
             goto done;
         }

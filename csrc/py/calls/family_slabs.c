@@ -96,6 +96,9 @@ static bool add_inputs(const smk_family_call *call, smk_family_slabs *slabs, siz
     const int64_t first = before == NULL ? 0 : before->first + before->count, end = now->first + now->count;
     for (size_t i = 0; i < call->inputs; i++) {
         const int axis = smk_slabs_axis(&slabs->cut, &call->signature, i);
+        if (axis >= 0 && call->stack != NULL && call->items.is_transposed[i]) {
+            return false; /* its rows do not lie side by side */
+        }
         const uint64_t bytes = axis < 0 ? 0 : count_inner(call, i, axis) * measure_item(call, i);
         slabs->calls[p].offset[i] = (uint64_t)now->first * bytes;
         if (axis > 0 || (axis < 0 && p > 0)) {
@@ -182,6 +185,8 @@ static bool plan_slab(const smk_family_call *call, const smk_slabs *cut, size_t 
         .dimensions = made->dimensions,
         .numbers = made->numbers,
         .number_count = made->number_count,
+        .stack = 1,
+        .layout = made->stack != NULL ? made->items.layout : NULL,
         .choice = made->choice,
         .type = made->type,
         .item_bytes = (size_t)PyDataType_ELSIZE(made->descr),
@@ -234,7 +239,7 @@ int smk_family_slabs_create(smk_family_call *call, PyArrayObject *const *inputs,
     size_t item_bytes[SMK_OPERANDS_MAX_FAMILY];
     uint64_t slab_bytes = 0;
     smk_slabs cut;
-    if (!is_worth(call, &slab_bytes)) {
+    if (!is_worth(call, &slab_bytes) || (call->stack != NULL && call->items.rank > 0)) {
         return 0;
     }
     for (size_t i = 0; i <= call->inputs; i++) {

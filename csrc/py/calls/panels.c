@@ -17,6 +17,7 @@
 #include "py/arrays/transfer.h"
 #include "py/backends/device.h"
 #include "py/backends/selection.h"
+#include "py/calls/family_items.h"
 #include "py/calls/family_plan.h"
 #include "py/calls/family_run.h"
 #include "py/error.h"
@@ -436,6 +437,7 @@ static smk_status deliver(const product *work, const panel *p, size_t i, smk_err
 static int multiply(const product *work, const panel *p, smk_array *a, smk_array *b, smk_array *out)
 {
     smk_family_call call = *work->call; /* with borrowed references */
+    call.stack = NULL;                  /* the operands of a piece lie in C order */
     const smk_signature *signature = &call.signature;
     call.operands[OPERAND_A] = (PyObject *)a;
     call.operands[OPERAND_B] = (PyObject *)b;
@@ -691,5 +693,8 @@ static PyObject *run_on_host(smk_family_call *call, const char *variant, const s
 
 PyObject *smk_panels_run(smk_family_call *call, const char *variant, const smk_panels_devices *devices)
 {
+    if (smk_family_items_divide(call) < 0) {
+        return NULL;
+    }
     return call->on_device ? run_on_devices(call, variant, devices) : run_on_host(call, variant, devices);
 }

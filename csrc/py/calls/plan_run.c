@@ -34,9 +34,17 @@ static smk_launch_array describe_operand(const smk_family_call *call, smk_plan_r
 {
     const PyArray_Descr *descr = i < call->inputs ? smk_family_call_type(call, call->operands[i]) : call->result_descr;
     const char *name = smk_family_call_name(call, i);
-    const unsigned rank = (unsigned)call->signature.rank[i];
+    unsigned rank = (unsigned)call->signature.rank[i];
     for (unsigned j = 0; j < rank; j++) {
         run->shapes[i][j] = (uint64_t)call->dimensions[call->signature.axis[i][j]];
+    }
+    if (call->stack != NULL &&
+        call->items.rank > 0) { /* elements are counted from the beginning of the item's matrix */
+        run->shapes[i][0] = 1;
+        for (unsigned j = 0; j < rank; j++) {
+            run->shapes[i][0] *= (uint64_t)call->dimensions[call->signature.axis[i][j]];
+        }
+        rank = 1;
     }
     return (smk_launch_array){
         .name = {.start = name, .length = strlen(name)},
@@ -80,6 +88,28 @@ static void write_steps(smk_family_call *call, smk_plan_run *run, uint64_t *cons
     }
 }
 
+_Static_assert((int)SMK_FAMILY_LOOPS_MAX < (int)SMK_EXECUTION_LOOPS_MAX, "a stack needs one loop more");
+_Static_assert((int)SMK_OPERANDS_MAX_FAMILY <= (int)SMK_EXECUTION_OPERANDS_MAX, "loops have too few operands");
+
+/* Lets the steps run for each item, where a stack has more than a launch makes. Sets what the parameters point to. */
+static void write_loops(const smk_family_call *call, smk_plan_run *run, uint64_t *const *operands, uint64_t **now)
+{
+    const smk_family_items *items = &call->items;
+    smk_execution_loops *loops = &run->loops;
+    const bool repeats = items->stack > 1 && !call->plan.takes_stack;
+    loops->rank = call->stack == NULL ? 0 : items->loops + repeats;
+    loops->operand_count = call->inputs + 1;
+    for (size_t i = 0; i <= call->inputs; i++) {
+        now[i] = loops->rank > 0 ? &loops->address[i] : operands[i];
+        loops->first[i] = operands[i];
+        for (size_t j = 0; j < loops->rank; j++) {
+            loops->count[j] = items->count[j];
+            loops->step[i][j] = items->step[i][j];
+        }
+    }
+    run->execution.loops = loops->rank > 0 ? loops : NULL;
+}
+
 int smk_plan_run_prepare(smk_family_call *call, smk_plan_run *run, uint64_t *const *operands)
 {
     smk_error error = {0};
@@ -98,7 +128,9 @@ int smk_plan_run_prepare(smk_family_call *call, smk_plan_run *run, uint64_t *con
     }
     run->execution.backend = call->backend;
     run->execution.device = call->device;
-    write_steps(call, run, operands);
+    uint64_t *now[SMK_OPERANDS_MAX_FAMILY] = {NULL};
+    write_loops(call, run, operands, now);
+    write_steps(call, run, now);
     if (call->plan.clears_outputs) {
         run->execution.cleared = (smk_execution_range){operands[call->inputs], (uint64_t)out_bytes};
     }

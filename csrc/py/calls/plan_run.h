@@ -13,6 +13,7 @@ typedef struct smk_plan_run {
     char entries[SMK_PLAN_STEPS_MAX][SMK_FAMILY_CALL_ENTRY_BYTES];
     char symbol[SMK_FAMILY_CALL_ENTRY_BYTES];
     smk_workspace_address addresses[SMK_PLAN_STEPS_MAX * SMK_PLAN_PARAMETERS_MAX + 1]; /* one for messages */
+    smk_execution_loops loops; /* where the steps are repeated */
     smk_launch_array arrays[SMK_PLAN_STEPS_MAX][SMK_PLAN_PARAMETERS_MAX];
     uint64_t shapes[SMK_OPERANDS_MAX_FAMILY][SMK_RANK_MAX]; /* of the arrays */
 } smk_plan_run;
