@@ -26,7 +26,14 @@ if TYPE_CHECKING:
 CHANGED = 0.005  # of the larger value; less is equal in the sentence and has no mark
 # Of these more is better; of those with a NEUTRAL ending neither, as they say what was asked for.
 HIGHER = ("instructions.active_lanes", "branch.efficiency")
-NEUTRAL = (".ideal", ".bytes", "branch.uniform", "branch.instructions")
+NEUTRAL = (
+    ".ideal",
+    ".bytes",
+    ".products",
+    "branch.uniform",
+    "branch.instructions",
+    "matrix.instructions",
+)
 # What the sentence names: words, and the counters that are added. The first ones weigh most.
 TOPICS = (
     ("bank conflicts", CONFLICTS),

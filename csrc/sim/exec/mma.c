@@ -8,10 +8,11 @@ enum { GROUP = 4, MATRIX_ROWS = 8, LOCATION_BYTES = 160 };
 typedef struct form {
     smk_modifier shape;
     smk_type type;
+    uint32_t products;
 } form;
 
 static const form forms[SMK_MMA_COUNT] = {
-#define SMK_MMA(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type},
+#define SMK_MMA(id, shape, type, rows, depth) {SMK_MODIFIER_##shape, SMK_TYPE_##type, (rows) * (depth)*SMK_MMA_COLUMNS},
 #include "sim/exec/mma.def"
 };
 
@@ -28,20 +29,32 @@ uint32_t smk_mma_flags(const smk_instruction *instruction)
     return flags;
 }
 
-smk_handler smk_mma_find(const smk_instruction *instruction)
+/* The index of the form, or SMK_MMA_COUNT. */
+static unsigned find_form(const smk_instruction *instruction)
 {
     const smk_type type = instruction->source_type == SMK_TYPE_U8 ? SMK_TYPE_S8 : (smk_type)instruction->source_type;
+    unsigned i = 0;
+    while (i < SMK_MMA_COUNT && (type != forms[i].type || !smk_module_has(instruction, forms[i].shape))) {
+        i++;
+    }
+    return i;
+}
+
+smk_handler smk_mma_find(const smk_instruction *instruction)
+{
     const smk_handler *handlers = smk_mma_baseline;
 #if defined(SMK_MMA_X86)
     smk_isa isa = smk_isa_current();
     handlers = isa == SMK_ISA_AVX512 ? smk_mma_avx512 : isa == SMK_ISA_AVX2 ? smk_mma_avx2 : handlers;
 #endif
-    for (unsigned i = 0; i < SMK_MMA_COUNT; i++) {
-        if (type == forms[i].type && smk_module_has(instruction, forms[i].shape)) {
-            return handlers[i];
-        }
-    }
-    return NULL;
+    const unsigned index = find_form(instruction);
+    return index < SMK_MMA_COUNT ? handlers[index] : NULL;
+}
+
+uint32_t smk_mma_products(const smk_instruction *instruction)
+{
+    const unsigned index = instruction->opcode == SMK_OPCODE_MMA ? find_form(instruction) : SMK_MMA_COUNT;
+    return index < SMK_MMA_COUNT ? forms[index].products : 0;
 }
 
 const smk_operation *smk_mma_refuse(smk_warp *warp, const smk_operation *op, uint32_t mask)

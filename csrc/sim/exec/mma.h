@@ -42,6 +42,9 @@ extern const smk_handler smk_mma_avx512[SMK_MMA_COUNT];
 /* The handler of an mma for the present instruction set; NULL where there is none. */
 smk_handler smk_mma_find(const smk_instruction *instruction);
 
+/* Products of two elements that an mma makes: rows * columns * depth; 0 for other instructions. */
+uint32_t smk_mma_products(const smk_instruction *instruction);
+
 /* ldmatrix is three operations. The first checks that all lanes are present (u.detail->bytes: the number of operations
  * to skip where the guard is false in all lanes). The second is a load: 8 lanes for each matrix read a row of 16 bytes
  * each into 4 rows of registers. The third distributes them (u.detail->rows: those 4, then those of op->count

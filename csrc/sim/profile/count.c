@@ -10,6 +10,7 @@
 #include "sim/code/bits.h"
 #include "sim/code/program.h"
 #include "sim/exec/block.h"
+#include "sim/exec/mma.h"
 #include "sim/lower/instrument.h"
 #include "sim/profile/access_cost.h"
 #include "sim/profile/barrier_reach.h"
@@ -537,6 +538,11 @@ static void fill_line(const counting *c, smk_count_line *line, uint32_t run)
         value[SMK_COUNTER_BRANCH_INSTRUCTIONS] = c->sum.runs[run];
         value[SMK_COUNTER_BRANCH_DIVERGENT] = c->sum.diverged[id];
         value[SMK_COUNTER_BRANCH_UNIFORM] = c->sum.runs[run] - c->sum.diverged[id];
+    }
+    const uint32_t products = smk_mma_products(instruction);
+    if (products > 0) { /* by all lanes of a warp, or by none */
+        value[SMK_COUNTER_MATRIX_INSTRUCTIONS] = value[SMK_COUNTER_INSTRUCTIONS_THREAD] / SMK_WARP_SIZE;
+        value[SMK_COUNTER_MATRIX_PRODUCTS] = value[SMK_COUNTER_MATRIX_INSTRUCTIONS] * products;
     }
     value[SMK_COUNTER_BARRIER_COUNT] = c->sum.arrivals[id];
     line->reach = c->unknown ? (uint8_t)SMK_BARRIER_REACH_THREADS : c->reach[c->barrier[id]];

@@ -230,6 +230,9 @@ def test_counts_as_one_instruction(form):
     once, thrice = count(write_kernel(form)), count(write_kernel(form, repeat=3))
     assert thrice.pop("instructions.warp") - once.pop("instructions.warp") == 2
     assert thrice.pop("instructions.thread") - once.pop("instructions.thread") == 64
+    assert (once.pop("matrix.instructions"), thrice.pop("matrix.instructions")) == (1, 3)
+    products = form.rows * form.depth * 8
+    assert (once.pop("matrix.products"), thrice.pop("matrix.products")) == (products, 3 * products)
     assert once == thrice
 
 
@@ -280,3 +283,4 @@ def test_guard_that_nobody_passes(form, rng):
     text = write_kernel(form, before="setp.gt.u32 %p1, %r1, 31;", guard="@%p1")
     a, b, _ = encode_all(form, a, b, c)
     assert (multiply(form, a, b, c, text=text) == c).all()
+    assert count(text)["matrix.instructions"] == count(text)["matrix.products"] == 0
