@@ -201,7 +201,10 @@ class RawModule:
         options: Sequence[str] = (),
         name_expressions: Sequence[str] | None = None,
         backend: _Backend | None = None,
+        enable_cooperative_groups: bool = False,
     ) -> RawModule: ...
+    @property
+    def enable_cooperative_groups(self) -> bool: ...
     @property
     def kernels(self) -> tuple[str, ...]: ...
     @property
@@ -220,7 +223,16 @@ class RawModule:
 
 @final
 class RawKernel:
-    def __new__(cls, code: str | bytes, name: str, *, options: Sequence[str] = ()) -> RawKernel: ...
+    def __new__(
+        cls,
+        code: str | bytes,
+        name: str,
+        *,
+        options: Sequence[str] = (),
+        enable_cooperative_groups: bool = False,
+    ) -> RawKernel: ...
+    @property
+    def enable_cooperative_groups(self) -> bool: ...
     @property
     def name(self) -> str: ...
     @property
@@ -608,6 +620,7 @@ def _restore_module(
     names: dict[str, str],
     options: tuple[str, ...],
     backend: _Backend | None,
+    cooperative: bool = False,
     /,
 ) -> RawModule: ...
 def _restore_package_module(family: str, variant: str, /) -> RawModule: ...

@@ -138,20 +138,48 @@ static smk_status check_limits(const char *name, const smk_launch *launch, const
     return SMK_OK;
 }
 
+/* Says how many blocks of a cooperative launch the GPU holds at once. */
+static smk_status report_too_large(void *kernel, const char *name, const smk_launch *launch,
+                                   const launch_limits *limits, smk_error *error)
+{
+    int each = 0, multiprocessors = 0;
+    const int threads = (int)(launch->block.x * launch->block.y * launch->block.z);
+    char reason[256];
+    if (cudaOccupancyMaxActiveBlocksPerMultiprocessor(&each, kernel, threads, launch->shared_bytes) != cudaSuccess ||
+        cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, limits->device) != cudaSuccess) {
+        return report_cuda(cudaErrorCooperativeLaunchTooLarge, name, launch, error);
+    }
+    (void)snprintf(
+        reason, sizeof reason,
+        "the launch is cooperative, so all blocks must be on the GPU at once: it holds %d, %d on each of its "
+        "%d multiprocessors; launch fewer blocks, each of which takes several parts of the work",
+        each * multiprocessors, each, multiprocessors);
+    return report_limit(SMK_LAUNCH, name, launch, error, reason);
+}
+
 static cudaError_t launch_kernel(void *kernel, const smk_launch *launch)
 {
     const dim3 grid = {launch->grid.x, launch->grid.y, launch->grid.z};
     const dim3 block = {launch->block.x, launch->block.y, launch->block.z};
-    if (launch->prefers_carveout) {
-        /* an attribute of the launch, since that of the kernel is shared by all its launches */
-        cudaLaunchAttribute wish = {.id = cudaLaunchAttributePreferredSharedMemoryCarveout};
-        wish.val.sharedMemCarveout = (unsigned)launch->carveout_percent;
+    if (launch->prefers_carveout || launch->cooperative) {
+        /* attributes of the launch, since those of the kernel are shared by all its launches */
+        cudaLaunchAttribute wishes[2];
+        unsigned count = 0;
+        memset(wishes, 0, sizeof wishes);
+        if (launch->prefers_carveout) {
+            wishes[count].id = cudaLaunchAttributePreferredSharedMemoryCarveout;
+            wishes[count++].val.sharedMemCarveout = (unsigned)launch->carveout_percent;
+        }
+        if (launch->cooperative) {
+            wishes[count].id = cudaLaunchAttributeCooperative;
+            wishes[count++].val.cooperative = 1;
+        }
         const cudaLaunchConfig_t config = {.gridDim = grid,
                                            .blockDim = block,
                                            .dynamicSmemBytes = launch->shared_bytes,
                                            .stream = smk_stream_now(),
-                                           .attrs = &wish,
-                                           .numAttrs = 1};
+                                           .attrs = wishes,
+                                           .numAttrs = count};
         return cudaLaunchKernelExC(&config, kernel, launch->parameters);
     }
     cudaStream_t stream = smk_stream_now();
@@ -169,6 +197,9 @@ static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *n
     if (read_limits(kernel, &limits) != cudaSuccess) {
         return report_cuda(refusal, name, launch, error);
     }
+    if (refusal == cudaErrorCooperativeLaunchTooLarge) {
+        return report_too_large(kernel, name, launch, &limits, error);
+    }
     smk_status status = check_limits(name, launch, &limits, error);
     if (status != SMK_OK) {
         return status;
@@ -183,7 +214,8 @@ static smk_status retry_refused(cudaError_t refusal, void *kernel, const char *n
     if (code == cudaSuccess) {
         code = launch_kernel(kernel, launch);
     }
-    return report_cuda(code, name, launch, error);
+    return code == cudaErrorCooperativeLaunchTooLarge ? report_too_large(kernel, name, launch, &limits, error)
+                                                      : report_cuda(code, name, launch, error);
 }
 
 /* Permits the shared memory that a captured launch needs before it is made: a refusal would spoil the capture. */

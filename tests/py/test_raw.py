@@ -1,6 +1,7 @@
 """RawModule and RawKernel: code, launch configurations, attributes, step budgets."""
 
 import inspect
+import pickle
 import resource
 
 import numpy as np
@@ -241,6 +242,21 @@ def test_machine_of_the_module():
         assert _core._run_stats()["blocks"] == 1 and out[0] == 1
     finally:
         smemkit.set_backend(None)
+
+
+def test_cooperative_launches_are_asked_for(machine):
+    """Kernels of such a module run as others do, also as copies of it."""
+    ptx = smemkit.ptx("vector_add", "naive")
+    for make in (
+        lambda **k: smemkit.RawKernel(ptx, "vector_add_naive_float32", **k),
+        lambda **k: smemkit.RawModule(ptx, **k).get_function("vector_add_naive_float32"),
+    ):
+        assert not make().enable_cooperative_groups
+        kernel = pickle.loads(pickle.dumps(make(enable_cooperative_groups=True)))
+        assert kernel.enable_cooperative_groups
+        x, y, z = np.arange(8, dtype="f4"), np.ones(8, "f4"), np.zeros(8, "f4")
+        kernel(1, 256, (x, y, z, 8), backend=machine)
+        assert np.array_equal(z, x + 1)
 
 
 def test_kernel_keeps_its_module():

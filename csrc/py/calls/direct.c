@@ -246,7 +246,9 @@ int smk_direct_launch(const smk_raw_kernel *kernel, PyObject *grid, PyObject *bl
     call.other_count = 0;
     smk_error error; /* written only where something fails */
     smk_status status = SMK_OK;
-    call.launch = (smk_launch){.parameters = call.parameters, .carveout_percent = kernel->carveout};
+    call.launch = (smk_launch){.parameters = call.parameters,
+                               .cooperative = kernel->module->cooperative,
+                               .carveout_percent = kernel->carveout};
     call.launch.prefers_carveout = call.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
     if (call.function == NULL || !PyTuple_CheckExact(values) ||
         (size_t)PyTuple_GET_SIZE(values) != call.function->parameter_count ||

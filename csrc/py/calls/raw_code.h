@@ -12,6 +12,7 @@ typedef struct smk_raw_input {
     PyObject *options;     /* for the compiler */
     PyObject *expressions; /* names of kernels in C++, of templates with their arguments */
     bool implied;          /* PTX is taken with expressions too */
+    bool cooperative;      /* the kernels are launched with all of their blocks at once */
 } smk_raw_input;
 
 /* What comes of it, all owned by the caller. */

@@ -18,14 +18,16 @@ enum { CARVEOUT_MAX = 100 };
 
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"code", "name", "options", NULL};
+    static char *names[] = {"code", "name", "options", "enable_cooperative_groups", NULL};
+    int cooperative = 0;
     PyObject *name = NULL, *result = NULL;
     smk_raw_input input = {.implied = true};
     const smk_state *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$O:RawKernel", names, &input.code, &name,
-                                     &input.options)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "OO|$Op:RawKernel", names, &input.code, &name, &input.options,
+                                     &cooperative)) {
         return NULL;
     }
+    input.cooperative = cooperative != 0;
     if (PyUnicode_Check(name) && PyUnicode_FindChar(name, '<', 0, PyUnicode_GET_LENGTH(name), 1) >= 0) {
         input.expressions = PyTuple_Pack(1, name); /* an instance of a template */
         if (input.expressions == NULL) {
@@ -265,6 +267,12 @@ static PyObject *get_ptx(PyObject *self, void *closure)
     return smk_raw_module_ptx(((smk_raw_kernel *)(void *)self)->module);
 }
 
+static PyObject *get_cooperative(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((smk_raw_kernel *)(void *)self)->module->cooperative);
+}
+
 static const char carveout_doc[] =
     "How much of the L1 storage this object's launches would have as shared memory, in percent of the most there can\n"
     "be: 0 to 100, or -1, which leaves it to the driver. May be set. A wish to the GPU, which takes the next larger\n"
@@ -428,6 +436,7 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"name", get_name, NULL, "Name of the kernel (PTX entry), a str.", NULL},
+    {"enable_cooperative_groups", get_cooperative, NULL, "Are all blocks of a launch there at once? A bool.", NULL},
     {"ptx", get_ptx, NULL, "The PTX of its module, a str.", NULL},
     {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {"attributes", get_attributes, NULL, attributes_doc, NULL},
@@ -436,7 +445,7 @@ static PyGetSetDef properties[] = {
 };
 
 static const char documentation[] =
-    "RawKernel(code, name, *, options=())\n--\n\n"
+    "RawKernel(code, name, *, options=(), enable_cooperative_groups=False)\n--\n\n"
     "A kernel of one's own, from CUDA C or PTX text; smemkit.RawModule(code).get_function(name) in one step.\n"
     "\n"
     "Parameters\n"
@@ -447,6 +456,8 @@ static const char documentation[] =
     "    The kernel: scale, two::scale, or scale<float>, which instantiates the template.\n"
     "options : sequence of str\n"
     "    For the compiler of CUDA C.\n"
+    "enable_cooperative_groups : bool\n"
+    "    Launches are cooperative: all blocks are on the machine at once, and may wait for each other (grid.sync()).\n"
     "\n"
     "Shapes\n"
     "------\n"

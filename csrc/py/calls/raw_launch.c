@@ -226,6 +226,7 @@ PyObject *smk_raw_launch_run(const smk_raw_kernel *kernel, PyObject *const value
     step.launch.parameters = arguments.parameters;
     step.launch.parameter_count = arguments.count;
     step.launch.arrays = arguments.arrays;
+    step.launch.cooperative = kernel->module->cooperative;
     step.launch.carveout_percent = kernel->carveout;
     step.launch.prefers_carveout = step.launch.carveout_percent != SMK_RAW_KERNEL_NO_CARVEOUT;
     execution.transfers = arguments.transfers;

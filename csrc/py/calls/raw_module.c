@@ -77,7 +77,7 @@ static const char *get_bytes(PyObject *ptx, Py_ssize_t *length)
 
 /* Makes a module of PTX; `options` is a tuple. A new reference, or NULL with an exception set. */
 static smk_raw_module *create(const smk_state *state, const smk_raw_text *made, PyObject *options,
-                              const smk_backend *machine)
+                              const smk_backend *machine, bool cooperative)
 {
     smk_error error = {0};
     smk_status status = SMK_OK;
@@ -97,6 +97,7 @@ static smk_raw_module *create(const smk_state *state, const smk_raw_text *made, 
     self->names = Py_NewRef(made->names);
     self->options = Py_NewRef(options);
     self->variant = NULL;
+    self->cooperative = cooperative;
     memset(&self->refusal, 0, sizeof self->refusal);
     Py_BEGIN_ALLOW_THREADS
     status = create_binary(text, (size_t)length, compiler, &self->binary, &error);
@@ -120,7 +121,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_inpu
     }
     if (smk_raw_code_get_ptx(state, input, &made) == 0) {
         PyObject *options = input->options == NULL ? PyTuple_New(0) : PySequence_Tuple(input->options);
-        result = options == NULL ? NULL : create(state, &made, options, machine);
+        result = options == NULL ? NULL : create(state, &made, options, machine, input->cooperative);
         Py_XDECREF(options);
     }
     smk_raw_code_free(&made);
@@ -128,13 +129,13 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_inpu
 }
 
 smk_raw_module *smk_raw_module_restore(const smk_state *state, const smk_raw_text *text, PyObject *options,
-                                       PyObject *backend)
+                                       PyObject *backend, bool cooperative)
 {
     const smk_backend *machine = NULL;
     if (backend != NULL && smk_selection_choose(state, backend, &machine) < 0) {
         return NULL;
     }
-    return create(state, text, options, machine);
+    return create(state, text, options, machine, cooperative);
 }
 
 smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_variant *variant)
@@ -168,6 +169,7 @@ smk_raw_module *smk_raw_module_of_variant(const smk_state *state, const smk_vari
     self->options = Py_NewRef(Py_None);
     self->names = Py_NewRef(Py_None);
     self->variant = variant;
+    self->cooperative = false;
     memset(&self->refusal, 0, sizeof self->refusal);
     if (check_code(state, self) < 0) {
         Py_CLEAR(self);

@@ -15,6 +15,7 @@ typedef struct smk_raw_module {
     PyObject *names;            /* dict: what the CUDA C calls its kernels, to their names in PTX */
     PyObject *options;          /* tuple of str: for the compiler; None for kernels of the package */
     const smk_variant *variant; /* of the package; NULL for code of the user's own */
+    bool cooperative;           /* its kernels are launched with all of their blocks at once */
 } smk_raw_module;
 
 /* RawModule(..., backend=backend); NULL for what was not given. A new reference, or NULL with an exception set. */
@@ -23,7 +24,7 @@ smk_raw_module *smk_raw_module_create(const smk_state *state, const smk_raw_inpu
 /* The module of a text that is compiled already; the caller keeps what `text` holds, of which `ptx` is bytes. As
  * smk_raw_module_create. */
 smk_raw_module *smk_raw_module_restore(const smk_state *state, const smk_raw_text *text, PyObject *options,
-                                       PyObject *backend);
+                                       PyObject *backend, bool cooperative);
 
 /* The module of one of the package's own kernels, with its machine code; a new reference, or NULL with an exception
  * set. */

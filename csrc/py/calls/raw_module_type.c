@@ -38,14 +38,17 @@ static int read_path(const smk_state *state, PyObject *path, smk_raw_input *inpu
 
 static PyObject *construct(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
-    static char *names[] = {"code", "path", "options", "name_expressions", "backend", NULL};
+    static char *names[] = {"code", "path", "options", "name_expressions", "backend", "enable_cooperative_groups",
+                            NULL};
     PyObject *path = NULL, *backend = NULL, *result = NULL;
+    int cooperative = 0;
     smk_raw_input input = {0};
     const smk_state *state = PyType_GetModuleState(type);
-    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOOO:RawModule", names, &input.code, &path,
-                                     &input.options, &input.expressions, &backend)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "|O$OOOOp:RawModule", names, &input.code, &path,
+                                     &input.options, &input.expressions, &backend, &cooperative)) {
         return NULL;
     }
+    input.cooperative = cooperative != 0;
     input.code = smk_keywords_optional(input.code);
     path = smk_keywords_optional(path);
     input.expressions = smk_keywords_optional(input.expressions);
@@ -91,6 +94,12 @@ static PyObject *get_source(PyObject *self, void *closure)
 {
     (void)closure;
     return Py_NewRef(((smk_raw_module *)(void *)self)->source);
+}
+
+static PyObject *get_cooperative(PyObject *self, void *closure)
+{
+    (void)closure;
+    return PyBool_FromLong(((smk_raw_module *)(void *)self)->cooperative);
 }
 
 static PyObject *get_ptx(PyObject *self, void *closure)
@@ -198,13 +207,15 @@ static PyMethodDef methods[] = {
 
 static PyGetSetDef properties[] = {
     {"kernels", get_kernels, NULL, "Names of the kernels (PTX entries), a tuple of str.", NULL},
+    {"enable_cooperative_groups", get_cooperative, NULL, "Are all blocks of a launch there at once? A bool.", NULL},
     {"ptx", get_ptx, NULL, "The PTX, a str: that given, or what the compiler has made.", NULL},
     {"source", get_source, NULL, "The CUDA C that it was made from, a str; None for PTX.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
 static const char documentation[] =
-    "RawModule(code=None, *, path=None, options=(), name_expressions=None, backend=None)\n--\n\n"
+    "RawModule(code=None, *, path=None, options=(), name_expressions=None, backend=None,\n"
+    "enable_cooperative_groups=False)\n--\n\n"
     "Kernels of one's own, from CUDA C or PTX text.\n"
     "\n"
     "Parameters\n"
@@ -224,7 +235,11 @@ static const char documentation[] =
     "    them by these names.\n"
     "backend : \"auto\", \"cuda\" or \"sim\", optional\n"
     "    The machine of its kernels unless a call names another; the code is then loaded there at once. The simulator\n"
-    "    makes each kernel ready when get_function first names it.\n\n"
+    "    makes each kernel ready when get_function first names it.\n"
+    "enable_cooperative_groups : bool\n"
+    "    Each launch of its kernels is a cooperative one: all blocks are on the machine at once, so that they may "
+    "wait\n"
+    "    for each other, by grid.sync(). A grid that has no room there is a LaunchError.\n\n"
     "Shapes\n------\nNone; arrays come with the calls of its kernels.\n\n"
     "Returns\n-------\nRawModule, with the attributes kernels, ptx and source and the methods get_function and "
     "get_global.\n\n"

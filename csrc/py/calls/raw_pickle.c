@@ -31,9 +31,10 @@ PyObject *smk_raw_pickle_module(PyObject *self, PyObject *ignored)
                          Py_BuildValue("(ss)", module->variant->family, module->variant->name));
     }
     /* y#: bytes, because the text of a PTX need not be UTF-8; z: None where there is none */
-    return reduce_to("_restore_module", Py_BuildValue("(y#zOOOz)", binary->ptx, (Py_ssize_t)binary->ptx_length,
+    return reduce_to("_restore_module", Py_BuildValue("(y#zOOOzO)", binary->ptx, (Py_ssize_t)binary->ptx_length,
                                                       binary->origin, module->source, module->names, module->options,
-                                                      module->backend == NULL ? NULL : module->backend->name));
+                                                      module->backend == NULL ? NULL : module->backend->name,
+                                                      module->cooperative ? Py_True : Py_False));
 }
 
 PyObject *smk_raw_pickle_kernel(PyObject *self, PyObject *ignored)

@@ -5,15 +5,17 @@
 #include "py/keywords.h"
 #include "py/queries/catalog.h"
 
-/* _restore_module(ptx, origin, source, names, options, backend) -> RawModule, without a compiler */
-static const char restore_module_doc[] = "_restore_module(ptx, origin, source, names, options, backend, /)\n--\n\n";
+/* _restore_module(ptx, origin, source, names, options, backend, cooperative=False) -> RawModule, without a compiler */
+static const char restore_module_doc[] =
+    "_restore_module(ptx, origin, source, names, options, backend, cooperative=False, /)\n--\n\n";
 
 static PyObject *call_restore_module(PyObject *module, PyObject *arguments)
 {
     smk_raw_text text = {0};
     PyObject *options = NULL, *backend = NULL;
-    if (!PyArg_ParseTuple(arguments, "O!OOO!O!O:_restore_module", &PyBytes_Type, &text.ptx, &text.origin, &text.source,
-                          &PyDict_Type, &text.names, &PyTuple_Type, &options, &backend)) {
+    int cooperative = 0;
+    if (!PyArg_ParseTuple(arguments, "O!OOO!O!O|p:_restore_module", &PyBytes_Type, &text.ptx, &text.origin, &text.source,
+                          &PyDict_Type, &text.names, &PyTuple_Type, &options, &backend, &cooperative)) {
         return NULL;
     }
     text.origin = smk_keywords_optional(text.origin);
@@ -23,7 +25,7 @@ static PyObject *call_restore_module(PyObject *module, PyObject *arguments)
         return NULL;
     }
     return (PyObject *)smk_raw_module_restore(smk_state_of_module(module), &text, options,
-                                              smk_keywords_optional(backend));
+                                              smk_keywords_optional(backend), cooperative != 0);
 }
 
 /* _restore_package_module(family, variant) -> RawModule, of which kernels are made */

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { DEVICES = 2, BLOCKS = 64, DRIVER = 12040 };
+enum { DEVICES = 2, BLOCKS = 64, DRIVER = 12040, RESIDENT = 8 };
 
 typedef struct block {
     char *start;
@@ -28,15 +28,16 @@ static block blocks[BLOCKS];
 static double empty_at[DEVICES];
 
 /* What tests look at. */
-atomic_int runtime_faults;   /* memory of a device that was not present */
-atomic_int runtime_changes;  /* of the present device */
-atomic_int runtime_shared;   /* carve-outs that were set for all who launch the kernel */
-atomic_int runtime_carveout; /* of the last launch that had one of its own */
-atomic_int runtime_events;   /* made and not destroyed */
-atomic_int runtime_blocks;   /* allocated and not freed */
-void *runtime_captured;      /* a stream whose work a graph captures */
-void *runtime_recorded;      /* the stream of the last record of an event */
-void *runtime_waiting;       /* the last stream that was made to wait for one */
+atomic_int runtime_faults;      /* memory of a device that was not present */
+atomic_int runtime_changes;     /* of the present device */
+atomic_int runtime_shared;      /* carve-outs that were set for all who launch the kernel */
+atomic_int runtime_cooperative; /* cooperative launches */
+atomic_int runtime_carveout;    /* of the last launch that had one of its own */
+atomic_int runtime_events;      /* made and not destroyed */
+atomic_int runtime_blocks;      /* allocated and not freed */
+void *runtime_captured;         /* a stream whose work a graph captures */
+void *runtime_recorded;         /* the stream of the last record of an event */
+void *runtime_waiting;          /* the last stream that was made to wait for one */
 
 /* The calls that take a stream, oldest first, and the stream that each got. */
 enum { CALLS = 4096 };
@@ -133,7 +134,7 @@ cudaError_t cudaSetDevice(int device)
 cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, int device)
 {
     (void)device;
-    *value = attribute == cudaDevAttrMemoryPoolsSupported ? 0 : 1024;
+    *value = attribute == cudaDevAttrMemoryPoolsSupported ? 0 : attribute == cudaDevAttrMultiProcessorCount ? 4 : 1024;
     return cudaSuccess;
 }
 
@@ -472,12 +473,27 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *name, void **address, u
     return cudaSuccess;
 }
 
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks_each, const void *kernel, int threads,
+                                                          size_t bytes)
+{
+    (void)kernel, (void)threads, (void)bytes;
+    *blocks_each = RESIDENT / 4;
+    return cudaSuccess;
+}
+
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *kernel, void **arguments)
 {
-    if (config->numAttrs != 1 || config->attrs[0].id != cudaLaunchAttributePreferredSharedMemoryCarveout) {
-        return cudaErrorInvalidValue;
+    for (unsigned i = 0; i < config->numAttrs; i++) {
+        if (config->attrs[i].id == cudaLaunchAttributePreferredSharedMemoryCarveout) {
+            runtime_carveout = (int)config->attrs[i].val.sharedMemCarveout;
+        } else if (config->attrs[i].id != cudaLaunchAttributeCooperative || config->attrs[i].val.cooperative != 1) {
+            return cudaErrorInvalidValue;
+        } else if (config->gridDim.x > RESIDENT) {
+            return cudaErrorCooperativeLaunchTooLarge;
+        } else {
+            runtime_cooperative++;
+        }
     }
-    runtime_carveout = (int)config->attrs[0].val.sharedMemCarveout;
     return cudaLaunchKernel(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
                             config->stream);
 }

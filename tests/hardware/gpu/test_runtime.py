@@ -19,6 +19,7 @@ class Launch(ctypes.Structure):
         ("arrays", ctypes.c_void_p),
         ("workspace", ctypes.c_void_p),
         ("family", ctypes.c_char_p),
+        ("cooperative", ctypes.c_bool),
         ("prefers_carveout", ctypes.c_bool),
         ("carveout_percent", ctypes.c_int),
     )
@@ -117,19 +118,29 @@ def test_ptx_that_is_too_new(gpu, origin):
     assert said.endswith("; the PTX was made by NVRTC 99.1 (/somewhere)") is (origin is not None)
 
 
-def run(gpu, kernel, ms, carveout=None):
+def run(gpu, kernel, ms, carveout=None, cooperative=False, blocks=1):
     value = ctypes.c_uint32(ms)
     values = (ctypes.c_void_p * 1)(ctypes.addressof(value))
-    one = (1, 1, 1)
-    launch = Launch(one, one, 0, values, 1, None, None, None, carveout is not None, carveout or 0)
-    assert call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch)) is None
+    launch = Launch((blocks, 1, 1), (1, 1, 1), 0, values, 1, cooperative=cooperative)
+    launch.prefers_carveout, launch.carveout_percent = carveout is not None, carveout or 0
+    return call(gpu, "smk_launch_run", kernel, b"kernel", ctypes.byref(launch))
+
+
+def test_a_cooperative_launch(gpu, kernel):
+    before = count(gpu, "cooperative")
+    assert run(gpu, kernel, 0, blocks=9) is None
+    assert count(gpu, "cooperative") == before
+    assert run(gpu, kernel, 0, 50, cooperative=True, blocks=8) is None
+    assert count(gpu, "cooperative") == before + 1
+    told = run(gpu, kernel, 0, cooperative=True, blocks=9)
+    assert "it holds 8, 2 on each of its 4 multiprocessors; launch fewer blocks" in told
 
 
 def test_a_carveout_is_of_its_launch(gpu, kernel):
     for percent in (0, 50, 100):
-        run(gpu, kernel, 0, percent)
+        assert run(gpu, kernel, 0, percent) is None
         assert count(gpu, "carveout") == percent
-    run(gpu, kernel, 0)
+    assert run(gpu, kernel, 0) is None
     assert count(gpu, "shared") == 0, "an attribute of the kernel is that of all who launch it"
 
 
@@ -144,7 +155,7 @@ def test_a_wait_that_polls(gpu, kernel, name, stops_at, expected):
         return len(asked) >= stops_at
 
     start = time.perf_counter()
-    run(gpu, kernel, 300)
+    assert run(gpu, kernel, 300) is None
     with polled(gpu, must_stop):
         said = call(gpu, name, b"kernel")
     took = time.perf_counter() - start
@@ -190,8 +201,8 @@ def test_work_goes_to_the_entered_stream(gpu, kernel, device):
                 assert call(gpu, f"smk_buffer_{name}", address, host, size) is None
             assert call(gpu, "smk_buffer_clear", address, size) is None
             assert call(gpu, "smk_buffer_copy", address, address, size) is None
-            run(gpu, kernel, 0)
-            run(gpu, kernel, 0, 50)
+            assert run(gpu, kernel, 0) is None
+            assert run(gpu, kernel, 0, 50) is None
             assert call(gpu, "smk_launch_synchronize", b"kernel") is None
         return calls
 
@@ -215,9 +226,9 @@ def test_the_driver_launches_where_the_thread_has_a_context(gpu, kernel):
 
     def launch():
         with calls_noted(gpu) as calls:
-            run(gpu, kernel, 0)
-            run(gpu, kernel, 0)
-            run(gpu, kernel, 0, 50)
+            assert run(gpu, kernel, 0) is None
+            assert run(gpu, kernel, 0) is None
+            assert run(gpu, kernel, 0, 50) is None
         names.extend(name for name, _ in calls)
 
     thread = threading.Thread(target=launch)
@@ -240,6 +251,6 @@ def test_what_is_over_is_not_waited_for(gpu, kernel):
     def must_stop(context):
         raise AssertionError("nobody waits")
 
-    run(gpu, kernel, 0)
+    assert run(gpu, kernel, 0) is None
     with polled(gpu, must_stop):
         assert call(gpu, "smk_wait_launched", b"kernel") is None
