@@ -125,9 +125,6 @@ Limits
   - alloca and arrays of variable length: declare an array of constant size
   - launches of kernels by a kernel (dynamic parallelism): launch the inner kernel from Python,
     behind the outer one
-  - __managed__ variables: declare the variable __device__, and reach it by RawModule.get_global
-  - tiled_partition of more than 32 threads (cooperative groups) compiled for sm_80 or later:
-    compile with the option -arch=compute_75, and give this_thread_block a block_tile_memory
   - intrinsics that are video instructions (__vabsdiffu4 and its like): take the bytes apart by
     shifts and masks
   - __shfl, __any, __all and __ballot of before sm_70: call __shfl_sync, __any_sync, __all_sync or
@@ -136,10 +133,7 @@ Limits
     atomicAdd for each element
   - registers of 128 bits (atomics on __int128) and accesses of 256 bits (double4_32a on sm_100):
     use values of 64 bits, or compile with the option -arch=compute_90
-  - programmatic dependent launches (cudaGridDependencySynchronize and its like): leave them out
-    here, where a launch begins when the one before it has ended
   - memory of several GPUs at one address (multimem): add up the copies of the GPUs one by one
-  - cache policies (createpolicy): leave them out here, where no result depends on them
   - redux.sync of f32, of sm_100: reduce by __shfl_xor_sync
   - fma.oob of 16-bit floats: select the operands before the fma
   - generic addresses of 32 bits: compile for addresses of 64 bits

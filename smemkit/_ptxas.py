@@ -11,6 +11,7 @@ from .compile import find_ptxas
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+ARCH_LEAST = 75  # the oldest that ptxas of CUDA 13 makes code for
 TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)([af]?)", re.MULTILINE)
 
 
@@ -33,6 +34,25 @@ def _assemble(ptx: str, entry: str, arch: str) -> tuple[int, ...] | str:
     except compile.UnknownArchError as error:
         return str(error)
     return "ptxas did not report it" if usage is None else (usage["registers"], -1, -1, -1)
+
+
+def find_registers(ptx: str) -> tuple[dict[str, int], str | None]:
+    """{entry: registers in machine code}, and why there are none."""
+    ptxas, target = find_ptxas(), TARGET.search(ptx)
+    if ptxas is None:
+        advice = f"pip install nvidia-cuda-nvcc=={compile.PTXAS_VERSION}"
+        return (
+            {},
+            f"registers are those of machine code, which ptxas makes, and there is none: {advice}",
+        )
+    if target is None:
+        return {}, "the PTX names no .target"
+    arch = target[1] + target[2] if target[2] else str(max(int(target[1]), ARCH_LEAST))
+    try:
+        usage = compile.assemble_usage(ptxas, ptx, arch)
+    except compile.UnknownArchError as error:
+        return {}, f"registers are not known: {error}"
+    return {entry: row["registers"] for entry, row in usage.items()}, None
 
 
 def find_usage(

@@ -1,6 +1,7 @@
 /* Bodies: scopes, labels, tables. */
 #include "ptx/instruction.h"
 #include "ptx/parse.h"
+#include "ptx/refuse.h"
 
 #include <string.h>
 
@@ -192,8 +193,13 @@ static smk_status keep_body(smk_parser *parser, smk_function *function)
     return good ? SMK_OK : smk_parse_memory(parser);
 }
 
-/* Scope 1 is open and holds the parameters; the present token is '{'. */
-smk_status smk_body_parse(smk_parser *parser, smk_function *function)
+static smk_status fail_unclosed(smk_parser *parser, const smk_token *start, const smk_function *function)
+{
+    return smk_parse_fail(parser, start, SMK_PTX, "the body of '%.*s' has no closing '}'",
+                          SMK_TEXT_PRINT(function->name));
+}
+
+static smk_status parse_body(smk_parser *parser, smk_function *function)
 {
     smk_token start = parser->token;
     parser->in_body = true;
@@ -208,8 +214,7 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
     SMK_TRY(smk_parse_next(parser));
     for (;;) {
         if (parser->token.kind == SMK_TOKEN_END) {
-            return smk_parse_fail(parser, &start, SMK_PTX, "the body of '%.*s' has no closing '}'",
-                                  SMK_TEXT_PRINT(function->name));
+            return fail_unclosed(parser, &start, function);
         }
         if (smk_parse_at(parser, '{')) {
             SMK_TRY(open_scope(parser));
@@ -230,4 +235,43 @@ smk_status smk_body_parse(smk_parser *parser, smk_function *function)
         SMK_TRY(smk_expand_number(parser));
     }
     return keep_body(parser, function);
+}
+
+/* Skips the body of a refused function; the present token is the '{' that opens it. */
+static smk_status skip_body(smk_parser *parser, const smk_function *function)
+{
+    smk_token start = parser->token;
+    unsigned open = 0;
+    parser->in_body = false;
+    while (parser->symbols.depth > 0) {
+        smk_symbol_close(&parser->symbols);
+    }
+    parser->pending.count = 0;
+    do {
+        open += smk_parse_at(parser, '{');
+        open -= smk_parse_at(parser, '}');
+        if (parser->token.kind == SMK_TOKEN_END) {
+            return fail_unclosed(parser, &start, function);
+        }
+        SMK_TRY(smk_parse_next(parser));
+    } while (open > 0);
+    return SMK_OK;
+}
+
+/* Scope 1 is open and holds the parameters; the present token is '{'. */
+smk_status smk_body_parse(smk_parser *parser, smk_function *function)
+{
+    const smk_lex lex = parser->lex;
+    const smk_token start = parser->token;
+    if (function->refusal != NULL) {
+        return skip_body(parser, function);
+    }
+    smk_status status = parse_body(parser, function);
+    if (status == SMK_OK || !smk_refuse_function(parser, status, function)) {
+        return status;
+    }
+    parser->lex = lex;
+    parser->token = start;
+    parser->has_ahead = false;
+    return skip_body(parser, function);
 }

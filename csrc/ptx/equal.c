@@ -39,9 +39,9 @@ static bool same_relocation(const smk_relocation *a, const smk_relocation *b)
 static bool same_variable(const smk_variable *a, const smk_variable *b)
 {
     bool same = a->space == b->space && a->type == b->type && a->is_extern == b->is_extern &&
-                a->unsized == b->unsized && a->by_pointer == b->by_pointer && a->alignment == b->alignment &&
-                a->bytes == b->bytes && (a->initializer == NULL) == (b->initializer == NULL) &&
-                a->relocation_count == b->relocation_count;
+                a->unsized == b->unsized && a->by_pointer == b->by_pointer && a->is_managed == b->is_managed &&
+                a->alignment == b->alignment && a->bytes == b->bytes &&
+                (a->initializer == NULL) == (b->initializer == NULL) && a->relocation_count == b->relocation_count;
     if (same && a->initializer != NULL && a->bytes != 0) {
         same = memcmp(a->initializer, b->initializer, (size_t)a->bytes) == 0;
     }

@@ -161,6 +161,19 @@ static smk_status parse_directive(smk_parser *parser, smk_function *function)
     return smk_parse_unexpected(parser, "'{' or ';'");
 }
 
+/* The same, where a directive that is not executed refuses the function: its others are skipped. */
+static smk_status take_directive(smk_parser *parser, smk_function *function)
+{
+    smk_status status = parse_directive(parser, function);
+    if (status == SMK_OK || !smk_refuse_function(parser, status, function)) {
+        return status;
+    }
+    while (!smk_parse_at(parser, '{') && !smk_parse_at(parser, ';') && parser->token.kind != SMK_TOKEN_END) {
+        SMK_TRY(smk_parse_next(parser));
+    }
+    return SMK_OK;
+}
+
 bool smk_function_same_signature(const smk_function *a, const smk_function *b)
 {
     if (a->is_entry != b->is_entry || a->result_count != b->result_count || a->parameter_count != b->parameter_count) {
@@ -289,7 +302,7 @@ static smk_status parse_function(smk_parser *parser, bool is_extern, signature *
     SMK_TRY(keep_signature(parser, list, &function));
     bool open_end = !function.is_entry; /* only .func may do without its semicolon */
     while (!smk_parse_at(parser, '{') && !smk_parse_at(parser, ';') && !(open_end && at_next_declaration(parser))) {
-        SMK_TRY(parse_directive(parser, &function));
+        SMK_TRY(take_directive(parser, &function));
     }
     SMK_TRY(find_or_declare(parser, &name, &index));
     smk_function *slot = (smk_function *)parser->functions.items + index;

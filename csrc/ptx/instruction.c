@@ -157,6 +157,31 @@ static smk_status parse_special_vector(smk_parser *parser, const smk_token *name
     return SMK_OK;
 }
 
+/* %reserved_smem_offset_begin and its like: addresses in a shared variable, and its size. */
+static smk_status parse_reserved(smk_parser *parser, smk_text name, smk_operand *operand, bool *found)
+{
+    static const char prefix[] = "%reserved_smem_offset_";
+    static const char *const ends[] = {"begin", "0", "1", "end", "cap"};
+    enum { END = 3, CAP, COUNT };
+    unsigned which = 0;
+    smk_text end = {name.start + sizeof prefix - 1, name.length - (sizeof prefix - 1)};
+    *found = name.length > sizeof prefix - 1 && memcmp(name.start, prefix, sizeof prefix - 1) == 0;
+    while (*found && which < COUNT && !smk_text_is(end, ends[which])) {
+        which++;
+    }
+    *found = *found && which < COUNT;
+    if (!*found) {
+        return SMK_OK;
+    }
+    SMK_TRY(smk_variable_find_reserved(parser, &operand->index));
+    operand->kind = which == CAP ? SMK_OPERAND_IMMEDIATE : SMK_OPERAND_VARIABLE;
+    operand->type = which == CAP ? SMK_TYPE_S64 : SMK_TYPE_NONE;
+    operand->bits = which == CAP ? SMK_RESERVED_BYTES : 0;
+    operand->index = which == CAP ? 0 : operand->index;
+    operand->offset = which == END ? SMK_RESERVED_BYTES : 0;
+    return SMK_OK;
+}
+
 /* %tid.x, %laneid */
 static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_operand *operand, bool *found)
 {
@@ -173,6 +198,9 @@ static smk_status parse_special(smk_parser *parser, const smk_token *name, smk_o
         return component ? smk_parse_next(parser) : SMK_OK;
     }
     SMK_TRY(parse_special_vector(parser, name, component, operand, found));
+    if (!*found) {
+        SMK_TRY(parse_reserved(parser, whole.text, operand, found));
+    }
     if (*found) {
         return SMK_OK;
     }
@@ -483,10 +511,12 @@ static smk_status parse_words(smk_parser *parser, smk_statement *statement)
             uint32_t refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED, text);
             smk_text whole = statement->opcode_at.text;
             whole.length = (size_t)(token->text.start + token->text.length - whole.start);
-            return refused != SMK_NO_INDEX ? smk_refuse_words(parser, token, whole, (smk_feature)refused)
-                                           : smk_parse_fail(parser, token, SMK_PTX, "unknown word '%.*s' behind '%s'",
-                                                            SMK_TEXT_PRINT(token->text),
-                                                            smk_module_opcode_name((smk_opcode)instruction->opcode));
+            if (refused != SMK_NO_INDEX) {
+                return smk_refuse_words(parser, token, whole, (smk_feature)refused);
+            }
+            return smk_refuse_unknown(parser, smk_parse_fail(parser, token, SMK_PTX, "unknown word '%.*s' behind '%s'",
+                                                             SMK_TEXT_PRINT(token->text),
+                                                             smk_module_opcode_name((smk_opcode)instruction->opcode)));
         }
         word->value = (uint8_t)index;
         if (!word->is_type) {
@@ -507,9 +537,11 @@ static smk_status parse_opcode(smk_parser *parser, smk_statement *statement)
     uint32_t opcode = smk_symbol_word(&parser->words, SMK_WORD_OPCODE, token->text);
     if (opcode == SMK_NO_INDEX) {
         uint32_t refused = smk_symbol_word(&parser->words, SMK_WORD_UNSUPPORTED_OPCODE, token->text);
-        return refused != SMK_NO_INDEX
-                   ? smk_refuse_words(parser, token, token->text, (smk_feature)refused)
-                   : smk_parse_fail(parser, token, SMK_PTX, "unknown instruction '%.*s'", SMK_TEXT_PRINT(token->text));
+        if (refused != SMK_NO_INDEX) {
+            return smk_refuse_words(parser, token, token->text, (smk_feature)refused);
+        }
+        return smk_refuse_unknown(
+            parser, smk_parse_fail(parser, token, SMK_PTX, "unknown instruction '%.*s'", SMK_TEXT_PRINT(token->text)));
     }
     statement->opcode_at = *token;
     statement->instruction.opcode = (uint16_t)opcode;

@@ -107,20 +107,20 @@ typedef struct smk_instruction {
     uint16_t row;    /* which row of opcode.def it was checked against */
     uint8_t word_count;
     uint8_t operand_count;
-    uint8_t type;        /* smk_type: of the result (first type word); SMK_TYPE_NONE where there is none */
-    uint8_t source_type; /* second type word (cvt, set, slct, ...); else equal to type */
-    uint8_t space;       /* smk_space of ld st atom red cvta cp prefetch isspacep */
-    uint8_t vector;      /* 1, 2, 4 or 8 */
+    uint8_t type;         /* smk_type: of the result (first type word); SMK_TYPE_NONE where there is none */
+    uint8_t source_type;  /* second type word (cvt, set, slct, ...); else equal to type */
+    uint8_t space;        /* smk_space of ld st atom red cvta cp prefetch isspacep */
+    uint8_t vector;       /* 1, 2, 4 or 8 */
     uint8_t result_count; /* operands[0 .. result_count) are written: the roles of the form say so */
-    bool guarded;        /* @p or @!p */
+    bool guarded;         /* @p or @!p */
     bool guard_negate;
-    uint32_t guard;      /* register */
-    uint32_t line;       /* of the PTX text */
+    uint32_t guard; /* register */
+    uint32_t line;  /* of the PTX text */
     uint32_t column;
-    uint32_t source_file; /* index into smk_module.files, or SMK_NO_INDEX */
-    uint32_t source_line; /* 0: not known */
+    uint32_t source_file;     /* index into smk_module.files, or SMK_NO_INDEX */
+    uint32_t source_line;     /* 0: not known */
     uint32_t source_location; /* index + 1 into smk_module.locations, of branches, calls and barriers; 0: not known */
-    uint64_t has[3];      /* bit set of smk_modifier */
+    uint64_t has[4];          /* bit set of smk_modifier */
     smk_word words[SMK_WORDS_MAX];
     smk_operand operands[SMK_OPERANDS_MAX]; /* destination first, as written. A call has three:
                                                LIST of results, callee (FUNCTION or REGISTER), LIST of arguments,
@@ -150,8 +150,8 @@ typedef struct smk_variable {
     bool is_managed;    /* .attribute(.managed): the host may access it, too */
     uint32_t alignment; /* bytes, at least the element's size */
     uint32_t line;
-    uint64_t bytes;     /* of the whole variable; 0 where unsized */
-    uint8_t *initializer;   /* `bytes` bytes, or NULL: zero */
+    uint64_t bytes;                     /* of the whole variable; 0 where unsized */
+    uint8_t *initializer;               /* `bytes` bytes, or NULL: zero */
     struct smk_relocation *relocations; /* addresses inside `initializer` */
     uint32_t relocation_count;
 } smk_variable;
@@ -161,8 +161,8 @@ typedef struct smk_relocation {
     uint64_t offset;
     uint32_t bytes;
     bool is_function;
-    bool is_generic;    /* generic(name) */
-    uint32_t index;     /* smk_variable_ref, or function */
+    bool is_generic; /* generic(name) */
+    uint32_t index;  /* smk_variable_ref, or function */
     int64_t addend;
 } smk_relocation;
 
@@ -172,26 +172,26 @@ typedef uint32_t smk_variable_ref;
 
 typedef struct smk_label {
     smk_text name;
-    uint32_t target;       /* instruction it stands before; == instruction_count: the end */
-    uint32_t *table;       /* .branchtargets: labels; .calltargets: functions */
+    uint32_t target; /* instruction it stands before; == instruction_count: the end */
+    uint32_t *table; /* .branchtargets: labels; .calltargets: functions */
     uint32_t table_count;
-    bool of_functions;     /* the table is .calltargets */
-    uint32_t prototype;    /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
+    bool of_functions;  /* the table is .calltargets */
+    uint32_t prototype; /* .callprototype: function-like signature in module.functions, or SMK_NO_INDEX */
 } smk_label;
 
 typedef struct smk_function {
     smk_text name;
     bool is_entry;
-    bool is_defined;       /* has a body */
-    bool is_prototype;     /* a .callprototype */
+    bool is_defined;   /* has a body */
+    bool is_prototype; /* a .callprototype */
     bool is_noreturn;
     uint32_t line;
-    smk_dim3 maxntid;      /* {0,0,0}: not given */
+    smk_dim3 maxntid; /* {0,0,0}: not given */
     smk_dim3 reqntid;
     uint32_t minnctapersm; /* 0: not given */
     smk_register *registers;
     uint32_t register_count;
-    smk_variable *variables;  /* parameters first: results, then inputs */
+    smk_variable *variables; /* parameters first: results, then inputs */
     uint32_t variable_count;
     uint32_t result_count;    /* variables[0 .. result_count): a .func's results */
     uint32_t parameter_count; /* variables[result_count .. +parameter_count) */
@@ -202,15 +202,16 @@ typedef struct smk_function {
     uint32_t label_count;
     smk_instruction *instructions;
     uint32_t instruction_count;
+    const smk_error *refusal; /* why its body is not executed; the body is then a single trap. NULL: it is */
 } smk_function;
 
 typedef struct smk_module {
     smk_arena arena;
-    smk_text text;            /* own copy, terminated by a NUL behind its length */
+    smk_text text;                         /* own copy, terminated by a NUL behind its length */
     uint32_t version_major, version_minor; /* .version */
-    uint32_t target;          /* sm_90 -> 90 */
-    smk_text target_text;     /* "sm_90a, debug" as written */
-    smk_text *files;          /* .file names in order of appearance */
+    uint32_t target;                       /* sm_90 -> 90 */
+    smk_text target_text;                  /* "sm_90a, debug" as written */
+    smk_text *files;                       /* .file names in order of appearance */
     uint32_t file_count;
     smk_source_location *locations;
     uint32_t location_count;
@@ -218,8 +219,9 @@ typedef struct smk_module {
     uint32_t variable_count;
     smk_function *functions;
     uint32_t function_count;
-    uint32_t *entries;        /* by name: functions that are entries, for smk_module_find_entry */
+    uint32_t *entries; /* by name: functions that are entries, for smk_module_find_entry */
     uint32_t entry_count;
+    bool refuses; /* some function has a refusal */
 } smk_module;
 
 /* Properties of types, modifiers and opcodes (module.c). */
@@ -246,15 +248,27 @@ const smk_variable *smk_module_variable(const smk_module *module, const smk_func
 smk_status smk_module_check_block(const smk_function *function, smk_dim3 block, smk_error *error);
 
 /* Parses and checks PTX text (parse.c, verify.c). On success *module is new and the caller frees it.
- * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. Never reads past `length`;
- * nesting and counts are bounded. */
+ * Errors: PTX, PTX_TYPE, UNSUPPORTED (with line, column and the word), MEMORY. A word that is unknown or not executed
+ * refuses the function that it stands in (smk_function.refusal), and not the module. Never reads past `length`; nesting
+ * and counts are bounded. */
 smk_status smk_parse_module(const char *text, size_t length, smk_module **module, smk_error *error);
+
+/* Is a function refused, or one that it calls by name, directly or through others? Then the error of the refusal, whose
+ * message begins with the calls that lead there; else OK. Errors: those of refusals, and MEMORY (refused.c). */
+smk_status smk_refused_check(const smk_module *module, uint32_t function, smk_error *error);
+
+/* The first refusal of a module whose every kernel is refused; OK where one may run, or where the module has no refused
+ * function. As smk_refused_check. */
+smk_status smk_refused_check_all(const smk_module *module, smk_error *error);
+
+/* The error of the first refused function; OK where there is none. */
+smk_status smk_refused_check_any(const smk_module *module, smk_error *error);
 
 /* Accepts NULL. */
 void smk_module_free(smk_module *module);
 
 /* The module as PTX text that parses to an equal module (printer.c). *text is NUL-terminated and freed
- * with smk_heap_free. */
+ * with smk_heap_free. Errors: MEMORY, and that of a refused function. */
 smk_status smk_printer_print(const smk_module *module, char **text, size_t *length, smk_error *error);
 
 /* Are two modules equal except for text positions and names of temporaries? Printing preserves this. */

@@ -430,13 +430,16 @@ smk_status smk_parse_module(const char *text, size_t length, smk_module **module
         return smk_status_fail(error, SMK_MEMORY, "no memory left for a PTX module of %zu bytes", length);
     }
     parser->module = result;
-    parser->error = error;
+    parser->error = &parser->fault;
     smk_status status = start_parser(parser, text, length);
     if (status == SMK_OK) {
         status = parse_module(parser);
     }
     if (status != SMK_OK) {
         smk_refuse_locate(parser);
+    }
+    if (status != SMK_OK && error != NULL) {
+        *error = parser->fault;
     }
     free_parser(parser);
     if (status != SMK_OK) {

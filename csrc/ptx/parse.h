@@ -24,7 +24,7 @@ typedef struct smk_pending_label {
     smk_token name;
     bool in_table;
     uint32_t index; /* of the instruction; of the label that has the table */
-    uint32_t slot; /* operand; entry of the table */
+    uint32_t slot;  /* operand; entry of the table */
 } smk_pending_label;
 
 /* .alias name, function; */
@@ -40,28 +40,30 @@ typedef struct smk_parser {
     bool has_ahead;
     uint64_t last_end; /* where the token before it ended, as an offset into the text */
     smk_module *module;
-    smk_error *error;
+    smk_error *error;  /* &fault; while forms are tried, the error of one, or NULL */
+    smk_error fault;   /* the caller's error is filled where the parse fails as a whole */
+    bool unknown_word; /* the present error is of a word that is in no table */
     smk_symbol_table words;
     smk_symbol_table symbols;
-    smk_vector variables;    /* smk_variable, of the module */
-    smk_vector functions;    /* smk_function */
-    smk_vector prototypes;   /* smk_function */
-    smk_vector files;        /* smk_text */
-    smk_vector file_numbers; /* uint32_t, one a file */
-    smk_vector aliases;      /* smk_alias */
-    uint64_t initializer_bytes;  /* of all initialised variables */
+    smk_vector variables;       /* smk_variable, of the module */
+    smk_vector functions;       /* smk_function */
+    smk_vector prototypes;      /* smk_function */
+    smk_vector files;           /* smk_text */
+    smk_vector file_numbers;    /* uint32_t, one a file */
+    smk_vector aliases;         /* smk_alias */
+    uint64_t initializer_bytes; /* of all initialised variables */
     /* of the function that is being parsed */
     bool in_body;
     bool in_entry; /* in_body, of a kernel */
     smk_text function_name;
     uint32_t parameter_registers; /* those that the signature declares */
     bool reorders;                /* the first uses of registers may not be in the order of their numbers: expand.c */
-    smk_vector registers;       /* smk_register */
-    smk_vector locals;          /* smk_variable */
-    smk_vector local_registers; /* uint32_t: register of each parameter, or SMK_NO_INDEX */
-    smk_vector labels;          /* smk_label */
-    smk_vector instructions;    /* smk_instruction */
-    smk_vector pending;         /* smk_pending_label */
+    smk_vector registers;         /* smk_register */
+    smk_vector locals;            /* smk_variable */
+    smk_vector local_registers;   /* uint32_t: register of each parameter, or SMK_NO_INDEX */
+    smk_vector labels;            /* smk_label */
+    smk_vector instructions;      /* smk_instruction */
+    smk_vector pending;           /* smk_pending_label */
     size_t pending_start[SMK_SCOPES_MAX + 1];
     smk_vector elements;    /* smk_operand: a list while it grows */
     uint32_t source_number; /* .loc: file number and line */
@@ -69,14 +71,14 @@ typedef struct smk_parser {
     bool has_loc;
     struct {
         uint32_t file, line, column;
-        uint32_t ptx_line;   /* where it stands */
-    } source_mark;           /* the present .loc */
-    uint32_t source_inlined; /* its inlining: index + 1, or 0 */
-    uint32_t source_location;   /* its number in `locations`, plus 1; 0: none yet */
-    smk_vector locations;       /* smk_source_location, of the module */
-    uint32_t home_number;    /* file of the function's first .loc */
-    smk_vector inlined;      /* loc.c: inlinings */
-    uint32_t inlined_last;   /* index + 1 of the last one, and the number of instructions at that time */
+        uint32_t ptx_line;    /* where it stands */
+    } source_mark;            /* the present .loc */
+    uint32_t source_inlined;  /* its inlining: index + 1, or 0 */
+    uint32_t source_location; /* its number in `locations`, plus 1; 0: none yet */
+    smk_vector locations;     /* smk_source_location, of the module */
+    uint32_t home_number;     /* file of the function's first .loc */
+    smk_vector inlined;       /* loc.c: inlinings */
+    uint32_t inlined_last;    /* index + 1 of the last one, and the number of instructions at that time */
     size_t inlined_count;
     uint32_t inlined_bucket[SMK_PARSE_BUCKETS];
 } smk_parser;
@@ -144,6 +146,10 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage);
 smk_status smk_variable_parse_parameter(smk_parser *parser, bool is_entry, smk_variable *variable, smk_token *name,
                                         bool *is_register);
 smk_status smk_variable_parse_registers(smk_parser *parser);
+/* The shared memory that CUDA reserves in a block for the barriers of wide tiles (cooperative groups): a variable of the
+ * module, which the first use of %reserved_smem_offset_ declares. */
+enum { SMK_RESERVED_BYTES = 288 };
+smk_status smk_variable_find_reserved(smk_parser *parser, uint32_t *index);
 smk_status smk_initializer_parse(smk_parser *parser, smk_variable *variable, const uint64_t *lengths, unsigned rank);
 
 /* loc.c: starts a body, and parses a mark, which is the present token. */

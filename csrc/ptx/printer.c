@@ -187,6 +187,7 @@ static void print_variable(smk_printer *printer, uint32_t index, bool as_extern)
     bool declared = as_extern || variable->is_extern;
     bool linked = variable->space == SMK_SPACE_GLOBAL || variable->space == SMK_SPACE_CONST;
     smk_printer_add(printer, "%s%s", declared ? ".extern " : linked ? ".visible " : "", spaces[variable->space]);
+    smk_printer_add(printer, variable->is_managed ? " .attribute(.managed)" : "");
     print_declarator(printer, variable, index);
     if (!declared && variable->initializer != NULL) {
         print_initializer(printer, variable);
@@ -393,6 +394,10 @@ static void print_module(smk_printer *printer)
 smk_status smk_printer_print(const smk_module *module, char **text, size_t *length, smk_error *error)
 {
     smk_printer printer = {.module = module};
+    smk_status status = smk_refused_check_any(module, error);
+    if (status != SMK_OK) {
+        return status;
+    }
     collect_names(&printer);
     if (!printer.failed) {
         print_module(&printer);

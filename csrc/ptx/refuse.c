@@ -1,5 +1,7 @@
 #include "ptx/refuse.h"
 
+#include "ptx/verify.h"
+
 #include <string.h>
 
 smk_feature smk_refuse_find_special(const smk_parser *parser, smk_text name)
@@ -25,6 +27,48 @@ smk_status smk_refuse_form(smk_parser *parser, const smk_token *at, smk_text wor
     return feature != SMK_FEATURE_COUNT
                ? smk_refuse_words(parser, at, words, feature)
                : smk_parse_fail(parser, at, SMK_INTERNAL, "unsupported.def has no row for '%s'", operands);
+}
+
+smk_status smk_refuse_unknown(smk_parser *parser, smk_status status)
+{
+    parser->unknown_word = true;
+    return status;
+}
+
+/* The body of a refused function. */
+static bool make_trap(smk_parser *parser, smk_function *function)
+{
+    smk_statement statement = {.instruction = {.opcode = SMK_OPCODE_TRAP}};
+    smk_instruction *trap = &statement.instruction;
+    trap->line = function->refusal->ptx_line;
+    trap->column = function->refusal->ptx_column;
+    trap->source_file = parser->in_body && parser->has_loc ? parser->source_number : SMK_NO_INDEX;
+    trap->source_line = parser->in_body ? function->refusal->source_line : 0;
+    function->instructions = smk_arena_allocate(&parser->module->arena, 1, sizeof *trap);
+    if (function->instructions == NULL || smk_verify_words(parser, &statement) != SMK_OK) {
+        return false;
+    }
+    *function->instructions = *trap;
+    function->instruction_count = 1;
+    return true;
+}
+
+bool smk_refuse_function(smk_parser *parser, smk_status status, smk_function *function)
+{
+    bool unknown = parser->unknown_word;
+    parser->unknown_word = false;
+    if (status != SMK_UNSUPPORTED && !(unknown && (status == SMK_PTX || status == SMK_PTX_TYPE))) {
+        return false;
+    }
+    smk_refuse_locate(parser);
+    smk_error *refusal = smk_arena_allocate(&parser->module->arena, 1, sizeof *refusal);
+    if (refusal == NULL) {
+        return false;
+    }
+    *refusal = parser->fault;
+    function->refusal = refusal;
+    parser->module->refuses = true;
+    return make_trap(parser, function);
 }
 
 /* The name of a file by its number. Compilers write the names behind the functions, so the search reads on. */

@@ -58,6 +58,32 @@ static bool is_declarable(smk_type type)
     }
 }
 
+/* (.managed {, .unified(a, b)}) behind .attribute, which is the present token: where the host sees the variable */
+static smk_status parse_attribute(smk_parser *parser, bool *managed)
+{
+    bool more = true, named = false;
+    uint64_t ignored = 0;
+    SMK_TRY(smk_parse_next(parser));
+    SMK_TRY(smk_parse_expect(parser, '('));
+    while (more) {
+        SMK_TRY(smk_parse_accept_directive(parser, SMK_DIRECTIVE_UNIFIED, &named));
+        if (named) {
+            SMK_TRY(smk_parse_expect(parser, '('));
+            SMK_TRY(smk_constant_parse_count(parser, "the first half of the id", UINT64_MAX, &ignored));
+            SMK_TRY(smk_parse_expect(parser, ','));
+            SMK_TRY(smk_constant_parse_count(parser, "the second half of the id", UINT64_MAX, &ignored));
+            SMK_TRY(smk_parse_expect(parser, ')'));
+        } else if (smk_parse_at_directive(parser, SMK_DIRECTIVE_MANAGED)) {
+            *managed = true;
+            SMK_TRY(smk_parse_next(parser));
+        } else {
+            return smk_parse_unexpected(parser, "'.managed' or '.unified'");
+        }
+        SMK_TRY(smk_parse_accept(parser, ',', &more));
+    }
+    return smk_parse_expect(parser, ')');
+}
+
 /* {.align n} {.v4} .type, in any order; alignment 0 where it is not written */
 static smk_status parse_qualifiers(smk_parser *parser, smk_type *type, unsigned *width, uint32_t *alignment)
 {
@@ -263,6 +289,30 @@ static smk_status add_variable(smk_parser *parser, const smk_token *name, const 
     return SMK_OK;
 }
 
+smk_status smk_variable_find_reserved(smk_parser *parser, uint32_t *index)
+{
+    static const char name[] = "__reserved_smem";
+    const smk_text text = {name, sizeof name - 1};
+    smk_symbol *symbol = smk_symbol_find(&parser->symbols, text);
+    if (symbol == NULL) {
+        symbol = smk_symbol_add(&parser->symbols, SMK_SYMBOL_VARIABLE, text, 0);
+        smk_variable *slot = symbol == NULL ? NULL : smk_vector_push(&parser->variables, sizeof *slot);
+        if (slot == NULL) {
+            return smk_parse_memory(parser);
+        }
+        *slot = (smk_variable){.name = text,
+                               .space = SMK_SPACE_SHARED,
+                               .type = SMK_TYPE_B8,
+                               .alignment = 16,
+                               .line = parser->token.line,
+                               .bytes = SMK_RESERVED_BYTES};
+        symbol->index = (uint32_t)(parser->variables.count - 1);
+        symbol->line = parser->token.line;
+    }
+    *index = symbol->index;
+    return SMK_OK;
+}
+
 static smk_status parse_initializer(smk_parser *parser, const smk_token *name, smk_variable *variable, extent *shape)
 {
     bool written = false;
@@ -290,6 +340,9 @@ smk_status smk_variable_parse(smk_parser *parser, smk_linkage linkage)
     uint32_t alignment = 0;
     bool more = true;
     SMK_TRY(take_space(parser, &variable));
+    if (variable.space == SMK_SPACE_GLOBAL && smk_parse_at_directive(parser, SMK_DIRECTIVE_ATTRIBUTE)) {
+        SMK_TRY(parse_attribute(parser, &variable.is_managed));
+    }
     SMK_TRY(parse_qualifiers(parser, &type, &width, &alignment));
     while (more) {
         extent shape;

@@ -140,11 +140,12 @@ static smk_status refuse_words(smk_parser *parser, const smk_statement *statemen
     }
     const smk_token *at = &statement->word_at[worst->word];
     if (instruction->words[worst->word].is_type) {
-        return smk_parse_fail(parser, at, SMK_PTX_TYPE, "'%s' does not take the type '%.*s' here", opcode,
-                              SMK_TEXT_PRINT(at->text));
+        return smk_refuse_unknown(parser,
+                                  smk_parse_fail(parser, at, SMK_PTX_TYPE, "'%s' does not take the type '%.*s' here",
+                                                 opcode, SMK_TEXT_PRINT(at->text)));
     }
-    return smk_parse_fail(parser, at, SMK_PTX, "'%s' does not take '%.*s' with these words", opcode,
-                          SMK_TEXT_PRINT(at->text));
+    return smk_refuse_unknown(parser, smk_parse_fail(parser, at, SMK_PTX, "'%s' does not take '%.*s' with these words",
+                                                     opcode, SMK_TEXT_PRINT(at->text)));
 }
 
 static smk_space space_of(smk_modifier modifier)

@@ -16,6 +16,7 @@
 #include "py/queries/access_query.h"
 #include "py/queries/catalog.h"
 #include "py/queries/config.h"
+#include "py/queries/describe_ptx.h"
 #include "py/queries/device_type.h"
 #include "py/queries/internals.h"
 #include "py/queries/internals_bus.h"
@@ -46,6 +47,7 @@ static PyMethodDef *const tables[] = {
     smk_pinned_array_methods,     smk_internals_calculator_methods,
     smk_internals_fusion_methods, smk_internals_pickle_methods,
     smk_internals_ptx_methods,    smk_internals_registry_methods,
+    smk_describe_ptx_methods,
 };
 
 /* The folder of the extension, which is that of the package. */

@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 import smemkit
 
 from ..config import MISSING
+from . import file_info
+from .errors import UsageError
 from .machines import describe_machines, find_machines
+from .options import output_or_stdout
 
 if TYPE_CHECKING:
     from ..config import Config
@@ -21,6 +24,9 @@ class Options(argparse.Namespace):
     """The command line of `smemkit info`."""
 
     verbose: bool
+    file: str | None
+    option: list[str]
+    json: str | None
 
 
 def describe_compilers(facts: Config) -> str:
@@ -62,7 +68,12 @@ def show_details(machines: Machines, missing: Missing) -> None:
 
 
 def run(chosen: Options) -> int:
-    """Prints how smemkit was built and which machines it finds; with -v, the facts of each."""
+    """Prints how smemkit was built and which machines it finds; of a file, what runs of it."""
+    if chosen.file is not None:
+        return file_info.run(chosen.file, chosen.option, chosen.json)
+    for name in ("option", "json"):
+        if getattr(chosen, name):
+            raise UsageError(f"--{name} is for a .cu or .ptx file, and none is named")
     machines, missing = find_machines()
     try:
         (show_details if chosen.verbose else show_summary)(machines, missing)
@@ -75,6 +86,22 @@ def run(chosen: Options) -> int:
 
 def add_command(commands: Commands) -> None:
     """Adds the command to the subparsers of the main parser."""
-    parser = commands.add_parser("info", help="how smemkit was built, and the machines it finds")
+    words = "how smemkit was built, and the machines it finds; or what the simulator runs of a file"
+    parser = commands.add_parser("info", help=words, description=words)
+    parser.add_argument(
+        "file",
+        nargs="?",
+        help="kernel.cu or kernel.ptx: registers and memory of its functions, what is refused, "
+        "what is ignored (exit status 1 where something is refused)",
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="with all details")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        help="of a file: for the compiler, as in --option=-arch=sm_80",
+    )
+    parser.add_argument(
+        "--json", type=output_or_stdout, metavar="OUT", help="of a file: as JSON; - is stdout"
+    )
     parser.set_defaults(run=run)

@@ -109,7 +109,8 @@ def assemble_usage(ptxas: StrPath, ptx: str, arch: str) -> dict[str, Any]:
     if "gpu-name" in log:
         raise UnknownArchError(f"{ptxas} makes no code for it")
     line = next((line for line in log.splitlines() if "error" in line or "fatal" in line), log)
-    raise UnknownArchError(f"ptxas refuses it: {line.strip()[:300]}")
+    line = re.sub(r"^ptxas \S*kernel\.ptx, ", "", line.strip())  # a temporary file
+    raise UnknownArchError(f"ptxas refuses it: {line[:300]}")
 
 
 def refuse_arch(compiler: str, archs: Iterable[Any]) -> NoReturn:

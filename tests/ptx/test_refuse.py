@@ -75,8 +75,10 @@ def test_errors_before_the_last_mark_are_not_of_its_line():
 
 def test_functions_that_are_no_kernels():
     before = ".func inner() {\n.reg .b32 %r<9>;\n.loc 1 3 5\nalloca.u32 %r1, 8;\nret; }\n"
-    error = refuse(build("", before=before) + FILES)
-    assert (error.source_line, error.kernel) == (3, None)
+    load(build("", before=before) + FILES)  # a function that nobody calls refuses nothing
+    error = refuse(build("call inner;", before=before) + FILES)
+    assert (error.source_line, error.kernel) == (3, "k")
+    assert str(error).startswith("k calls inner: 'alloca' is not supported")
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,6 @@ cg::memcpy_async(block, tile, x, sizeof tile); cg::wait(block); y[i] = tile[63 -
         "cooperative_groups.h cooperative_groups/reduce.h",
         WIDE_TILE,
         lambda x: spread(x.sum()),
-        refused="reserved_smem",
     ),
     "tile of 64 threads for sm_75": Kernel(
         "cooperative_groups.h cooperative_groups/reduce.h",

@@ -3,6 +3,7 @@
 #include "py/backends/backend.h"
 #include "py/backends/interrupt.h"
 #include "py/backends/kernel_binary.h"
+#include "py/backends/selection.h"
 #include "py/calls/declaration.h"
 #include "py/error.h"
 #include "py/keywords.h"
@@ -98,6 +99,26 @@ static int prepare(const smk_state *state, smk_raw_module *module, const char *e
     return 0;
 }
 
+/* Raises the refusal of a kernel that the simulator does not execute, where the kernel is for the simulator: a module
+ * without a machine of its own is for that of every call. */
+static int refuse_entry(const smk_state *state, const smk_raw_module *module, uint32_t entry)
+{
+    const smk_module *parsed = smk_raw_module_parsed(module);
+    const smk_backend *backend = module->backend;
+    smk_error error = {0};
+    if (parsed == NULL || entry == SMK_NO_INDEX || smk_refused_check(parsed, entry, &error) == SMK_OK) {
+        return 0;
+    }
+    if (backend == NULL && smk_selection_choose(state, NULL, &backend) < 0) {
+        return -1;
+    }
+    if (backend->id != SMK_BACKEND_SIM) {
+        return 0;
+    }
+    smk_error_raise(state, &error);
+    return -1;
+}
+
 /* What the CUDA C declares; None where there is none, or where the text is for the GPU alone. A new reference. */
 static PyObject *read_declaration(const smk_raw_module *module, PyObject *name, const smk_function *function)
 {
@@ -137,7 +158,7 @@ static PyObject *create(const smk_state *state, smk_raw_module *module, PyObject
 {
     const smk_module *parsed = smk_raw_module_parsed(module);
     smk_raw_kernel *self = NULL;
-    if (prepare(state, module, text) < 0) {
+    if (refuse_entry(state, module, entry) < 0 || prepare(state, module, text) < 0) {
         return NULL;
     }
     PyObject *declaration = read_declaration(module, name, parsed == NULL ? NULL : &parsed->functions[entry]);

@@ -32,7 +32,8 @@ const smk_module *smk_raw_module_parsed(const smk_raw_module *module)
 }
 
 /* Parses the text and, where a machine was named, loads it there, so that errors show now. A GPU may accept a text that
- * our parser refuses: the refusal is kept and raised when the simulator is asked for. */
+ * our parser refuses, or whose every kernel is refused: the refusal is kept and raised when the simulator is asked
+ * for. */
 static int check_code(const smk_state *state, smk_raw_module *self)
 {
     smk_error error = {0};
@@ -43,6 +44,7 @@ static int check_code(const smk_state *state, smk_raw_module *self)
     smk_interrupt interrupt;
     smk_interrupt_begin(&interrupt);
     status = smk_kernel_binary_module(self->binary, &parsed, &error);
+    status = status == SMK_OK ? smk_refused_check_all(parsed, &error) : status;
     status = smk_interrupt_end(&interrupt, status);
     bool refused = status == SMK_PTX || status == SMK_PTX_TYPE || status == SMK_UNSUPPORTED;
     if (refused) {

@@ -133,7 +133,9 @@ static PyObject *call_fuse(PyObject *core, PyObject *const *arguments, Py_ssize_
     Py_BEGIN_ALLOW_THREADS
     status = smk_parse_module(text, (size_t)length, &module, &error);
     Py_END_ALLOW_THREADS
+    status = status == SMK_OK ? smk_refused_check_any(module, &error) : status;
     if (status != SMK_OK) {
+        smk_module_free(module);
         return smk_error_raise(state, &error);
     }
     uint32_t index = smk_module_find_entry(module, entry);

@@ -71,6 +71,7 @@ static PyObject *call_ptx_equal(PyObject *module, PyObject *const *arguments, Py
     Py_BEGIN_ALLOW_THREADS
     for (int i = 0; i < 2 && status == SMK_OK; i++) {
         status = smk_parse_module(texts[i], (size_t)lengths[i], &parsed[i], &error);
+        status = status == SMK_OK ? smk_refused_check_any(parsed[i], &error) : status;
     }
     equal = status == SMK_OK && smk_equal_modules(parsed[0], parsed[1]);
     smk_module_free(parsed[0]);

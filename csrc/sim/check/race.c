@@ -250,6 +250,8 @@ static void check_written(smk_warp_access *access, unsigned lane, uint64_t cell)
             (race->launch->ordered && smk_race_grid_written(&race->launch->grid, cell))) {
             return;
         }
+    } else if (smk_image_is_reserved(race->block->run->image, cell << access->shadow->shift)) {
+        return;
     }
     report_unwritten(access, lane);
     access->reported_lanes |= bit;

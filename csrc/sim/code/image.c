@@ -54,6 +54,18 @@ const smk_shared_variable *smk_image_nearest_shared(const smk_image *image, int6
     return nearest;
 }
 
+bool smk_image_is_reserved(const smk_image *image, uint64_t address)
+{
+    for (uint32_t i = 0; i < image->shared_count; i++) {
+        const smk_shared_variable *shared = &image->shared[i];
+        if (address - shared->offset < shared->variable->bytes &&
+            smk_text_is(shared->variable->name, "__reserved_smem")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 smk_text smk_image_source_name(smk_text name)
 {
     if (name.length < 3 || memcmp(name.start, "_ZZ", 3) != 0) {

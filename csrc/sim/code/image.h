@@ -149,6 +149,10 @@ int64_t smk_image_signed_address(uint64_t address);
 /* The end of a shared variable in a block that has so many bytes of shared memory. */
 uint64_t smk_image_shared_end(const smk_shared_variable *shared, uint64_t shared_bytes);
 
+/* Does an address lie in the shared memory that CUDA reserves (smk_variable_find_reserved)? Its barriers need no initial
+ * value: each warp sets its own bits before it waits. */
+bool smk_image_is_reserved(const smk_image *image, uint64_t address);
+
 /* The shared variable that holds an address, or else the nearest one; NULL where there is none. */
 const smk_shared_variable *smk_image_nearest_shared(const smk_image *image, int64_t address, uint64_t shared_bytes);
 

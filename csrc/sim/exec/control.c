@@ -242,7 +242,12 @@ const smk_operation *smk_control_trap(smk_warp *warp, const smk_operation *op)
     if (mask == 0) {
         return op + 1;
     }
-    bool breaks = warp->control->code->function->instructions[op->instruction].opcode == SMK_OPCODE_BRKPT;
+    const smk_function *function = warp->control->code->function;
+    bool breaks = function->instructions[op->instruction].opcode == SMK_OPCODE_BRKPT;
+    if (function->refusal != NULL) { /* only calls by pointer get here: other callers are refused, too */
+        return smk_warp_fail(warp, op, mask, function->refusal->status, "%.*s, called by its address: %s",
+                             SMK_TEXT_PRINT(function->name), function->refusal->message);
+    }
     return smk_warp_fail(warp, op, mask, SMK_TRAP, breaks ? "the kernel executed brkpt" : "the kernel executed trap");
 }
 
@@ -281,6 +286,16 @@ const smk_operation *smk_control_local_address(smk_warp *warp, const smk_operati
         } else {
             SMK_ROW(uint32_t, warp, op->d)[lane] = (uint32_t)address;
         }
+    }
+    return op + 1;
+}
+
+const smk_operation *smk_control_clear(smk_warp *warp, const smk_operation *op)
+{
+    uint32_t mask = smk_operation_mask(warp, op);
+    uint64_t *d = SMK_ROW(uint64_t, warp, op->d);
+    for (unsigned lane = 0; lane < SMK_WARP_SIZE; lane++) {
+        d[lane] = (mask >> lane & 1) != 0 ? 0 : d[lane];
     }
     return op + 1;
 }

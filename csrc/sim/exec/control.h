@@ -33,4 +33,7 @@ const smk_operation *smk_control_widen_address(smk_warp *warp, const smk_operati
 const smk_operation *smk_control_is_space(smk_warp *warp, const smk_operation *op);
 const smk_operation *smk_control_is_constant(smk_warp *warp, const smk_operation *op);
 
+/* Writes 0 to the row `d` of 64 bits. */
+const smk_operation *smk_control_clear(smk_warp *warp, const smk_operation *op);
+
 #endif

@@ -353,8 +353,11 @@ static smk_status lower_functions(builder *b)
 
 static smk_status build(builder *b)
 {
-    find_functions(b);
-    smk_status status = smk_poll_check(b->error);
+    smk_status status = smk_refused_check(b->module, b->image->entry, b->error);
+    if (status == SMK_OK) {
+        find_functions(b);
+        status = smk_poll_check(b->error);
+    }
     if (status == SMK_OK) {
         status = lay_out_shared(b);
     }

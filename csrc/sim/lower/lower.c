@@ -272,6 +272,16 @@ static bool lower_arithmetic(smk_lowering *lowering)
     return true;
 }
 
+/* A cache policy is 0: nothing depends on its bits. */
+static bool lower_policy(smk_lowering *lowering)
+{
+    smk_operation *op = smk_lower_emit(lowering, smk_control_clear);
+    if (op != NULL) {
+        op->d = smk_lower_row(lowering, &lowering->instruction->operands[0], 64, NULL);
+    }
+    return op != NULL && lowering->status == SMK_OK;
+}
+
 static bool lower_instruction(smk_lowering *lowering)
 {
     switch (smk_opcode_class(lowering->instruction)) {
@@ -295,8 +305,9 @@ static bool lower_instruction(smk_lowering *lowering)
     case SMK_CLASS_EXCHANGE:
         return smk_lower_exchange(lowering);
     case SMK_CLASS_FENCE: /* the simulator accesses memory in order and ignores hints: a step without effect */
-    case SMK_CLASS_HINT:
         return true;
+    case SMK_CLASS_HINT:
+        return lowering->instruction->result_count == 0 || lower_policy(lowering);
     }
     return smk_lower_fail(lowering, SMK_INTERNAL, "an instruction of no class");
 }

@@ -472,7 +472,7 @@ static smk_value_number scale(smk_value_numbering *numbering, smk_value_number x
 static smk_value_number make_other(smk_value_numbering *numbering, const smk_instruction *in, unsigned zeros)
 {
     uint64_t key[3] = {((uint64_t)in->row << 16) | in->type, 0, 0};
-    uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->source_type};
+    uint64_t mixed[4] = {in->has[0], in->has[1], in->has[2], in->has[3] << 8 ^ in->source_type};
     bool uniform = true;
     for (unsigned i = 1; i < in->operand_count && i < SMK_OPERANDS_MAX; i++) {
         smk_value_number value = read_operand(numbering, &in->operands[i]);
