@@ -541,6 +541,20 @@ def release_memory() -> None: ...
 def pinned_empty(
     shape: int | Sequence[int], dtype: DTypeLike = "float32", backend: _Backend | None = None
 ) -> numpy.ndarray[Any, Any]: ...
+def managed_empty(
+    shape: int | Sequence[int],
+    dtype: DTypeLike = "float32",
+    backend: _Backend | None = None,
+    *,
+    device: _Device | None = None,
+) -> DeviceArray: ...
+def mapped(
+    x: numpy.ndarray[Any, Any],
+    /,
+    backend: _Backend | None = None,
+    *,
+    device: _Device | None = None,
+) -> DeviceArray: ...
 def from_dlpack(
     x: Any,
     /,

@@ -88,11 +88,12 @@ smk_status smk_cuda_error_report(cudaError_t code, smk_error *error, const char 
         return smk_status_fail(error, SMK_BACKEND, "%s: %s (%s: %s)", action, explanation, name, sentence);
     }
     if (code == cudaErrorAssert) {
-        return smk_status_fail(error, SMK_ASSERTION,
-                               "%s: %s: %s. The driver has written which one to the standard error output of the "
-                               "process, with file, line, block and thread. The CUDA context is lost with everything in "
-                               "it: restart the process; backend='sim' tells more.",
-                               action, name, sentence);
+        return smk_status_fail(
+            error, SMK_ASSERTION,
+            "%s: %s: %s. The driver has written which one to the standard error output of the "
+            "process, with file, line, block and thread. The CUDA context is lost with everything in "
+            "it: restart the process; backend='sim' tells more.",
+            action, name, sentence);
     }
     if (smk_cuda_error_loses_context(code)) {
         return smk_status_fail(error, SMK_CUDA,

@@ -137,6 +137,15 @@ void smk_pinned_free(void *memory); /* accepts NULL */
 /* Is the address in pinned memory, of this or of another library? */
 bool smk_pinned_has(const void *memory);
 
+/* managed.c ------------------------------------------------------------------------------------ */
+
+/* Memory that the host and the devices have under one address. Errors: MEMORY, CUDA. */
+smk_status smk_managed_allocate(uint64_t bytes, uint64_t *address, smk_error *error);
+void smk_managed_free(uint64_t address); /* waits for the device; accepts 0 */
+
+/* Does the host reach what lies at an address of a device: managed or pinned memory? */
+bool smk_managed_is_reached(uint64_t address);
+
 /* library.c ------------------------------------------------------------------------------------ */
 
 typedef struct smk_library smk_library;

@@ -55,6 +55,11 @@ cudaError_t smk_held_allocate(void **block, size_t bytes, bool from_pool, cudaSt
     return count_made(from_pool ? cudaMallocAsync(block, bytes, stream) : cudaMalloc(block, bytes), &blocks);
 }
 
+cudaError_t smk_held_allocate_managed(void **block, size_t bytes)
+{
+    return count_made(cudaMallocManaged(block, bytes, cudaMemAttachGlobal), &blocks);
+}
+
 cudaError_t smk_held_free(void *block, bool from_pool, cudaStream_t stream)
 {
     return count_freed(from_pool ? cudaFreeAsync(block, stream) : cudaFree(block), &blocks);

@@ -19,6 +19,7 @@ cudaError_t smk_held_unpin(void *memory);
 
 /* On the stream where it is from the device's pool, else at once. */
 cudaError_t smk_held_allocate(void **block, size_t bytes, bool from_pool, cudaStream_t stream);
+cudaError_t smk_held_allocate_managed(void **block, size_t bytes);
 cudaError_t smk_held_free(void *block, bool from_pool, cudaStream_t stream);
 
 #endif

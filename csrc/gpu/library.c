@@ -150,6 +150,10 @@ smk_status smk_library_symbol(smk_library *library, const char *name, uint64_t *
     void *found = NULL;
     size_t found_bytes = 0;
     cudaError_t code = cudaLibraryGetGlobal(&found, &found_bytes, library->handle, name);
+    if (code != cudaSuccess) { /* a __managed__ variable is found in another way */
+        (void)cudaGetLastError();
+        code = cudaLibraryGetManaged(&found, &found_bytes, library->handle, name);
+    }
     if (code == cudaErrorSymbolNotFound) {
         (void)cudaGetLastError();
         return smk_status_fail(error, SMK_ARGUMENT, "the module has no variable '%.200s'", name);

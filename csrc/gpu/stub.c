@@ -162,6 +162,24 @@ smk_status smk_buffer_trim(smk_error *error)
     return SMK_OK; /* nothing is kept */
 }
 
+smk_status smk_managed_allocate(uint64_t bytes, uint64_t *address, smk_error *error)
+{
+    (void)bytes;
+    (void)address;
+    return fail_without_cuda(error);
+}
+
+void smk_managed_free(uint64_t address)
+{
+    (void)address;
+}
+
+bool smk_managed_is_reached(uint64_t address)
+{
+    (void)address;
+    return false;
+}
+
 smk_held smk_held_now(void)
 {
     return (smk_held){0};

@@ -4,6 +4,7 @@
 #include "py/arrays/dlpack_export.h"
 #include "py/arrays/foreign.h"
 #include "py/arrays/from_dlpack.h"
+#include "py/arrays/host_memory.h"
 #include "py/arrays/pinned_array.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/package_kernels.h"
@@ -38,15 +39,25 @@ enum { NUMPY_OLDEST = 2 };
 
 /* The functions of the module, but for those of the families, which are built when the module is imported. */
 static PyMethodDef *const tables[] = {
-    smk_transfer_methods,         smk_from_dlpack_methods,
-    smk_captured_call_methods,    smk_access_query_methods,
-    smk_catalog_methods,          smk_config_methods,
-    smk_device_type_methods,      smk_limits_methods,
-    smk_occupancy_query_methods,  smk_measure_methods,
-    smk_internals_methods,        smk_internals_bus_methods,
-    smk_pinned_array_methods,     smk_internals_calculator_methods,
-    smk_internals_fusion_methods, smk_internals_pickle_methods,
-    smk_internals_ptx_methods,    smk_internals_registry_methods,
+    smk_transfer_methods,
+    smk_from_dlpack_methods,
+    smk_captured_call_methods,
+    smk_access_query_methods,
+    smk_catalog_methods,
+    smk_config_methods,
+    smk_device_type_methods,
+    smk_limits_methods,
+    smk_occupancy_query_methods,
+    smk_measure_methods,
+    smk_internals_methods,
+    smk_internals_bus_methods,
+    smk_host_memory_methods,
+    smk_pinned_array_methods,
+    smk_internals_calculator_methods,
+    smk_internals_fusion_methods,
+    smk_internals_pickle_methods,
+    smk_internals_ptx_methods,
+    smk_internals_registry_methods,
     smk_describe_ptx_methods,
 };
 

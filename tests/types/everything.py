@@ -36,6 +36,8 @@ def use_arrays() -> smemkit.DeviceArray:
         array.copy(device=smemkit.Device(array.device)),
     ]
     pinned = smemkit.pinned_empty((2, 3), dtype="int32", backend="sim")
+    smemkit.mapped(pinned, backend="sim", device=None)
+    smemkit.managed_empty((2, 3), "int32", "sim", device=None)
     assert_type(pinned, numpy.ndarray[Any, Any])
     smemkit.release_memory()
     print(made[0].shape, made[0].dtype, made[0].nbytes, made[0].backend, smemkit.asnumpy(array))

@@ -3,6 +3,7 @@
 #include "py/arrays/array_view.h"
 #include "py/arrays/cuda_interface.h"
 #include "py/arrays/dlpack_export.h"
+#include "py/arrays/host_memory.h"
 #include "py/arrays/ndarray.h"
 #include "py/arrays/transfer.h"
 #include "py/backends/device.h"
@@ -461,24 +462,21 @@ static PyObject *refuse_number(PyObject *self)
                           "a DeviceArray is no number; d.item() copies its only element to the host");
 }
 
-/* The simulator's memory is the host's: NumPy and others access the elements where they lie. */
+/* The simulator's memory is the host's, and so is managed and mapped memory: NumPy and others access the elements where
+ * they lie. */
 static int get_buffer(PyObject *self, Py_buffer *buffer, int flags)
 {
     smk_array *array = get_array(self);
     const smk_state *state = smk_state_of_instance(self);
     buffer->obj = NULL;
-    if (array->backend->host == NULL) {
-        PyErr_SetString(PyExc_BufferError,
-                        "a DeviceArray on a GPU has no buffer on the host; copy it there with smemkit.asnumpy(d)");
-        return -1;
-    }
     if (array->rank != 1 && (flags & PyBUF_ND) == 0) { /* torch.asarray(d) would lose the shape in silence */
         PyErr_SetString(PyExc_BufferError,
                         "a DeviceArray does not hand over its bytes without its shape; use numpy.asarray(d), "
                         "memoryview(d) or torch.from_dlpack(d)");
         return -1;
     }
-    PyArrayObject *view = smk_array_view_host(state, array, !array->readonly);
+    PyArrayObject *view = array->backend->host != NULL ? smk_array_view_host(state, array, !array->readonly)
+                                                       : smk_host_memory_view(state, array);
     const int status = view == NULL ? -1 : PyObject_GetBuffer((PyObject *)view, buffer, flags);
     Py_XDECREF(view);
     return status;

@@ -110,6 +110,11 @@ typedef struct smk_backend {
     /* Host memory that such copies need no threads for; NULL where there is no bus. */
     smk_status (*pin)(uint64_t bytes, void **memory, smk_error *error);
     void (*unpin)(void *memory);
+    /* Managed memory, which the host reaches, too; to free it waits for the device. And does the host reach what lies at an
+     * address, under that address? NULL where the host has the machine's memory in another way. */
+    smk_status (*allocate_managed)(uint64_t bytes, uint64_t *address, smk_error *error);
+    void (*free_managed)(uint64_t address);
+    bool (*host_reaches)(uint64_t address);
     /* Where the host finds memory of the machine, and memory of the host as memory of the machine until it is
      * released, as sim/code/memory.h has them. NULL where the machine has memory of its own. */
     smk_status (*host)(uint64_t address, uint64_t bytes, bool writeable, void **host, smk_error *error);

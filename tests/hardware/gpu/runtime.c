@@ -411,6 +411,17 @@ cudaError_t cudaLibraryGetGlobal(void **address, size_t *bytes, cudaLibrary_t li
     return cudaErrorSymbolNotFound;
 }
 
+cudaError_t cudaLibraryGetManaged(void **address, size_t *bytes, cudaLibrary_t library, const char *name)
+{
+    return cudaLibraryGetGlobal(address, bytes, library, name);
+}
+
+cudaError_t cudaMallocManaged(void **memory, size_t bytes, unsigned flags)
+{
+    (void)flags;
+    return cudaMalloc(memory, bytes);
+}
+
 cudaError_t cudaFuncGetAttributes(struct cudaFuncAttributes *attributes, const void *kernel)
 {
     (void)kernel;
