@@ -279,7 +279,9 @@ def test_files_are_short():
     long = {}
     for path in list_own_files():
         lines = path.read_text(encoding="utf-8").count("\n")
-        if lines > 700:
+        if (
+            lines > 700 and path.suffix != ".pyi"
+        ):  # a stub lists a module, whose size it cannot choose
             long[str(path.relative_to(ROOT))] = lines
     assert not long
 
