@@ -13,6 +13,7 @@ something changed. Environment variables:
 
 import concurrent.futures
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -33,7 +34,15 @@ except ImportError:  # setuptools before 70.1 leaves wheels to a package of thei
 ROOT = Path(__file__).resolve().parent
 sys.path[:0] = [str(ROOT / "csrc"), str(ROOT / "csrc" / "kernels")]  # pip leaves the sources out
 
-from compile_c import Compiler, choose_flags, list_headers, list_sources  # noqa: E402
+from compile_c import (  # noqa: E402
+    RUNTIME_NAME,
+    Compiler,
+    choose_flags,
+    choose_runtime_link_flags,
+    list_headers,
+    list_runtime_sources,
+    list_sources,
+)
 from compile_kernels import (  # noqa: E402
     PREBUILT,
     add_prebuilt,
@@ -43,6 +52,8 @@ from compile_kernels import (  # noqa: E402
     start_compiling,
 )
 from nvcc import BuildError, count_cores, fail, find_toolkit, say  # noqa: E402
+
+RUNTIME = Path("smemkit", "cudart", RUNTIME_NAME)
 
 # Commands ----------------------------------------------------------------------------------------
 
@@ -83,11 +94,14 @@ class BuildExtension(build_ext):
         try:
             self.copy_extensions_to_source()
             place_kernels(self.kernels, compiled, PREBUILT)
+            RUNTIME.parent.mkdir(exist_ok=True)
+            shutil.copyfile(self.runtime_output, RUNTIME)
         except OSError as error:
             say(f"The sources stay without the extension ({error}); import smemkit elsewhere.")
 
     def get_outputs(self):
-        return super().get_outputs() + getattr(self, "kernel_outputs", [])
+        made = [*getattr(self, "kernel_outputs", []), getattr(self, "runtime_output", None)]
+        return super().get_outputs() + [path for path in made if path]
 
     def build_extension(self, ext):
         ext.sources = list_sources(self.toolkit)
@@ -95,10 +109,11 @@ class BuildExtension(build_ext):
         try:
             headers = list_headers(self.toolkit, numpy, self.build_temp)
             compiler = Compiler(self.compiler.compiler_so, flags, *headers)
-            jobs = [
-                self.pool.submit(compiler.compile, path, self.build_temp) for path in ext.sources
-            ]
-            objects = [job.result() for job in jobs]
+            paths = dict.fromkeys(ext.sources + list_runtime_sources())
+            jobs = {
+                path: self.pool.submit(compiler.compile, path, self.build_temp) for path in paths
+            }
+            objects = {path: job.result() for path, job in jobs.items()}
         except BuildError as error:
             fail(error)
         # Python's own libraries may lie in a folder of this machine.
@@ -107,7 +122,20 @@ class BuildExtension(build_ext):
         path = Path(self.get_ext_fullpath(ext.name))
         path.parent.mkdir(parents=True, exist_ok=True)
         self.compiler.link_shared_object(
-            objects + ext.extra_objects, str(path), extra_postargs=link_flags, target_lang="c"
+            [objects[name] for name in ext.sources] + ext.extra_objects,
+            str(path),
+            extra_postargs=link_flags,
+            target_lang="c",
+        )
+        self.link_runtime([objects[name] for name in list_runtime_sources()])
+
+    def link_runtime(self, objects):
+        """Links the stand-in for the CUDA runtime, which `smemkit run` gives to programs."""
+        path = RUNTIME if self.inplace else Path(self.build_lib) / RUNTIME
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self.runtime_output = str(path)
+        self.compiler.link_shared_object(
+            [*objects], str(path), extra_postargs=choose_runtime_link_flags(), target_lang="c"
         )
 
 

@@ -20,6 +20,11 @@ from nvcc import BuildError, hash_text, run_tool
 
 ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes longest
+# The stand-in for the CUDA runtime is a library of its own, of these folders and files.
+RUNTIME = ("sim", "ptx", "runtime", "base")
+RUNTIME_FILES = ("csrc/registry/cards.c", "csrc/registry/occupancy.c")
+RUNTIME_NAME = "libcudart.so.13"
+RUNTIME_EXPORTS = "csrc/runtime/exports.map"
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
 # These come after Python's own flags, which would define signed overflow (and so hide it from the
 # sanitizers) and add debug information that names the folder of the build.
@@ -50,6 +55,19 @@ def list_sources(toolkit):
     if toolkit:
         return [str(path) for path in paths if path != stub]
     return [str(path) for path in paths if path.parent != stub.parent or path == stub]
+
+
+def list_runtime_sources():
+    paths = [path for layer in RUNTIME for path in sorted(Path("csrc", layer).rglob("*.c"))]
+    return [*map(str, paths), *RUNTIME_FILES]
+
+
+def choose_runtime_link_flags():
+    """Flags of the linker for the stand-in: programs see what a CUDA runtime exports alone."""
+    link = [f"-Wl,-soname,{RUNTIME_NAME}", f"-Wl,--version-script={RUNTIME_EXPORTS}"]
+    link += "-Wl,--gc-sections -Wl,-z,defs -lpthread -ldl -lm".split()
+    sanitizers = os.environ.get("SMEMKIT_SANITIZE")
+    return [*link, f"-fsanitize={sanitizers}"] if sanitizers else [*link, "-Wl,--strip-debug"]
 
 
 def find_dlpack():

@@ -20,6 +20,7 @@ from .cli import (
     plot,
     profile,
     record,
+    run,
     variants,
 )
 from .cli.options import Parser, suggest
@@ -59,6 +60,7 @@ def make_parser() -> Parser:
     demo.add_command(commands)
     info.add_command(commands)
     variants.add_command(commands)
+    run.add_command(commands)
     profile.add_commands(commands)
     occupancy.add_command(commands)
     exercise.add_command(commands)

@@ -45,6 +45,7 @@ LAYERS = {
     },
     "sim/check": {"base", "ptx", "sim/code", "sim/exec", "sim/ptxas", "sim/lower"},
     "gpu": {"base"},
+    "runtime": {"base", "ptx", "registry", "sim", "sim/code", "sim/check", "sim/profile"},
     "py": {"base"},
     "py/backends": {
         "base",

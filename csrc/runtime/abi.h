@@ -1,0 +1,116 @@
+/* The binary interface of the CUDA runtime as far as this room has it: what compiled programs pass and expect.
+ *
+ * Declared from the documentation of the runtime and from what nvcc's output calls, with the layouts of CUDA 13 on
+ * 64-bit Linux; tests/runtime compares sizes and offsets with CUDA's headers where there are any.
+ */
+#ifndef SMK_RUNTIME_ABI_H
+#define SMK_RUNTIME_ABI_H
+
+#include "base/launch.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef enum smk_cuda {
+#define SMK_CUDA_ERROR(number, name, text) SMK_CUDA_##name = number,
+#include "runtime/error.def"
+#undef SMK_CUDA_ERROR
+} smk_cuda;
+
+/* Functions that programs call. The shared library exports nothing else. */
+#define SMK_EXPORT __attribute__((visibility("default")))
+
+/* A second name of an exported function: of programs that are compiled for a default stream per thread. */
+#define SMK_EXPORT_AS(other, name) SMK_EXPORT extern __typeof__(name) other __attribute__((alias(#name)))
+
+typedef struct smk_cuda_stream *smk_cuda_stream_handle;
+typedef struct smk_cuda_event *smk_cuda_event_handle;
+
+enum { SMK_COPY_HOST_TO_HOST, SMK_COPY_TO_DEVICE, SMK_COPY_TO_HOST, SMK_COPY_ON_DEVICE, SMK_COPY_BY_ADDRESS };
+enum { SMK_MEMORY_UNKNOWN, SMK_MEMORY_HOST, SMK_MEMORY_DEVICE, SMK_MEMORY_MANAGED };
+
+typedef struct smk_cuda_pitched {
+    void *address;
+    size_t pitch, width, height;
+} smk_cuda_pitched;
+
+typedef struct smk_cuda_extent {
+    size_t width, height, depth;
+} smk_cuda_extent;
+
+typedef struct smk_cuda_position {
+    size_t x, y, z;
+} smk_cuda_position;
+
+typedef struct smk_cuda_copy3d {
+    struct smk_cuda_array *source_array;
+    smk_cuda_position source_position;
+    smk_cuda_pitched source;
+    struct smk_cuda_array *target_array;
+    smk_cuda_position target_position;
+    smk_cuda_pitched target;
+    smk_cuda_extent extent;
+    int kind;
+} smk_cuda_copy3d;
+
+typedef struct smk_cuda_pointer_facts {
+    int type, device;
+    void *device_address, *host_address;
+    long reserved[8];
+} smk_cuda_pointer_facts;
+
+typedef struct smk_cuda_function_facts {
+    size_t shared_bytes, const_bytes, local_bytes;
+    int max_threads, registers, ptx_version, binary_version, cache_mode, max_dynamic_shared, carveout;
+    int cluster_must_be_set, cluster[3], cluster_scheduling, nonportable_cluster;
+    int reserved[16];
+} smk_cuda_function_facts;
+
+typedef struct smk_cuda_launch_attribute {
+    int id;
+    char pad[4];
+    union {
+        char bytes[64];
+        int number;
+    } value;
+} smk_cuda_launch_attribute;
+
+typedef struct smk_cuda_launch_config {
+    smk_dim3 grid, block;
+    size_t shared_bytes;
+    smk_cuda_stream_handle stream;
+    smk_cuda_launch_attribute *attributes;
+    unsigned attribute_count;
+} smk_cuda_launch_config;
+
+typedef struct smk_cuda_kernel_node {
+    void *function;
+    smk_dim3 grid, block;
+    unsigned shared_bytes;
+    void **parameters;
+    void **extra;
+} smk_cuda_kernel_node;
+
+typedef struct smk_cuda_memset_node {
+    void *target;
+    size_t pitch;
+    unsigned value, element_bytes;
+    size_t width, height;
+} smk_cuda_memset_node;
+
+typedef struct smk_cuda_host_node {
+    void (*function)(void *context);
+    void *context;
+} smk_cuda_host_node;
+
+/* What nvcc passes to __cudaRegisterFatBinary. */
+typedef struct smk_cuda_fat_wrapper {
+    int magic;
+    int version;
+    const void *image;
+    const void *const *linked; /* version 2: the images that the device linker was given, up to NULL */
+} smk_cuda_fat_wrapper;
+
+enum { SMK_FAT_WRAPPER_MAGIC = 0x466243b1, SMK_FAT_WRAPPER_LINKED = 2 };
+
+#endif

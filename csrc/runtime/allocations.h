@@ -1,0 +1,22 @@
+/* What the runtime knows of allocations beyond the simulator: managed, pinned and registered memory of the host. */
+#ifndef SMK_RUNTIME_ALLOCATIONS_H
+#define SMK_RUNTIME_ALLOCATIONS_H
+
+#include "runtime/abi.h"
+
+typedef enum smk_allocation_use {
+    SMK_ALLOCATION_MANAGED,
+    SMK_ALLOCATION_PINNED,
+    SMK_ALLOCATION_REGISTERED
+} smk_allocation_use;
+
+/* Allocates device memory; address NULL for 0 bytes. */
+smk_cuda smk_allocations_create(size_t bytes, void **address);
+
+/* Frees any allocation of the program. */
+smk_cuda smk_allocations_free(void *address);
+
+/* The bytes in use on the device. */
+size_t smk_allocations_used(void);
+
+#endif

@@ -1,0 +1,166 @@
+#include "runtime/launch_kernel.h"
+
+#include "runtime/card.h"
+#include "runtime/outcome.h"
+#include "runtime/session.h"
+#include "runtime/settings.h"
+#include "runtime/watch.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum { REGISTERS_ASSUMED = 32 }; /* of a thread, where only ptxas could tell */
+
+/* Kernels run one after another, also those of several host threads. */
+static pthread_mutex_t device = PTHREAD_MUTEX_INITIALIZER;
+
+smk_cuda smk_launch_kernel_count_resident(const smk_kernel *kernel, uint32_t threads, size_t shared_bytes,
+                                          uint32_t *blocks)
+{
+    const smk_block_use use = {.threads = threads,
+                               .threads_max = kernel->attributes.max_threads,
+                               .registers = REGISTERS_ASSUMED,
+                               .shared_static = kernel->attributes.shared_bytes,
+                               .shared_dynamic = shared_bytes};
+    smk_occupancy occupancy;
+    smk_error error;
+    if (smk_occupancy_count(smk_runtime_card_get()->limits, &use, &occupancy, &error) != SMK_OK) {
+        return SMK_CUDA_ErrorInvalidValue;
+    }
+    *blocks = occupancy.blocks;
+    return SMK_CUDA_Success;
+}
+
+static smk_cuda check_shared(const smk_work_launch *launch)
+{
+    const smk_kernel *kernel = launch->kernel;
+    const smk_limits *limits = smk_runtime_card_get()->limits;
+    const size_t fixed = kernel->attributes.shared_bytes;
+    size_t most = SMK_OCCUPANCY_SHARED_DEFAULT > fixed ? SMK_OCCUPANCY_SHARED_DEFAULT - fixed : 0;
+    if (kernel->max_dynamic_shared > (int)most) {
+        most = (size_t)kernel->max_dynamic_shared;
+    }
+    if (launch->shared_bytes <= most && fixed + launch->shared_bytes <= limits->shared_optin) {
+        return SMK_CUDA_Success;
+    }
+    smk_outcome_say(
+        "%s: the launch asks for %zu bytes of dynamic shared memory and may have %zu%s", kernel->name,
+        launch->shared_bytes, most,
+        fixed + launch->shared_bytes <= limits->shared_optin
+            ? "; cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes) raises that"
+            : " on this card");
+    return SMK_CUDA_ErrorInvalidValue;
+}
+
+static smk_cuda check_threads(const smk_work_launch *launch)
+{
+    const uint64_t threads = (uint64_t)launch->block.x * launch->block.y * launch->block.z;
+    const uint32_t most = launch->kernel->attributes.max_threads;
+    if (threads > SMK_OCCUPANCY_BLOCK_THREADS_MAX || threads == 0 || threads <= most) {
+        return SMK_CUDA_Success; /* the simulator refuses what no kernel can have */
+    }
+    smk_outcome_say("%s: a block of %llu threads is more than the %u of its __launch_bounds__", launch->kernel->name,
+                    (unsigned long long)threads, most);
+    return SMK_CUDA_ErrorInvalidValue;
+}
+
+/* All blocks of a cooperative launch wait for each other, so all must be resident. */
+static smk_cuda check_cooperative(const smk_work_launch *launch)
+{
+    uint32_t resident = 0;
+    const uint64_t blocks = (uint64_t)launch->grid.x * launch->grid.y * launch->grid.z;
+    const uint32_t threads = launch->block.x * launch->block.y * launch->block.z;
+    const smk_runtime_card *card = smk_runtime_card_get();
+    smk_cuda code = smk_launch_kernel_count_resident(launch->kernel, threads, launch->shared_bytes, &resident);
+    if (code == SMK_CUDA_Success && blocks > (uint64_t)resident * (uint64_t)card->multiprocessors) {
+        smk_outcome_say("%s: a cooperative launch of %llu blocks, of which %u fit on each of the %d multiprocessors of "
+                        "an %s at one time",
+                        launch->kernel->name, (unsigned long long)blocks, resident, card->multiprocessors, card->name);
+        code = SMK_CUDA_ErrorCooperativeLaunchTooLarge;
+    }
+    return code;
+}
+
+static smk_status run_checked(const smk_kernel *kernel, const smk_launch *launch, const smk_run_options *options,
+                              smk_error *error)
+{
+    smk_check_result result = {0};
+    const smk_check_options wanted = {0, 0};
+    smk_status status = smk_check_run(kernel->binary->program, kernel->entry, launch, options, &wanted, &result, error);
+    if (status == SMK_OK) {
+        smk_watch_add_check(kernel->binary->module, kernel->name, launch, &result);
+        if (result.stopped.status != SMK_OK) {
+            status = result.stopped.status;
+            *error = result.stopped;
+        }
+    }
+    smk_check_free(&result);
+    return status;
+}
+
+static smk_status run_counted(const smk_kernel *kernel, const smk_launch *launch, const smk_run_options *options,
+                              smk_error *error)
+{
+    smk_count_result result = {0};
+    smk_status status = smk_count_run(kernel->binary->program, kernel->entry, launch, options, 0, true, &result, error);
+    if (status == SMK_OK) {
+        smk_watch_add_counts(kernel->name, &result);
+    }
+    smk_count_free(&result);
+    return status;
+}
+
+static smk_status run(const smk_kernel *kernel, const smk_launch *launch, smk_error *error)
+{
+    const smk_settings *settings = smk_settings_get();
+    const smk_run_options options = {.max_steps = settings->max_steps, .alone = true, .print = smk_session_print};
+    smk_status status = SMK_OK;
+    (void)pthread_mutex_lock(&device);
+    switch (settings->mode) {
+    case SMK_SETTINGS_RUN:
+        status = smk_program_run(kernel->binary->program, kernel->entry, launch, &options, NULL, error);
+        break;
+    case SMK_SETTINGS_CHECK:
+        status = run_checked(kernel, launch, &options, error);
+        break;
+    case SMK_SETTINGS_PROFILE:
+        status = run_counted(kernel, launch, &options, error);
+        break;
+    }
+    (void)pthread_mutex_unlock(&device);
+    return status;
+}
+
+smk_cuda smk_launch_kernel_run(const smk_work_launch *launch)
+{
+    const smk_kernel *kernel = launch->kernel;
+    const smk_launch simulated = {.grid = launch->grid,
+                                  .block = launch->block,
+                                  .shared_bytes = launch->shared_bytes,
+                                  .parameters = launch->parameters,
+                                  .parameter_count = kernel->parameter_count};
+    smk_error error = {0};
+    smk_session_flush();
+    smk_cuda code = check_shared(launch);
+    if (code == SMK_CUDA_Success) {
+        code = check_threads(launch);
+    }
+    if (code == SMK_CUDA_Success && launch->cooperative) {
+        code = check_cooperative(launch);
+    }
+    if (code != SMK_CUDA_Success) {
+        return code;
+    }
+    smk_watch_add_launch();
+    smk_status status = run(kernel, &simulated, &error);
+    if (status == SMK_OK) {
+        return SMK_CUDA_Success;
+    }
+    const bool refused = status == SMK_LAUNCH || status == SMK_SHARED_MEMORY || status == SMK_UNSUPPORTED ||
+                         status == SMK_MEMORY || status == SMK_ARGUMENT || status == SMK_PTX;
+    if (refused) {
+        return smk_outcome_refuse(&error);
+    }
+    smk_outcome_fault(&error);
+    return SMK_CUDA_Success;
+}

@@ -1,0 +1,160 @@
+#include "runtime/outcome.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Thread_local smk_cuda last;
+static _Atomic int left_behind; /* the error of a kernel */
+
+static const struct {
+    smk_cuda code;
+    const char *name, *text;
+} errors[] = {
+#define SMK_CUDA_ERROR(number, name, text) {SMK_CUDA_##name, "cuda" #name, text},
+#include "runtime/error.def"
+#undef SMK_CUDA_ERROR
+};
+
+void smk_outcome_say(const char *format, ...)
+{
+    va_list arguments;
+    (void)fflush(stdout);
+    (void)fputs("smemkit run: ", stderr);
+    va_start(arguments, format);
+    (void)vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    (void)fputc('\n', stderr);
+}
+
+smk_cuda smk_outcome_return(smk_cuda code)
+{
+    if (code != SMK_CUDA_Success && code != SMK_CUDA_ErrorNotReady) {
+        last = code;
+    }
+    return code;
+}
+
+smk_cuda smk_outcome_begin(void)
+{
+    const smk_cuda code = (smk_cuda)atomic_load_explicit(&left_behind, memory_order_relaxed);
+    return code == SMK_CUDA_Success ? code : smk_outcome_return(code);
+}
+
+void smk_outcome_reset(void)
+{
+    atomic_store(&left_behind, SMK_CUDA_Success);
+    last = SMK_CUDA_Success;
+}
+
+/* Where an error happened: " (scale.cu:12, block (0, 0, 0), thread (5, 0, 0))". */
+static void describe_location(const smk_error *error, char *text, size_t size)
+{
+    const char *const file = strrchr(error->source_file, '/');
+    char location[160] = "", threads[96] = "";
+    if (error->source_line != 0) {
+        (void)snprintf(location, sizeof location, "%.100s:%u", file == NULL ? error->source_file : file + 1,
+                       error->source_line);
+    } else if (error->ptx_line != 0) {
+        (void)snprintf(location, sizeof location, "line %u of the PTX; nvcc -lineinfo gives the line of the source",
+                       error->ptx_line);
+    }
+    if (error->has_thread) {
+        (void)snprintf(threads, sizeof threads, "%sblock (%u, %u, %u), thread (%u, %u, %u)",
+                       location[0] == '\0' ? "" : ", ", error->block[0], error->block[1], error->block[2],
+                       error->thread[0], error->thread[1], error->thread[2]);
+    }
+    const bool any = location[0] != '\0' || threads[0] != '\0';
+    (void)snprintf(text, size, "%s%s%s%s", any ? " (" : "", location, threads, any ? ")" : "");
+}
+
+static void say_error(const smk_error *error)
+{
+    char location[288];
+    describe_location(error, location, sizeof location);
+    smk_outcome_say("%s%s%s%s", error->kernel, error->kernel[0] == '\0' ? "" : ": ", error->message, location);
+}
+
+/* A failed assertion and a trap have one status. */
+static bool is_assertion(const smk_error *error)
+{
+    return strstr(error->message, "assert") != NULL;
+}
+
+static smk_cuda find_code(const smk_error *error)
+{
+    switch (error->status) {
+    case SMK_OUT_OF_BOUNDS:
+        return SMK_CUDA_ErrorIllegalAddress;
+    case SMK_MISALIGNED:
+        return SMK_CUDA_ErrorMisalignedAddress;
+    case SMK_TRAP:
+        return is_assertion(error) ? SMK_CUDA_ErrorAssert : SMK_CUDA_ErrorLaunchFailure;
+    case SMK_DEADLOCK:
+    case SMK_STEP_BUDGET:
+        return SMK_CUDA_ErrorLaunchTimeout;
+    case SMK_LAUNCH:
+        return SMK_CUDA_ErrorInvalidConfiguration;
+    case SMK_SHARED_MEMORY:
+    case SMK_ARGUMENT:
+        return SMK_CUDA_ErrorInvalidValue;
+    case SMK_MEMORY:
+        return SMK_CUDA_ErrorMemoryAllocation;
+    case SMK_UNSUPPORTED:
+        return SMK_CUDA_ErrorNotSupported;
+    case SMK_PTX:
+    case SMK_PTX_TYPE:
+        return SMK_CUDA_ErrorInvalidPtx;
+    default:
+        return SMK_CUDA_ErrorLaunchFailure;
+    }
+}
+
+void smk_outcome_fault(const smk_error *error)
+{
+    say_error(error);
+    atomic_store(&left_behind, (int)find_code(error));
+}
+
+smk_cuda smk_outcome_refuse(const smk_error *error)
+{
+    say_error(error);
+    return smk_outcome_return(find_code(error));
+}
+
+/* Exported ---------------------------------------------------------------------------------------------- */
+
+SMK_EXPORT smk_cuda cudaGetLastError(void)
+{
+    const smk_cuda code = last;
+    last = SMK_CUDA_Success;
+    return code;
+}
+
+SMK_EXPORT smk_cuda cudaPeekAtLastError(void)
+{
+    return last;
+}
+
+static size_t find_error(smk_cuda code)
+{
+    size_t at = 0;
+    while (at < sizeof errors / sizeof errors[0] && errors[at].code != code) {
+        at++;
+    }
+    return at;
+}
+
+SMK_EXPORT const char *cudaGetErrorName(smk_cuda code)
+{
+    const size_t at = find_error(code);
+    return at < sizeof errors / sizeof errors[0] ? errors[at].name : "unrecognized error code";
+}
+
+SMK_EXPORT const char *cudaGetErrorString(smk_cuda code)
+{
+    const size_t at = find_error(code);
+    return at < sizeof errors / sizeof errors[0] ? errors[at].text : "unrecognized error code";
+}

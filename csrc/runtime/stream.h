@@ -1,0 +1,42 @@
+/* Streams, events, and the capture of streams into graphs. */
+#ifndef SMK_RUNTIME_STREAM_H
+#define SMK_RUNTIME_STREAM_H
+
+#include "runtime/graph.h"
+
+/* A capture: streams that add their work to one graph. */
+typedef struct smk_capture {
+    smk_cuda_graph *graph;
+    struct smk_cuda_stream *origin; /* where it began */
+    uint64_t number;
+    bool own_graph; /* else the caller gave it */
+    bool invalid;
+} smk_capture;
+
+typedef struct smk_cuda_stream {
+    unsigned flags;
+    int priority;
+    uint64_t number;
+    smk_capture *capture; /* NULL: it runs its work */
+    smk_node_list last;   /* of a capture: nodes that the next one depends on */
+    struct smk_cuda_stream *next;
+} smk_cuda_stream;
+
+enum { SMK_STREAM_NON_BLOCKING = 1 };
+
+/* Runs work, or adds it to the graph of a stream that is captured. */
+smk_cuda smk_stream_submit(smk_cuda_stream_handle stream, const smk_work *work);
+
+/* A call that waits for a stream: fails where that is captured. */
+smk_cuda smk_stream_wait(smk_cuda_stream_handle stream);
+
+/* A call that waits for the device: fails where a stream is captured. */
+smk_cuda smk_stream_wait_all(void);
+
+/* The stream of a handle: that of a thread or of the device for 0, 1 and 2. NULL: it is none. */
+smk_cuda_stream *smk_stream_find(smk_cuda_stream_handle handle);
+
+/* Records an event: notes the time. */
+smk_cuda smk_stream_record(smk_cuda_event_handle event);
+
+#endif

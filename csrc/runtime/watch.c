@@ -1,0 +1,193 @@
+#include "runtime/watch.h"
+
+#include "base/heap.h"
+#include "runtime/session.h"
+#include "runtime/settings.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What was counted of a kernel. */
+typedef struct kernel_counts {
+    const char *name;
+    uint64_t launches, blocks;
+    uint64_t total[SMK_COUNTER_COUNT];
+    struct kernel_counts *next;
+} kernel_counts;
+
+typedef struct missing_function {
+    const char *name;
+    struct missing_function *next;
+} missing_function;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows */
+static FILE *file;
+static kernel_counts *kernels;
+static missing_function *missing;
+static _Atomic uint64_t launches;
+
+/* Under the lock: the report, opened when there is something to say; NULL where none is asked for. Programs that the
+ * program starts add to the same file. */
+static FILE *open_report(void)
+{
+    const char *path = smk_settings_get()->report;
+    if (file == NULL && path != NULL) {
+        file = fopen(path, "ae");
+    }
+    return file;
+}
+
+void smk_watch_add_launch(void)
+{
+    atomic_fetch_add_explicit(&launches, 1, memory_order_relaxed);
+}
+
+/* Writes a JSON string. */
+static void write_string(const char *text, size_t length)
+{
+    (void)fputc('"', file);
+    for (size_t i = 0; i < length; i++) {
+        const unsigned char letter = (unsigned char)text[i];
+        if (letter == '"' || letter == '\\') {
+            (void)fprintf(file, "\\%c", letter);
+        } else if (letter < ' ') {
+            (void)fprintf(file, "\\u%04x", (unsigned)letter);
+        } else {
+            (void)fputc(letter, file);
+        }
+    }
+    (void)fputc('"', file);
+}
+
+static void write_text(const char *name, const char *text)
+{
+    (void)fprintf(file, ", \"%s\": ", name);
+    write_string(text, strlen(text));
+}
+
+static void write_side(const char *name, const smk_module *module, const smk_finding_side *side)
+{
+    if (!side->present) {
+        return;
+    }
+    const smk_function *function = &module->functions[side->function];
+    const smk_instruction *instruction = &function->instructions[side->instruction];
+    const bool known = instruction->source_file < module->file_count && instruction->source_line != 0;
+    const smk_text source = known ? module->files[instruction->source_file] : (smk_text){"", 0};
+    (void)fprintf(file, ", \"%s\": {\"file\": ", name);
+    write_string(source.start, source.length);
+    (void)fprintf(file, ", \"line\": %u, \"ptx_line\": %u, \"block\": [%u, %u, %u], \"thread\": [%u, %u, %u]",
+                  known ? instruction->source_line : 0, instruction->line, side->block[0], side->block[1],
+                  side->block[2], side->thread[0], side->thread[1], side->thread[2]);
+    (void)fputs(", \"function\": ", file);
+    write_string(function->name.start, function->name.length);
+    write_text("variable", side->variable);
+    (void)fputc('}', file);
+}
+
+void smk_watch_add_check(const smk_module *module, const char *kernel, const smk_launch *launch,
+                         const smk_check_result *result)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (uint32_t i = 0; i < result->finding_count && open_report() != NULL; i++) {
+        const smk_finding *finding = &result->finding[i];
+        (void)fprintf(file, "{\"event\": \"finding\", \"launch\": %" PRIu64 ", \"kind\": \"%s\"",
+                      atomic_load(&launches), smk_finding_name(finding->kind));
+        write_text("kernel", kernel);
+        (void)fprintf(file, ", \"grid\": [%u, %u, %u], \"block_size\": [%u, %u, %u], \"count\": %" PRIu64,
+                      launch->grid.x, launch->grid.y, launch->grid.z, launch->block.x, launch->block.y, launch->block.z,
+                      finding->count);
+        write_text("message", finding->message);
+        write_text("action", finding->action);
+        write_side("first", module, &finding->first);
+        write_side("second", module, &finding->second);
+        (void)fputs("}\n", file);
+    }
+    if (file != NULL) {
+        (void)fflush(file);
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Under the lock; NULL where there is no memory. */
+static kernel_counts *find_counts(const char *name)
+{
+    kernel_counts **at = &kernels;
+    while (*at != NULL && strcmp((*at)->name, name) != 0) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        *at = smk_heap_allocate(1, sizeof **at);
+        if (*at != NULL) {
+            (*at)->name = name;
+        }
+    }
+    return *at;
+}
+
+void smk_watch_add_counts(const char *kernel, const smk_count_result *result)
+{
+    (void)pthread_mutex_lock(&lock);
+    kernel_counts *counts = find_counts(kernel);
+    if (counts != NULL) {
+        counts->launches++;
+        counts->blocks += result->blocks;
+        for (unsigned i = 0; i < SMK_COUNTER_COUNT; i++) {
+            counts->total[i] += result->total[i];
+        }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+void smk_watch_add_missing(const char *function)
+{
+    (void)pthread_mutex_lock(&lock);
+    missing_function **at = &missing;
+    while (*at != NULL && strcmp((*at)->name, function) != 0) {
+        at = &(*at)->next;
+    }
+    if (*at == NULL) {
+        *at = smk_heap_allocate(1, sizeof **at);
+        if (*at != NULL) {
+            (*at)->name = function;
+        }
+        if (open_report() != NULL) {
+            (void)fputs("{\"event\": \"missing\"", file);
+            write_text("function", function);
+            (void)fputs("}\n", file);
+            (void)fflush(file);
+        }
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void write_counts(const kernel_counts *counts)
+{
+    (void)fputs("{\"event\": \"counts\"", file);
+    write_text("kernel", counts->name);
+    (void)fprintf(file, ", \"launches\": %" PRIu64 ", \"blocks\": %" PRIu64 ", \"counters\": {", counts->launches,
+                  counts->blocks);
+    for (unsigned i = 0; i < smk_counter_row_count && !smk_counter_rows[i].is_ratio; i++) {
+        (void)fprintf(file, "%s\"%s\": %" PRIu64, i == 0 ? "" : ", ", smk_counter_rows[i].name, counts->total[i]);
+    }
+    (void)fputs("}}\n", file);
+}
+
+/* Runs behind the program's own functions for its end. */
+__attribute__((destructor)) static void end_report(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    if (open_report() != NULL) {
+        for (const kernel_counts *counts = kernels; counts != NULL; counts = counts->next) {
+            write_counts(counts);
+        }
+        (void)fprintf(file, "{\"event\": \"end\", \"launches\": %" PRIu64 ", \"unprinted\": %zu}\n",
+                      atomic_load(&launches), smk_session_unprinted());
+        (void)fclose(file);
+        file = NULL;
+    }
+    (void)pthread_mutex_unlock(&lock);
+}

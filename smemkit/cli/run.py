@@ -1,0 +1,267 @@
+"""The command run: a CUDA program, as nvcc built it, on the simulator."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import smemkit
+
+from .._mangled import demangle
+from ..report._layout import tabulate, wrap, write_number
+from .errors import UsageError
+from .options import output_file
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ._types import Commands
+
+FOLDER = Path(smemkit.__file__).parent / "cudart"
+NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
+FINDINGS_SHOWN = 20
+COLUMNS = (
+    ("launches", None),
+    ("warp instructions", "instructions.warp"),
+    ("global sectors", "global.load.sectors"),
+    ("stored sectors", "global.store.sectors"),
+    ("bank conflicts", "shared.load.conflicts"),
+    ("divergent branches", "branch.divergent"),
+)
+
+
+class Options(argparse.Namespace):
+    """The command line of `smemkit run`."""
+
+    program: str
+    arguments: list[str]
+    check: bool
+    profile: bool
+    json: str | None
+    card: str | None
+
+
+def add_command(commands: Commands) -> None:
+    """Adds the command to the subparsers of the main parser."""
+    words = "runs a CUDA program on the simulator, without a GPU"
+    parser = commands.add_parser(
+        "run",
+        help=words,
+        description=f"{words}. nvcc has built it with -cudart shared (and -lineinfo, so that "
+        "messages name lines of the source). Its exit status is that of the command, or 1 where "
+        "--check finds something.",
+    )
+    parser.set_defaults(run=run)
+    mode = parser.add_mutually_exclusive_group()
+    mode.add_argument(
+        "--check",
+        action="store_true",
+        help="find races, wrong barriers, and accesses that are out of bounds or of memory that "
+        "was never written, in every launch",
+    )
+    mode.add_argument("--profile", action="store_true", help="count accesses, by kernel")
+    parser.add_argument(
+        "--json", type=output_file, metavar="FILE", help="write the report to a file, as JSON"
+    )
+    parser.add_argument(
+        "--card", metavar="NAME", help="the GPU that the program sees (default: H200)"
+    )
+    parser.add_argument("program", help="the program")
+    parser.add_argument(
+        "arguments", nargs=argparse.REMAINDER, metavar="...", help="its own arguments"
+    )
+
+
+def find_program(name: str) -> Path:
+    """The file of a program; UsageError where there is none that can run."""
+    found = shutil.which(name) or (shutil.which(f"./{name}") if "/" not in name else None)
+    if found is None:
+        words = "cannot be executed" if Path(name).is_file() else "is no program"
+        raise UsageError(f"{name!r:.200} {words}")
+    return Path(found)
+
+
+def check_program(path: Path) -> None:
+    """Refuses a program that brings a CUDA runtime which no library can stand in for."""
+    content = path.read_bytes()
+    if not content.startswith(b"\x7fELF"):
+        return  # a script, which may start programs
+    versions = {int(version) for version in NEEDED.findall(content)}
+    own = int(next(FOLDER.glob("libcudart.so.*")).name.rpartition(".")[2])
+    if not versions and b".nv_fatbin" in content:
+        raise UsageError(
+            f"{path.name} has the CUDA runtime linked into it: build it with nvcc -cudart shared"
+        )
+    if versions and own not in versions:
+        raise UsageError(
+            f"{path.name} was built with CUDA {min(versions)}; smemkit stands in for the runtime "
+            f"of CUDA {own}"
+        )
+
+
+def make_environment(options: Options, report: str) -> dict[str, str]:
+    """The variables under which the loader finds the stand-in, and what that is asked for."""
+    variables = dict(os.environ)
+    library = next(FOLDER.glob("libcudart.so.*"))
+    for name, value in (("LD_LIBRARY_PATH", FOLDER), ("LD_PRELOAD", library)):
+        variables[name] = f"{value}:{variables[name]}" if variables.get(name) else str(value)
+    mode = "check" if options.check else "profile" if options.profile else "run"
+    variables |= {"SMEMKIT_RUN_MODE": mode, "SMEMKIT_RUN_REPORT": report}
+    if options.card:
+        variables["SMEMKIT_RUN_CARD"] = options.card
+    return variables
+
+
+def execute(command: list[str], variables: dict[str, str]) -> int:
+    """The exit status of a program, as a shell would have it."""
+    process = subprocess.Popen(command, env=variables)
+    while True:
+        try:
+            status = process.wait()
+        except KeyboardInterrupt:  # the program has had the signal too
+            continue
+        return status if status >= 0 else 128 - status
+
+
+def read_events(path: str) -> list[dict[str, Any]]:
+    """What the stand-in has written; a last line may be cut off."""
+    events = []
+    for line in Path(path).read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            events.append(json.loads(line))
+        except ValueError:
+            continue
+    return events
+
+
+def merge_findings(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The findings of all launches: those of one kind and one pair of lines are one."""
+    merged: dict[tuple[object, ...], dict[str, Any]] = {}
+    for event in events:
+        if event["event"] != "finding":
+            continue
+        sides = [event.get(side) for side in ("first", "second")]
+        places = [side and (side["file"], side["line"] or side["ptx_line"]) for side in sides]
+        key = (event["kind"], event["kernel"], *places)
+        if key in merged:
+            merged[key]["count"] += event["count"]
+            merged[key]["launches"] += 1
+        else:
+            event["kernel_name"] = demangle(event["kernel"])
+            merged[key] = event | {"launches": 1}
+    for finding in merged.values():
+        del finding["event"]
+    return list(merged.values())
+
+
+def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the report says, of plain types."""
+    counts = [event for event in events if event["event"] == "counts"]
+    ends = [event for event in events if event["event"] == "end"]
+    return {
+        "mode": "check" if options.check else "profile" if options.profile else "run",
+        "program": options.program,
+        "arguments": options.arguments,
+        "launches": sum(end["launches"] for end in ends),
+        "unprinted": sum(end["unprinted"] for end in ends),
+        "ended": bool(ends),
+        "findings": merge_findings(events),
+        "kernels": [
+            {
+                "kernel": event["kernel"],
+                "name": demangle(event["kernel"]),
+                **{name: event[name] for name in ("launches", "blocks", "counters")},
+            }
+            for event in counts
+        ],
+        "missing": sorted({event["function"] for event in events if event["event"] == "missing"}),
+    }
+
+
+def write_side(side: dict[str, Any]) -> str:
+    """Where an access stands, and by which thread."""
+    place = f"{side['file']}:{side['line']}" if side["line"] else f"PTX:{side['ptx_line']}"
+    name = f", {side['variable']}" if side["variable"] else ""
+    return f"{place}  thread {tuple(side['thread'])} of block {tuple(side['block'])}{name}"
+
+
+def write_findings(findings: list[dict[str, Any]], launches: int) -> list[str]:
+    """The lines of text that tell the findings of a check."""
+    words = "finding" if len(findings) == 1 else "findings"
+    lines = [f"smemkit run: {len(findings) or 'no'} {words} in {launches} launches"]
+    for finding in findings[:FINDINGS_SHOWN]:
+        times = f", in {finding['launches']} launches" if finding["launches"] > 1 else ""
+        lines += ["", f"  {finding['kind']} in {finding['kernel_name']}{times}"]
+        lines += wrap(finding["message"], 4)
+        lines += [
+            f"    {write_side(finding[side])}" for side in ("first", "second") if side in finding
+        ]
+        lines += wrap(finding["action"], 4)
+    if len(findings) > FINDINGS_SHOWN:
+        lines += ["", f"  and {len(findings) - FINDINGS_SHOWN} more; --json FILE has all"]
+    if any(not finding["first"]["line"] for finding in findings if "first" in finding):
+        lines += ["", "  nvcc -lineinfo lets findings name lines of the source"]
+    return lines
+
+
+def write_kernels(kernels: list[dict[str, Any]]) -> list[str]:
+    """A table of the counters of each kernel."""
+    rows = [["kernel", *(title for title, _ in COLUMNS)]]
+    for kernel in kernels:
+        values = [
+            kernel["launches"] if name is None else kernel["counters"][name] for _, name in COLUMNS
+        ]
+        rows.append([kernel["name"][:60], *map(write_number, values)])
+    return list(tabulate(rows, range(1, len(rows[0]))))
+
+
+def write_text(report: dict[str, Any]) -> list[str]:
+    """The lines of the report for a reader."""
+    lines = []
+    if report["mode"] == "check":
+        lines += write_findings(report["findings"], report["launches"])
+    if report["kernels"]:
+        lines += write_kernels(report["kernels"])
+    elif report["mode"] == "profile":
+        lines.append("smemkit run: no kernel was launched")
+    if report["unprinted"]:
+        lines.append(
+            "smemkit run: the program ended before it synchronized with its last kernel, so what "
+            "that kernel printed is lost, as it is on a GPU: cudaDeviceSynchronize() prints it"
+        )
+    if report["missing"]:
+        lines += wrap(
+            "smemkit run: the program called functions that are not there, which returned "
+            f"cudaErrorNotSupported: {', '.join(report['missing'])}",
+            0,
+        )
+    return lines
+
+
+def run(options: Options) -> int:
+    """Runs the program; its exit status, or 1 for findings."""
+    program = find_program(options.program)
+    check_program(program)
+    with tempfile.TemporaryDirectory(prefix="smemkit-run-") as folder:
+        events_file = os.path.join(folder, "events")
+        Path(events_file).touch()
+        start = time.perf_counter()
+        status = execute([str(program), *options.arguments], make_environment(options, events_file))
+        seconds = time.perf_counter() - start
+        report = make_report(options, read_events(events_file))
+    report |= {"status": status, "seconds": round(seconds, 3)}
+    if options.json:
+        Path(options.json).write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
+    for line in write_text(report):
+        print(line, file=sys.stderr)
+    return 1 if status == 0 and report["findings"] else status
