@@ -81,6 +81,9 @@ class BuildExtension(build_ext):
         compiled = folder if self.toolkit else None
         target = PREBUILT if self.inplace else Path(self.build_lib) / PREBUILT
         self.kernel_outputs = place_kernels(self.kernels, compiled, target)
+        self.runtime_output = RUNTIME if self.inplace else Path(self.build_lib) / RUNTIME
+        if self.inplace:
+            self.place_runtime()
         if not self.inplace:
             self.complete_sources(compiled)
         if self.toolkit is None:
@@ -94,14 +97,18 @@ class BuildExtension(build_ext):
         try:
             self.copy_extensions_to_source()
             place_kernels(self.kernels, compiled, PREBUILT)
-            RUNTIME.parent.mkdir(exist_ok=True)
-            shutil.copyfile(self.runtime_output, RUNTIME)
+            self.place_runtime()
         except OSError as error:
             say(f"The sources stay without the extension ({error}); import smemkit elsewhere.")
 
+    def place_runtime(self):
+        """Copies the stand-in for the CUDA runtime into the sources."""
+        RUNTIME.parent.mkdir(exist_ok=True)
+        shutil.copy(Path(self.build_lib) / RUNTIME, RUNTIME)
+
     def get_outputs(self):
         made = [*getattr(self, "kernel_outputs", []), getattr(self, "runtime_output", None)]
-        return super().get_outputs() + [path for path in made if path]
+        return super().get_outputs() + [str(path) for path in made if path]
 
     def build_extension(self, ext):
         ext.sources = list_sources(self.toolkit)
@@ -131,9 +138,8 @@ class BuildExtension(build_ext):
 
     def link_runtime(self, objects):
         """Links the stand-in for the CUDA runtime, which `smemkit run` gives to programs."""
-        path = RUNTIME if self.inplace else Path(self.build_lib) / RUNTIME
+        path = Path(self.build_lib) / RUNTIME
         path.parent.mkdir(parents=True, exist_ok=True)
-        self.runtime_output = str(path)
         self.compiler.link_shared_object(
             [*objects], str(path), extra_postargs=choose_runtime_link_flags(), target_lang="c"
         )
