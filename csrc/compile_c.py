@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS = ("sim", "ptx", "py", "gpu", "registry", "base")  # sim first: it takes longest
 # The stand-in for the CUDA runtime is a library of its own, of these folders and files.
 RUNTIME = ("sim", "ptx", "runtime", "base")
-RUNTIME_FILES = ("csrc/registry/cards.c", "csrc/registry/occupancy.c")
+RUNTIME_FILES = ("cards.c", "occupancy.c")  # of registry
 RUNTIME_NAME = "libcudart.so.13"
 RUNTIME_EXPORTS = "csrc/runtime/exports.map"
 WARNINGS = "-Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes".split()
@@ -59,7 +59,10 @@ def list_sources(toolkit):
 
 def list_runtime_sources():
     paths = [path for layer in RUNTIME for path in sorted(Path("csrc", layer).rglob("*.c"))]
-    return [*map(str, paths), *RUNTIME_FILES]
+    paths += [
+        path for path in sorted(Path("csrc/registry").glob("*.c")) if path.name in RUNTIME_FILES
+    ]
+    return [str(path) for path in paths]
 
 
 def choose_runtime_link_flags():

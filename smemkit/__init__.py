@@ -55,6 +55,10 @@ SMEMKIT_CACHE_MB   Size limit of that cache in megabytes, 256 by default. The le
 SMEMKIT_PROGRESS   "0": no progress bars. Else work of more than two seconds on the simulator,
                    long copies to a GPU and back, and benchmarks show one at a terminal and in
                    notebooks where tqdm is installed.
+SMEMKIT_RUN_CARD   The GPU that a program under `smemkit run` sees; its --card sets it, and the next
+                   two belong to the command as well.
+SMEMKIT_RUN_MODE   "check" or "profile": what is done beside running.
+SMEMKIT_RUN_REPORT The file to which the program adds what the command reports.
 SMEMKIT_NCU        The Nsight Compute that `smemkit compare` runs.
 SMEMKIT_ARCHES     Building: GPU architectures, "90" or "75 80 90 100 120" (the default).
 SMEMKIT_WERROR     Building: "1" makes warnings of the C compiler errors.

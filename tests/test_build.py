@@ -24,8 +24,9 @@ TABLE = Path("csrc/registry/variants.def")
 @pytest.fixture
 def tree(tmp_path):
     """What setup.py reads, without the C files: a copy to break."""
-    for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+    names = ("setup.py", "pyproject.toml", "README.md", "LICENSE", "smemkit/_version.py")
+    for name in (*names, "csrc/runtime/exports.map"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, tmp_path / name)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     for package in project["tool"]["setuptools"]["packages"]:

@@ -49,7 +49,7 @@ void smk_outcome_reset(void)
     last = SMK_CUDA_Success;
 }
 
-/* Where an error happened: " (scale.cu:12, block (0, 0, 0), thread (5, 0, 0))". */
+/* Where an error happened: " (file.cu:12, block (0, 0, 0), thread (5, 0, 0))". */
 static void describe_location(const smk_error *error, char *text, size_t size)
 {
     const char *const file = strrchr(error->source_file, '/');
@@ -77,12 +77,6 @@ static void say_error(const smk_error *error)
     smk_outcome_say("%s%s%s%s", error->kernel, error->kernel[0] == '\0' ? "" : ": ", error->message, location);
 }
 
-/* A failed assertion and a trap have one status. */
-static bool is_assertion(const smk_error *error)
-{
-    return strstr(error->message, "assert") != NULL;
-}
-
 static smk_cuda find_code(const smk_error *error)
 {
     switch (error->status) {
@@ -90,8 +84,8 @@ static smk_cuda find_code(const smk_error *error)
         return SMK_CUDA_ErrorIllegalAddress;
     case SMK_MISALIGNED:
         return SMK_CUDA_ErrorMisalignedAddress;
-    case SMK_TRAP:
-        return is_assertion(error) ? SMK_CUDA_ErrorAssert : SMK_CUDA_ErrorLaunchFailure;
+    case SMK_ASSERTION:
+        return SMK_CUDA_ErrorAssert;
     case SMK_DEADLOCK:
     case SMK_STEP_BUDGET:
         return SMK_CUDA_ErrorLaunchTimeout;

@@ -12,8 +12,8 @@
 typedef struct smk_cuda_event {
     unsigned flags;
     bool recorded;
-    uint64_t time;        /* ns */
-    smk_capture *capture; /* of the stream that it was recorded in; NULL: none */
+    uint64_t time;               /* ns */
+    smk_stream_capture *capture; /* of the stream that it was recorded in; NULL: none */
     smk_node_list last;
 } smk_cuda_event;
 
@@ -373,11 +373,11 @@ static smk_cuda begin_capture(smk_cuda_stream_handle handle, smk_cuda_graph *gra
     if (stream == &legacy) {
         return SMK_CUDA_ErrorStreamCaptureUnsupported;
     }
-    smk_capture *capture = smk_heap_allocate(1, sizeof *capture);
+    smk_stream_capture *capture = smk_heap_allocate(1, sizeof *capture);
     if (capture == NULL) {
         return SMK_CUDA_ErrorMemoryAllocation;
     }
-    *capture = (smk_capture){.graph = graph == NULL ? smk_graph_create() : graph, .own_graph = graph == NULL};
+    *capture = (smk_stream_capture){.graph = graph == NULL ? smk_graph_create() : graph, .own_graph = graph == NULL};
     (void)pthread_mutex_lock(&lock);
     const bool begins = stream->capture == NULL && capture->graph != NULL &&
                         (before == NULL || smk_graph_list_join(&stream->last, before));
@@ -421,7 +421,7 @@ SMK_EXPORT smk_cuda cudaStreamBeginCaptureToGraph(smk_cuda_stream_handle stream,
 SMK_EXPORT_AS(cudaStreamBeginCaptureToGraph_ptsz, cudaStreamBeginCaptureToGraph);
 
 /* Under the lock: takes all streams out of a capture. Are all that joined it joined to its origin again? */
-static bool leave_capture(smk_capture *capture)
+static bool leave_capture(smk_stream_capture *capture)
 {
     bool joined = true;
     for (smk_cuda_stream *stream = streams; stream != NULL; stream = stream->next) {
@@ -443,7 +443,7 @@ SMK_EXPORT smk_cuda cudaStreamEndCapture(smk_cuda_stream_handle handle, smk_cuda
     if (stream == NULL || stream->capture == NULL) {
         return smk_outcome_return(stream == NULL ? SMK_CUDA_ErrorInvalidResourceHandle : SMK_CUDA_ErrorIllegalState);
     }
-    smk_capture *capture = stream->capture;
+    smk_stream_capture *capture = stream->capture;
     if (capture->origin != stream) {
         capture->invalid = true;
         return smk_outcome_return(SMK_CUDA_ErrorStreamCaptureUnmatched);

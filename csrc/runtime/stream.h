@@ -5,20 +5,20 @@
 #include "runtime/graph.h"
 
 /* A capture: streams that add their work to one graph. */
-typedef struct smk_capture {
+typedef struct smk_stream_capture {
     smk_cuda_graph *graph;
     struct smk_cuda_stream *origin; /* where it began */
     uint64_t number;
     bool own_graph; /* else the caller gave it */
     bool invalid;
-} smk_capture;
+} smk_stream_capture;
 
 typedef struct smk_cuda_stream {
     unsigned flags;
     int priority;
     uint64_t number;
-    smk_capture *capture; /* NULL: it runs its work */
-    smk_node_list last;   /* of a capture: nodes that the next one depends on */
+    smk_stream_capture *capture; /* NULL: it runs its work */
+    smk_node_list last;          /* of a capture: nodes that the next one depends on */
     struct smk_cuda_stream *next;
 } smk_cuda_stream;
 

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING
 import smemkit
 
 from .._mangled import demangle
-from ..report._layout import tabulate, wrap, write_number
 from .errors import UsageError
 from .options import output_file
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 FOLDER = Path(smemkit.__file__).parent / "cudart"
 NEEDED = re.compile(rb"\0libcudart\.so\.(\d+)(?=\0)")
 FINDINGS_SHOWN = 20
+WIDTH = 100
+NAME_WIDTH = 60
 COLUMNS = (
     ("launches", None),
     ("warp instructions", "instructions.warp"),
@@ -187,6 +189,12 @@ def make_report(options: Options, events: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
+def wrap(text: str, indent: int) -> list[str]:
+    """Lines of a paragraph, each behind so many blanks."""
+    margin = " " * indent
+    return textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
+
+
 def write_side(side: dict[str, Any]) -> str:
     """Where an access stands, and by which thread."""
     place = f"{side['file']}:{side['line']}" if side["line"] else f"PTX:{side['ptx_line']}"
@@ -197,7 +205,9 @@ def write_side(side: dict[str, Any]) -> str:
 def write_findings(findings: list[dict[str, Any]], launches: int) -> list[str]:
     """The lines of text that tell the findings of a check."""
     words = "finding" if len(findings) == 1 else "findings"
-    lines = [f"smemkit run: {len(findings) or 'no'} {words} in {launches} launches"]
+    lines = [
+        f"smemkit run: {len(findings) or 'no'} {words} in {launches} {'launch' if launches == 1 else 'launches'}"
+    ]
     for finding in findings[:FINDINGS_SHOWN]:
         times = f", in {finding['launches']} launches" if finding["launches"] > 1 else ""
         lines += ["", f"  {finding['kind']} in {finding['kernel_name']}{times}"]
@@ -220,8 +230,17 @@ def write_kernels(kernels: list[dict[str, Any]]) -> list[str]:
         values = [
             kernel["launches"] if name is None else kernel["counters"][name] for _, name in COLUMNS
         ]
-        rows.append([kernel["name"][:60], *map(write_number, values)])
-    return list(tabulate(rows, range(1, len(rows[0]))))
+        rows.append([kernel["name"][:NAME_WIDTH], *(f"{value:,}" for value in values)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            [
+                f"{row[0]:{widths[0]}}",
+                *(f"{cell:>{width}}" for cell, width in zip(row[1:], widths[1:], strict=True)),
+            ]
+        )
+        for row in rows
+    ]
 
 
 def write_text(report: dict[str, Any]) -> list[str]:
