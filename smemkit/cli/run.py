@@ -195,6 +195,11 @@ def wrap(text: str, indent: int) -> list[str]:
     return textwrap.wrap(text, WIDTH, initial_indent=margin, subsequent_indent=margin)
 
 
+def say(count: int, word: str, words: str = "") -> str:
+    """ "1 launch", "2 launches", "no launches"."""
+    return f"{count or 'no'} {word if count == 1 else words or word + 's'}"
+
+
 def write_side(side: dict[str, Any]) -> str:
     """Where an access stands, and by which thread."""
     place = f"{side['file']}:{side['line']}" if side["line"] else f"PTX:{side['ptx_line']}"
@@ -204,9 +209,8 @@ def write_side(side: dict[str, Any]) -> str:
 
 def write_findings(findings: list[dict[str, Any]], launches: int) -> list[str]:
     """The lines of text that tell the findings of a check."""
-    words = "finding" if len(findings) == 1 else "findings"
     lines = [
-        f"smemkit run: {len(findings) or 'no'} {words} in {launches} {'launch' if launches == 1 else 'launches'}"
+        f"smemkit run: {say(len(findings), 'finding')} in {say(launches, 'launch', 'launches')}"
     ]
     for finding in findings[:FINDINGS_SHOWN]:
         times = f", in {finding['launches']} launches" if finding["launches"] > 1 else ""
