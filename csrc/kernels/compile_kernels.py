@@ -31,6 +31,7 @@ C_TYPES = {
     "bits16": "unsigned short",
     "bits32": "unsigned int",
     "bits64": "unsigned long long",
+    "bits128": "ulonglong2",
 }
 
 

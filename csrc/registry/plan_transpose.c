@@ -38,17 +38,17 @@ static double measure_fill(int64_t size, int64_t tile)
 
 /* One launch whose blocks go down the rows of a first (x), then to the right (y and z): those that run at a time write
  * whole rows of the result. A tile of single bytes has twice the row's side, here as in the kernel: a row of it is then
- * as long as all the banks of shared memory together. */
+ * as long as all the banks of shared memory together. That of 16-byte items has half of it. */
 smk_status smk_plan_transpose_down(const smk_request *request, smk_plan *plan, smk_error *error)
 {
-    const uint32_t times = request->item_bytes == 1 ? 2 : 1;
+    const uint32_t times = request->item_bytes == 1 ? 2 : 1, part = request->item_bytes == VECTOR_BYTES ? 2 : 1;
     smk_family turned = *request->family;
     smk_variant row = *request->variant;
     smk_request changed = *request;
     turned.grid_x = request->family->grid_y;
     turned.grid_y = request->family->grid_x;
-    row.tile_x = request->variant->tile_y * times;
-    row.tile_y = request->variant->tile_x * times;
+    row.tile_x = request->variant->tile_y * times / part;
+    row.tile_y = request->variant->tile_x * times / part;
     changed.family = &turned;
     changed.variant = &row;
     smk_plan made = {.step_count = 0};

@@ -184,8 +184,11 @@ static void add_type(listing *l, const char *word, size_t length)
 {
     static const struct {
         const char *type, *words;
-    } sizes[] = {
-        {"bits8", "1-byte items"}, {"bits16", "2-byte items"}, {"bits32", "4-byte items"}, {"bits64", "8-byte items"}};
+    } sizes[] = {{"bits8", "1-byte items"},
+                 {"bits16", "2-byte items"},
+                 {"bits32", "4-byte items"},
+                 {"bits64", "8-byte items"},
+                 {"bits128", "16-byte items"}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         if (strlen(sizes[i].type) == length && memcmp(sizes[i].type, word, length) == 0) {
             word = sizes[i].words;

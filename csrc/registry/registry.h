@@ -18,7 +18,7 @@ enum {
 };
 
 /* The largest element of any family (float64, int64). */
-enum { SMK_ITEM_BYTES_MAX = 8 };
+enum { SMK_ITEM_BYTES_MAX = 16 };
 
 /* A parsed signature: operand i has rank[i] dimensions, axis[i][j] an index into dimension names. */
 typedef struct smk_signature {

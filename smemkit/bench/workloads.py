@@ -99,7 +99,7 @@ def complete_dtype(family: str, dtype: DTypeLike | None = None) -> str:
         ) from None
     known = dict.fromkeys(t for row in _core.variants(family).values() for t in row["dtypes"])
     kind = numpy.dtype(name)
-    same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biuf"
+    same = f"bits{8 * kind.itemsize}" in known and kind.kind in "biufc"
     if name not in known and not same:
         raise _core.ArgumentTypeError(f"{family} takes {', '.join(known)}, not {name}")
     return name
@@ -161,8 +161,11 @@ def list_choices(family: str, regular: bool = True) -> list[dict[str, str]]:
 
 
 def numpy_type(dtype: str) -> DType:
-    """The NumPy type that stands for an element type of smemkit.variants: bits32 -> uint32."""
-    return numpy.dtype(dtype.replace("bits", "uint"))
+    """The NumPy type that stands for an element type of smemkit.variants: bits32 -> uint32.
+
+    NumPy has no integers of 16 bytes; complex128 stands for these.
+    """
+    return numpy.dtype(dtype.replace("bits128", "complex128").replace("bits", "uint"))
 
 
 @dataclass
@@ -228,7 +231,8 @@ class Sample:
         expected = self.expect(variant)
         assert numpy.shape(result) == numpy.shape(expected), f"its shape is {numpy.shape(result)}"
         with numpy.errstate(invalid="ignore"):  # of two equal infinities
-            error = abs(numpy.subtract(result, expected, dtype="float64"))
+            wide = "complex128" if numpy.iscomplexobj(expected) else "float64"
+            error = abs(numpy.subtract(result, expected, dtype=wide))
         same = error <= find_class(self.family).bound_small(self.arrays, expected)
         same |= numpy.equal(result, expected)
         assert numpy.all(same), f"{numpy.size(same) - numpy.count_nonzero(same)} elements are wrong"

@@ -4,11 +4,11 @@ from .._core import gemm as gemm
 from .._core import reduce as reduce
 from .._core import scan as scan
 from .._core import smooth as smooth
-from .._core import transpose as transpose
 from .._core import vector_add as vector_add
 from ._gather import ArgumentIndexError as ArgumentIndexError
 from ._gather import gather as gather
 from ._histogram import histogram as histogram
+from ._transpose import transpose as transpose
 
 __all__ = [
     "ArgumentIndexError",

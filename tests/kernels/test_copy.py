@@ -88,6 +88,7 @@ LAYOUTS = {
     "both rows are contiguous": ((2, 1024), (1024, 1), (1024, 1)),
     "every other element of the source": ((2, 512), (512, 1), (1024, 2)),
     "a transposed copy": ((64, 128), (128, 1), (1, 64)),
+    "a copy of turned squares": ((64, 128), (128, 1), (1, 64)),
 }
 # The grid, the block, and the numbers between the arrays and the layout, by kernel.
 LAUNCHES = {
@@ -96,6 +97,11 @@ LAUNCHES = {
     "tiles": lambda m, n: (
         -(-m // 64) * -(-n // 64),
         (32, 16),
+        (np.uint32(-(-m // 64)), np.uint32(-(-n // 64))),
+    ),
+    "squares": lambda m, n: (
+        -(-m // 64) * -(-n // 64),
+        256,
         (np.uint32(-(-m // 64)), np.uint32(-(-n // 64))),
     ),
 }
@@ -132,7 +138,7 @@ def test_claims_are_counted(variant, counter, words):
     assert kernel.profile(*arguments).counters[counter] == read_claims()[variant, counter, words]
 
 
-@pytest.mark.parametrize("variant", ["rows", "tiles"])
+@pytest.mark.parametrize("variant", ["rows", "tiles", "squares"])
 @pytest.mark.parametrize("lengths", [(3, 1025), (65, 63), (64, 64), (1, 1)])
 def test_check_finds_nothing_in_the_others(variant, lengths):
     m, n = lengths

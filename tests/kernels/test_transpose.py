@@ -1,5 +1,7 @@
 """transpose in every variant, item size, shape and layout, on both machines, against NumPy."""
 
+import itertools
+
 import numpy as np
 import pytest
 from support import shapes
@@ -7,7 +9,7 @@ from support import shapes
 import smemkit
 
 TURNS = tuple(name for name in smemkit.variants("transpose") if name != "copy")
-DTYPES = ("uint8", "uint16", "uint32", "uint64")  # one of each item size
+DTYPES = ("uint8", "uint16", "uint32", "uint64", "complex128")  # one of each item size
 
 each_variant = pytest.mark.parametrize("variant", [*TURNS, "auto"])
 each_dtype = pytest.mark.parametrize("dtype", DTYPES)
@@ -16,6 +18,9 @@ each_dtype = pytest.mark.parametrize("dtype", DTYPES)
 def noise(rng, shape, dtype):
     """Random bytes: each bit of each element counts."""
     dtype = np.dtype(dtype)
+    if dtype.kind == "c":  # no NaN, which differs from itself
+        parts = rng.integers(-(1 << 50), 1 << 50, (*shape, 2))
+        return parts.astype("float64").view(dtype).reshape(shape)
     count = int(np.prod(shape)) * dtype.itemsize
     return rng.integers(0, 256, count, dtype=np.uint8).view(dtype).reshape(shape)
 
@@ -73,7 +78,10 @@ def test_copy_is_no_variant_for_auto():
 
 @pytest.mark.parametrize(
     "dtype",
-    ["bool", "int8", "float16", "int16", "float32", "int32", "complex64", "float64", "int64"],
+    [
+        *("bool", "int8", "float16", "int16", "float32", "int32", "complex64", "float64", "int64"),
+        *("complex128", "U4"),
+    ],
 )
 def test_any_type_of_an_item_size(dtype, machine, rng):
     a = rng.integers(0, 2, (37, 70)).astype(dtype)
@@ -90,7 +98,7 @@ def test_bits_survive(machine):
         assert np.array_equal(got.view(np.uint32), bits.reshape(2, 3).T)
 
 
-@pytest.mark.parametrize("dtype", ["complex128", "O", "S3", "V16"])
+@pytest.mark.parametrize("dtype", ["O", "S3", "V6"])
 def test_types_refused(dtype, machine):
     with pytest.raises(TypeError) as caught:
         smemkit.transpose(np.zeros((2, 2), dtype), backend=machine)
@@ -113,10 +121,112 @@ def test_nothing(shape, machine):
         assert got.shape == shape[::-1]
 
 
-@pytest.mark.parametrize("rank", [0, 1, 3])
-def test_other_ranks_are_refused(rank, machine):
-    with pytest.raises(smemkit.ShapeError, match=r"\ba\b"):
-        smemkit.transpose(np.ones((2,) * rank, "float32"), backend=machine)
+# Axes ---------------------------------------------------------------------------------------------
+
+
+def list_orders():
+    """Every order of up to four axes, with lengths that are all others."""
+    lengths = (17, 3, 70, 33)
+    for rank in range(5):
+        for order in itertools.permutations(range(rank)):
+            yield lengths[:rank], order
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_every_order_of_axes(dtype, machine, rng):
+    for shape, order in list_orders():
+        a = noise(rng, shape, dtype)
+        wanted = a.transpose(order)
+        got = smemkit.transpose(a, order, backend=machine)
+        assert got.shape == wanted.shape and got.tobytes() == wanted.tobytes(), order
+        d, out = smemkit.asarray(a, backend=machine), smemkit.empty(wanted.shape, dtype, machine)
+        assert smemkit.transpose(d, order, out=out) is out
+        assert smemkit.asnumpy(out).tobytes() == wanted.tobytes(), order
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(
+    ("shape", "order"),
+    [
+        ((2, 130, 256), (0, 2, 1)),
+        ((128, 3, 132), (2, 1, 0)),
+        ((5, 300, 4), (1, 0, 2)),
+        ((2, 65, 3, 64), (0, 3, 2, 1)),
+        ((3, 64, 64), (1, 2, 0)),
+        ((1, 70, 1, 68), (3, 2, 1, 0)),
+        ((2, 3, 4, 5, 6), (4, 1, 3, 0, 2)),
+        ((4, 0, 3), (2, 0, 1)),
+    ],
+)
+def test_tiles_and_rows_of_other_orders(shape, order, dtype, machine, rng):
+    a = noise(rng, shape, dtype)
+    before, out = a.copy(), poisoned(a.transpose(order).shape, dtype)
+    assert smemkit.transpose(a, order, out=out, backend=machine) is out
+    assert out.tobytes() == a.transpose(order).tobytes() and a.tobytes() == before.tobytes()
+    view = smemkit.asarray(a, backend=machine)[:, ::-1]  # of any strides
+    got = smemkit.asnumpy(smemkit.transpose(view, order))
+    assert got.tobytes() == a[:, ::-1].transpose(order).tobytes()
+
+
+def test_axes_are_numpys(machine):
+    a = np.arange(24.0).reshape(2, 3, 4)
+    d = smemkit.asarray(a, backend=machine)
+    assert np.array_equal(smemkit.transpose(a, backend=machine), a.T)
+    assert np.array_equal(smemkit.transpose(a, (-1, 0, -2), backend=machine), a.transpose(2, 0, 1))
+    assert np.array_equal(smemkit.asnumpy(d.transpose(1, 0, 2).copy()), a.transpose(1, 0, 2))
+    assert d.transpose((2, 0, 1)).strides == a.transpose(2, 0, 1).strides
+    assert d.transpose().shape == d.transpose(None).shape == (4, 3, 2)
+    for axes in ((0, 1), (0, 0, 1), (0, 1, 3), (0, 1, 2, 3)):
+        with pytest.raises(smemkit.ShapeError, match="axes"):
+            smemkit.transpose(a, axes, backend=machine)
+        with pytest.raises(smemkit.ShapeError, match="axes"):
+            d.transpose(axes)
+    for axes in ("abc", 1, (0.5, 1, 2)):
+        with pytest.raises(smemkit.ArgumentTypeError, match="axes"):
+            smemkit.transpose(a, axes, backend=machine)
+
+
+def test_axes_that_join_to_a_matrix_take_a_variant(machine, rng):
+    a = noise(rng, (3, 40, 70), "uint32")
+    for axes in ((2, 0, 1), (1, 2, 0)):
+        got = smemkit.transpose(a, axes, variant="padded", backend=machine)
+        assert np.array_equal(got, a.transpose(axes))
+    with pytest.raises(smemkit.ArgumentError, match="these axes make none"):
+        smemkit.transpose(a, (0, 2, 1), variant="padded", backend=machine)
+
+
+def test_orders_refuse_a_wrong_out(machine):
+    a = np.zeros((2, 3, 4), "float32")
+    d = smemkit.asarray(a, backend=machine)
+    for axes in ((0, 2, 1), (2, 0, 1)):
+        for x, make in ((a, np.zeros), (d, lambda *of: smemkit.zeros(*of, backend=machine))):
+            with pytest.raises(smemkit.ShapeError, match="out"):
+                smemkit.transpose(x, axes, out=make((2, 3, 4), "float32"))
+            wrong = make(a.transpose(axes).shape, "float64")
+            with pytest.raises(smemkit.ArgumentTypeError, match="out"):
+                smemkit.transpose(x, axes, out=wrong)
+        with pytest.raises(smemkit.ArgumentTypeError, match="out"):
+            smemkit.transpose(a, axes, out=[1], backend=machine)
+    with pytest.raises(smemkit.ArgumentError, match="shares memory"):
+        smemkit.transpose(d, (0, 2, 1), out=d.reshape(2, 4, 3))
+    with pytest.raises((smemkit.ArgumentError, smemkit.BackendError)):
+        smemkit.transpose(d, (0, 2, 1), backend="cuda" if machine == "sim" else "sim")
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "kernel"),
+    [
+        ((2, 128, 128), (0, 2, 1), "array_squares_bits32"),
+        ((2, 128, 130), (0, 2, 1), "array_tiles_bits32"),  # rows of no whole vectors
+        ((2, 3, 4096), (1, 0, 2), "array_rows_bits128"),
+        ((2, 3, 64), (1, 0, 2), "array_copy_bits128"),
+        ((2, 320, 640), (2, 0, 1), "transpose_vectorized_bits32"),
+    ],
+)
+def test_which_kernel_moves_axes(shape, axes, kernel):
+    report = smemkit.profile(smemkit.transpose, np.zeros(shape, "float32"), axes, backend="sim")
+    assert [launch.kernel for launch in report.launches] == [kernel]
+    assert smemkit.check(smemkit.transpose, np.zeros(shape, "float32"), axes, backend="sim")
 
 
 def test_out_refused(machine, rng):

@@ -380,7 +380,7 @@ def test_dates_stay_out_of_arithmetic_and_of_devices(machine):
 
 
 def numpy_type(word):
-    return word.replace("bits", "uint")
+    return word.replace("bits128", "complex128").replace("bits", "uint")
 
 
 @pytest.mark.parametrize(("family", "variant"), sorted(VARIANTS))

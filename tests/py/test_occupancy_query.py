@@ -144,7 +144,7 @@ def test_every_kernel_of_the_package(monkeypatch):
         if ending[0] in PARTS.get((family, variant), ()):
             continue  # a kernel beside the one that the names stand for
         choice = ending[0] if len(ending) > 1 else None
-        dtype = ending[-1].replace("bits", "uint")
+        dtype = ending[-1].replace("bits128", "complex128").replace("bits", "uint")
         found = smemkit.occupancy(
             (family, variant, dtype), None, 0, compute_capability=capability, choice=choice
         )

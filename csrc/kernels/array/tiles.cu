@@ -23,8 +23,8 @@ struct array_tiles_layout {
 extern "C" __global__ void __launch_bounds__(512)
 array_tiles(T *to, const T *from, unsigned across, unsigned down, const array_tiles_layout layout)
 {
-    constexpr int TILE = 64, LANES = 32, ROWS = 16;        // a tile is moved by ROWS rows of LANES threads
-    constexpr int PAD = sizeof(T) < 4 ? 4 / sizeof(T) : 1; // one bank
+    constexpr int TILE = sizeof(T) == 16 ? 32 : 64, LANES = 32, ROWS = 16; // a tile is moved by ROWS rows of threads
+    constexpr int PAD = sizeof(T) < 4 ? 4 / sizeof(T) : 1;                 // one bank
     __shared__ T tile[TILE][TILE + PAD];
 
     // Which tile: the number of the block is divided by the numbers of tiles, then by the lengths of the other axes.

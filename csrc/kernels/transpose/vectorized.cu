@@ -22,8 +22,8 @@ extern "C" __global__ void __launch_bounds__(256)
 transpose_vectorized(const T *a, T *b, long long m, long long n)
 {
     constexpr int THREADS = 256;
-    constexpr int TILE = sizeof(T) == 1 ? 128 : 64; // a row of it fills the 32 banks at least once
-    constexpr int VECTOR = sizeof(T) == 8 ? 2 : 4;  // elements: 4, 8 or 16 bytes
+    constexpr int TILE = sizeof(T) == 1 ? 128 : sizeof(T) == 16 ? 32 : 64; // a row fills the 32 banks at least once
+    constexpr int VECTOR = sizeof(T) < 8 ? 4 : 16 / sizeof(T);             // elements: 4, 8 or 16 bytes
     constexpr int SIDE = TILE / VECTOR;             // squares of VECTOR x VECTOR along a side of the tile
     constexpr int SQUARES = SIDE * SIDE / THREADS;  // of a thread
     struct alignas(VECTOR * sizeof(T)) Vector {

@@ -82,7 +82,7 @@ static PyObject *get_pointer(PyObject *self, void *closure)
 static PyObject *get_transposed(PyObject *self, void *closure)
 {
     (void)closure;
-    return (PyObject *)smk_array_view_transpose(smk_state_of_instance(self), get_array(self));
+    return (PyObject *)smk_array_view_transpose(smk_state_of_instance(self), get_array(self), NULL);
 }
 
 static PyGetSetDef properties[] = {
@@ -218,6 +218,26 @@ static PyObject *reshape(PyObject *self, PyObject *arguments)
     return (PyObject *)smk_array_view_reshape(smk_state_of_instance(self), get_array(self), shape);
 }
 
+static const char transpose_doc[] = "transpose($self, /, *axes)\n--\n\n"
+                                    "The axes in another order: a view. Without arguments in reverse order, as T.\n\n"
+                                    "Parameters\n----------\n"
+                                    "*axes : int, or one tuple of them\n"
+                                    "    Which axis stands at each place; negative ones count from the end.\n\n"
+                                    "Raises\n------\n"
+                                    "ShapeError (ValueError) where an axis is missing or named twice.\n\n"
+                                    "Example\n-------\n"
+                                    ">>> import smemkit\n"
+                                    ">>> smemkit.zeros((2, 3, 4), backend=\"sim\").transpose(1, 0, 2).shape\n"
+                                    "(3, 2, 4)\n";
+
+static PyObject *transpose(PyObject *self, PyObject *arguments)
+{
+    const Py_ssize_t given = PyTuple_GET_SIZE(arguments);
+    PyObject *axes = given == 1 ? PyTuple_GET_ITEM(arguments, 0) : arguments;
+    const bool reverses = given == 0 || axes == Py_None;
+    return (PyObject *)smk_array_view_transpose(smk_state_of_instance(self), get_array(self), reverses ? NULL : axes);
+}
+
 static const char fill_doc[] = "fill($self, value, /, *, stream=None)\n--\n\n"
                                "Give all elements one value, converted to the element type.\n\n"
                                "Parameters\n----------\n"
@@ -350,6 +370,7 @@ static PyMethodDef methods[] = {
     {"copy", SMK_PY_FUNCTION(copy), SMK_PY_FAST, copy_doc},
     {"astype", SMK_PY_FUNCTION(astype), SMK_PY_FAST, astype_doc},
     {"reshape", reshape, METH_VARARGS, reshape_doc},
+    {"transpose", transpose, METH_VARARGS, transpose_doc},
     {"fill", SMK_PY_FUNCTION(fill), SMK_PY_FAST, fill_doc},
     {"item", get_item, METH_VARARGS, item_doc},
     {"__copy__", copy_here, METH_NOARGS, NULL},

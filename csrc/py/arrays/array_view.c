@@ -90,10 +90,20 @@ smk_array *smk_array_view_index(const smk_state *state, smk_array *array, PyObje
     return apply_model(state, array, view);
 }
 
-smk_array *smk_array_view_transpose(const smk_state *state, smk_array *array)
+smk_array *smk_array_view_transpose(const smk_state *state, smk_array *array, PyObject *axes)
 {
+    PyArray_Dims order = {NULL, 0};
+    if (axes != NULL && PyArray_IntpConverter(axes, &order) == NPY_FAIL) {
+        return NULL;
+    }
     PyArrayObject *model = create_model(array);
-    PyObject *view = model == NULL ? NULL : PyArray_Transpose(model, NULL);
+    PyObject *view = model == NULL ? NULL : PyArray_Transpose(model, axes == NULL ? NULL : &order);
+    if (view == NULL && model != NULL && PyErr_ExceptionMatches(PyExc_ValueError)) {
+        PyErr_Clear();
+        smk_error_fail(state, SMK_SHAPE, "transpose: axes is %R; an array of %d dimensions needs each of them once",
+                       axes, array->rank);
+    }
+    PyDimMem_FREE(order.ptr);
     Py_XDECREF(model);
     return apply_model(state, array, view);
 }

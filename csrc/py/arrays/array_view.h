@@ -12,8 +12,9 @@ smk_array *smk_array_view_index(const smk_state *state, smk_array *array, PyObje
  * copy. `shape` is an int or a sequence of ints. A new reference, or NULL with an exception set. */
 smk_array *smk_array_view_reshape(const smk_state *state, smk_array *array, PyObject *shape);
 
-/* The axes in reverse order. A new reference, or NULL with an exception set. */
-smk_array *smk_array_view_transpose(const smk_state *state, smk_array *array);
+/* The axes in another order, a sequence of ints as NumPy takes it; NULL: in reverse order. A new reference, or NULL with
+ * an exception set. */
+smk_array *smk_array_view_transpose(const smk_state *state, smk_array *array, PyObject *axes);
 
 /* The array itself where it is contiguous, else a contiguous copy on its device. A new reference, or NULL with an
  * exception set. Messages begin with `subject`. */

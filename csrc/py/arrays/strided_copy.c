@@ -1,25 +1,19 @@
 #include "py/arrays/strided_copy.h"
 
-#include "py/backends/package_kernels.h"
 #include "py/error.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum {
-    AXES_MAX = 8,       /* as csrc/kernels/array has it */
-    UNIT_MAX = 8,       /* bytes of the largest element that the kernels move */
+    UNIT_MAX = 16,      /* bytes of the largest element that the kernels move */
     ROW_MIN = 256,      /* elements of a row that is worth a block */
     TILE_SIDE_MIN = 16, /* elements of a side that is worth a tile */
-    PARAMETERS_MAX = 5,
+    SQUARES_MIN = 48,   /* the same of array/squares, whose edges go by elements */
 };
 
 /* A block of array/rows or array/tiles moves 256 elements or more, and there are fewer than 2^31 blocks. */
 #define ELEMENTS_MAX ((npy_intp)INT32_MAX * 256)
-
-typedef struct kernel_layout {
-    long long length[AXES_MAX], to[AXES_MAX], from[AXES_MAX];
-    int rank;
-} kernel_layout;
 
 typedef struct axis {
     npy_intp length, to, from; /* strides in bytes; that of the target is not negative */
@@ -33,13 +27,6 @@ typedef struct copy_shape {
     uint64_t to, from; /* addresses */
     npy_intp unit;     /* bytes that a thread moves at once */
 } copy_shape;
-
-typedef struct copy_job {
-    const smk_backend *backend;
-    const smk_variant *variant;
-    smk_backend_code *code;
-    const char *entry;
-} copy_job;
 
 static npy_intp size_of(npy_intp stride)
 {
@@ -143,6 +130,26 @@ static bool find_tiles(copy_shape *shape)
     return true;
 }
 
+/* Elements of a vector of array/squares: 4, 8 or 16 bytes. */
+static npy_intp count_lanes(npy_intp unit)
+{
+    return unit < UNIT_MAX / 2 ? 4 : UNIT_MAX / unit;
+}
+
+/* Do the addresses of tiles that find_tiles found, their sides, and all strides but those of contiguous axes, suit
+ * vectors? */
+static bool suits_vectors(const copy_shape *shape)
+{
+    const uint64_t bytes = (uint64_t)(count_lanes(shape->unit) * shape->unit);
+    const axis across = shape->axes[shape->rank - 2], down = shape->axes[shape->rank - 1];
+    uint64_t bits = shape->to | shape->from;
+    for (int i = 0; i < shape->rank; i++) {
+        bits |= i == shape->rank - 1 ? 0 : (uint64_t)shape->axes[i].to;
+        bits |= i == shape->rank - 2 ? 0 : (uint64_t)shape->axes[i].from;
+    }
+    return bits % bytes == 0 && across.from > 0 && across.length >= SQUARES_MIN && down.length >= SQUARES_MIN;
+}
+
 static npy_intp count_parts(npy_intp length, uint32_t part)
 {
     return (length + (npy_intp)part - 1) / (npy_intp)part;
@@ -150,115 +157,153 @@ static npy_intp count_parts(npy_intp length, uint32_t part)
 
 /* Launches ---------------------------------------------------------------------------------------- */
 
-static smk_status launch(const copy_job *job, const copy_shape *shape, npy_intp blocks, void **parameters, size_t count,
-                         smk_error *error)
+/* Adds a parameter. It points into `copy`, which must not move. */
+static void add_parameter(smk_strided_copy *copy, void *value)
 {
-    kernel_layout layout = {.rank = shape->rank};
+    copy->parameters[copy->launch.parameter_count++] = value;
+}
+
+/* The blocks of array/tiles or array/squares, whose tiles have this side. */
+static npy_intp prepare_turned(smk_strided_copy *copy, const copy_shape *shape, uint32_t side)
+{
+    const npy_intp across = count_parts(shape->axes[shape->rank - 2].length, side);
+    const npy_intp down = count_parts(shape->axes[shape->rank - 1].length, side);
+    copy->number[0] = (unsigned)across;
+    copy->number[1] = (unsigned)down;
+    add_parameter(copy, &copy->number[0]);
+    add_parameter(copy, &copy->number[1]);
+    return across * down * count_elements(shape, shape->rank - 2);
+}
+
+/* Tiles of the largest elements have half the row's side, as in the kernel. */
+static npy_intp prepare_tiles(smk_strided_copy *copy, const copy_shape *shape)
+{
+    return prepare_turned(copy, shape, copy->variant->tile_x / (shape->unit == UNIT_MAX ? 2 : 1));
+}
+
+/* The same, and those of single bytes have twice as much. */
+static npy_intp prepare_squares(smk_strided_copy *copy, const copy_shape *shape)
+{
+    const uint32_t side = copy->variant->tile_x;
+    return prepare_turned(copy, shape, shape->unit == 1 ? 2 * side : shape->unit == UNIT_MAX ? side / 2 : side);
+}
+
+static npy_intp prepare_rows(smk_strided_copy *copy, const copy_shape *shape)
+{
+    const npy_intp pieces = count_parts(shape->axes[shape->rank - 1].length, copy->variant->tile_x);
+    copy->number[0] = (unsigned)pieces;
+    add_parameter(copy, &copy->number[0]);
+    return pieces * count_elements(shape, shape->rank - 1);
+}
+
+static npy_intp prepare_copy(smk_strided_copy *copy, const copy_shape *shape)
+{
+    copy->count = (long long)count_elements(shape, shape->rank);
+    add_parameter(copy, &copy->count);
+    return count_parts((npy_intp)copy->count, copy->variant->tile_x);
+}
+
+/* Adds what a kernel takes between the arrays and the layout; returns the number of blocks. */
+typedef npy_intp (*preparer)(smk_strided_copy *copy, const copy_shape *shape);
+
+/* Chooses the kernel by what the axes are; its variant by name. */
+static preparer choose(copy_shape *shape, const char **variant)
+{
+    const bool fits = count_elements(shape, shape->rank) <= ELEMENTS_MAX;
+    if (fits && find_tiles(shape)) {
+        const bool by_vectors = suits_vectors(shape);
+        *variant = by_vectors ? "squares" : "tiles";
+        return by_vectors ? prepare_squares : prepare_tiles;
+    }
+    if (fits && shape->axes[shape->rank - 1].length >= ROW_MIN) {
+        *variant = "rows";
+        return prepare_rows;
+    }
+    *variant = "copy";
+    return prepare_copy;
+}
+
+/* The launch for at most AXES_MAX axes. */
+static smk_status prepare(copy_shape *shape, smk_strided_copy *copy, smk_error *error)
+{
+    const char *variant = NULL;
+    char type[16];
+    const preparer add = choose(shape, &variant);
+    *copy = (smk_strided_copy){.to = shape->to, .from = shape->from, .layout = {.rank = shape->rank}};
+    (void)snprintf(type, sizeof type, "bits%d", 8 * (int)shape->unit);
+    smk_status status = smk_registry_select("array", variant, type, &copy->variant, error);
+    if (status != SMK_OK) {
+        return status;
+    }
+    smk_registry_entry(copy->variant, "", "", type, copy->entry, sizeof copy->entry);
     for (int i = 0; i < shape->rank; i++) {
-        layout.length[i] = shape->axes[i].length;
-        layout.to[i] = shape->axes[i].to / shape->unit;
-        layout.from[i] = shape->axes[i].from / shape->unit;
+        copy->layout.length[i] = shape->axes[i].length;
+        copy->layout.to[i] = shape->axes[i].to / shape->unit;
+        copy->layout.from[i] = shape->axes[i].from / shape->unit;
     }
-    parameters[count++] = &layout;
-    const smk_launch one = {
-        .grid = {(uint32_t)blocks, 1, 1},
-        .block = {job->variant->block_x, job->variant->block_y, 1},
-        .parameters = parameters,
-        .parameter_count = count,
-    };
+    add_parameter(copy, &copy->to);
+    add_parameter(copy, &copy->from);
+    copy->launch.grid = (smk_dim3){(uint32_t)add(copy, shape), 1, 1};
+    copy->launch.block = (smk_dim3){copy->variant->block_x, copy->variant->block_y, 1};
+    add_parameter(copy, &copy->layout);
+    copy->launch.parameters = copy->parameters;
+    return SMK_OK;
+}
+
+static void simplify(const smk_array *to, const smk_array *from, copy_shape *shape)
+{
+    take_axes(to, from, shape);
+    join_axes(shape);
+    choose_unit(shape, PyDataType_ELSIZE(to->descr));
+}
+
+smk_status smk_strided_copy_prepare(const smk_array *to, const smk_array *from, smk_strided_copy *copy,
+                                    smk_error *error)
+{
+    copy_shape shape;
+    simplify(to, from, &shape);
+    if (shape.rank > SMK_STRIDED_COPY_AXES) {
+        return smk_status_fail(error, SMK_SHAPE, "transpose: %d axes change places, at most %d can in one call",
+                               shape.rank, SMK_STRIDED_COPY_AXES);
+    }
+    return prepare(&shape, copy, error);
+}
+
+/* Launches once where a kernel takes all axes, else for each place along the first of them. */
+static smk_status launch(const smk_state *state, const smk_backend *backend, copy_shape *shape, smk_error *error)
+{
     const smk_run_options options = {.max_steps = UINT64_MAX};
-    return job->backend->launch(job->code, job->entry, &one, &options, error);
-}
-
-static smk_status launch_tiles(const copy_job *job, const copy_shape *shape, smk_error *error)
-{
-    const npy_intp across = count_parts(shape->axes[shape->rank - 2].length, job->variant->tile_x);
-    const npy_intp down = count_parts(shape->axes[shape->rank - 1].length, job->variant->tile_y);
-    uint64_t to = shape->to, from = shape->from;
-    unsigned tiles[] = {(unsigned)across, (unsigned)down};
-    void *parameters[PARAMETERS_MAX] = {&to, &from, &tiles[0], &tiles[1]};
-    return launch(job, shape, across * down * count_elements(shape, shape->rank - 2), parameters, 4, error);
-}
-
-static smk_status launch_rows(const copy_job *job, const copy_shape *shape, smk_error *error)
-{
-    const npy_intp pieces = count_parts(shape->axes[shape->rank - 1].length, job->variant->tile_x);
-    uint64_t to = shape->to, from = shape->from;
-    unsigned number = (unsigned)pieces;
-    void *parameters[PARAMETERS_MAX] = {&to, &from, &number};
-    return launch(job, shape, pieces * count_elements(shape, shape->rank - 1), parameters, 3, error);
-}
-
-/* Launches once where the kernel takes all axes, else for each place along the first of them. */
-static smk_status launch_copies(const copy_job *job, const copy_shape *shape, smk_error *error)
-{
     smk_status status = SMK_OK;
-    if (shape->rank <= AXES_MAX) {
-        uint64_t to = shape->to, from = shape->from;
-        long long count = count_elements(shape, shape->rank);
-        void *parameters[PARAMETERS_MAX] = {&to, &from, &count};
-        return launch(job, shape, count_parts((npy_intp)count, job->variant->tile_x), parameters, 3, error);
-    }
-    copy_shape part = *shape;
-    part.rank--;
-    for (int i = 0; i < part.rank; i++) {
-        part.axes[i] = shape->axes[i + 1];
+    if (shape->rank <= SMK_STRIDED_COPY_AXES) {
+        smk_strided_copy copy;
+        smk_kernel_binary *binary = NULL;
+        smk_backend_code *code = NULL;
+        status = prepare(shape, &copy, error);
+        status = status != SMK_OK ? status : smk_package_kernels_get(state, copy.variant, &binary, error);
+        status = status != SMK_OK ? status : smk_kernel_binary_code(binary, backend, copy.entry, &code, error);
+        return status != SMK_OK ? status : backend->launch(code, copy.entry, &copy.launch, &options, error);
     }
     for (npy_intp i = 0; i < shape->axes[0].length && status == SMK_OK; i++) {
+        copy_shape part = *shape;
+        part.rank--;
+        memmove(part.axes, shape->axes + 1, (size_t)part.rank * sizeof part.axes[0]);
         part.to = shape->to + (uint64_t)(i * shape->axes[0].to);
         part.from = shape->from + (uint64_t)(i * shape->axes[0].from);
-        status = launch_copies(job, &part, error);
+        status = launch(state, backend, &part, error);
     }
     return status;
 }
 
-typedef smk_status (*launcher)(const copy_job *job, const copy_shape *shape, smk_error *error);
-
-/* Chooses the kernel; its launcher, and its variant by name. */
-static launcher choose(copy_shape *shape, const char **variant)
-{
-    const bool fits = shape->rank <= AXES_MAX && count_elements(shape, shape->rank) <= ELEMENTS_MAX;
-    if (fits && find_tiles(shape)) {
-        *variant = "tiles";
-        return launch_tiles;
-    }
-    if (fits && shape->axes[shape->rank - 1].length >= ROW_MIN) {
-        *variant = "rows";
-        return launch_rows;
-    }
-    *variant = "copy";
-    return launch_copies;
-}
-
 static smk_status run(const smk_state *state, const smk_array *to, const smk_array *from, smk_error *error)
 {
-    smk_kernel_binary *binary = NULL;
     copy_shape shape;
-    const char *variant = NULL;
-    char entry[32], type[16];
     int before = 0;
-    take_axes(to, from, &shape);
-    join_axes(&shape);
-    choose_unit(&shape, PyDataType_ELSIZE(to->descr));
-    const launcher launch_it = choose(&shape, &variant);
-    copy_job job = {.backend = to->backend, .entry = entry};
-    (void)snprintf(type, sizeof type, "bits%d", 8 * (int)shape.unit);
-    smk_status status = smk_registry_select("array", variant, type, &job.variant, error);
+    simplify(to, from, &shape);
+    smk_status status = smk_backend_enter(to->backend, to->device, &before, error);
     if (status == SMK_OK) {
-        smk_registry_entry(job.variant, "", "", type, entry, sizeof entry);
-        status = smk_package_kernels_get(state, job.variant, &binary, error);
+        status = launch(state, to->backend, &shape, error);
+        smk_backend_leave(to->backend, to->device, before);
     }
-    if (status == SMK_OK) {
-        status = smk_backend_enter(to->backend, to->device, &before, error);
-    }
-    if (status != SMK_OK) {
-        return status;
-    }
-    status = smk_kernel_binary_code(binary, to->backend, entry, &job.code, error);
-    if (status == SMK_OK) {
-        status = launch_it(&job, &shape, error);
-    }
-    smk_backend_leave(to->backend, to->device, before);
     return status;
 }
 

@@ -8,11 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Writes the type's name as the tables spell it: its own, or bits8 to bits64 where the family moves items of any
+/* Writes the type's name as the tables spell it: its own, or bits8 to bits128 where the family moves items of any
  * type. */
 static int name_type(const smk_family_call *call, PyArray_Descr *descr, char *type)
 {
-    static const char *const bits[] = {[1] = "bits8", [2] = "bits16", [4] = "bits32", [8] = "bits64"};
+    static const char *const bits[] = {[1] = "bits8", [2] = "bits16", [4] = "bits32", [8] = "bits64", [16] = "bits128"};
     npy_intp item_bytes = PyDataType_ELSIZE(descr);
     PyObject *name = smk_ndarray_type_name(descr);
     const char *text = name == NULL ? NULL : PyUnicode_AsUTF8(name);

@@ -113,7 +113,7 @@ static const char variants_doc[] =
     "block is threads, tile is elements of the result that one block computes, both (x, y).\n\n"
     "Returns\n-------\n"
     "dict from name to {\"shows\": str, \"dtypes\": tuple of str, \"block\": (x, y), \"tile\": (x, y),\n"
-    "\"compute_capability\": str, \"auto\": bool}; dtypes are NumPy's names, or bits8, bits16, bits32, bits64: any "
+    "\"compute_capability\": str, \"auto\": bool}; dtypes are NumPy's names, or bits8 to bits128: any "
     "type\n"
     "of that size; compute_capability is the lowest it runs on; auto says whether variant=\"auto\" may take it.\n\n"
     "Raises\n------\n"

@@ -466,6 +466,8 @@ def draw_any(
     if element.kind == "f":
         drawn: DType = numpy.dtype("float32") if element.itemsize < 4 else element
         return rng.random(shape, drawn).astype(element)
+    if element.kind == "c":
+        return (rng.random(shape) + 1j * rng.random(shape)).astype(element)
     if element.kind == "b":
         return rng.integers(0, 2, shape, dtype="uint8").astype(element)
     least, most = numpy.iinfo(element).min, numpy.iinfo(element).max

@@ -12,7 +12,7 @@ from hardware.counts.count_launches import Launch
 import smemkit
 
 BLOCK = 256
-BITS = {f"bits{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)}
+BITS = {f"bits{bits}": f"uint{bits}" for bits in (8, 16, 32, 64)} | {"bits128": "complex128"}
 
 
 def strided(dtype, n, stride, offset):
@@ -70,7 +70,16 @@ def by_rows(dtype, m, n):
 
 def by_tiles(dtype, m, n):
     """The copy of `transposed`."""
-    same, tiles = np.ones(m * n, dtype), (-(-m // 64), -(-n // 64))
+    return turn(dtype, m, n, 32 if np.dtype(dtype).itemsize == 16 else 64)
+
+
+def by_squares(dtype, m, n):
+    """The same, for m and n that are multiples of a vector."""
+    return turn(dtype, m, n, {1: 128, 16: 32}.get(np.dtype(dtype).itemsize, 64))
+
+
+def turn(dtype, m, n, side):
+    same, tiles = np.ones(m * n, dtype), (-(-m // side), -(-n // side))
     return tiles[0] * tiles[1], (same, same.copy(), *tiles, lay_out((m, n), (n, 1), (1, m)))
 
 
@@ -78,6 +87,7 @@ LAUNCHES = {
     "copy": (transposed, {"m": 64, "n": 64}, {"m": 75, "n": 101}),
     "rows": (by_rows, {"m": 4, "n": 1024}, {"m": 7, "n": 1101}),
     "tiles": (by_tiles, {"m": 64, "n": 64}, {"m": 75, "n": 101}),
+    "squares": (by_squares, {"m": 128, "n": 256}, {"m": 76, "n": 100}),
     "strided": (
         strided,
         {"n": 4096, "stride": 1, "offset": 0},
@@ -99,7 +109,7 @@ LAUNCHES = {
     ),
 }
 
-OUTPUT_FIRST = (rows, transposed, by_rows, by_tiles)
+OUTPUT_FIRST = (rows, transposed, by_rows, by_tiles, by_squares)
 
 
 @dataclass(frozen=True)

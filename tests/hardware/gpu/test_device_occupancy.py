@@ -36,7 +36,7 @@ def list_kernels():
                 ending = entry.removeprefix(f"{family}_{variant}_").split("_")
                 if ending[0] in PARTS.get((family, variant), ()):
                     continue  # beside the one that the names stand for
-                dtype = ending[-1].replace("bits", "uint")
+                dtype = ending[-1].replace("bits128", "complex128").replace("bits", "uint")
                 choice = ending[0] if len(ending) > 1 else None
                 yield smemkit.kernel(family, variant, dtype, choice)
 
